@@ -9,11 +9,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+    from typing import Any
 
     from tlslab.lab.export import OpenedRun
+    from tlslab.model.record import RunRecord
 
-__all__ = ["__version__", "open_run"]
+__all__ = ["__version__", "merge", "open_run"]
 
 try:
     __version__ = version("tlslab")
@@ -30,3 +33,15 @@ def open_run(path: "str | Path") -> "OpenedRun":
     from tlslab.lab.export import open_run as opened
 
     return opened(path)
+
+
+def merge(records: "Mapping[str, str | Path | Mapping[str, Any] | RunRecord]") -> "RunRecord":
+    """The records of several generators of one load as one: `merge({"east": "east.json", ...})`.
+
+    Each is the path of a file, its content as `json.loads` gives it, or a RunRecord. Raises
+    UsageError, EngineError, CannotRunError: a file cannot be read, the records do not belong
+    together, the engine is missing.
+    """
+    from tlslab.lab.generators.merging import merge as merge_records
+
+    return merge_records(records)

@@ -150,6 +150,11 @@ def test_a_lost_generator_fails_its_trial_and_no_other(
     failed = [trial for trial in read(folder) if trial["status"] != "done"]
     assert [trial["reason"]["class"] for trial in failed] == ["host_lost"], ended.err
     assert "the generator local-2 was lost" in failed[0]["reason"]["message"]
+    if sent == signal.SIGSTOP:
+        # The other had measured to its end before this one was missed.
+        (run,) = failed[0]["runs"].values()
+        assert_accounts(run["record"])
+        assert "host_lost" in {verdict["code"] for verdict in run["record"]["verdicts"]}
     # What followed had both again, and the search went on as if nothing had been tried.
     last = read(folder)[-1]
     assert last["factors"]["stage"] == "open_loop"
@@ -249,6 +254,24 @@ def test_an_interrupted_load_keeps_what_was_measured(tlslab: Tlslab, own_referen
     assert_accounts(record)
     assert record["outcomes"]["completed"] > 0
     assert "interrupted" in {verdict["code"] for verdict in record["verdicts"]}
+
+
+def test_a_load_that_loses_a_generator_keeps_what_was_measured(
+    tlslab: Tlslab, own_reference: Own, tmp_path: Path
+) -> None:
+    line = ["load", "--generators", "2", "-o", "lost.json", "-d", "60s", "-c", "4", "--insecure"]
+    child = tlslab.start(*line, own_reference.url)
+    assert child.stderr is not None
+    child.stderr.readline()
+    sorted(engines(tlslab), key=lambda process: process.pid)[1].kill()
+    ended = tlslab.finish(child)
+    assert ended.code == 1, ended.err
+    assert "the generator local-2 was lost" in ended.err
+    record = json.loads((tmp_path / "lost.json").read_text("utf-8"))
+    assert_accounts(record)
+    assert record["outcomes"]["completed"] > 0
+    assert [host["name"] for host in record["hosts"] if host["lost"]] == ["local-2"]
+    assert "host_lost" in {verdict["code"] for verdict in record["verdicts"]}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,9 @@ pub const PUBLIC_RATE: u64 = 1_000;
 /// How long a public address may be loaded without proof of consent.
 pub const PUBLIC_TIME: Nanos = 60 * SECOND;
 
+/// By what share a rate may be off that was divided, written as JSON and read.
+const BLUR: f64 = 1e-9;
+
 /// Why a target is not to be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
@@ -56,23 +59,28 @@ pub enum GuardError {
 }
 
 /// A target that may be loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Permit {
     /// Where to connect.
     pub address: SocketAddr,
     /// Whether the rate and time of unproven public targets hold.
     pub bounded: bool,
-    /// Generators that load the target together: the rate holds for their sum.
-    pub generators: u32,
+    /// This generator's part of the rate, which holds for the sum of all generators.
+    pub portion: f64,
 }
 
 impl Permit {
     /// Whether N connections in so much time are more than this generator's part of what the target
     /// takes.
     pub fn is_exceeded(&self, connections: u64, elapsed: Nanos) -> bool {
-        let allowed = PUBLIC_RATE * elapsed.div_ceil(SECOND).max(1);
-        let of_all = connections.saturating_mul(self.generators.into());
-        self.bounded && (of_all > allowed || elapsed > PUBLIC_TIME)
+        let seconds = elapsed.div_ceil(SECOND).max(1);
+        let is_many = connections as f64 > self.rate() * seconds as f64;
+        self.bounded && (is_many || elapsed > PUBLIC_TIME)
+    }
+
+    /// The connections a second that this generator may make where the target is bounded.
+    fn rate(&self) -> f64 {
+        PUBLIC_RATE as f64 * self.portion * (1.0 + BLUR)
     }
 }
 
@@ -85,7 +93,8 @@ pub fn proof_path(token: &str) -> String {
 pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
     let patience = Duration::from_millis(spec.deadlines.connect_ms.into());
     let permit = permit_host(target, &spec.allow, patience)?;
-    Ok(Permit { generators: spec.generators, ..permit })
+    let portion = spec.portion.unwrap_or(1.0 / f64::from(spec.generators));
+    Ok(Permit { portion, ..permit })
 }
 
 /// Resolves a host, for so long at most, and decides whether anything may be opened to it: loopback,
@@ -98,7 +107,7 @@ pub fn permit_host(
     let address = resolve(target, patience)?;
     let ip = address.ip().to_canonical();
     if ip.is_loopback() {
-        return Ok(Permit { address, bounded: false, generators: 1 });
+        return Ok(Permit { address, bounded: false, portion: 1.0 });
     }
     let is_meant = |entry: &String| {
         // What names no host was refused with the specification.
@@ -110,18 +119,19 @@ pub fn permit_host(
     if !allow.iter().any(is_meant) {
         return Err(GuardError::NotAllowed { host: target.host.clone(), address: ip });
     }
-    Ok(Permit { address, bounded: is_public(ip), generators: 1 })
+    Ok(Permit { address, bounded: is_public(ip), portion: 1.0 })
 }
 
 /// Whether a run is planned to last longer, or to have a higher rate, than an unproven public target
-/// takes.
+/// takes. A generator's part of the rate is set against its part of what the target takes: all are
+/// refused if the sum is too much.
 pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
-    let rate = spec.load.rate.as_ref().map_or(0.0, Rate::highest) * f64::from(permit.generators);
+    let rate = spec.load.rate.as_ref().map_or(0.0, Rate::highest);
     let time = match spec.stop {
         Stop::DurationMs(ms) => (spec.load.open_within_ms + spec.warmup_ms + ms) * MILLISECOND,
         Stop::Count(_) => 0,
     };
-    if permit.bounded && (time > PUBLIC_TIME || rate > PUBLIC_RATE as f64) {
+    if permit.bounded && (time > PUBLIC_TIME || rate > permit.rate()) {
         return Err(GuardError::PublicWithoutProof { address: permit.address.ip() });
     }
     Ok(())
@@ -223,7 +233,7 @@ mod tests {
     #[test]
     fn several_generators_share_what_a_public_address_takes() {
         let alone = decide("https://192.0.2.7/", &["192.0.2.7"], 60).unwrap();
-        let permit = Permit { generators: 4, ..alone };
+        let permit = Permit { portion: 0.25, ..alone };
         assert!(!permit.is_exceeded(250, SECOND) && permit.is_exceeded(251, SECOND));
         let json = |rate| {
             format!(
@@ -235,8 +245,28 @@ mod tests {
             let spec: RunSpec = serde_json::from_str(&json(rate)).unwrap();
             let checked = spec.checked().unwrap();
             let permit = super::permit(checked.spec(), checked.target()).unwrap();
-            assert_eq!(permit.generators, 4);
+            assert_eq!(permit.portion, 0.25);
             assert_eq!(check_length(checked.spec(), &permit).is_err(), is_refused, "{rate}");
+        }
+    }
+
+    #[test]
+    fn unequal_parts_of_a_rate_are_judged_by_their_sum() {
+        for (rates, is_refused) in [([700.0, 200.0], false), ([800.0, 201.0], true)] {
+            let whole: f64 = rates.iter().sum();
+            for rate in rates {
+                let portion = rate / whole;
+                let json = format!(
+                    r#"{{"url":"https://192.0.2.7/","stop":{{"duration_ms":1000}},"generators":2,
+                        "portion":{portion},"allow":["192.0.2.7"],"connections":9,
+                        "load":{{"rate":{{"constant":{rate}}}}}}}"#
+                );
+                let spec: RunSpec = serde_json::from_str(&json).unwrap();
+                let checked = spec.checked().unwrap();
+                let permit = super::permit(checked.spec(), checked.target()).unwrap();
+                assert_eq!(check_length(checked.spec(), &permit).is_err(), is_refused, "{rate}");
+                assert_eq!(permit.is_exceeded(rate as u64, SECOND), is_refused, "{rate}");
+            }
         }
     }
 

@@ -37,7 +37,8 @@ def trial_shares(
 
     Between SHORTEST and 1; the full length for cells of which the pilot knows nothing.
     """
-    pilot = [t for t in trials if t.block < stopping.pilot and "capacity" in t.runs]
+    done = [t for t in trials if t.status == "done" and "capacity" in t.runs]
+    pilot = [t for t in done if t.block < stopping.pilot]
     within: dict[str, list[float]] = {}
     for trial in pilot:
         if (found := _within(trial)) is not None:

@@ -16,7 +16,7 @@ from tlslab.model.faults import run_faults
 from tlslab.model.finding import CellVerdict, Note
 from tlslab.model.record import RunRecord
 from tlslab.model.trial import Trial, TrialRun
-from tlslab.model.wording import percent
+from tlslab.model.wording import figure, percent
 
 # A worker that computes all but a twentieth of its time has, between its waits, a queue.
 SATURATED = 0.95
@@ -28,6 +28,9 @@ SERVER_LOADED = 0.9
 FOREIGN_LIMIT = 0.1
 
 STEAL_LIMIT = 0.01
+
+# How far several generators may begin apart without a note (the engine's merge/window.rs).
+SKEW_LIMIT_S = 0.001
 
 # This many of a cell's trials may be unusable before the rest is suspect as well.
 BAD_TRIALS_LIMIT = 0.2
@@ -83,6 +86,17 @@ def _backlog(record: RunRecord) -> Note | None:
     )
 
 
+def _skew(record: RunRecord) -> Note | None:
+    """How far several generators began apart, where that is more than their clocks explain."""
+    if record.common is None or record.common.start_skew_s <= SKEW_LIMIT_S:
+        return None
+    apart = figure(record.common.start_skew_s * 1e3)
+    return Note(
+        "start_skew",
+        f"the generators began up to {apart} ms apart: their rates are each over a time of its own",
+    )
+
+
 # How the engine's note begins where the minimal client could not be used.
 _FALLBACK = "the library made all connections"
 
@@ -125,6 +139,8 @@ def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
     if (note := _backlog(run.record)) is not None:
         yield note
     yield from _clients(run.record)
+    if (note := _skew(run.record)) is not None:
+        yield note
     if steal > STEAL_LIMIT:
         yield Note("steal", f"the host took {percent(steal)} of the machine's time for others")
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from tlslab.cli.console import say
-from tlslab.cli.ending import EXIT_INTERRUPTED
+from tlslab.cli.console import say, show_error
+from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
 from tlslab.cli.load_run import Follower, Loaded, Shown, progress_line
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine_output import Event, EventLines, answer
 from tlslab.lab.generators.choose import several_generators
 from tlslab.lab.generators.joint_run import LostPolicy
+from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.generators.several import SeveralHosts
 from tlslab.lab.programs import require_program
 from tlslab.lab.server_side.side import Side, SideMeter
@@ -86,13 +87,30 @@ def run_pool(
         meter.start()
         try:
             with _interrupted_once(pool):
-                record = pool.run(spec, watcher)
+                record, code = _measured(pool, spec, watcher)
                 _say_fewer(len(record.hosts), pool.size)
         finally:
             meter.end()
             watcher.close()
     output = json.dumps(to_json(record)).encode()
-    return watcher.with_side(Loaded(exit_code(record), output, meter.machine()))
+    return watcher.with_side(Loaded(code, output, meter.machine()))
+
+
+def _measured(
+    pool: SeveralHosts, spec: Mapping[str, Any], watcher: "_Watcher"
+) -> tuple[RunRecord, int]:
+    """The record and the exit code.
+
+    Where a generator was lost, what had been measured until then: never valid. Raises EngineError.
+    """
+    try:
+        record = pool.run(spec, watcher)
+    except LostInRunError as error:
+        if error.record is None:
+            raise
+        show_error(error.message, error.remedy)
+        return error.record, EXIT_VERDICT
+    return record, exit_code(record)
 
 
 def _say_fewer(made: int, there: int) -> None:

@@ -9,7 +9,9 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from tlslab.lab.serving import NoBenchError
+from tlslab.model.errors import NoGeneratorError
 from tlslab.model.trial import Reason, Trial
+from tlslab.report import resume_command
 from tlslab.store import RunFolder
 
 
@@ -17,7 +19,7 @@ class Visit(Protocol):
     """Trials in a row on one bench."""
 
     def bench(self) -> AbstractContextManager[Any]:
-        """What the trials are run on. Raises NoBenchError, CannotRunError."""
+        """What the trials are run on. Raises NoBenchError, CannotRunError, NoGeneratorError."""
 
     def trials(self, bench: Any) -> Iterator[Trial]:
         """Runs the trials; each is kept before the next one begins."""
@@ -37,13 +39,19 @@ class Agenda(Protocol):
 
 
 def carry_out(agenda: Agenda, folder: RunFolder) -> None:
-    """Runs what the folder does not hold yet. Raises StoreError, CannotRunError."""
+    """Runs what the folder does not hold yet.
+
+    Raises StoreError, CannotRunError, and NoGeneratorError, with the command that makes the rest.
+    """
     for visit in agenda.visits(folder.trials()):
         try:
             with visit.bench() as bench:
                 _keep(visit.trials(bench), agenda, folder)
         except NoBenchError as error:
             _keep(visit.failed(error.reason), agenda, folder)
+        except NoGeneratorError as error:
+            rest = f"finished trials are kept, the rest: {resume_command(folder.path)}"
+            raise NoGeneratorError(error.message, f"{error.remedy}; {rest}") from None
 
 
 def _keep(trials: Iterator[Trial], agenda: Agenda, folder: RunFolder) -> None:

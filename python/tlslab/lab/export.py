@@ -55,6 +55,10 @@ class OpenedRun:
         """A row for each value that occurred in a histogram of a run, with its count."""
         return self._table("histograms")
 
+    def hosts(self) -> Any:
+        """A row for each generator of a run that several made: its part, clock, verdicts."""
+        return self._table("hosts")
+
     def benchmarks(self) -> Any:
         """A row for each counted iteration of a benchmark without a server."""
         return self._table("benchmarks")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.generators.pool import require_generator
 from tlslab.lab.probing import probe_cells
 from tlslab.lab.trial import Bench
 from tlslab.model.deployment import Deployment
@@ -42,10 +43,12 @@ class Benches:
         """A bench with a fresh server of a deployment, stopped whatever happens.
 
         `cells` are those of the plan. With several deployments a server that fails takes its own
-        cells with it and no others: NoBenchError; a single one ends the run: CannotRunError.
+        cells with it and no others: NoBenchError; a single one ends the run: CannotRunError. No
+        server is started where all generators were lost: NoGeneratorError.
         """
         if reason := prepared.failure or prepared.bar:
             raise NoBenchError(Reason(SETUP_FAILED, reason))
+        require_generator(self.engine)
         experiment = self.servers.experiment
         bench = Bench(
             self.engine,

@@ -10,6 +10,7 @@ from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Event
 from tlslab.lab.events import EngineEnded, EngineReport, Pace
 from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.served_key import check_certificate
 from tlslab.lab.server_side.side import Side, SideMeter
 from tlslab.lab.specs import Aim, run_spec
@@ -28,6 +29,14 @@ UNSUPPORTED_PREFIXES = ("alert_", "unexpected", "unsupported", "closed_handshake
 CLIENT_LACKS = "unsupported"
 
 SERVER_DIED = "server_died"
+
+
+class GivenUpError(EngineError):
+    """A run that was given up when a generator was lost; `run` has what was measured until then."""
+
+    def __init__(self, error: LostInRunError, run: TrialRun) -> None:
+        super().__init__(error.class_, error.message, error.remedy)
+        self.run = run
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,7 @@ def run_trial(
             lacking = not gone and not runs and is_unsupported(error, cell, bench.probed)
             status = "unsupported" if lacking else "failed"
             reason = last_words(bench) if gone else Reason(error.class_, error.message)
-            runs = {}
+            runs = evidence(error, kind)
     return Trial(
         trial=planned.trial,
         block=planned.block,
@@ -135,18 +144,31 @@ def run_engine(
     """One run of the engine, server and machine accounted for in its measurement.
 
     `most`: this number of the generators make load, where it is not all. Raises EngineError, of
-    the class `server_died` when the server did.
+    the class `server_died` when the server did, and a GivenUpError for a generator that was lost.
     """
     watch = _Watch(bench.running, on_report, bench.side)
+    lost: LostInRunError | None = None
     try:
         record = bench.engine.run(spec, watch, None, most)
+    except LostInRunError as error:
+        if error.record is None:
+            raise
+        record, lost = error.record, error
     finally:
         watch.close()
     if watch.server_changed():
         raise EngineError(SERVER_DIED, "the server died")
     if not watch.meter.complete:
-        raise EngineError("engine_failed", "the engine did not report when it measured")
-    return watch.run_of(record)
+        raise lost or EngineError("engine_failed", "the engine did not report when it measured")
+    run = watch.run_of(record)
+    if lost is not None:
+        raise GivenUpError(lost, run)
+    return run
+
+
+def evidence(error: EngineError, kind: RunKind) -> dict[RunKind, TrialRun]:
+    """What a failed trial keeps of its run: what was measured before a generator was lost."""
+    return {kind: error.run} if isinstance(error, GivenUpError) else {}
 
 
 def died(bench: Bench, error: EngineError) -> bool:

@@ -4,6 +4,7 @@ TlslabError
 +-- UsageError (2)          what was asked for makes no sense
 |   +-- ExperimentError     a place in an experiment file
 +-- CannotTellError (4)     what was measured does not carry an answer
++-- NoGeneratorError (3)    all load generators were lost: none can make load for a trial
 +-- CannotRunError (3)           what was asked for cannot be done here
     +-- EngineError         the engine said why, with a failure class
     +-- StoreError          a run folder cannot be read or written
@@ -48,6 +49,12 @@ class CannotTellError(TlslabError):
     """What was measured does not carry the answer that was asked for."""
 
     exit_code = 4
+
+
+class NoGeneratorError(TlslabError):
+    """All load generators were lost: the run ends, with the trials that are finished."""
+
+    default_remedy = "see that their hosts run and can be reached"
 
 
 class CannotRunError(TlslabError):

@@ -10,7 +10,7 @@ class HostClock:
 
     `offset_s` is that before the start, known to `uncertainty_s`; `drift_ppm`, known to
     `drift_uncertainty_ppm`, is how much faster it ran, in millionths; `moved_s` by how much the
-    offset changed at most in the run, beyond what the uncertainties explain.
+    offset left every straight line at least in the run, beyond what the uncertainties explain.
     """
 
     offset_s: float = 0.0

@@ -134,6 +134,7 @@ class Trial:
 
     `trial`, `block`, `position` and `cell` are those of the plan; `started` is ISO 8601 in UTC.
     `validation` is what a packet capture beside the run said of its times, where one was made.
+    A failed trial has no runs, but that in which a generator was lost, as far as it was measured.
     Trials of the kind `benchmark` have `benchmarks` or a `timeline` in place of runs.
     """
 

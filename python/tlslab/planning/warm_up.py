@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from tlslab.model.capacity import WarmUpRules
+from tlslab.model.faults import host_was_lost
 from tlslab.model.trial import Trial
 
 
@@ -23,6 +24,6 @@ def warmed(rules: WarmUpRules, here: Sequence[Trial]) -> bool:
 
 def _rate(trial: Trial) -> float:
     run = trial.runs.get("warm_up")
-    if run is None or run.record.seconds <= 0:
+    if run is None or run.record.seconds <= 0 or host_was_lost(trial):
         return 0.0
     return run.record.outcomes.completed / run.record.seconds

@@ -118,3 +118,22 @@ def test_two_columns_of_one_name_are_refused() -> None:
     twice: list[Field[object]] = [field("a", "integer", "", "", lambda row: 1)] * 2
     with pytest.raises(ValueError, match="columns of one name in x"):
         make_frame("x", twice, [object()])
+
+
+def test_each_of_several_generators_has_a_row(matrix: RunContents) -> None:
+    first, second = matrix.trials[:2]
+    run = first.runs["capacity"]
+    lost = replace(run, record=capacity.made_by(run.record, 3, is_lost=True))
+    several = replace(first, runs={**first.runs, "capacity": lost})
+    frame = FRAMES["hosts"](replace(matrix, trials=(several, second)))
+    assert frame.values("trial") == [first.trial] * 3
+    assert frame.values("run") == ["capacity"] * 3
+    assert frame.values("host") == ["node-0", "node-1", "node-2"]
+    assert frame.values("start_skew_s") == [0.0, 1e-4, None]
+    for name, value in [("offset_s", 0.5), ("uncertainty_s", 2e-5), ("drift_ppm", 3.0)]:
+        assert frame.values(f"clock_{name}") == [value] * 3
+    cpu = lost.record.hosts[0].cpu
+    assert frame.values("client_user_us") == [cpu.user_us, cpu.user_us, None]
+    assert frame.values("lost") == [None, None, "it died"]
+    assert frame.values("verdicts")[0] == "valid"
+    assert FRAMES["hosts"](matrix).rows == ()

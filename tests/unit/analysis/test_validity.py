@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from factories.capacity import made_by
 from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.validity import _FALLBACK
 from tlslab.experiment import load, with_levels
 from tlslab.model.finding import CellSummary
 from tlslab.model.record import (
+    CommonWindow,
     CpuTime,
     FailedConnection,
     FailureReason,
@@ -359,3 +361,22 @@ def test_an_interrupted_run_says_what_is_missing() -> None:
     summary = summarise(replace(contents, trials=()))
     assert {cell.verdict for cell in summary.cells} == {"failed"}
     assert {tuple(codes(cell)) for cell in summary.cells} == {("not_run",)}
+
+
+@pytest.mark.parametrize(("apart_s", "noted"), [(0.0009, []), (0.0123, ["start_skew"])])
+def test_generators_that_began_apart_are_noted(apart_s: float, noted: list[str]) -> None:
+    def apart(record: RunRecord) -> RunRecord:
+        window = CommonWindow(1e9, record.seconds - apart_s, apart_s, 1, None)
+        return replace(record, common=window)
+
+    cell = cell_after(lambda trial: with_record(trial, apart))
+    assert (cell.verdict, codes(cell)) == ("valid", noted)
+    assert all("up to 12.3 ms apart" in reason.message for reason in cell.reasons)
+
+
+def test_what_a_failed_trial_had_measured_is_counted_nowhere() -> None:
+    def failed(trial: Trial) -> Trial:
+        lost = with_record(trial, lambda record: made_by(record, 2, is_lost=True))
+        return replace(lost, status="failed", reason=Reason("host_lost", "b was lost"))
+
+    assert cell_after(failed, 2) == cell_after(lambda trial: replace(failed(trial), runs={}), 2)

@@ -3,21 +3,28 @@
 import io
 import json
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from factories.capacity import made_by
 from factories.run import made_run
+from tlslab.cli import load_pool
 from tlslab.cli.load import MODES, _reason, engine_arguments, error_of, own_options
 from tlslab.cli.load_pool import exit_code, pool_spec
-from tlslab.cli.load_run import Lines, Loaded
+from tlslab.cli.load_run import Lines, Loaded, Shown
 from tlslab.cli.load_table import load_table
-from tlslab.model.errors import UsageError
+from tlslab.lab.generators.pool import LostInRunError
+from tlslab.lab.server_side.side import Side
+from tlslab.live.state import State
+from tlslab.model.errors import EngineError, UsageError
 from tlslab.model.record import RunRecord, Verdict
 from tlslab.model.trial import MachineUsage
+from tlslab.store import from_json
 
 
 @pytest.mark.parametrize(
@@ -198,3 +205,31 @@ def test_each_of_several_generators_has_a_row(record: RunRecord, machine: Machin
     shown = lines(made_by(record, 2, is_lost=True), machine)
     assert "clock known to 20.0 µs" in shown["generator node-0"]
     assert "lost: it died" in shown["generator node-1"]
+
+
+def test_a_load_that_lost_a_generator_is_invalid_and_keeps_what_was_measured(
+    record: RunRecord, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Losing:
+        size = 1
+        kept: RunRecord | None = made_by(record, 2, is_lost=True)
+
+        def run(self, *_: Any) -> RunRecord:
+            error = EngineError(
+                "host_lost", "the generator b was lost: it died", "see that it runs"
+            )
+            raise LostInRunError(error, self.kept)
+
+    monkeypatch.setattr(load_pool, "several_generators", lambda *_: nullcontext(Losing()))
+
+    def run() -> Loaded:
+        shown = Shown(raw=False, lines=False)
+        return load_pool.run_pool({}, ("2", "fail"), Side.of(None), shown, State("load"))
+
+    loaded = run()
+    assert loaded.code == 1
+    assert from_json(json.loads(loaded.output), RunRecord) == Losing.kept
+    assert "the generator b was lost: it died" in capsys.readouterr().err
+    Losing.kept = None
+    with pytest.raises(LostInRunError):
+        run()

@@ -16,6 +16,8 @@ from tlslab.lab.conductor import carry_out
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
+from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.generators.several import SeveralHosts
 from tlslab.lab.matrix.agenda import BlocksAgenda, Ending
 from tlslab.lab.matrix.run import warm_up_seconds
 from tlslab.lab.placement import Placement
@@ -23,7 +25,7 @@ from tlslab.lab.serving import Benches
 from tlslab.lab.specs import Aim
 from tlslab.lab.trial import run_trial
 from tlslab.model.deployment import Deployment
-from tlslab.model.errors import CannotRunError, StoreError
+from tlslab.model.errors import CannotRunError, NoGeneratorError, StoreError
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan, PlannedTrial
 from tlslab.model.run import TargetInfo
@@ -73,7 +75,7 @@ class Lab:
         all_ = {Deployment("reference"): ready}
         all_ |= {Deployment(name): each for name, each in (prepared or {}).items()}
         self.deployed = Servers(experiment, all_, ())
-        self.engine = Engine(engine)
+        self.engine: GeneratorPool = Engine(engine)
 
     def start(self) -> Running:
         command = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -415,3 +417,11 @@ def test_an_engine_that_does_not_report_when_it_measured_fails_the_trial(
     lab = Lab(tmp_path, script(silent + "print(json.dumps(record))"))
     lab.carry_out()
     assert {trial.status for trial in lab.folder.trials()} == {"failed"}
+
+
+def test_no_server_is_started_for_a_pool_without_generators(tmp_path: Path, script: Script) -> None:
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"))
+    lab.engine = SeveralHosts([], "fail", "tlslab-load", "here")
+    with pytest.raises(NoGeneratorError):
+        lab.carry_out()
+    assert (lab.servers, lab.folder.trials()) == ([], ())

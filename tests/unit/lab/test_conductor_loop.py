@@ -11,6 +11,7 @@ from factories.run import made_run
 from tlslab.experiment import dumps
 from tlslab.lab.conductor import carry_out, interrupted
 from tlslab.lab.serving import NoBenchError
+from tlslab.model.errors import NoGeneratorError
 from tlslab.model.trial import Reason, Trial
 from tlslab.store import RunFolder
 
@@ -24,6 +25,7 @@ class MadeUp:
     trials_of_visit: tuple[Trial, ...] = MADE.trials[:2]
     no_bench: bool = False
     stop_after: int | None = None
+    lost_after: int | None = None
     log: list[str] = field(default_factory=list)
 
     def visits(self, earlier: Sequence[Trial]) -> Iterator["MadeUp"]:
@@ -49,6 +51,8 @@ class MadeUp:
         for trial in self.trials_of_visit:
             self.log.append(f"run {trial.trial} on the {bench}")
             yield trial
+            if self.lost_after == trial.trial:
+                raise NoGeneratorError("all load generators were lost")
 
     def failed(self, reason: Reason) -> Iterator[Trial]:
         self.log.append(reason.message)
@@ -81,4 +85,14 @@ def test_an_interruption_closes_the_bench_and_keeps_what_was_finished(folder: Ru
     agenda = MadeUp(stop_after=0)
     assert interrupted(agenda, folder)
     assert agenda.log[-2:] == ["kept 0 done", "closed"]
+    assert folder.trials() == MADE.trials[:1]
+
+
+def test_without_generators_the_run_ends_and_says_how_the_rest_is_made(folder: RunFolder) -> None:
+    agenda = MadeUp(lost_after=0)
+    with pytest.raises(NoGeneratorError, match="all load generators were lost") as caught:
+        carry_out(agenda, folder)
+    assert caught.value.exit_code == 3
+    assert f"tlslab run --resume {folder.path}" in caught.value.remedy
+    assert agenda.log[-1] == "closed"
     assert folder.trials() == MADE.trials[:1]

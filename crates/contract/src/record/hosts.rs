@@ -82,8 +82,8 @@ pub struct HostClock {
     pub drift_ppm: f64,
     /// How far that may be off.
     pub drift_uncertainty_ppm: f64,
-    /// By how much the offset changed at most in the run, beyond what the uncertainties explain, in
-    /// seconds.
+    /// By how much the offset left every straight line at least in the run, in seconds: beyond what a
+    /// steady drift and the uncertainties explain.
     pub moved_s: f64,
     /// How often the offset was read.
     pub readings: u32,

@@ -105,10 +105,13 @@ pub struct RunSpec {
     /// which its operator agrees to more than 1,000 connections/s or 60 s.
     #[serde(default)]
     pub proof: Option<String>,
-    /// Generators that load this target together, this one among them: each takes an equal part of
-    /// what a public target takes without proof.
+    /// Generators that load this target together, this one among them.
     #[serde(default = "one")]
     pub generators: u32,
+    /// This generator's part of the load of all, above 0 and up to 1: so much it takes of what a public
+    /// target takes without proof. By default an equal part.
+    #[serde(default)]
+    pub portion: Option<f64>,
 }
 
 /// When a measurement ends.
@@ -263,6 +266,8 @@ pub enum SpecError {
     ShareIsWanted(Group),
     #[error("{what} exists in TLS {needs} only; leave the other versions out")]
     OneVersionOnly { what: String, needs: TlsVersion },
+    #[error("portion ({0}) must lie above 0, and be 1 at most")]
+    Portion(String),
     #[error("proof must be 16 to 64 letters, digits and hyphens")]
     Proof,
     #[error("schema is '{0}'; a probe reads tlslab.probe-spec/1")]
@@ -347,6 +352,7 @@ impl RunSpec {
             return Err(SpecError::Schema(self.schema));
         }
         self.check_counts()?;
+        self.check_portion()?;
         self.check_proof()?;
         self.http.check(&self)?;
         self.load.check(&self)?;
@@ -401,6 +407,15 @@ impl RunSpec {
             Ok((parsed, page.weight))
         };
         self.http.paths.iter().map(page).collect()
+    }
+
+    fn check_portion(&self) -> Result<(), SpecError> {
+        match self.portion {
+            Some(portion) if portion <= 0.0 || portion > 1.0 => {
+                Err(SpecError::Portion(portion.to_string()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The token becomes part of a path, so that it may hold nothing that means something there.

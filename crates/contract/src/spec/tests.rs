@@ -69,6 +69,20 @@ fn what_would_never_end_is_refused() {
 }
 
 #[test]
+fn a_portion_is_a_part_of_the_whole() {
+    let with = |portion: &str| {
+        let json = r#""url":"https://localhost/","stop":{"count":1},"generators":3"#;
+        spec(&format!(r#"{{{json},"portion":{portion}}}"#))
+    };
+    for right in ["null", "1.0", "0.001"] {
+        assert!(with(right).is_ok(), "{right}");
+    }
+    for wrong in ["0.0", "-0.5", "1.5"] {
+        assert!(matches!(with(wrong), Err(SpecError::Portion(_))), "{wrong}");
+    }
+}
+
+#[test]
 fn a_proof_is_a_token_and_no_path() {
     let with = |proof: &str| {
         spec(&format!(r#"{{"url":"https://localhost/","stop":{{"count":1}},"proof":"{proof}"}}"#))

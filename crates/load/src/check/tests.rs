@@ -72,7 +72,7 @@ impl Site {
         spec.stop = Stop::DurationMs(seconds * 1000);
         spec.proof = proof.map(str::to_owned);
         spec.tls.backend = backend;
-        let permit = Permit { address, bounded: true, generators: 1 };
+        let permit = Permit { address, bounded: true, portion: 1.0 };
         check_permitted(&spec.checked().unwrap(), self.trust.clone(), None, permit)
     }
 

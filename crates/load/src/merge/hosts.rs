@@ -14,7 +14,7 @@ use crate::verdict::{SATURATED, SATURATED_OPEN};
 /// The fact under which unexpected handshakes of a lost host are counted: it reported their number.
 const FACT_NOT_KNOWN: &str = "not_known";
 
-/// By how much a clock may move beyond what the uncertainties explain, in seconds.
+/// By how much a clock may move beyond what its drift and the uncertainties explain, in seconds.
 const CLOCK_LIMIT_S: f64 = 0.001;
 
 /// The parts of all hosts, those that were lost last.
@@ -123,8 +123,8 @@ pub fn clocks_moved(parts: &[Named], findings: &HostFindings) -> Option<Verdict>
 fn clock_moved(found: &HostFound) -> Option<Verdict> {
     let clock = found.clock?;
     let message = format!(
-        "its clock moved by {:.1} ms against the others' during the run: its load was not at the \
-         same time as theirs",
+        "its clock moved by {:.1} ms against the others' during the run, beyond its drift: its load \
+         was not at the same time as theirs",
         clock.moved_s * 1e3
     );
     (clock.moved_s > CLOCK_LIMIT_S).then_some(Verdict { code: VerdictCode::ClockMoved, message })

@@ -24,7 +24,7 @@ use self::hosts::{
 };
 use self::specs::joined_spec;
 use self::times::{joined_clients, joined_histograms, summaries};
-use self::window::{common_window, not_simultaneous};
+use self::window::{common_window, not_simultaneous, started_apart};
 
 /// The record of one generator, by its name.
 #[derive(Debug, Clone)]
@@ -399,7 +399,7 @@ fn joined_verdicts(parts: &[Named], findings: &HostFindings) -> Vec<Verdict> {
     of_all.into_iter().chain(worded).collect()
 }
 
-/// Notes that all have once; others with the name of the generator.
+/// Notes that all have once; others with the name of the generator; and those on all together.
 fn joined_notes(parts: &[Named]) -> Vec<String> {
     let has_it = |part: &Named, note: &String| part.record.notes.contains(note);
     let mut notes: Vec<String> = Vec::new();
@@ -418,6 +418,7 @@ fn joined_notes(parts: &[Named]) -> Vec<String> {
         let (name, first) = (&part.name, &parts[0].name);
         format!("{name}: the preflight negotiated something else than that of {first}")
     }));
+    notes.extend(started_apart(parts));
     notes
 }
 

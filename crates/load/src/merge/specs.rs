@@ -14,6 +14,7 @@ pub fn joined_spec(shares: &[(&str, &RunSpec)]) -> Result<RunSpec, MergeError> {
     let (first, of_first) = shares[0];
     let known = without_share(of_first);
     let mut whole = of_first.clone();
+    whole.portion = None;
     for (name, spec) in &shares[1..] {
         if let Some(what) = difference(&known, &without_share(spec), "spec") {
             let (first, name) = (first.to_owned(), (*name).to_owned());
@@ -39,6 +40,7 @@ pub fn joined_spec(shares: &[(&str, &RunSpec)]) -> Result<RunSpec, MergeError> {
 fn without_share(spec: &RunSpec) -> Value {
     let mut spec = spec.clone();
     (spec.connections, spec.threads) = (1, 1);
+    spec.portion = None;
     spec.cpus.clear();
     spec.sources.clear();
     spec.allow.clear();

@@ -316,13 +316,33 @@ fn starts_are_apart_by_so_much_from_the_first() {
 }
 
 #[test]
+fn starts_that_are_apart_by_more_than_a_millisecond_are_noted() {
+    let of = |late_s: f64| {
+        let mut parts = named(vec![record(&[]), record(&[])]);
+        parts[1].record.started = Some(StartTime { unix_s: 1000.0 + late_s, monotonic_s: 7.0 });
+        merge(&parts).unwrap()
+    };
+    let apart = of(0.0123);
+    assert_eq!(apart.verdicts[0].code, VerdictCode::Valid);
+    let words = "host-1 began 12.3 ms after the first generator: the rate in the 0.99 s in which all \
+                 measured is in `common`";
+    assert_eq!(apart.notes.last().unwrap(), words);
+    assert!(!of(0.0005).notes.iter().any(|note| note.contains("began")));
+    let separate = of(0.25);
+    assert_eq!(separate.verdicts[0].code, VerdictCode::NotSimultaneous);
+    assert!(!separate.notes.iter().any(|note| note.contains("began")));
+}
+
+#[test]
 fn shares_are_added_and_anything_else_must_be_the_same() {
     let mut parts = named(vec![record(&[]), record(&[])]);
     (parts[0].record.spec.connections, parts[1].record.spec.connections) = (3, 4);
     parts[1].record.spec.cpus = vec![1];
     parts[1].record.spec.load.seed = 9;
+    (parts[0].record.spec.portion, parts[1].record.spec.portion) = (Some(0.4), Some(0.6));
     let merged = merge(&parts).unwrap();
     assert_eq!((merged.spec.connections, merged.spec.threads), (7, 2));
+    assert_eq!(merged.spec.portion, None);
     parts[1].record.spec.tls.groups = vec!["P-256".parse().unwrap()];
     let error = merge(&parts).unwrap_err().to_string();
     assert!(error.contains("'host-1' differs from 'host-0' in spec.tls.groups"), "{error}");

@@ -2,12 +2,18 @@
 
 use tlslab_contract::record::{CommonWindow, RunRecord, Verdict, VerdictCode};
 
+use super::Named;
+
 /// How far a slice may reach out of the window: what seconds since 1970 in 64 bits do not tell apart.
 const BLUR_S: f64 = 2e-6;
 
 /// The share of the shortest measurement that all have to have in common: with less of it, the sum of
 /// their rates is no load that the server ever had.
 const TOGETHER: f64 = 0.9;
+
+/// How far starts may be apart without a note, in seconds: what clocks are known to by round trips in
+/// a local network.
+const SKEW_LIMIT_S: f64 = 0.001;
 
 /// The window, and what was completed in the slices that lie in it; none where a record does not say
 /// when it began.
@@ -61,6 +67,28 @@ pub fn not_simultaneous<'r>(
         }
     };
     Some(Verdict { code: VerdictCode::NotSimultaneous, message })
+}
+
+/// The note on a load that is one, though its generators began apart: by how much, and where the
+/// rate is that does not depend on it.
+pub fn started_apart(parts: &[Named]) -> Option<String> {
+    let records = || parts.iter().map(|part| &part.record);
+    if not_simultaneous(records()).is_some() {
+        return None;
+    }
+    let window = common_window(records())?;
+    if window.start_skew_s <= SKEW_LIMIT_S {
+        return None;
+    }
+    let begun = |part: &Named| part.record.started.map_or(f64::MIN, |start| start.unix_s);
+    let last = parts.iter().max_by(|a, b| begun(a).total_cmp(&begun(b)))?;
+    Some(format!(
+        "{} began {:.1} ms after the first generator: the rate in the {:.2} s in which all measured \
+         is in `common`",
+        last.name,
+        window.start_skew_s * 1e3,
+        window.seconds
+    ))
 }
 
 /// The length of a measurement in seconds: the end of its last slice.

@@ -77,7 +77,9 @@ def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
     `shared`: the generator shares a processor with the server.
     """
     run = trial.runs.get("load")
-    if run is None or run.record.open_loop is None or "fraction" not in trial.factors:
+    if trial.status != "done" or run is None or run.record.open_loop is None:
+        return None
+    if "fraction" not in trial.factors:
         return None
     record, loop = run.record, run.record.open_loop
     outcomes = record.outcomes

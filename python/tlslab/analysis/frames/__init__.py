@@ -1,13 +1,15 @@
 """A run's raw results as tables: one for each kind of row.
 
 `trials` has a row for each trial, `runs` for each run of the engine in it, `seconds` for each slice
-of a run, `histograms` for each counted value, `benchmarks` for each iteration of a benchmark.
+of a run, `histograms` for each counted value, `hosts` for each of several generators of a run,
+`benchmarks` for each iteration of a benchmark.
 """
 
 from collections.abc import Callable, Mapping
 
 from tlslab.analysis.frames.benchmarks import benchmarks
 from tlslab.analysis.frames.histograms import histograms
+from tlslab.analysis.frames.hosts import hosts
 from tlslab.analysis.frames.runs import runs
 from tlslab.analysis.frames.seconds import seconds
 from tlslab.analysis.frames.trials import trials
@@ -21,5 +23,6 @@ FRAMES: Mapping[str, Callable[[RunContents], Frame]] = {
     "runs": runs,
     "seconds": seconds,
     "histograms": histograms,
+    "hosts": hosts,
     "benchmarks": benchmarks,
 }

@@ -51,9 +51,12 @@ class StepsAgenda:
 
     @property
     def _stages(self) -> CapacityPlan:
-        """The stages, with the generators that there are now: some may be lost on the way."""
+        """The stages, with the generators that there are now: some may be lost on the way.
+
+        Where none is left, the next step says so.
+        """
         pool = self.benches.engine
-        rules = GeneratorRules(pool.first, pool.size)
+        rules = GeneratorRules(max(1, pool.first), max(1, pool.size))
         return replace(plan_of(self.benches.servers.experiment), generators=rules)
 
     def next(self, cell: Cell, here: Sequence[Trial]) -> Step | None:

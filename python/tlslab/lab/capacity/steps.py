@@ -12,7 +12,15 @@ from tlslab.lab.events import EngineReport, Pace
 from tlslab.lab.placement import Placement, usable
 from tlslab.lab.served_key import check_certificate
 from tlslab.lab.specs import Aim, preflight_spec
-from tlslab.lab.trial import SERVER_DIED, Bench, died, is_unsupported, last_words, run_engine
+from tlslab.lab.trial import (
+    SERVER_DIED,
+    Bench,
+    died,
+    evidence,
+    is_unsupported,
+    last_words,
+    run_engine,
+)
 from tlslab.lab.validate import validate_rate
 from tlslab.model.capacity import Stage, Step
 from tlslab.model.errors import CannotRunError, EngineError
@@ -93,6 +101,8 @@ def run_step(
             )  # fmt: skip
             status = "unsupported" if lacking else "failed"
             reason = last_words(bench) if gone else Reason(error.class_, error.message)
+            if step.stage in KINDS:
+                runs = evidence(error, KINDS[step.stage])
         except CannotRunError as error:
             status = "failed"
             words = f"{error.message}: {error.remedy}" if error.remedy else error.message

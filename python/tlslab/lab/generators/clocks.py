@@ -5,7 +5,7 @@ the host read its clock somewhere in it, so that the offset is known to half of 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tlslab.lab.generators.host import Host
@@ -14,6 +14,13 @@ from tlslab.model.hosts import HostClock
 # Round trips of a reading before and after a run, and of one during it, which must disturb little.
 ROUNDS = 16
 ROUNDS_DURING = 4
+
+# What a steady drift may be: the most by which Linux lets NTP slew a clock (MAXFREQ in
+# include/linux/timex.h, 500 ppm), far above what crystals differ by.
+DRIFT_LIMIT_PPM = 500.0
+
+# Each step leaves two thirds of the interval: after these the drift is known to 1e-10.
+SEARCH_STEPS = 40
 
 NS = 1e9
 
@@ -75,12 +82,38 @@ class ClockTrack:
             uncertainty_s=first.uncertainty_ns / NS,
             drift_ppm=drift,
             drift_uncertainty_ppm=uncertainty,
-            moved_s=max(self._moved(each) for each in self._readings) / NS,
+            moved_s=moved_ns(self._readings) / NS,
             readings=len(self._readings),
         )
 
-    def _moved(self, reading: Reading) -> int:
-        """By how much the offset changed since the first reading, for certain."""
-        first = self._readings[0]
-        change = abs(reading.offset_ns - first.offset_ns)
-        return max(0, change - reading.uncertainty_ns - first.uncertainty_ns)
+
+def moved_ns(readings: Sequence[Reading]) -> float:
+    """By how much the offset left every straight line at least, whatever errors its readings have.
+
+    A crystal that runs faster than another one draws a straight line, which is no fault: two
+    ordinary ones differ by tens of millionths. A clock that was set, or a host that was stopped,
+    leaves every line of at most `DRIFT_LIMIT_PPM`.
+    """
+    first = readings[0]
+    points = [
+        (each.at_ns - first.at_ns, each.offset_ns - first.offset_ns, each.uncertainty_ns)
+        for each in readings
+    ]
+
+    def left(slope: float) -> float:
+        """How far apart the readings are for certain, once a drift is taken off."""
+        highest = max(offset - slope * at - error for at, offset, error in points)
+        return highest - min(offset - slope * at + error for at, offset, error in points)
+
+    low, high = -DRIFT_LIMIT_PPM / 1e6, DRIFT_LIMIT_PPM / 1e6
+    length, change, _ = points[-1]
+    if length and left(min(high, max(low, change / length))) <= 0:
+        return 0.0
+    # Convex in the slope: a search by thirds finds the least.
+    for _ in range(SEARCH_STEPS):
+        third = (high - low) / 3
+        if left(low + third) < left(high - third):
+            high -= third
+        else:
+            low += third
+    return max(0.0, left((low + high) / 2))

@@ -14,6 +14,7 @@ from tlslab.lab.generators.host_run import HostRun
 from tlslab.lab.generators.joint_events import JointEvents
 from tlslab.model.errors import EngineError
 from tlslab.model.hosts import LastTotals, Lost
+from tlslab.model.wording import counted
 
 LostPolicy = Literal["fail", "keep"]
 
@@ -30,6 +31,9 @@ LEAD_NS = 300_000_000
 LOOK_S = 0.1
 ORDERLY_S = 2.0
 
+# What the others get to end with a record once a host is lost: an engine drains, and writes it.
+RECORD_S = 10.0
+
 
 @dataclass(frozen=True)
 class LostRun:
@@ -43,7 +47,8 @@ class JointRun:
     """Several hosts' shares of one load. Raises EngineError for what fails on any of them.
 
     `windows_s` is the time from the start to the end of the measurement, `warmup_s` the part before
-    it. With the policy `keep` the run goes on without a host that is lost once load is made.
+    it. With the policy `keep` the run goes on without a host that is lost once load is made. With
+    `fail` it is given up, and the others end early: what they have measured is in `recorded`.
     """
 
     def __init__(
@@ -61,6 +66,7 @@ class JointRun:
         self._joint = JointEvents([run.name for run in runs], listener)
         self._heard: queue.SimpleQueue[tuple[HostRun, Event | None]] = queue.SimpleQueue()
         self._begun_ns: int | None = None
+        self._given_up = False
         # Those whose end was handled.
         self._over: list[HostRun] = []
         self.lost: list[LostRun] = []
@@ -73,9 +79,18 @@ class JointRun:
             self._until(lambda: all(run.is_ready for run in self._runs), READY_S)
             self._start()
             self._until(lambda: not self._open(), self._windows_s + SLACK_S)
-        except BaseException:
-            self._end()
+        except BaseException as error:
+            try:
+                if isinstance(error, EngineError) and error.class_ == HOST_LOST:
+                    self._give_up()
+            finally:
+                self._end()
             raise
+        return self.recorded
+
+    @property
+    def recorded(self) -> list[HostRun]:
+        """The runs that have a record, in the order of the hosts."""
         gone = [each.run for each in self.lost]
         return [run for run in self._runs if run.record is not None and run not in gone]
 
@@ -134,13 +149,24 @@ class JointRun:
             at_s += (monotonic_ns() - self._begun_ns) / NS
         last = last_totals(self._joint.last_of(run.name))
         self.lost.append(LostRun(run, Lost(reason, at_s, last)))
-        if self._policy == "fail" or self._begun_ns is None or len(self.lost) == len(self._runs):
+        if self._begun_ns is not None:
+            self._joint.leave(run.name)
+        goes_on = self._policy == "keep" or self._given_up
+        if not goes_on or self._begun_ns is None or len(self.lost) == len(self._runs):
             raise EngineError(
                 HOST_LOST,
-                f"the generator {run.name} was lost: {reason}",
+                f"the generator {run.name} was lost: {reason}{_last_words(last)}",
                 "see that the host runs and can be reached; --on-lost-host keep goes on without it",
             )
-        self._joint.leave(run.name)
+
+    def _give_up(self) -> None:
+        """Ends the others early, and waits for the records of what they have measured."""
+        if self._begun_ns is None:
+            return
+        self._given_up = True
+        _on_all(self._open(), HostRun.end_early)
+        with contextlib.suppress(EngineError):
+            self._until(lambda: not self._open(), RECORD_S)
 
     def _start(self) -> None:
         """Agrees on the instant at which all begin."""
@@ -165,6 +191,14 @@ def _on_all(runs: Sequence[HostRun], action: Callable[[HostRun], None]) -> None:
     if runs:
         with ThreadPoolExecutor(max_workers=len(runs)) as pool:
             list(pool.map(action, runs))
+
+
+def _last_words(last: LastTotals) -> str:
+    """What a lost host had done, in words; empty where it had reported nothing."""
+    if last == LastTotals():
+        return ""
+    done = counted(last.completed, "connection")
+    return f"; it had completed {done}, and had {last.in_flight} under way"
 
 
 def last_totals(event: Event | None) -> LastTotals:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tlslab.lab.engine_output import EventLines, answer
-from tlslab.model.errors import EngineError
+from tlslab.lab.programs import require_program
+from tlslab.model.errors import EngineError, UsageError
 from tlslab.model.hosts import HostFound, Lost
 from tlslab.model.record import RunRecord
 from tlslab.store import from_json, to_json
@@ -25,6 +26,36 @@ class LostShare:
     name: str
     spec: Mapping[str, Any]
     lost: Lost
+
+
+def merge(records: Mapping[str, str | Path | Mapping[str, Any] | RunRecord]) -> RunRecord:
+    """The records of several generators of one load as one, without loss, by `tlslab-load merge`.
+
+    `records` by the names that they are to have in it: each the path of a file, its content as
+    `json.loads` gives it, or a RunRecord. Raises UsageError for a file that cannot be read,
+    EngineError for records that do not belong together, CannotRunError without the engine.
+    """
+    if not records:
+        raise UsageError("there is no record to merge", "name one record at least")
+    contents = {name: _content(record) for name, record in records.items()}
+    return merged(require_program("tlslab-load"), contents, (), {})
+
+
+def _content(record: str | Path | Mapping[str, Any] | RunRecord) -> Mapping[str, Any]:
+    if isinstance(record, RunRecord):
+        content: Mapping[str, Any] = to_json(record)
+        return content
+    if isinstance(record, Mapping):
+        return record
+    try:
+        data = json.loads(Path(record).read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{record}: {error.strerror}") from None
+    except ValueError:
+        raise UsageError(f"{record} is no JSON", "give what `tlslab-load -o FILE` wrote") from None
+    if not isinstance(data, dict):
+        raise UsageError(f"{record} is no record", "give what `tlslab-load -o FILE` wrote")
+    return data
 
 
 def merged(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tlslab.lab.engine_output import Listener
+from tlslab.model.errors import EngineError, NoGeneratorError
 from tlslab.model.offered import Offered
 from tlslab.model.primitives import Primitives
 from tlslab.model.probe import AbilitiesFound, ProbeRecord
@@ -15,8 +16,23 @@ from tlslab.model.record import Preflight, RunRecord
 from tlslab.model.scale import HoldRecord
 
 
+class LostInRunError(EngineError):
+    """A generator was lost, and the run was given up.
+
+    `record` is what all had measured until then, which is not valid; None where that is not known.
+    """
+
+    def __init__(self, error: EngineError, record: RunRecord | None) -> None:
+        super().__init__(error.class_, error.message, error.remedy)
+        self.record = record
+
+
 class GeneratorPool(Protocol):
-    """Load generators that make one run at a time; all methods raise EngineError."""
+    """Load generators that make one run at a time.
+
+    All methods raise EngineError, `run` a LostInRunError for a generator that was lost in it; and
+    NoGeneratorError once all are lost.
+    """
 
     @property
     def size(self) -> int:
@@ -66,3 +82,9 @@ class GeneratorPool(Protocol):
 
     def offered(self, spec: Mapping[str, Any]) -> Offered:
         """All that a server offers, as grading needs it, without load."""
+
+
+def require_generator(pool: GeneratorPool) -> None:
+    """Raises NoGeneratorError where all generators of a pool were lost."""
+    if pool.size == 0:
+        raise NoGeneratorError("all load generators were lost")

@@ -13,6 +13,7 @@ from tlslab.lab.generators.host import Conversation, Host, HostLostError
 from tlslab.lab.generators.host_run import HostRun
 from tlslab.lab.generators.joint_run import HOST_LOST, JointRun, LostPolicy
 from tlslab.lab.generators.merging import LostShare, merged
+from tlslab.lab.generators.pool import LostInRunError, require_generator
 from tlslab.lab.generators.pretest import LostBeforeError, handshakes_per_processor
 from tlslab.lab.generators.shares import most_hosts, processors_of, split
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
@@ -86,12 +87,11 @@ class SeveralHosts:
         """One run of the first `most` hosts that are left, or of all.
 
         Of fewer where the load has not a connection for each. Raises EngineError, of the class
-        `host_lost` for a host that was lost.
+        `host_lost` for a host that was lost: a LostInRunError if that was in the run.
         """
         if trace is not None:
             raise EngineError("usage", "the instants of connections are traced on one generator")
-        if not self.hosts:
-            raise EngineError(HOST_LOST, "all generators were lost")
+        require_generator(self)
         wanted = self.size if most is None else min(most, self.size)
         hosts = self.hosts[: most_hosts(spec, wanted)]
         try:
@@ -102,8 +102,11 @@ class SeveralHosts:
             raise EngineError(HOST_LOST, f"{words}: {error.reason}") from None
         self._current = run
         try:
-            runs = run.carry_out()
-            return self._merged(runs, run)
+            return self._merged(run.carry_out(), run)
+        except EngineError as error:
+            if error.class_ != HOST_LOST:
+                raise
+            raise LostInRunError(error, self._evidence(run)) from None
         finally:
             self._current = None
             run.close()
@@ -162,6 +165,15 @@ class SeveralHosts:
         known = [*runs, *(each.run for each in whole.lost)]
         return merged(self._program, records, lost, {run.name: self._found(run) for run in known})
 
+    def _evidence(self, run: JointRun) -> RunRecord | None:
+        """What a run that was given up measured until then; None where no host has a record."""
+        if not run.recorded:
+            return None
+        try:
+            return self._merged(run.recorded, run)
+        except EngineError:
+            return None
+
     def _found(self, run: HostRun) -> HostFound:
         boot_id = run.host.facts.boot_id
         speed = self._speeds.get(boot_id)
@@ -172,13 +184,23 @@ class SeveralHosts:
         )
 
     def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
-        """One verified connection from each host: what the first found, and its back end."""
-        with ThreadPoolExecutor(max_workers=max(1, self.size)) as pool:
-            found = list(pool.map(lambda host: self._preflight(host, spec), self.hosts))
-        return found[0]
+        """One verified connection from each host: what the first found, and its back end.
 
-    def _preflight(self, host: Host, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
-        data = self._ask(host, ["--json", "--preflight", "--spec", "-"], spec, SLACK_S)
+        Raises EngineError for a host that was lost, which later runs go on without.
+        """
+        require_generator(self)
+        line, given = ["--json", "--preflight", "--spec", "-"], json.dumps(spec).encode()
+        hosts = tuple(self.hosts)
+        with ThreadPoolExecutor(max_workers=len(hosts)) as pool:
+            answers = [pool.submit(host.ask, line, given, SLACK_S) for host in hosts]
+        errors = [answer.exception() for answer in answers]
+        asked = zip(hosts, errors, strict=True)
+        lost = [self._lost(host, why) for host, why in asked if isinstance(why, HostLostError)]
+        if lost:
+            raise lost[0]
+        # All of them, for the fault of any.
+        found = [answer.result() for answer in answers]
+        data = found[0]
         return from_json(data["preflight"], Preflight), str(data["backend"])
 
     def hold(
@@ -189,8 +211,9 @@ class SeveralHosts:
 
     def primitives(self, flags: Sequence[str]) -> Primitives:
         """What the primitives that the flags name cost on the first host."""
+        require_generator(self)
         line = ["--primitives", "--json", *self._pinned(flags)]
-        data = self._ask(self.hosts[0], line, None, SLACK_S)
+        data = self._ask(line, None, SLACK_S)
         return from_json({"primitives": data["primitives"]}, Primitives)
 
     def _pinned(self, flags: Sequence[str]) -> list[str]:
@@ -211,7 +234,7 @@ class SeveralHosts:
         if environment:
             raise CannotRunError("keys of a module are measured by one generator")
         line = ["--in-memory", "--json", *flags]
-        return self._ask(self.hosts[0], line, None, seconds + SLACK_S)
+        return self._ask(line, None, seconds + SLACK_S)
 
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
         """What a server accepts, asked from the first host."""
@@ -227,17 +250,25 @@ class SeveralHosts:
 
     def _probed(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         line = ["--json", "--probe", "--spec", "-"]
-        return self._ask(self.hosts[0], line, spec, PROBE_S + SLACK_S)
+        return self._ask(line, spec, PROBE_S + SLACK_S)
 
     def _ask(
-        self, host: Host, flags: Sequence[str], spec: Mapping[str, Any] | None, seconds: float
+        self, flags: Sequence[str], spec: Mapping[str, Any] | None, seconds: float
     ) -> dict[str, Any]:
+        """What the first host's engine answers. Raises EngineError as `preflight` does."""
+        require_generator(self)
+        host = self.hosts[0]
         given = b"" if spec is None else json.dumps(spec).encode()
         try:
             return host.ask(flags, given, seconds)
         except HostLostError as error:
-            words = f"the generator {host.facts.name} was lost: {error.reason}"
-            raise EngineError(HOST_LOST, words) from None
+            raise self._lost(host, error) from None
+
+    def _lost(self, host: Host, error: HostLostError) -> EngineError:
+        """Leaves out a host that was lost while no load was made; what is to be said of it."""
+        self._leave_out([host])
+        words = f"the generator {host.facts.name} was lost: {error.reason}"
+        return EngineError(HOST_LOST, words)
 
 
 def _unreachable(hosts: Sequence[Host]) -> list[Host]:

@@ -44,6 +44,7 @@ def split(
     for number, own in enumerate(processors):
         share = copy.deepcopy(dict(spec))
         share["generators"] = len(hosts)
+        share["portion"] = weights[number] / sum(weights)
         share["cpus"] = list(own)
         levels = [step[number] for step in steps]
         share["connections"] = max(levels, default=counts[number])
@@ -56,7 +57,7 @@ def split(
             # Whether another machine lets its engine run in real time is not known.
             real = load.get("realtime", False) and all(host.boot_id == here for host in hosts)
             share["load"] |= {"realtime": real} if "realtime" in load else {}
-            share["load"] |= _load(load, levels, weights[number] / sum(weights), number)
+            share["load"] |= _load(load, levels, share["portion"], number)
             if traced is not None:
                 share["load"]["trace"] = traced[number]
         shares.append(share)

@@ -1,7 +1,6 @@
 """Clocks by round trips: the offset is in its interval, whatever the path does."""
 
-from collections.abc import Callable
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +45,10 @@ def track(*offsets_ms: float, uncertainty_ns: int = 1000) -> ClockTrack:
     return found
 
 
+def moved_ms(*offsets_ms: float, uncertainty_ns: int = 1000) -> float:
+    return track(*offsets_ms, uncertainty_ns=uncertainty_ns).clock().moved_s * 1e3
+
+
 @given(
     st.integers(-(10**15), 10**15),
     st.lists(st.tuples(st.integers(0, 10**8), st.integers(0, 10**8)), min_size=1, max_size=8),
@@ -67,15 +70,44 @@ def test_drift_is_known_as_well_as_its_ends_are() -> None:
     clock = track(0.0, 0.01, 0.02).clock()
     assert round(clock.drift_ppm, 6) == 10.0
     assert round(clock.drift_uncertainty_ppm, 6) == 1.0
-    assert (clock.readings, clock.moved_s) == (3, 0.02e-3 - 2e-6)
+    assert (clock.readings, clock.moved_s) == (3, 0.0)
 
 
-def test_a_clock_has_moved_by_what_no_error_explains() -> None:
-    moved: Callable[..., float] = lambda *offsets, **more: track(*offsets, **more).clock().moved_s  # noqa: E731
-    assert moved(5.0, 5.0, 5.0) == 0.0
-    assert moved(0.0, 0.5, uncertainty_ns=300_000) == 0.0
-    # In the middle, and back again.
-    assert round(moved(0.0, 40.0, 0.0) * 1e3, 3) == 39.998
+def drifting(ppm: float, seconds: int) -> list[float]:
+    """The offsets of a clock in milliseconds, at each second."""
+    return [ppm * second / 1000 for second in range(seconds + 1)]
+
+
+@pytest.mark.parametrize("ppm", [-50.0, 40.0, 50.0, 499.0])
+def test_a_steady_drift_is_no_move(ppm: float) -> None:
+    # Two crystals that are 50 ppm apart differ by 3 ms after a minute.
+    assert moved_ms(*drifting(ppm, 60)) == 0.0
+
+
+@given(st.lists(st.floats(-0.3, 0.3), min_size=61, max_size=61))
+def test_errors_of_reading_are_no_move(errors: list[float]) -> None:
+    offsets = [drift + error for drift, error in zip(drifting(50.0, 60), errors, strict=True)]
+    assert moved_ms(*offsets, uncertainty_ns=301_000) == 0.0
+
+
+def test_a_clock_that_was_set_has_moved() -> None:
+    assert round(moved_ms(0.0, 40.0, 0.0), 3) == 39.998
+    assert 4.5 < moved_ms(*[0.0] * 30, *[5.0] * 30) <= 5.0
+    # There was no reading during the run.
+    assert 4.4 < moved_ms(0.0, 5.0) <= 4.5
+
+
+@pytest.mark.parametrize("place", [1, 10, 30, 59])
+def test_a_jump_is_seen_in_a_clock_that_drifts(place: int) -> None:
+    jumped = [
+        offset + (5.0 if second >= place else 0.0)
+        for second, offset in enumerate(drifting(50.0, 60))
+    ]
+    assert 1.0 < moved_ms(*jumped, uncertainty_ns=300_000) <= 5.0
+
+
+def test_more_drift_than_any_clock_has_is_a_move() -> None:
+    assert round(moved_ms(*drifting(2000.0, 10), uncertainty_ns=0), 3) == 15.0
 
 
 def test_one_reading_knows_no_drift() -> None:

@@ -1,7 +1,7 @@
 """Several hosts as one generator: they start together, and a lost one is no smaller sum."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,8 +11,9 @@ from tlslab.lab.engine_output import Event
 from tlslab.lab.generators import host_run, joint_run, several
 from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.generators.merging import LostShare
+from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.generators.several import SeveralHosts
-from tlslab.model.errors import CannotRunError, EngineError, UsageError
+from tlslab.model.errors import CannotRunError, EngineError, NoGeneratorError, UsageError
 from tlslab.model.hosts import HostFound
 
 SPEC: dict[str, Any] = {
@@ -101,12 +102,41 @@ def test_the_load_is_shared_out_by_what_machines_make_in_memory(merger: Merger) 
 
 def test_a_host_that_dies_fails_the_trial_and_ends_the_others(merger: Merger) -> None:
     hosts = [FakeHost("a", seconds=1000), FakeHost("b", dies_after=2)]
-    with pytest.raises(EngineError, match="the generator b was lost: it died") as caught:
+    with pytest.raises(LostInRunError, match="the generator b was lost: it died") as caught:
         run(*hosts)
     assert caught.value.class_ == "host_lost"
     assert hosts[0].opened[0].is_interrupted
     assert hosts[0].opened[0].is_closed
+
+
+def test_a_failed_run_leaves_what_was_measured_until_then(merger: Merger) -> None:
+    with pytest.raises(LostInRunError, match="completed 200 connections, and had 2") as caught:
+        run(FakeHost("a", seconds=1000), FakeHost("b", dies_after=3), FakeHost("c", seconds=1000))
+    record: Any = caught.value.record
+    assert record == "merged"
+    assert list(merger.records) == ["a", "c"]
+    (lost,) = merger.lost
+    assert (lost.name, lost.lost.reason, lost.lost.totals.completed) == ("b", "it died", 200)
+    assert set(merger.found) == {"a", "b", "c"}
+
+
+def test_where_all_are_lost_the_last_totals_are_said(merger: Merger) -> None:
+    with pytest.raises(LostInRunError, match="completed 100 connections, and had 2") as caught:
+        run(FakeHost("a", dies_after=2))
+    assert caught.value.record is None
     assert not merger.records
+
+
+def test_records_that_cannot_be_merged_are_no_second_fault(
+    merger: Merger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise EngineError("merge", "they differ")
+
+    monkeypatch.setattr(several, "merged", refuse)
+    with pytest.raises(LostInRunError, match="b was lost") as caught:
+        run(FakeHost("a", seconds=1000), FakeHost("b", dies_after=2))
+    assert caught.value.record is None
 
 
 def test_a_host_that_dies_is_kept_with_its_last_words(merger: Merger) -> None:
@@ -156,11 +186,45 @@ def test_a_host_that_says_nothing_any_more_is_lost(merger: Merger, cut_off: bool
 
 def test_when_all_are_lost_nothing_is_kept(merger: Merger) -> None:
     several_hosts = pool(FakeHost("a", dies_after=1), FakeHost("b", dies_after=2), policy="keep")
-    for _ in range(2):
-        with pytest.raises(EngineError) as caught:
-            several_hosts.run(SPEC, lambda event: None)
-        assert caught.value.class_ == "host_lost"
+    with pytest.raises(EngineError) as caught:
+        several_hosts.run(SPEC, lambda event: None)
+    assert caught.value.class_ == "host_lost"
     assert several_hosts.size == 0
+    assert not merger.records
+
+
+QUESTIONS: dict[str, Callable[[SeveralHosts], Any]] = {
+    "run": lambda hosts: hosts.run(SPEC, lambda event: None),
+    "preflight": lambda hosts: hosts.preflight(SPEC),
+    "probe": lambda hosts: hosts.probe(SPEC),
+    "abilities": lambda hosts: hosts.abilities(SPEC),
+    "offered": lambda hosts: hosts.offered(SPEC),
+    "primitives": lambda hosts: hosts.primitives(["--group", "X25519"]),
+    "in_memory": lambda hosts: hosts.in_memory([]),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_nobody_asks_a_pool_without_hosts(merger: Merger, question: str) -> None:
+    with pytest.raises(NoGeneratorError, match="all load generators were lost"):
+        QUESTIONS[question](pool())
+
+
+@pytest.mark.parametrize("question", [each for each in QUESTIONS if each != "run"])
+def test_a_host_that_does_not_answer_a_question_is_left_out(merger: Merger, question: str) -> None:
+    several_hosts = pool(FakeHost("a", unreachable="ask"), FakeHost("b"))
+    with pytest.raises(EngineError, match="the generator a was lost: no route") as caught:
+        QUESTIONS[question](several_hosts)
+    assert caught.value.class_ == "host_lost"
+    assert [host.facts.name for host in several_hosts.hosts] == ["b"]
+
+
+def test_a_preflight_leaves_out_all_that_do_not_answer(merger: Merger) -> None:
+    lost = [FakeHost(name, unreachable="ask") for name in "abc"]
+    several_hosts = pool(*lost, FakeHost("d"))
+    with pytest.raises(EngineError, match="the generator a was lost"):
+        several_hosts.preflight(SPEC)
+    assert [host.facts.name for host in several_hosts.hosts] == ["d"]
 
 
 def test_what_one_engine_refuses_is_said_with_its_host(merger: Merger) -> None:

@@ -41,6 +41,7 @@ def test_a_closed_loop_is_shared_out_by_weight() -> None:
     shares = split(SPEC, hosts("a", "b"), [3.0, 1.0], HERE)
     assert [share["connections"] for share in shares] == [7, 3]
     assert [share["generators"] for share in shares] == [2, 2]
+    assert [share["portion"] for share in shares] == [0.75, 0.25]
     assert [share["stop"] for share in shares] == [SPEC["stop"]] * 2
     assert "load" not in shares[0]
     assert "generators" not in SPEC

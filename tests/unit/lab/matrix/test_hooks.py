@@ -14,7 +14,7 @@ from tlslab.lab.engine import Engine
 from tlslab.lab.matrix.hooks import RIGHT_ANSWERS, find_choices, hooked
 from tlslab.lab.specs import Aim
 from tlslab.lab.trial import Bench
-from tlslab.model.errors import EngineError
+from tlslab.model.errors import EngineError, NoGeneratorError
 from tlslab.model.plan import Cell
 from tlslab.model.probe import OfferFound, ProbeRecord, Refusal
 from tlslab.model.record import Facts, Preflight
@@ -147,3 +147,15 @@ def test_what_the_command_is_not_given_the_client_forces_as_ever() -> None:
     assert find_choices(parse_hook("true", FACTORS), RUN.experiment, cell("1.2", "P-256")) == ()
     assert outcome(server, cell("1.2", "P-256"), "true").status == "done"
     assert server.offered == [("P-256",)]
+
+
+def test_a_pool_without_generators_is_no_server_that_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def preflight(*_: Any) -> Any:
+        raise NoGeneratorError("all load generators were lost")
+
+    server = Server(("P-384",))
+    monkeypatch.setattr(server, "preflight", preflight)
+    with pytest.raises(NoGeneratorError):
+        outcome(server, cell("1.2", "P-384"))

@@ -101,6 +101,7 @@ impl HoldCommand {
             allow: self.allow.clone(),
             proof: None,
             generators: 1,
+            portion: None,
         })
     }
 }

@@ -273,6 +273,7 @@ impl Arguments {
             allow: self.allow.clone(),
             proof: self.proof.clone(),
             generators: 1,
+            portion: None,
         })
     }
 }

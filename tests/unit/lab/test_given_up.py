@@ -1,0 +1,92 @@
+"""A trial that lost a generator: it has failed, and keeps what was measured until then."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from factories.capacity import made_by
+from factories.run import made_run
+from tlslab.experiment import dumps, load
+from tlslab.lab.capacity.steps import run_step
+from tlslab.lab.engine_output import Listener
+from tlslab.lab.generators.pool import LostInRunError
+from tlslab.lab.specs import Aim
+from tlslab.lab.trial import Bench, run_trial
+from tlslab.model.capacity import Step, plan_of
+from tlslab.model.errors import EngineError
+from tlslab.model.faults import host_was_lost, usable
+from tlslab.model.record import RunRecord
+from tlslab.model.trial import Trial
+from tlslab.store import RunFolder
+
+MADE = made_run(quick=True)
+RECORD = made_by(MADE.trials[0].runs["capacity"].record, 2, is_lost=True)
+
+
+class Losing:
+    """A pool of two that loses one of them in each run."""
+
+    size = first = 2
+
+    def __init__(self, record: RunRecord | None, phases: tuple[str, ...]) -> None:
+        self._record = record
+        self._phases = phases
+
+    def run(
+        self,
+        spec: Mapping[str, Any],
+        listener: Listener,
+        trace: Path | None = None,
+        most: int | None = None,
+    ) -> RunRecord:
+        for phase in self._phases:
+            listener({"event": "phase", "phase": phase, "at_ns": 1})
+        error = EngineError("host_lost", "the generator b was lost: it died", "see that it runs")
+        raise LostInRunError(error, self._record)
+
+
+def trial_of_cells(bench: Bench) -> Trial:
+    planned = MADE.plan.trials[0]
+    return run_trial(bench, planned, MADE.plan.cell(planned.cell), lambda kind, report: None)
+
+
+def trial_of_steps(bench: Bench) -> Trial:
+    step = Step("search", 0, 0, 8, plan_of(load("capacity")).search.window)
+    return run_step(bench, step, MADE.plan.cells[0], 0, lambda report: None)
+
+
+MAKERS = [trial_of_cells, trial_of_steps]
+
+
+def bench(record: RunRecord | None, *phases: str) -> Bench:
+    pool: Any = Losing(record, phases)
+    return Bench(pool, MADE.experiment.workload, Aim("https://127.0.0.1:1/"), None)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_what_was_measured_is_in_the_failed_trial_and_counts_for_nothing(
+    make: Callable[[Bench], Trial], tmp_path: Path
+) -> None:
+    trial = make(bench(RECORD, "measure", "drain"))
+    assert trial.status == "failed"
+    assert trial.reason is not None
+    assert trial.reason.class_ == "host_lost"
+    ((kind, run),) = trial.runs.items()
+    assert run.record == RECORD
+    assert host_was_lost(trial)
+    assert not usable(trial, kind)
+    folder = RunFolder.create(tmp_path / "r", dumps(MADE.experiment), MADE.plan, MADE.environment)
+    folder.append(trial)
+    assert folder.trials()[0].runs[kind].record == RECORD
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("lost", [(None, "measure", "drain"), (RECORD,), (RECORD, "measure")])
+def test_where_nothing_was_measured_there_is_no_run(
+    make: Callable[[Bench], Trial], lost: tuple[Any, ...]
+) -> None:
+    trial = make(bench(*lost))
+    assert trial.reason is not None
+    assert (trial.status, trial.reason.class_, trial.runs) == ("failed", "host_lost", {})
