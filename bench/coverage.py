@@ -3,7 +3,8 @@
 Each row simulates a server or a scalability law whose answer is known, puts the values through the
 functions that judge real runs, and counts the intervals that hold the answer. The command writes
 docs/validity-coverage.md. `--simulations N` is the number for each row, `--check` writes nothing.
-Exit codes: 0 every row holds 95 +- 1.5 %, or more where its bound is conservative; 1 one does not.
+Exit codes: 0 every row holds 95 +- 1.5 %, or more where its bound is conservative, or what it is
+declared to hold where it is declared to fall short; 1 one does not.
 """
 
 import argparse
@@ -17,12 +18,17 @@ import scipy
 
 from bench.queues import MD1, MG2, MM1, Array, Kind, response_times
 from bench.validity_file import ROOT
+from tlslab.analysis.benchmark.cells import CLIENT_CPU, SIGNERS_CPU
+from tlslab.analysis.benchmark.cells import RATE as OPERATIONS
+from tlslab.analysis.benchmark.curves import make_curves
+from tlslab.analysis.benchmark.processors import costs
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import estimate, mean_interval, two_stage_estimate
 from tlslab.analysis.stats.latency import Distribution, quantiles
 from tlslab.analysis.stats.proportion import proportion_interval
 from tlslab.analysis.stats.scaling import find_knee, fit_law, law_value
+from tlslab.analysis.stats.slope import slope
 from tlslab.analysis.stats.steady_state import classify
 from tlslab.analysis.studies.suites.orders import order_correlation
 from tlslab.analysis.studies.suites.places import CLIENT_HANDSHAKE, HANDSHAKE
@@ -40,10 +46,30 @@ Trial = Callable[[Draw], bool | None]
 
 
 @dataclass(frozen=True)
+class Short:
+    """Why intervals of a row fall short of 95 %, in a sentence, and the share that they hold."""
+
+    reason: str
+    least: float
+
+
+DEPENDENT = Short(
+    "Trials that depend on each other (AR(1)) make every interval over trials too narrow. Blocks "
+    "in random order, fresh processes and ratios within blocks are there to keep trials "
+    "independent; a drift of the machine makes the interval of a mean wider, and not narrower.",
+    0.87,
+)
+SKEWED = Short(
+    "Few trials of a skewed quantity: Student's interval takes noise for symmetric.", 0.87
+)
+
+
+@dataclass(frozen=True)
 class Row:
     """A simulation. `at_least`: the bound is meant to hold more often than 95 %.
 
     `share`: of the simulations that are asked for, where each takes long.
+    `short`: the row is declared to fall short of the bar.
     """
 
     estimator: str
@@ -51,6 +77,7 @@ class Row:
     trial: Trial
     at_least: bool = False
     share: float = 1.0
+    short: Short | None = None
 
 
 @dataclass(frozen=True)
@@ -69,8 +96,13 @@ class Result:
 
     @property
     def met(self) -> bool:
-        """Whether the bar is met, as far as the number of simulations can say."""
+        """Whether the bar is met, as far as the number of simulations can say.
+
+        The bar of a row that is declared to fall short is what it is declared to hold.
+        """
         low, high = proportion_interval(self.held, self.runs)
+        if self.row.short is not None:
+            return high >= self.row.short.least
         if self.row.at_least:
             return high >= WANTED
         return high >= WANTED - WITHIN and low <= WANTED + WITHIN
@@ -81,6 +113,8 @@ class Result:
         low, high = proportion_interval(self.held, self.runs)
         if not self.met:
             return "below the bar" if self.coverage < WANTED else "wider than it needs to be"
+        if self.row.short is not None and high < WANTED - WITHIN:
+            return "below the bar, as declared"
         inside = low >= WANTED - WITHIN and (self.row.at_least or high <= WANTED + WITHIN)
         return "met" if inside else "not refuted"
 
@@ -191,6 +225,50 @@ def law(part: str, blocks: int) -> Trial:
     return trial
 
 
+def ceiling_share(blocks: int, together: float) -> Trial:
+    """The fitted peak of signatures over the processors' limit.
+
+    Blocks differ by 5 %. `together`: how their costs follow their rates: -1 where a slow block has
+    high costs, 1 where both rise.
+    """
+    law, general, signing = (300.0, 0.08, 0.002), 500.0, 1000.0
+    truth = law_value(law, math.sqrt(0.92 / 0.002)) * (general + signing) / 2e6
+
+    def trial(draw: Draw) -> bool | None:
+        level = draw.normal(0, 0.05, blocks)
+
+        def each(value: float, follow: float) -> dict[int, float]:
+            logs = follow * level + draw.normal(0, 0.02, blocks)
+            return dict(enumerate((value * np.exp(logs)).tolist()))
+
+        cells = []
+        for n in (1, 2, 4, 8, 16, 24, 32):
+            factors = {"runtime": "jdk", "benchmark": "sign", "keys": "cluster", "threads": str(n)}
+            values = {
+                OPERATIONS: each(law_value(law, n), 1.0),
+                CLIENT_CPU: each(general, together),
+                SIGNERS_CPU: each(signing, together),
+            }
+            cells.append(Measured(CellSummary(str(n), factors, "valid", (), blocks, {}), values))
+        (found,) = costs(make_curves(cells), 2)
+        share = found.ceiling_share
+        return None if share is None else _holds((share.low, share.high), truth)
+
+    return trial
+
+
+def memory_slope(levels: int, noise: Callable[[Draw, int], np.ndarray]) -> Trial:
+    """4,000 bytes per connection over levels of connections, a process of 5 MB."""
+
+    def trial(draw: Draw) -> bool | None:
+        x = [1000 * (i + 1) for i in range(levels)]
+        y = [round(5e6 + 4000 * n + e) for n, e in zip(x, noise(draw, levels), strict=True)]
+        found = slope("server", x, y)
+        return _holds((found.low, found.high), 4000.0)
+
+    return trial
+
+
 def knee(blocks: int) -> Trial:
     """The knee of a plateau from 2 on."""
 
@@ -296,23 +374,36 @@ def flat(coefficient: float) -> Trial:
     return lambda draw: classify((1000 * np.exp(noise(draw, 50))).tolist()) == "flat"
 
 
+MEMORY = {
+    "independent noise": normal(2e5),
+    "heavy tails (t, 3)": heavy(2e5),
+    "AR(1), 0.5 from level to level": autocorrelated(2e5, 0.5),
+    "drift of 2 standard deviations": drifting(2e5),
+}
+
+
 def rows() -> Iterator[Row]:
     """All simulations."""
     for n, share in ((3, 1.0), (5, 1.0), (10, 0.1)):
         yield Row(f"mean of {n} trials", "independent noise", means(n, normal(0.03)), share=share)
     yield Row("mean of 5 trials", "heavy tails (t, 3)", means(5, heavy(0.03)))
-    yield Row("mean of 5 trials", "skewed (exponential)", means(5, skewed(0.03)))
+    yield Row("mean of 5 trials", "skewed (exponential)", means(5, skewed(0.03)), short=SKEWED)
     correlated = means(5, autocorrelated(0.03, 0.3))
-    yield Row("mean of 5 trials", "AR(1), 0.3 from trial to trial", correlated)
+    yield Row("mean of 5 trials", "AR(1), 0.3 from trial to trial", correlated, short=DEPENDENT)
     yield Row("mean of 5 trials", "drift of 2 standard deviations", means(5, drifting(0.03)), True)
     for n in (3, 5):
         yield Row(f"ratio, {n} blocks", "blocks 5 %, trials 2 %", ratios(n))
     yield from _queues()
     for part in ("per_one", "contention", "coherency", "peak_at", "peak"):
         yield Row(f"scalability law: {part}, 5 blocks", "noise 3 %", law(part, 5), share=0.1)
+    for truth, together in (("a slow block costs more", -1.0), ("rates and costs rise", 1.0)):
+        trial = ceiling_share(5, together)
+        yield Row("peak over the processors' limit, 5 blocks", truth, trial, share=0.1)
     for blocks in (3, 5):
         yield Row(f"knee, {blocks} blocks", "plateau from 2 on", knee(blocks), True, share=0.25)
     yield Row("Kendall's tau, 6 blocks", "12 suites", tau(6), True, share=0.25)
+    for name, noise in MEMORY.items():
+        yield Row("memory of a connection, 5 levels", name, memory_slope(5, noise), True)
     yield Row("maximum by Stein's two stages", "noise 3 %", stein)
     for coefficient in (0.0, 0.6, 0.8):
         truth = f"AR(1), {coefficient:g} from slice to slice"
@@ -354,18 +445,26 @@ take long have a share of the simulations that are asked for: 2,000, or those of
 |---|---|---|---|---|---|
 """
 
+_REASONS = """
+Rows that are declared to fall short, with what they are known to hold at least. `make
+bench-coverage` ends with 1 when they hold less, or when another row misses the bar.
+
+"""
+
 _TAIL = """
-What the rows below the bar mean:
-
-- Trials that depend on each other (AR(1)) make every interval over trials too narrow. Blocks in
-  random order, fresh processes and ratios within blocks are there to keep trials independent; a
-  drift of the machine makes the interval of a mean wider, and not narrower.
-- Few trials of a skewed quantity: Student's interval takes noise for symmetric.
-
 p99 of a busy queue was below the bar, too: late connections come in clumps, so that 3,000 values
 hold few independent ones, and order statistics held 71 to 87 %. The interval by the trials' shares
 (Woodruff 1952) knows that.
 """
+
+
+def _declared(results: list[Result]) -> Iterator[str]:
+    """Which rows are declared to fall short, and why, each in a line of Markdown."""
+    for each in results:
+        row = each.row
+        if row.short is not None:
+            least = f"{100 * row.short.least:g} %"
+            yield f"- {row.estimator}, {row.truth} ({least}). {row.short.reason}\n"
 
 
 def page(results: list[Result]) -> str:
@@ -379,7 +478,8 @@ def page(results: list[Result]) -> str:
             f"{each.none or ''} | {100 * each.coverage:.1f} % ({100 * low:.1f} to "
             f"{100 * high:.1f}) | {mark}{each.verdict} |"
         )
-    return _HEAD + "\n".join(lines) + "\n" + _TAIL
+    declared = "".join(_declared(results))
+    return _HEAD + "\n".join(lines) + "\n" + (_REASONS + declared if declared else "") + _TAIL
 
 
 def main() -> int:

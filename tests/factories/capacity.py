@@ -57,14 +57,18 @@ FACTS = Facts("1.3", "TLS_AES_256_GCM_SHA384", "X25519", "ecdsa_secp256r1_sha256
 
 
 def made_plan(
-    remedies: bool = False, fresh_server: bool = True, objective: Objective | None = None
+    remedies: bool = False,
+    fresh_server: bool = True,
+    objective: Objective | None = None,
+    repetitions: int = 3,
 ) -> CapacityPlan:
-    """A plan as the published capacity study has it."""
+    """A plan as the published capacity study has it, with this many repetitions at least."""
+    sorts = Remedies("psk", (0.0, 0.5, 0.9), (1, 4, 16), repetitions, WINDOW)
     return CapacityPlan(
         search=SearchRules(4, 512, WINDOW),
-        maximum=MaximumRules(3, 6, WINDOW),
-        open_loop=OpenLoopRules(FIFTHS, 3, 2000, WINDOW),
-        remedies=Remedies("psk", (0.0, 0.5, 0.9), (1, 4, 16), 2, WINDOW) if remedies else None,
+        maximum=MaximumRules(repetitions, repetitions + 3, WINDOW),
+        open_loop=OpenLoopRules(FIFTHS, repetitions, 2000, WINDOW),
+        remedies=sorts if remedies else None,
         objective=objective,
         fresh_server=fresh_server,
     )

@@ -176,7 +176,8 @@ def _sentence(summary: Summary, preference: Preference) -> Finding | None:
     else:
         text = (
             f"{where}{name} is recommended on {preference.server}: no policy objects to it, and "
-            f"none of the others that may be used is established to be faster by {by} ({rate}). "
+            f"none of the others that may be used is established to be faster by {by} ({rate}); "
+            f"{chosen.left_open}. "
             "Of those that cannot be told apart from it, it has the cheaper handshake."
         )
     faster = next((c for c in preference.left_out if c.place < chosen.place), None)

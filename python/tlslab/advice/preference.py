@@ -8,7 +8,7 @@ from tlslab.advice.grade import Graded, grade_group, grade_suite
 from tlslab.model.deployment import NO_FRONT
 from tlslab.model.finding import CellSummary, Place, Ranking, Summary
 from tlslab.model.leading import lead
-from tlslab.model.wording import cell_label
+from tlslab.model.wording import cell_label, difference
 
 Subject = Literal["suite", "group"]
 
@@ -21,7 +21,11 @@ MEASURES: Mapping[Subject, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A suite or a group: `place` counts from 0 over all, `best` and `worst` are its open ranks."""
+    """A suite or a group: `place` counts from 0 over all, `best` and `worst` are its open ranks.
+
+    `may_differ` is the largest difference, as a share, that stays open between it and those that it
+    cannot be told apart from; None where it is not known.
+    """
 
     name: str
     place: int
@@ -29,6 +33,14 @@ class Choice:
     worst: int
     graded: Graded
     cell: str
+    may_differ: float | None = None
+
+    @property
+    def left_open(self) -> str:
+        """How much it may differ from what it cannot be told apart from, in words."""
+        if self.may_differ is None:
+            return "by how much they may differ is not known"
+        return f"they may differ by up to {difference(self.may_differ)}"
 
 
 @dataclass(frozen=True)
@@ -135,11 +147,11 @@ def _ordered(rankings: list[Ranking]) -> list[Place]:
 def _choice(subject: Subject, cell: CellSummary, place: int, ranks: Place) -> Choice:
     name, best, worst = cell.factors[subject], ranks.best, ranks.worst
     if subject == "group":
-        return Choice(name, place, best, worst, grade_group(name), cell.key)
+        return Choice(name, place, best, worst, grade_group(name), cell.key, ranks.may_differ)
     bits = cell.factors.get("dh_bits", "")
     size = int(bits) if bits.isdigit() else None
     graded = grade_suite(name, cell.factors.get("http"), size)
-    return Choice(name, place, best, worst, graded, cell.key)
+    return Choice(name, place, best, worst, graded, cell.key, ranks.may_differ)
 
 
 def _once(places: Iterable[Choice]) -> list[Choice]:

@@ -26,8 +26,8 @@ GateVerdict = Literal["slower", "passed", "cannot_tell"]
 class Gated:
     """A gated ratio: how many times slower B is, its one-sided 95 % bounds, and its verdict.
 
-    `findable` is the slowdown, as a share, that 9 of 10 such runs establish, whatever the other
-    ratios do.
+    `findable` is the slowdown, as a share, that 9 of 10 such runs establish of a single ratio (of
+    one of ten: 84 of 100), whatever the other ratios do.
     """
 
     comparison: Comparison

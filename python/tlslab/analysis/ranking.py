@@ -8,8 +8,15 @@ from itertools import combinations
 import numpy as np
 
 from tlslab.analysis import keep_alive
-from tlslab.analysis.compare import Measured, compare, judged, more_is_faster, paired_logs
-from tlslab.analysis.stats.estimate import p_value
+from tlslab.analysis.compare import (
+    Measured,
+    compare,
+    judged,
+    may_differ,
+    more_is_faster,
+    paired_logs,
+)
+from tlslab.analysis.stats.estimate import family_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.model.finding import Comparison, Place, Ranking
 from tlslab.model.setting import settings_of
@@ -51,12 +58,37 @@ def rankings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Ra
         for estimate in RANKED:
             if ranked := rank(mates, estimate):
                 places = (
-                    Place(each.cell.summary.key, each.best, each.worst, each.beats)
-                    for each in ranked
+                    Place(
+                        each.cell.summary.key,
+                        each.best,
+                        each.worst,
+                        each.beats,
+                        _left_open(ranked, number, estimate),
+                    )
+                    for number, each in enumerate(ranked)
                 )
                 bounds = (e.cell.summary.key for e in ranked if e.cell.is_bound(estimate))
                 found.append(Ranking(setting, estimate, tuple(places), tuple(bounds)))
     return tuple(found)
+
+
+def _left_open(ranked: Sequence[Ranked], number: int, estimate: str) -> float | None:
+    """The largest difference, as a share, between a cell and those that it cannot be told apart
+    from, by Student's interval of each ratio; None where there are none, or one has no interval.
+    """
+    here = ranked[number]
+    found = []
+    for other, each in enumerate(ranked):
+        if other == number or other in here.beats or number in each.beats:
+            continue
+        logs = paired_logs(here.cell.values[estimate], each.cell.values[estimate])
+        anytime = here.cell.anytime or each.cell.anytime
+        interval = family_interval(logs, LEVEL, anytime)[0] if len(logs) else None
+        if interval is None or here.cell.is_bound(estimate) or each.cell.is_bound(estimate):
+            return None
+        found.append(may_differ(math.exp(interval[0]), math.exp(interval[1])))
+    known = [each for each in found if each is not None]
+    return max(known) if known and len(known) == len(found) else None
 
 
 def rank(cells: Iterable[Measured], estimate: str) -> tuple[Ranked, ...]:

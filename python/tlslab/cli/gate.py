@@ -13,14 +13,12 @@ _WORDS = {
     "cannot_tell": "cannot tell",
 }
 
-_FINDABLE = "is found in 9 of 10 such runs"
-
 
 def gate_lines(found: Gate) -> Iterator[str]:
     """One line for each ratio, the worst first."""
     order = ("slower", "cannot_tell", "passed")
     for each in sorted(found.ratios, key=lambda each: (order.index(each.verdict), -each.high)):
-        yield f"gate: {_line(each)}"
+        yield f"gate: {_line(each, len(found.ratios))}"
     for bare in found.undecided:
         reason = "no interval" if bare.n else bare.method
         yield f"gate: {_where(bare)}: {reason}: cannot tell"
@@ -34,10 +32,17 @@ def _where(found: Comparison) -> str:
     )
 
 
-def _line(each: Gated) -> str:
+def _findable(ratios: int) -> str:
+    """How often a slowdown is found that is said to be: of one ratio of ten 84 times of 100
+    (tests/unit/analysis/test_gate.py), since the degrees of its error are estimated, too.
+    """
+    return f"is found in {'9 of 10' if ratios == 1 else 'most'} such runs"
+
+
+def _line(each: Gated, ratios: int) -> str:
     words = _WORDS[each.verdict]
     if each.verdict == "cannot_tell":
-        words += f": a slowdown of {difference(each.findable)} {_FINDABLE}"
+        words += f": a slowdown of {difference(each.findable)} {_findable(ratios)}"
     return (
         f"{_where(each.comparison)}: {ratio_figure(each.slowdown)} "
         f"times as slow ({ratio_figure(each.low)} to {ratio_figure(each.high)}): {words}"
@@ -56,6 +61,10 @@ def gate_words(found: Gate) -> str:
         return (
             f"a slowdown of more than {limit} is excluded in {counted(len(found.ratios), 'ratio')}"
         )
+    text = f"cannot tell whether a slowdown of more than {limit} is there"
     open_ = [each.findable for each in found.ratios if each.verdict == "cannot_tell"]
-    could = f"; a slowdown of {difference(max(open_))} {_FINDABLE}" if open_ else ""
-    return f"cannot tell whether a slowdown of more than {limit} is there{could}"
+    if not open_:
+        return text
+
+    one = " in one ratio" if len(open_) > 1 else ""
+    return f"{text}; a slowdown of {difference(max(open_))}{one} {_findable(len(found.ratios))}"

@@ -226,7 +226,10 @@ def command(
         wanted = changed(loaded, changes)
     request = _request(wanted, options)
     if budget is not None and file_kind(wanted).why_fixed:
-        request = within(request, as_seconds(budget, "--budget"), blocks or MOST)
+        fitted = within(request, as_seconds(budget, "--budget"), blocks or MOST)
+        request = fitted.request
+        if fitted.reservation:
+            say(f"warning: {fitted.reservation}")
     if dry_run:
         raise typer.Exit(dry.show(request, as_json))
     result = carry_out(request, yes, as_json, watching)

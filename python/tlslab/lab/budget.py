@@ -3,19 +3,38 @@
 The number is decided before anything is measured, so that ordinary intervals hold.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tlslab.experiment import file_kind
 from tlslab.lab.request import Request
 from tlslab.lab.run import foresee
 from tlslab.model.errors import UsageError
+from tlslab.model.stopping import LEAST_BLOCKS
 
-# An interval needs two blocks. More than these are asked for with --blocks.
+# An interval needs two blocks, a sentence LEAST_BLOCKS. More than MOST are asked for with --blocks.
 LEAST = 2
 MOST = 50
 
 
-def within(request: Request, budget_s: float, most: int = MOST) -> Request:
+@dataclass(frozen=True)
+class Fitted:
+    """A request whose blocks end within a time, and how many they are."""
+
+    request: Request
+    blocks: int
+
+    @property
+    def reservation(self) -> str:
+        """What a run of so few blocks will not say, in a line; empty where they are enough."""
+        if self.blocks >= LEAST_BLOCKS:
+            return ""
+        return (
+            f"--budget: {self.blocks} blocks fit, and fewer than {LEAST_BLOCKS} carry no sentence: "
+            "the report will have figures and conclude nothing; give more time, or --quick"
+        )
+
+
+def within(request: Request, budget_s: float, most: int = MOST) -> Fitted:
     """The request with the most blocks that end within the budget.
 
     Raises UsageError where not even two do.
@@ -32,5 +51,6 @@ def within(request: Request, budget_s: float, most: int = MOST) -> Request:
                     "give more time, or --quick, or fewer levels (--set)",
                 )
             break
-        found = candidate
-    return request if found is None else found
+        found = Fitted(candidate, blocks)
+    assert found is not None
+    return found

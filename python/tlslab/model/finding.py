@@ -163,14 +163,17 @@ class Comparison:
 class Place:
     """A cell's place in a ranking: the best and the worst rank that the trials leave open.
 
-    `beats` are the places, counted from 0, of the cells that it is detectably better than; older
-    summaries lack them.
+    `beats` are the places, counted from 0, of the cells that it is detectably better than.
+    `may_differ` is the largest difference, as a share, that the trials leave open between it and
+    the cells that it cannot be told apart from; null where there are none, or where it is not
+    known. Older summaries lack both.
     """
 
     cell: str
     best: int
     worst: int
     beats: tuple[int, ...] = ()
+    may_differ: float | None = None
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,24 @@ def test_those_that_cannot_be_told_apart_stand_by_their_handshakes() -> None:
     assert line == "ssl_ciphers ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256;"
 
 
+@pytest.mark.parametrize(
+    ("open_", "words"),
+    [
+        (0.034, "; they may differ by up to 4 %. Of those that cannot be told apart"),
+        (None, "; by how much they may differ is not known. Of those that cannot be told apart"),
+    ],
+)
+def test_a_tie_states_the_difference_that_stays_open(open_: float | None, words: str) -> None:
+    base = suites_summary({"nginx": [[GOOD, ALSO_GOOD]]})
+    found = tuple(
+        replace(each, places=tuple(replace(place, may_differ=open_) for place in each.places))
+        for each in base.rankings
+    )
+    summary = advised(replace(base, rankings=found))
+    (finding,) = [f for f in summary.findings if f.code == "recommendation"]
+    assert words in finding.text
+
+
 def test_each_syntax_has_the_order_of_its_own_server() -> None:
     summary = advised(
         suites_summary({"nginx": [[GOOD], [ALSO_GOOD]], "node": [[ALSO_GOOD], [GOOD]]})

@@ -1,6 +1,7 @@
 """Configurations: what they contain, and that nothing that a server said ends a comment."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -122,6 +123,12 @@ def test_domino_keeps_what_cannot_be_distinguished_from_the_best() -> None:
     given = preference("group", ["P-256", "X25519", "P-384"], ranks=[(1, 2), (1, 2), (3, 3)])
     off = settings(emitted("domino", given))
     assert off == [f"SSL_DISABLE_CURVE_{name}=1" for name in ("X448", "P384", "P521")]
+    words = " ".join(emitted("domino", given).replace(";", " ").split())
+    assert "apart from X25519 (by how much they may differ is not known)" in words
+    first, *others = given.chosen
+    known = replace(given, chosen=(replace(first, may_differ=0.034), *others))
+    words = " ".join(emitted("domino", known).replace(";", " ").split())
+    assert "It cannot be told apart from X25519 (they may differ by up to 4 %)." in words
 
 
 def test_domino_needs_the_faster_ones_of_its_own_order_off() -> None:

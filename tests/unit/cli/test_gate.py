@@ -43,7 +43,7 @@ def test_a_gate_ends_by_what_is_established(
     assert (ended, words in said) == (code, True), said
     assert "gate: TLS 1.3, ECDSA P-256, P-256, new connections/s" in said
     if code == 4:
-        assert "is found in 9 of 10 such runs" in said
+        assert "in one ratio is found in most such runs" in said
 
 
 def test_a_cell_that_failed_in_the_second_run_is_named(

@@ -60,8 +60,12 @@ def test_a_budget_is_as_many_blocks_as_fit(name: str) -> None:
             replace(request, experiment=kind.with_blocks(request.experiment, blocks))
         ).seconds
 
-    assert foresee(within(request, seconds(3) + 0.1)).seconds == pytest.approx(seconds(3))
-    assert foresee(within(request, 1e6, 4)).seconds == pytest.approx(seconds(4))
+    three = within(request, seconds(3) + 0.1)
+    assert foresee(three.request).seconds == pytest.approx(seconds(3))
+    assert three.reservation.startswith("--budget: 3 blocks fit, and fewer than 5 carry no")
+    assert "\n" not in three.reservation
+    assert foresee(within(request, 1e6, 4).request).seconds == pytest.approx(seconds(4))
+    assert within(request, seconds(5) + 0.1).reservation == ""
     with pytest.raises(UsageError, match="--budget: two blocks take about"):
         within(request, seconds(2) - 1)
 

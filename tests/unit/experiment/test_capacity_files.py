@@ -22,9 +22,10 @@ def plan(text: str = TEXT, quick: bool = False) -> CapacityPlan:
 def test_the_shipped_experiment_has_the_studys_steps() -> None:
     found = plan()
     assert found.open_loop.fractions == (0.2, 0.4, 0.6, 0.8, 1.0)
-    assert (found.open_loop.trials, found.maximum.trials) == (3, 5)
+    assert (found.open_loop.trials, found.maximum.trials) == (5, 5)
     assert found.remedies is not None
     assert found.remedies.resume_ratios == (0.0, 0.5, 0.9)
+    assert found.remedies.trials == 5
     assert found.remedies.requests_per_connection == (1, 4, 16)
     assert found.obsolete is not None
     assert found.obsolete.levels["tls"] == "ssl3"

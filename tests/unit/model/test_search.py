@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factories.noise import ar1
+from factories.noise import Tails, ar1
 from tlslab.model.capacity import SearchRules
 from tlslab.model.search import (
     Converged,
@@ -156,11 +156,24 @@ def test_noise_of_slices() -> None:
     assert relative_noise(many, 50_000) == pytest.approx(0.1 / math.sqrt(500), rel=0.2)
 
 
+@pytest.mark.parametrize("tails", ["normal", "t3"])
 @pytest.mark.parametrize("coefficient", [0.0, 0.3, 0.5, 0.8])
-def test_noise_of_slices_that_resemble_their_neighbours(coefficient: float) -> None:
+def test_noise_of_slices_that_resemble_their_neighbours(coefficient: float, tails: Tails) -> None:
     """The true rate lies within two standard errors nearly always; as independent slices: 46 %."""
     times, held = 400, 0
     for seed in range(times):
-        rates = 100 * (1 + ar1(np.random.default_rng(seed), 20, coefficient, 0.03))
+        rates = 100 * (1 + ar1(np.random.default_rng(seed), 20, coefficient, 0.03, tails))
+        held += abs(rates.mean() / 100 - 1) <= 2 * relative_noise(list(rates), 2000)
+    assert held >= 0.92 * times
+
+
+@pytest.mark.parametrize("drift", [-0.06, 0.06])
+@pytest.mark.parametrize("tails", ["normal", "t3"])
+def test_noise_of_slices_that_drift(drift: float, tails: Tails) -> None:
+    """The mean rate of a run that drifts by two standard deviations from its first slice on."""
+    times, held = 400, 0
+    for seed in range(times):
+        noise = ar1(np.random.default_rng(seed), 20, 0.3, 0.03, tails)
+        rates = 100 * (1 + noise + np.linspace(-drift / 2, drift / 2, 20))
         held += abs(rates.mean() / 100 - 1) <= 2 * relative_noise(list(rates), 2000)
     assert held >= 0.92 * times

@@ -27,7 +27,7 @@ def test_stages_follow_one_another() -> None:
     counts = Counter(stages)
     assert counts["maximum"] == 3
     assert counts["open_loop"] == 15
-    assert counts["remedy"] == 12
+    assert counts["remedy"] == 18
 
 
 def test_the_open_loop_runs_at_whole_fractions_of_the_maximum() -> None:

@@ -53,7 +53,7 @@ def _explanation(best: Choice, kept: set[str]) -> str:
     )
     others = sorted(kept - {best.name})
     if others:
-        text += f" It cannot be told apart from {', '.join(others)}."
+        text += f" It cannot be told apart from {', '.join(others)} ({best.left_open})."
     return text + " Restart the server's tasks that use TLS (restart task http)."
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tlslab.analysis.benchmark.cells import CLIENT_CPU, RATE, SIGNERS_CPU, percentile_name
 from tlslab.analysis.benchmark.curves import Curve
-from tlslab.analysis.benchmark.findings import OPEN, UNKNOWN
+from tlslab.analysis.benchmark.findings import OPEN, STILL_WARMING, UNKNOWN
 from tlslab.analysis.enough import FEWEST, again, minutes, too_few
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.finding import Finding
@@ -58,6 +58,9 @@ def _lacking(contents: RunContents, curve: Curve, n: int) -> Lacking | None:
     knee = curve.knee
     if knee is None:
         return Lacking(f"Where throughput stops growing is not known: {_name(curve)}.")
+    if curve.warming:
+        why = f"Where throughput stops growing is not known: {STILL_WARMING}. Warm up for longer."
+        return Lacking(why)
     if not knee.at_end and knee.gain is not None and knee.gain > UNKNOWN:
         why = (
             f"Where throughput stops growing is not known: beyond {knee.at.value:g} threads it may "

@@ -1,5 +1,6 @@
 """The forks of one cell to its estimates; a fork that failed is a reason, never a value."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.compare import Measured
@@ -28,8 +29,13 @@ BEYOND_EACH = 2
 # In a closed loop threads = rate x mean time. JMH's sample mode loses the ends of iterations.
 LITTLE = 0.15
 
-# Later iterations that are so much faster than the first mean that the warm-up was too short.
+# Later iterations that are so much faster than the first mean that the warm-up was too short. So
+# does a processor time of an operation that changes so much, in either direction: Java's compiler
+# works on the general processors.
 WARMING = 1.05
+
+# The code of both notes.
+WARMING_UP = "warming_up"
 
 
 def percentile_name(name: str) -> str:
@@ -144,7 +150,10 @@ def _doubts(usable: Sequence[Trial]) -> list[Note]:
     rises = [rise for trial in usable for run in trial.benchmarks.values() if (rise := _rise(run))]
     if rises and (mean := sum(rises) / len(rises)) > WARMING:
         text = f"the last iterations were {mean - 1:.0%} faster than the first: warm up for longer"
-        doubts.append(Note("warming_up", text))
+        doubts.append(Note(WARMING_UP, text))
+    elif (change := _change_of_cost(usable)) is not None and abs(change) > math.log(WARMING):
+        text = f"operations of the last iterations took {math.exp(change):.2f} times the processor"
+        doubts.append(Note(WARMING_UP, f"{text} time of the first: warm up for longer"))
     return doubts
 
 
@@ -158,6 +167,21 @@ def _little(trial: Trial) -> float | None:
 def _rise(run: BenchmarkRun) -> float | None:
     """The last counted iteration's rate over the first's; None with fewer than three."""
     return run.per_s[-1] / run.per_s[0] if len(run.per_s) > 2 and run.per_s[0] > 0 else None
+
+
+def _change_of_cost(usable: Sequence[Trial]) -> float | None:
+    """The logarithm of the last counted iteration's processor time of an operation over the
+    first's, its mean over all runs with three or more; None without such a run.
+    """
+    found = []
+    for trial in usable:
+        for run in trial.benchmarks.values():
+            if len(run.iterations) < 3 or not all(i.operations for i in run.iterations):
+                continue
+            first, last = (i.cpu_us / i.operations for i in (run.iterations[0], run.iterations[-1]))
+            if min(first, last) > 0:
+                found.append(math.log(last / first))
+    return sum(found) / len(found) if found else None
 
 
 def by_cell(cells: Sequence[Cell], trials: Sequence[Trial]) -> Mapping[str, list[Trial]]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tlslab.analysis.benchmark.cells import RATE
+from tlslab.analysis.benchmark.cells import RATE, WARMING_UP
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.scaling import Block, Knee, Law, find_knee, fit_law
 from tlslab.model.benchmark import ENGINE
@@ -50,6 +50,12 @@ class Curve:
         """The cell with the fewest threads."""
         return self.cells[min(self.cells)]
 
+    @property
+    def warming(self) -> bool:
+        """Whether the processes of one of its cells had not finished warming up."""
+        notes = (note for cell in self.cells.values() for note in cell.summary.reasons)
+        return any(note.code == WARMING_UP for note in notes)
+
     def estimates(self, name: str) -> list[tuple[int, Estimate]]:
         """An estimate over threads, where it could be made."""
         return [
@@ -76,17 +82,17 @@ def make_curves(cells: Sequence[Measured]) -> tuple[Curve, ...]:
 
 
 def _curve(runtime: str, benchmark: str, keys: str, cells: Mapping[int, Measured]) -> Curve:
-    blocks = throughput_blocks(cells)
+    blocks = list(throughput_by_block(cells).values())
     return Curve(runtime, benchmark, keys, cells, fit_law(blocks), find_knee(blocks))
 
 
-def throughput_blocks(cells: Mapping[int, Measured]) -> list[Block]:
-    """The throughput of each block by threads."""
+def throughput_by_block(cells: Mapping[int, Measured]) -> Mapping[int, Block]:
+    """The throughput by threads, of each block by its number."""
     blocks: dict[int, dict[int, float]] = {}
     for threads, cell in cells.items():
         for block, value in cell.values[RATE].items():
             blocks.setdefault(block, {})[threads] = value
-    return list(blocks.values())
+    return blocks
 
 
 def find_curve(curves: Sequence[Curve], runtime: str, benchmark: str, keys: str) -> Curve | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.benchmark.curves import BENCHMARK_WORDS
+from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.share import share
 from tlslab.model.benchmark import FAULT_KINDS, POLICIES, Slice, Timeline
@@ -201,9 +202,9 @@ def fault_table(found: Sequence[Episode]) -> DataTable | None:
 
 
 def fault_findings(found: Sequence[Episode]) -> Iterator[Finding]:
-    """What the control and each fault did, in a sentence."""
+    """What the control and each fault did, in a sentence; nothing of fewer than FEWEST loads."""
     for each in found:
-        if each.change is None:
+        if each.change is None or each.change.n < FEWEST:
             continue
         yield Finding(
             f"fault_{each.fault}_{each.policy}",

@@ -6,6 +6,7 @@ from tlslab.analysis.benchmark.cells import CLIENT_CPU, SIGNERS_CPU
 from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.processors import Costs
 from tlslab.analysis.benchmark.published import PublishedConcurrency
+from tlslab.analysis.enough import FEWEST
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
 
@@ -17,6 +18,9 @@ CONFIRMED = 1.25
 
 # Where throughput may still grow by more than that, it is not known at all.
 UNKNOWN = 2.0
+
+# What a curve says nothing of while this is so.
+STILL_WARMING = "its processes were still warming up"
 
 
 def findings(
@@ -39,13 +43,20 @@ def _knee(curve: Curve, processors: int) -> Finding:
     _, best = curve.best
     cells = tuple(cell.summary.key for cell in curve.cells.values())
     where = f"{curve.what}, {curve.name}"
+    unknown = f"{where}: where throughput stops growing is not known"
+    if knee.at.n < FEWEST:
+        text = f"{unknown}: fewer than {FEWEST} blocks carry no sentence."
+        return Finding("knee_open", text, cells)
+    if curve.warming:
+        text = f"{unknown}: {STILL_WARMING}. Warm up for longer."
+        return Finding("knee_open", text, cells)
     if knee.at_end:
         text = f"{where}: throughput still grew at {knee.at.value:g} threads, the most tried."
         return Finding("no_knee", text, cells)
     if knee.gain is not None and knee.gain > UNKNOWN:
         text = (
-            f"{where}: where throughput stops growing is not known: beyond {_threads(knee.at)} "
-            f"it may still be more than {UNKNOWN:g} times as high. Run more blocks."
+            f"{unknown}: beyond {_threads(knee.at)} it may still be more than {UNKNOWN:g} times as "
+            "high. Run more blocks."
         )
         return Finding("knee_open", text, cells)
     if knee.gain is not None and knee.gain > OPEN:
@@ -82,12 +93,21 @@ def _ratio(costs: Costs, study: PublishedConcurrency | None) -> Finding:
     if study is None:
         return Finding("processor_ratio", text + ".", cells)
     wanted = study.signing_per_general
+    text += f", which{_verdict(costs, wanted)} 1 : {wanted:g} here."
+    return Finding("processor_ratio", text, cells)
+
+
+def _verdict(costs: Costs, wanted: float) -> str:
+    """What the costs say of a suggested ratio, in words that it follows."""
+    ratio = costs.ratio
     if ratio.low is None or ratio.high is None:
-        verdict = "which, without an interval, neither confirms nor refutes"
-    elif not ratio.low <= wanted <= ratio.high:
-        verdict = "which refutes"
-    elif wanted / CONFIRMED <= ratio.low and ratio.high <= wanted * CONFIRMED:
-        verdict = "which confirms"
-    else:
-        verdict = "which is too wide to confirm or refute"
-    return Finding("processor_ratio", f"{text}, {verdict} 1 : {wanted:g} here.", cells)
+        return ", without an interval, neither confirms nor refutes"
+    if ratio.n < FEWEST:
+        return f", from fewer than {FEWEST} forks, neither confirms nor refutes"
+    if costs.curve.warming:
+        return f", while {STILL_WARMING}, neither confirms nor refutes"
+    if not ratio.low <= wanted <= ratio.high:
+        return " refutes"
+    if wanted / CONFIRMED <= ratio.low and ratio.high <= wanted * CONFIRMED:
+        return " confirms"
+    return " is too wide to confirm or refute"

@@ -1,15 +1,14 @@
 """What an operation costs each side: how many signing processors go with a general one."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tlslab.analysis.benchmark.cells import CLIENT_CPU, MEAN, SIGNERS_CPU
-from tlslab.analysis.benchmark.curves import Curve, find_curve
+from tlslab.analysis.benchmark.curves import Curve, find_curve, throughput_by_block
 from tlslab.analysis.stats.estimate import estimate, mean_interval
-from tlslab.analysis.stats.scaling import ratio
+from tlslab.analysis.stats.scaling import Block, each_left_out, fitted_peak, jackknifed, ratio
 from tlslab.model.estimate import Estimate
 
 
@@ -67,24 +66,28 @@ def _per_block(curve: Curve, name: str) -> dict[int, float]:
 
 
 def _share(curve: Curve, whole: Mapping[int, float], processors: int) -> Estimate | None:
-    if curve.law is None:
+    """The fitted peak over the processors' limit, `whole` the costs of both sides in each block.
+
+    Peak and costs come from the same blocks, and a slow block has a low rate because it has high
+    costs: the interval is the jackknife's over blocks, with fit and mean made anew for each.
+    """
+    rates = throughput_by_block(curve.cells)
+    both = [(rates[block], cost) for block, cost in whole.items() if block in rates]
+    value = _share_of(both, processors)
+    if curve.law is None or value is None:
         return None
-    cost, peak = estimate(list(whole.values()), "us"), curve.law.peak
-    value = peak.value * cost.value / (processors * 1e6)
-    spreads = [_log_half(each) for each in (cost, peak)]
-    if None in spreads:
-        return Estimate(value, None, None, peak.n, "", f"fit; {peak.method}")
-    # The errors of the fit and of the costs add up as those of independent numbers do.
-    both = math.exp(math.hypot(*(each for each in spreads if each is not None)))
-    method = f"fit over costs, errors of both added in quadrature; {peak.method}"
-    return Estimate(value, value / both, value * both, peak.n, "", method)
+    without = [_share_of(rest, processors) for rest in each_left_out(both)]
+    known = [each for each in without if each is not None]
+    if len(known) < len(without):
+        return Estimate(value, None, None, len(both), "", "a block alone has some of the levels")
+    return jackknifed(value, known, "", "fitted peak times costs")
 
 
-def _log_half(found: Estimate) -> float | None:
-    """Half of an interval on the logarithmic scale, by its wider side; None without one."""
-    if found.low is None or found.high is None or found.low <= 0:
-        return None
-    return max(math.log(found.high / found.value), math.log(found.value / found.low))
+def _share_of(both: Sequence[tuple[Block, float]], processors: int) -> float | None:
+    """The share by these blocks' rates and costs; None where no law can be fitted."""
+    peak = fitted_peak([rates for rates, _ in both])
+    cost = float(np.exp(np.mean(np.log([cost for _, cost in both])))) if both else 0.0
+    return None if peak is None else peak * cost / (processors * 1e6)
 
 
 def without_drawing(curves: Sequence[Curve], curve: Curve, name: str) -> Estimate | None:

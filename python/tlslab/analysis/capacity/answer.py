@@ -97,7 +97,7 @@ def _over(best: CapacityCell, name: str, other: CapacityCell) -> str:
 def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, ...]:
     """The highest load that meets the objective, where there is one."""
     found = cell.capacity
-    if plan.objective is None or found is None or cell.maximum is None:
+    if plan.objective is None or found is None or found.n < FEWEST or cell.maximum is None:
         return ()
     load = figure(found.load.value)
     share = f" ({percent(found.load.value / cell.maximum.value)} of the maximum)"

@@ -1,4 +1,7 @@
-"""What a capacity experiment found, in sentences; each carries its intervals."""
+"""What a capacity experiment found, in sentences; each carries its intervals.
+
+What fewer than FEWEST repetitions show has no sentence: it stands in the tables.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,6 +11,7 @@ from tlslab.analysis.capacity.points import by_fraction
 from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.compare import compare
+from tlslab.analysis.enough import FEWEST
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Comparison, Finding
@@ -37,8 +41,13 @@ def findings(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Finding
     )
 
 
+def _enough(found: Estimate | None) -> bool:
+    """Whether there is an estimate, and enough repetitions behind it for a sentence."""
+    return found is not None and found.n >= FEWEST
+
+
 def _maxima(named: Named) -> Iterator[Finding]:
-    able = [(name, cell) for name, cell in named if cell.maximum is not None]
+    able = [(name, cell) for name, cell in named if _enough(cell.maximum)]
     if not able:
         return
     parts = []
@@ -65,7 +74,7 @@ def _generators(named: Named) -> Iterator[Finding]:
 def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
     for fewer, more in scaling_pairs(cells):
         comparison = compare(more.measured, fewer.measured, RATE)
-        if comparison is None:
+        if comparison is None or comparison.n < FEWEST:
             continue
         n, m = fewer.factors["processors"], more.factors["processors"]
         server = more.factors.get("server", "The server")
@@ -89,7 +98,7 @@ def _ratio(comparison: Comparison) -> str:
 def _platforms(named: Named) -> Iterator[Finding]:
     for first, other in platform_pairs([cell for _, cell in named]):
         comparison = compare(other.measured, first.measured, RATE)
-        if comparison is None:
+        if comparison is None or comparison.n < FEWEST:
             continue
         names = cell_names([other.factors, first.factors])
         levels = other.factors.get("processors")
@@ -107,6 +116,8 @@ def _latency(named: Named) -> Iterator[Finding]:
             continue
         low, high = min(groups), max(groups)
         first, last = (_mean(cell, f) for f in (low, high))
+        if not (_enough(first) and _enough(last)):
+            continue
         over = [f for f, points in groups.items() if any(p.verdict == "overloaded" for p in points)]
         text = (
             f"{name}: the mean response time is {with_interval(first)} ms at {percent(low)} of the "
@@ -133,7 +144,7 @@ def longer(first: Estimate, last: Estimate) -> str:
 def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
     for name, cell in named:
         found = cell.capacity
-        if plan.objective is None or not cell.points:
+        if plan.objective is None or not cell.points or (found and found.n < FEWEST):
             continue
         if found is None:
             text = (
@@ -160,7 +171,7 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
 
 def _remedies(named: Named) -> Iterator[Finding]:
     for name, cell in named:
-        reported = [_remedy(each) for each in remedies(cell) if each.ratio is not None]
+        reported = [_remedy(each) for each in remedies(cell) if _enough(each.ratio)]
         if reported:
             text = f"{name}, requests/s with a remedy over those without: {'; '.join(reported)}."
             yield Finding("remedies", text, (cell.key,))

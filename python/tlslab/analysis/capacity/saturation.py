@@ -87,7 +87,9 @@ def _between(met: Loaded, missed: Loaded, limit_ms: float) -> float:
 def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | None:
     """The capacity over repetitions, each a series of runs at all loads; None without any.
 
-    The interval is over the repetitions' own crossings: the unit is the repetition. Where the loads
+    The interval is over the repetitions' own crossings: the unit is the repetition. It ends at the
+    lowest and the highest load, since no crossing can lie beyond them: Student's over few
+    repetitions would reach above the maximum. Where the loads
     of a repetition do not enclose its crossing, that is censored: the capacity is then the median
     repetition's, known exactly if that one is, without an interval.
     """
@@ -100,11 +102,22 @@ def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | 
     if not missed and not exceeded:
         whole = estimate([value for value, _ in found], RATE)
         method = f"interpolated between loads in each of {n} repetitions; {whole.method}"
-        load = Estimate(whole.value, whole.low, whole.high, whole.n, RATE, method)
+        low, high = _within_loads(whole, series)
+        load = Estimate(whole.value, low, high, whole.n, RATE, method)
         return Capacity(load, "exact", n)
     value, bound = _median(found)
     method = f"median of {n} repetitions, some of them known as a bound only: no interval"
     return Capacity(Estimate(value, None, None, n, RATE, method), bound, n, missed, exceeded)
+
+
+def _within_loads(
+    found: Estimate, series: Sequence[Sequence[Loaded]]
+) -> tuple[float | None, float | None]:
+    """The ends of an interval of crossings, cut at the lowest and the highest load."""
+    if found.low is None or found.high is None:
+        return None, None
+    loads = [point.offered for points in series for point in points]
+    return max(found.low, min(loads)), min(found.high, max(loads))
 
 
 # Where a crossing that is known as a bound only stands among the others.

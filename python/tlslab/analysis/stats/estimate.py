@@ -1,7 +1,8 @@
 """Intervals over trials: the unit is the trial, not the request.
 
 Values are averaged on a logarithmic scale (geometric mean), so that a ratio of two estimates is the
-mean of their trials' ratios. All intervals are of 95 %.
+mean of their trials' ratios. All intervals are of 95 %, or of at least 95 % where they are the
+wider of two.
 
 From 8 values on, the interval is the wider one, at each end, of two: the BCa bootstrap (Efron
 1987), its level raised so that it is not too narrow for few values ("expanded percentiles",
@@ -149,7 +150,7 @@ def p_value(data: Array, anytime: bool = False) -> float | None:
     spread = float(data.std(ddof=1))
     if spread <= 1e-12 * max(1.0, abs(centre)):
         return 1.0 if centre == 0 else 0.0
-    return float(2 * scipy.stats.t.sf(abs(centre) / (spread / math.sqrt(n)), n - 1))
+    return float(2 * scipy.special.stdtr(n - 1, -abs(centre) / (spread / math.sqrt(n))))
 
 
 @dataclass(frozen=True)

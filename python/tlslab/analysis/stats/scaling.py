@@ -15,6 +15,7 @@ pseudo-values, each the fit's change when one block is left out (Tukey 1958; Efr
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import scipy
@@ -24,6 +25,8 @@ from tlslab.model.estimate import Estimate
 
 # A block's throughput at each concurrency.
 Block = Mapping[int, float]
+
+_Unit = TypeVar("_Unit")
 
 MIN_LEVELS = 4
 
@@ -99,12 +102,14 @@ def fit_law(blocks: Sequence[Block]) -> Law | None:
         return None
     known = [block for block in blocks if any(value > 0 for value in block.values())]
     found = _fit(known)
-    without = [_fit(rest) for rest in _each_left_out(known)]
+    without = [_fit(rest) for rest in each_left_out(known)]
     furthest = REACH * levels[-1]
     peak_at = _peak_at(found)
 
     def of(part: Callable[[Array], float], unit: str, log: bool = True) -> Estimate:
-        return _jackknifed(part, found, without, unit, log)
+        return jackknifed(
+            part(found), [part(each) for each in without], unit, "fit of logarithms", log
+        )
 
     def highest(parameters: Array) -> float:
         return law_value(parameters.tolist(), min(_peak_at(parameters), furthest))
@@ -119,6 +124,15 @@ def fit_law(blocks: Sequence[Block]) -> Law | None:
         peak=of(highest, "1/s"),
         r_squared=_r_squared(known, found),
     )
+
+
+def fitted_peak(blocks: Sequence[Block]) -> float | None:
+    """The peak of the law through all blocks' values, as `Law.peak`; None without a law."""
+    levels = sorted({level for block in blocks for level, value in block.items() if value > 0})
+    if len(levels) < MIN_LEVELS:
+        return None
+    found = _fit([block for block in blocks if any(value > 0 for value in block.values())])
+    return law_value(found.tolist(), min(_peak_at(found), REACH * levels[-1]))
 
 
 def _fit(blocks: Sequence[Block]) -> Array:
@@ -257,18 +271,22 @@ def _linear_to(blocks: Sequence[Block], levels: Sequence[int]) -> int:
     return reached
 
 
-def _each_left_out(blocks: Sequence[Block]) -> list[list[Block]]:
+def each_left_out(blocks: Sequence[_Unit]) -> list[list[_Unit]]:
     """The blocks without one of them, for each; none where an interval needs more of them."""
     if len(blocks) < MIN_BLOCKS_OF_INTERVAL:
         return []
     return [[*blocks[:i], *blocks[i + 1 :]] for i in range(len(blocks))]
 
 
-def _jackknifed(
-    part: Callable[[Array], float], whole: Array, without: Sequence[Array], unit: str, log: bool
+def jackknifed(
+    value: float, without: Sequence[float], unit: str, what: str, log: bool = True
 ) -> Estimate:
-    """A number that follows from the fit, with Student's interval over the pseudo-values."""
-    value, n = part(whole), len(without)
+    """A number made of all blocks, with Student's interval over the pseudo-values.
+
+    `without` are the numbers that are made when each of the blocks is left out; `what` says in
+    words how. `log`: the pseudo-values are of logarithms.
+    """
+    n = len(without)
     if not n:
         few = f"fewer than {MIN_BLOCKS_OF_INTERVAL} blocks: no interval"
         return Estimate(value, None, None, n, unit, few)
@@ -277,10 +295,10 @@ def _jackknifed(
         return math.log(max(number, _LEAST)) if log else number
 
     centre = scaled(value)
-    pseudo = np.array([n * centre - (n - 1) * scaled(part(each)) for each in without])
+    pseudo = np.array([n * centre - (n - 1) * scaled(each) for each in without])
     t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
     half = t * float(pseudo.std(ddof=1)) / math.sqrt(n)
-    method = f"fit of logarithms; jackknife over {n} blocks, Student t, 95 %"
+    method = f"{what}; jackknife over {n} blocks, Student t, 95 %"
     if log:
         low, high = value * math.exp(-half), value * math.exp(half)
     else:

@@ -7,14 +7,15 @@ import pytest
 
 from factories.benchmarks import CRASHED, made_contents
 from tlslab import analysis, report
-from tlslab.analysis.benchmark.cells import CLIENT_CPU, RATE, measure
-from tlslab.analysis.benchmark.curves import make_curves
+from tlslab.analysis.benchmark.cells import CLIENT_CPU, RATE, WARMING_UP, measure
+from tlslab.analysis.benchmark.curves import Curve, make_curves
 from tlslab.analysis.benchmark.findings import findings
-from tlslab.analysis.benchmark.processors import costs
+from tlslab.analysis.benchmark.processors import Costs, costs
 from tlslab.analysis.benchmark.published import load_published
 from tlslab.analysis.stats.scaling import Knee
+from tlslab.model.benchmark import BenchmarkRun
 from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Summary
+from tlslab.model.finding import Note, Summary
 from tlslab.store import from_json, to_json
 
 CLUSTER_SIGN = "runtime=jdk-17,benchmark=sign,keys=cluster,threads="
@@ -92,6 +93,60 @@ def test_only_a_narrow_interval_confirms_a_ratio(
     known = replace(found, ratio=replace(found.ratio, low=low, high=high))
     (finding,) = findings([], [known], load_published("pix-2024"), 2)
     assert words in finding.text
+
+
+def made_costs(**changes: Any) -> Costs:
+    """The costs of signatures through the cluster, with a ratio that excludes 1 : 2."""
+    (found, *_) = costs(make_curves(measured("sign")), 2)
+    return replace(found, ratio=replace(found.ratio, low=0.75, high=0.83, **changes))
+
+
+def warming(curve: Curve) -> Curve:
+    """The curve with one cell whose forks were still warming up."""
+    threads, cell = next(iter(curve.cells.items()))
+    note = Note(WARMING_UP, "the last iterations were 9% faster than the first: warm up for longer")
+    noted = replace(cell, summary=replace(cell.summary, reasons=(note,)))
+    return replace(curve, cells={**curve.cells, threads: noted})
+
+
+def test_forks_that_were_still_warming_up_refute_nothing() -> None:
+    study, known = load_published("pix-2024"), made_costs()
+    (finding,) = findings([], [known], study, 2)
+    assert "which refutes 1 : 2" in finding.text
+    (finding,) = findings([], [replace(known, curve=warming(known.curve))], study, 2)
+    words = "which, while its processes were still warming up, neither confirms nor refutes 1 : 2"
+    assert words in finding.text
+
+
+def test_fewer_than_five_forks_refute_nothing() -> None:
+    (finding,) = findings([], [made_costs(n=4)], load_published("pix-2024"), 2)
+    assert "which, from fewer than 5 forks, neither confirms nor refutes 1 : 2" in finding.text
+
+
+def test_a_curve_of_forks_that_were_warming_up_has_no_knee() -> None:
+    (curve, *_) = make_curves(measured("sign"))
+    (finding,) = findings([warming(curve)], [], None, 2)
+    assert finding.code == "knee_open"
+    assert "not known: its processes were still warming up. Warm up for longer." in finding.text
+
+
+@pytest.mark.parametrize(("last", "told"), [(0.9, True), (1.02, False), (1.2, True)])
+def test_a_processor_time_that_changes_in_a_fork_is_warming_up(last: float, told: bool) -> None:
+    """At an even rate: Java's compiler works on the general processors."""
+    contents = made_contents()
+    (cell, *_) = (each for each in contents.plan.cells if each.key == CLUSTER_SIGN + "1")
+
+    def changed(run: BenchmarkRun) -> BenchmarkRun:
+        first, *_, end = run.iterations
+        return replace(run, iterations=(first, first, replace(end, cpu_us=last * end.cpu_us)))
+
+    trials = [
+        replace(t, benchmarks={mode: changed(run) for mode, run in t.benchmarks.items()})
+        for t in contents.trials
+        if t.cell == cell.key
+    ]
+    codes = [note.code for note in measure(cell, trials, 5).summary.reasons]
+    assert (WARMING_UP in codes) == told
 
 
 def test_the_law_is_in_the_table(summary: Summary) -> None:

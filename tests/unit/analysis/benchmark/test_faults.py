@@ -51,11 +51,19 @@ def found(*trials: Trial) -> dict[str, Episode]:
 
 
 def sentence(fault: str, *trials: Trial) -> str:
-    findings = {each.code: each.text for each in fault_findings(episodes(trials, AT, UNTIL))}
+    """The sentence of a fault, of five times these blocks: fewer than five have none."""
+    many = [replace(each, block=each.block + 2 * turn) for turn in range(5) for each in trials]
+    findings = {each.code: each.text for each in fault_findings(episodes(many, AT, UNTIL))}
     return findings[f"fault_{fault}_none"]
 
 
 CONTROLS = (load("none", 0, 150, 200), load("none", 1, 160, 200))
+
+
+def test_fewer_than_five_loads_have_no_sentence() -> None:
+    two = (*CONTROLS, load("slow", 0, 75), load("slow", 1, 80))
+    assert list(fault_findings(episodes(two, AT, UNTIL))) == []
+    assert "is 0.500 (95 %" in sentence("slow", *two)
 
 
 def test_a_loss_is_relative_to_the_controls_change() -> None:
@@ -125,4 +133,4 @@ def test_the_interval_of_a_failed_share_stays_between_0_and_1() -> None:
     assert share.high is not None
     assert 0 < share.low < 0.375 < share.value < 0.46 < share.high < 1
     text = sentence("frozen", *CONTROLS, load("frozen", 0, 100, failing=0.6))
-    assert "37.5 % of the operations failed" in text
+    assert "; 37.5 %" in text

@@ -17,10 +17,13 @@ from tlslab.model.finding import Summary
 from tlslab.model.validation import Comparison, PhaseResult, RateResult, Resolution
 from tlslab.store import from_json, to_json
 
+# Five repetitions of everything: fewer carry no sentence.
+FIVE = made_plan(remedies=True, objective=Objective("p99", 5.0), repetitions=5)
+
 
 @pytest.fixture(name="summary", scope="module")
 def _summary() -> Summary:
-    return summarise(made_capacity_run())
+    return summarise(made_capacity_run(plan=FIVE))
 
 
 def figure(summary: Summary, name: str) -> Figure:
@@ -38,10 +41,10 @@ def texts(summary: Summary, code: str) -> list[str]:
 def test_the_maximum_comes_out_as_it_went_in(summary: Summary) -> None:
     found = summary.cell("server=nginx,processors=1")
     assert found.verdict == "valid"
-    assert found.trials == 3
+    assert found.trials == 5
     rate = found.estimates["connections_per_s"]
     assert rate.value == pytest.approx(CapacityWorld().best, rel=0.03)
-    assert rate.n == 3
+    assert rate.n == 5
     assert rate.low is not None
     assert rate.unit == "1/s"
 
@@ -51,7 +54,7 @@ def test_every_estimate_has_n_unit_and_method(summary: Summary) -> None:
         for estimate in cell.estimates.values():
             assert estimate.unit
             assert estimate.method
-            assert estimate.n == 3
+            assert estimate.n == 5
 
 
 def test_a_mean_is_called_longer_only_where_intervals_do_not_overlap(summary: Summary) -> None:
@@ -123,6 +126,20 @@ def test_remedies_have_ratios_to_what_is_without(summary: Summary) -> None:
     assert rows[1][4] is not None
 
 
+def test_fewer_than_five_repetitions_have_no_sentence() -> None:
+    """Neither of the maximum, nor of loads and remedies beside a maximum that has enough."""
+    spoken = {"answer", "scaling", "platforms", "latency", "objective", "remedies"}
+    few = made_plan(remedies=True, objective=Objective("p99", 5.0), repetitions=4)
+    assert not spoken & {each.code for each in summarise(made_capacity_run(plan=few)).findings}
+    assert few.remedies is not None
+    loads = replace(FIVE, open_loop=few.open_loop, remedies=few.remedies)
+    summary = summarise(made_capacity_run(plan=loads))
+    assert spoken & {each.code for each in summary.findings} == {"answer", "scaling", "platforms"}
+    assert summary.answer is not None
+    assert not any("meets" in each for each in summary.answer.sentences)
+    assert spoken <= {each.code for each in summarise(made_capacity_run(plan=FIVE)).findings}
+
+
 def test_the_study_stands_beside(summary: Summary) -> None:
     rows = {str(row[0]): row for row in table(summary, "published").rows}
     flat = next(row for name, row in rows.items() if name.startswith("pre-test"))
@@ -136,7 +153,7 @@ def test_the_study_stands_beside(summary: Summary) -> None:
 
 
 def test_the_same_run_gives_the_same_summary_and_survives_the_disk(summary: Summary) -> None:
-    again = summarise(made_capacity_run())
+    again = summarise(made_capacity_run(plan=FIVE))
     assert to_json(again) == to_json(summary)
     written = json.dumps(to_json(summary), allow_nan=False)
     back = from_json(json.loads(written), Summary)
@@ -144,7 +161,7 @@ def test_the_same_run_gives_the_same_summary_and_survives_the_disk(summary: Summ
 
 
 def test_a_generator_that_was_the_limit_gives_at_least() -> None:
-    summary = summarise(made_capacity_run({"nginx": CapacityWorld(client_us=400.0)}))
+    summary = summarise(made_capacity_run({"nginx": CapacityWorld(client_us=400.0)}, FIVE))
     (cell,) = summary.cells
     assert cell.verdict == "at_least"
     assert {note.code for note in cell.reasons} >= {"search_generator_bound", "client_saturated"}
@@ -180,7 +197,7 @@ def test_steps_that_failed_are_reported() -> None:
 
 def test_a_shared_processor_makes_a_lower_bound() -> None:
     contents = made_capacity_run(
-        {"nginx 1": CapacityWorld(), "nginx 2": CapacityWorld(alone=1700.0)}
+        {"nginx 1": CapacityWorld(), "nginx 2": CapacityWorld(alone=1700.0)}, FIVE
     )
     contents = replace(
         contents, environment=replace(contents.environment, generator_processors=(1,))

@@ -51,6 +51,14 @@ def test_the_interval_is_over_repetitions() -> None:
     assert same.load.unit == "1/s"
 
 
+def test_the_interval_ends_at_the_loads_that_were_offered() -> None:
+    """Student's over these three crossings would reach from below 200 to above 1,000."""
+    found = capacity([queue(), queue(service_ms=0.5), queue(service_ms=2.2)], 3.0)
+    assert found is not None
+    assert found.bound == "exact"
+    assert (found.load.low, found.load.high) == (LOADS[0], LOADS[-1])
+
+
 def test_a_bound_has_no_interval() -> None:
     low = capacity([queue(service_ms=10), queue(service_ms=11)], 3.0)
     assert low is not None

@@ -47,6 +47,41 @@ def test_the_interval_holds_the_truth_under_autocorrelation(
     assert held >= (0.93 - 2 * (0.93 * 0.07 / times) ** 0.5) * times
 
 
+@pytest.mark.parametrize("tails", ["normal", "t3"])
+def test_a_drift_in_step_with_the_levels_is_counted_as_memory_of_connections(tails: Tails) -> None:
+    """Readings cannot tell the two apart: the interval holds their sum, and not the memory alone
+    where the drift is large.
+    """
+    times, both, alone = 400, 0, 0
+    x = [1000 * (i + 1) for i in range(5)]
+    for seed in range(times):
+        noise = ar1(np.random.default_rng(seed), 5, 0.3, 20_000, tails)
+        y = [round(5_000_000 + (4000 + 200) * n + e) for n, e in zip(x, noise, strict=True)]
+        found = slope("server", x, y)
+        assert found.low is not None
+        assert found.high is not None
+        both += found.low <= 4200 <= found.high
+        alone += found.low <= 4000 <= found.high
+    assert both >= (0.93 - 2 * (0.93 * 0.07 / times) ** 0.5) * times
+    assert alone < 0.5 * times
+
+
+@pytest.mark.parametrize("tails", ["normal", "t3"])
+def test_the_interval_holds_the_truth_where_a_drift_levels_off(tails: Tails) -> None:
+    """A cache that fills within the first levels, to as much as the noise."""
+    times, held = 400, 0
+    x = [1000 * (i + 1) for i in range(5)]
+    for seed in range(times):
+        noise = ar1(np.random.default_rng(seed), 5, 0.3, 200_000, tails)
+        filled = 200_000 * (1 - np.exp(-np.arange(5)))
+        y = [round(5e6 + 4000 * n + e + c) for n, e, c in zip(x, noise, filled, strict=True)]
+        found = slope("server", x, y)
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= 4000 <= found.high
+    assert held >= (0.93 - 2 * (0.93 * 0.07 / times) ** 0.5) * times
+
+
 def test_two_levels_have_no_interval_and_one_no_slope() -> None:
     assert slope("client", [1, 2], [5, 9]) == Slope("client", 4.0, None, None, 2)
     with pytest.raises(ValueError, match="two levels"):

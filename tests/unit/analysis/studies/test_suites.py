@@ -255,6 +255,7 @@ def drawn(key: str, logs: dict[str, float], blocks: int, draw: np.random.Generat
 def test_the_study_is_beside_ours_only_where_it_applies(study: SuitesStudy) -> None:
     assert "Kendall's tau" in reported(study, "suites_beside_the_study")
     assert "1.39" in reported(study, "suites_beside_the_study")
+    assert "chosen by the same measurements" in reported(study, "suites_beside_the_study")
     other = [
         Measured(replace(c.summary, factors={**c.summary.factors, "http": "1.1"}), c.values)
         for c in all_cells()

@@ -29,6 +29,12 @@ from tlslab.model.wording import (
 # show it by chance.
 SMALLEST = 0.01
 
+# What a ratio of the first and the last of a ranking does not say.
+CHOSEN = (
+    "Both were chosen by the same measurements: the ratio is too large on average, and its "
+    "interval does not allow for the choice."
+)
+
 _MEASURED = {
     KEEP_ALIVE: "requests/s on connections kept open",
     HANDSHAKE: "µs of the server's time for a new connection",
@@ -51,7 +57,7 @@ def fastest(place: Place, estimate: str) -> Finding | None:
     if best.is_bound(estimate) or last.is_bound(estimate):
         text += " (≥: the generator was the limit)."
     else:
-        text += f", a ratio of {ratio_words(_upright(compare(best, last, estimate)))}."
+        text += f", a ratio of {ratio_words(_upright(compare(best, last, estimate)))}. {CHOSEN}"
     ties = [each.cell for each in places[1:] if each.best == 1]
     if ties:
         plural = "suite" if len(ties) == 1 else "suites"
@@ -110,7 +116,7 @@ def beside_the_study(place: Place, study: Order) -> Finding | None:
         spread = compare(ranked[0], ranked[-1], place.keep_alive)
         text += (
             f" From slowest to fastest it found a ratio of {ratio_figure(study.spread)}; here it "
-            f"is {ratio_words(_upright(spread))}, over {len(ranked)} of its suites."
+            f"is {ratio_words(_upright(spread))}, over {len(ranked)} of its suites. {CHOSEN}"
         )
     return Finding("suites_beside_the_study", text)
 
