@@ -23,7 +23,7 @@ pub enum Fault {
 
 /// How the reasons of these faults begin: OpenSSL's own (X509_verify_cert_error_string(3)), and those
 /// of rustls, which begin with the alert.
-const NAMES: [(&str, Fault); 11] = [
+const NAMES: [(&str, Fault); 13] = [
     ("certificate has expired", Fault::Expired),
     ("certificate_expired (expired", Fault::Expired),
     ("certificate is not yet valid", Fault::NotYetValid),
@@ -35,6 +35,9 @@ const NAMES: [(&str, Fault); 11] = [
     ("unable to verify the first certificate", Fault::UnknownAuthority),
     ("self-signed certificate", Fault::UnknownAuthority),
     ("unknown_ca (unknown issuer", Fault::UnknownAuthority),
+    // A namesake of the CA, with another key.
+    ("certificate signature failure", Fault::UnknownAuthority),
+    ("decrypt_error (bad signature", Fault::UnknownAuthority),
 ];
 
 impl Fault {
@@ -78,6 +81,7 @@ mod tests {
     #[test]
     fn only_what_the_library_says_itself_counts() {
         assert_eq!(Fault::of("certificate has expired"), Fault::Expired);
+        assert_eq!(Fault::of("decrypt_error (bad signature)"), Fault::UnknownAuthority);
         assert_eq!(Fault::of("certificate_expired (expired context): x"), Fault::Expired);
         let quoting =
             "bad_certificate (not valid for name context): certificate has expired.example";
