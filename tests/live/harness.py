@@ -59,6 +59,13 @@ class Ended:
         """What it called an error: one line each, without its remedy."""
         return [line for line in self.err.splitlines() if line.startswith("error: ")]
 
+    @property
+    def remedy(self) -> str:
+        """What it said to do about that; empty for nothing."""
+        lines = (line.strip() for line in self.err.splitlines())
+        found = (line.removeprefix("help: ") for line in lines if line.startswith("help: "))
+        return next(found, "")
+
 
 @dataclass
 class Tlslab:

@@ -12,7 +12,7 @@ import pytest
 from live.harness import Own, Tlslab, assert_finished, setting, trials
 from tlslab.lab.programs import require_program
 from tlslab.targets import Authority, Reference
-from tlslab.targets.certificates import SERVER_NAME, CertificateFiles, Purpose
+from tlslab.targets.certificates import SERVER_NAME, VALID_DAYS, CertificateFiles, Purpose
 
 Small = Callable[..., str]
 
@@ -98,7 +98,7 @@ def test_a_server_that_speaks_no_tls(tlslab: Tlslab, small: Small, plain_port: i
     assert ended.code == 3
     assert len(ended.errors) == 1
     assert str(plain_port) in ended.errors[0]
-    assert "speaks TLS" in ended.err
+    assert "speaks TLS" in ended.remedy
 
 
 def test_a_wrong_authority(tlslab: Tlslab, small: Small, own_reference: Own) -> None:
@@ -112,26 +112,44 @@ def test_a_wrong_authority(tlslab: Tlslab, small: Small, own_reference: Own) -> 
     assert ended.code == 3
     assert len(ended.errors) == 1
     assert "certificate" in ended.errors[0].lower()
+    assert "is not its CA" in ended.remedy
 
 
-class Expired(Authority):
-    """An authority whose leaves have all expired."""
+class Faulty(Authority):
+    """An authority whose leaves have all expired, or are for another name."""
+
+    def __init__(self, folder: Path, lifetime_days: int, name: str) -> None:
+        super().__init__(folder)
+        self._fault = (lifetime_days, name)
+        if name != SERVER_NAME:
+            self._addresses = ("192.0.2.1", "192.0.2.2")
 
     def issue(
         self,
         kind: str,
-        lifetime_days: int = -1,
+        lifetime_days: int = VALID_DAYS,
         purpose: Purpose = "server",
         addresses: Sequence[str] = (),
         stapled: bool = False,
         name: str = SERVER_NAME,
     ) -> CertificateFiles:
+        lifetime_days, name = self._fault
         return super().issue(kind, lifetime_days, purpose, addresses, stapled, name)
 
 
-def test_an_expired_certificate(tlslab: Tlslab, small: Small, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("days", "name", "words", "remedy"),
+    [
+        (-1, SERVER_NAME, "expired", "renew the server's certificate"),
+        (VALID_DAYS, "elsewhere.example", "name", "correct the host"),
+    ],
+    ids=["expired", "wrong name"],
+)
+def test_a_certificate_that_does_not_pass(
+    tlslab: Tlslab, small: Small, tmp_path: Path, days: int, name: str, words: str, remedy: str
+) -> None:
     target = Reference(setting(tmp_path, "ecdsa-p256"), require_program("tlslab-serve"))
-    target._authority = Expired(tmp_path)
+    target._authority = Faulty(tmp_path, days, name)
     target.prepare()
     ca = tmp_path / "ca.pem"
     ca.write_text(target.trust_pem)
@@ -142,7 +160,8 @@ def test_an_expired_certificate(tlslab: Tlslab, small: Small, tmp_path: Path) ->
         running.stop()
     assert ended.code == 3
     assert len(ended.errors) == 1
-    assert "expired" in ended.errors[0].lower()
+    assert words in ended.errors[0].lower()
+    assert remedy in ended.remedy
 
 
 def test_a_missing_authority_file(tlslab: Tlslab, small: Small) -> None:
@@ -166,7 +185,18 @@ def test_a_target_that_nobody_allowed(tlslab: Tlslab, small: Small, host: str) -
     ended = tlslab.run("run", small(), "--target", f"https://{host}/", XDG_CONFIG_HOME="/none")
     assert ended.code == 3
     assert len(ended.errors) == 1
-    assert "allow" in ended.err
+    assert "--allow HOST" in ended.remedy
+    assert "tlslab load" not in ended.remedy, "the command has all options that are named"
+
+
+def test_a_proof_reaches_the_engine(tlslab: Tlslab, small: Small, own_reference: Own) -> None:
+    target = ["--target", own_reference.url, "--ca", str(own_reference.ca)]
+    ended = tlslab.run("run", small(), *target, "--proof", "too-short")
+    assert ended.code in (2, 3)
+    assert "proof must be 16 to 64 letters" in ended.errors[0]
+    ended = tlslab.run("run", small(), "--proof", "0123456789abcdef")
+    assert ended.code == 2
+    assert "--proof is for a server that the lab did not start" in ended.errors[0]
 
 
 def test_the_allow_file_is_read_and_a_faulty_one_is_reported(tlslab: Tlslab, small: Small) -> None:

@@ -101,6 +101,18 @@ impl RunError {
         }
     }
 
+    /// Why the server's certificate does not pass, where that prevents the run.
+    pub fn certificate_reason(&self) -> Option<&str> {
+        match self {
+            Self::Preflight { error, .. }
+                if error.outcome == Outcome::Failed(Failure::Certificate) =>
+            {
+                Some(&error.explanation)
+            }
+            _ => None,
+        }
+    }
+
     /// The class under which the error is reported, a failure class where there is one.
     pub fn class(&self) -> String {
         match self {

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import conclude, out, show_error
+from tlslab.cli.console import conclude, out, say, show_error
 from tlslab.cli.engine_error import engine_error
 from tlslab.cli.load_pool import pool_spec, run_pool
 from tlslab.cli.load_run import Loaded, Shown, run_plainly, run_watched
@@ -112,7 +112,7 @@ def _plainly(line: Sequence[str], is_help: bool) -> int:
     """The engine's own output as it is; the exit code."""
     loaded = run_plainly(line)
     _write(loaded.output + (_OWN_HELP.encode() if is_help and loaded.code == 0 else b""))
-    return _ended(loaded, None) if loaded.code else 0
+    return _passed_on(loaded, None)
 
 
 def _load(line: Sequence[str], given: Sequence[str], server: str | None, watching: Watching) -> int:
@@ -128,7 +128,7 @@ def _load(line: Sequence[str], given: Sequence[str], server: str | None, watchin
             _write(loaded.output)
         elif record is not None:
             out.print(load_table(record, loaded.machine, loaded.server, loaded.side))
-    return 0 if as_it_is and not loaded.code else _ended(loaded, record)
+    return _passed_on(loaded, record) if as_it_is else _ended(loaded, record)
 
 
 def _write(output: bytes) -> None:
@@ -168,10 +168,21 @@ def mode_of(given: Sequence[str]) -> tuple[str, Sequence[str]]:
     return (given[0], given[1:]) if given and given[0] in MODES else (RUN, given)
 
 
+def _passed_on(loaded: Loaded, record: RunRecord | None) -> int:
+    """The exit code behind output of the engine's own, whose reason may be the last line."""
+    return _ended(loaded, record) if loaded.code or loaded.conclusion else 0
+
+
 def _ended(loaded: Loaded, record: RunRecord | None) -> int:
-    """Shows the engine's error, if there is one, as the lab shows its own; the exit code."""
+    """Shows the engine's error, if there is one, as the lab shows its own; the exit code.
+
+    The last line is the engine's where it had one.
+    """
     if loaded.error:
         show_error(*error_of(loaded))
+    if loaded.conclusion:
+        say(loaded.conclusion)
+        return loaded.code
     return conclude(_reason(loaded.code, record), loaded.code)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from tlslab.cli.console import say
-from tlslab.cli.engine_error import PREFIX
+from tlslab.cli.engine_error import PREFIX, is_conclusion
 from tlslab.lab.accounting import Meter
 from tlslab.lab.events import EngineEnded, Pace, Rate, RunEnded
 from tlslab.lab.server_side.side import Side, SideMeter
@@ -35,6 +35,8 @@ class Loaded:
 
     `server` and `side` are those of the measurement alone; None where the engine did not measure.
     `error` is the line with which it said why it ended; empty where it did not end that way.
+    `conclusion` is its last line for people, which gives the reason of the exit code: it belongs
+    behind the output, and is empty where the engine had none.
     """
 
     code: int
@@ -43,16 +45,18 @@ class Loaded:
     server: ServerUsage | None = None
     side: ServerSide | None = None
     error: str = ""
+    conclusion: str = ""
 
 
 def run_plainly(command_line: Sequence[str]) -> Loaded:
-    """Runs the engine, its standard error passed through, but for the error that it ends with."""
+    """Runs the engine, its standard error passed through, but for its last line."""
     lines = Lines()
     meter = Meter([])
     meter.start()
     code, output = _converse(command_line, lines)
     meter.end()
-    return Loaded(code, output, meter.machine(), error=lines.error(code))
+    error = lines.error(code)
+    return Loaded(code, output, meter.machine(), error=error, conclusion=lines.conclusion)
 
 
 @dataclass(frozen=True)
@@ -76,9 +80,9 @@ def run_watched(command_line: Sequence[str], side: Side, shown: Shown, state: St
     finally:
         meter.end()
         watcher.follower.close()
-    return watcher.follower.with_side(
-        Loaded(code, output, meter.machine(), error=watcher.error(code))
-    )
+    error = watcher.error(code)
+    loaded = Loaded(code, output, meter.machine(), error=error, conclusion=watcher.conclusion)
+    return watcher.follower.with_side(loaded)
 
 
 def _converse(command_line: Sequence[str], lines: "Lines") -> tuple[int, bytes]:
@@ -175,14 +179,21 @@ class Follower:
 
 
 class Lines:
-    """Passes the engine's lines on, but keeps the last that may be its error."""
+    """Passes the engine's lines on, but keeps the last that may be its error.
+
+    `conclusion` is the line that gives the reason of the exit code, if there was one.
+    """
 
     def __init__(self) -> None:
         self._kept = ""
+        self.conclusion = ""
 
     def line(self, line: bytes) -> None:
         """One line of standard error."""
         text = line.decode("utf-8", "replace")
+        if is_conclusion(text):
+            self.conclusion = text.strip()
+            return
         if text.startswith(PREFIX):
             text, self._kept = self._kept, text
         sys.stderr.write(text)

@@ -205,16 +205,18 @@ def _handshake(times: ClientTimes, shown: bool) -> str:
 
 
 def _quantiles(times: TimeSummary) -> str:
-    """The quantiles; one that has too few values for an interval is `-`, as in reports."""
+    """The quantiles of the engine's summary; one with too few values for an interval is `-`."""
     if not times.n:
         return NOTHING
-    values = ((50, times.p50_ms), (95, times.p95_ms), (99, times.p99_ms))
-    shown = (
-        f"p{p} {value:.2f}" if times.n >= needed_n(p / 100) else f"p{p} {NOTHING}"
+    values = (
+        (50, times.p50_ms), (90, times.p90_ms), (99, times.p99_ms), (99.9, times.p999_ms),
+    )  # fmt: skip
+    shown = [
+        f"p{p} {value:.3f}" if times.n >= needed_n(p / 100) else f"p{p} {NOTHING}"
         for p, value in values
-    )
-    few = f" (-: too few of {times.n:,} values)" if times.n < needed_n(0.99) else ""
-    return f"{', '.join(shown)} ms{few}"
+    ]
+    few = f" (-: too few of {times.n:,} values)" if times.n < needed_n(0.999) else ""
+    return f"{', '.join(shown)}, max {times.max_ms:.3f} ms{few}"
 
 
 def _machine(machine: MachineUsage) -> str:

@@ -16,8 +16,9 @@ _DECIDED = ("target", "set_", "quick", "blocks", "until", "budget", "seconds", "
             "allow_obsolete", "expect_status", "out_dir")  # fmt: skip
 
 # What is asked of this machine and its servers, which may have changed since.
-_TAKEN_OVER = ("allow", "ca", "insecure", "jdk", "configure", "configure_timeout", "ready",
-               "server_metrics", "why", "generators", "on_lost_host", "listen")  # fmt: skip
+_TAKEN_OVER = ("allow", "proof", "ca", "insecure", "jdk", "configure", "configure_timeout",
+               "ready", "server_metrics", "why", "generators", "on_lost_host",
+               "listen")  # fmt: skip
 
 
 # The commands that begin such runs; each has options of its own.

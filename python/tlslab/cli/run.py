@@ -125,6 +125,14 @@ AllowObsolete = Annotated[
     bool,
     typer.Option("--allow-obsolete", help="Run the cell of a capacity experiment that needs it."),
 ]
+Proof = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TOKEN",
+        help="For a public host beyond 1,000 connections/s or 60 s: it serves "
+        "/.well-known/tlslab-TOKEN.",
+    ),
+]
 Configure = Annotated[
     str | None,
     typer.Option(
@@ -183,6 +191,7 @@ def command(
     out_dir: Out = None,
     resume: Resume = None,
     allow: Allow = None,
+    proof: Proof = None,
     seed: Seed = None,
     ca: Authorities = None,
     insecure: Insecure = False,
@@ -249,6 +258,7 @@ def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
         out=options["out_dir"],
         resume=options["resume"],
         allow=tuple(options["allow"] or ()),
+        proof=options["proof"],
         seed=options["seed"],
         authority=options["ca"],
         insecure=options["insecure"],

@@ -150,6 +150,8 @@ def prepare(
         raise UsageError("--ca and --insecure are for servers that the lab did not start")
     if request.server_metrics is not None:
         raise UsageError("--server-metrics is for a server that the lab did not start")
+    if request.proof is not None:
+        raise UsageError("--proof is for a server that the lab did not start")
     by_deployment: dict[Deployment, list[Cell]] = {}
     for cell in (*make_cells(request.experiment, request.targets[0])[0], *more):
         assert cell.deployment is not None
@@ -178,6 +180,7 @@ def _external(request: Request, engine: GeneratorPool) -> Servers:
         url=url,
         trust=request.trust(),
         allow=request.allow,
+        proof=request.proof,
         processors=generator,
         expect_status=request.experiment.workload.expect_status,
     )

@@ -22,6 +22,7 @@ class Request:
     URL of a node_exporter beside a server that the lab does not start. `why`: the server's call
     stacks are sampled after the measured trials. `generators` is where load comes from, as
     `lab.generators.choose` reads it; `on_lost_host` what a host that is lost does to a run.
+    `proof` is the token that a public server shows to be loaded without bounds.
     `listen` is the address of this machine that the lab's own servers listen on; None: loopback.
     """
 
@@ -43,6 +44,7 @@ class Request:
     generators: str | None = None
     on_lost_host: LostPolicy = "fail"
     listen: str | None = None
+    proof: str | None = None
 
     @property
     def external(self) -> bool:

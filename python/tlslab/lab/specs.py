@@ -23,7 +23,8 @@ class Aim:
     """Where the engine connects to and whom it trusts.
 
     `trust` is `system`, `anyone` or a text in PEM; `server_name` overrides the URL's host for SNI
-    and the certificate check; `allow` lists hosts beside loopback ones that the user has allowed.
+    and the certificate check; `allow` lists hosts beside loopback ones that the user has allowed;
+    `proof` is the token by which a public one shows that its operator has.
     `realtime`: open loops are kept in real time, ahead of all else on the generator's processors.
     `expect_status` is the status that a response must have.
     """
@@ -35,6 +36,7 @@ class Aim:
     processors: tuple[int, ...] = ()
     realtime: bool = False
     expect_status: str = EXPECTED_STATUS
+    proof: str | None = None
 
 
 def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> dict[str, Any]:
@@ -99,6 +101,7 @@ def preflight_spec(aim: Aim, profile: Profile, http: str = "1.1") -> dict[str, A
         "http": {"version": http, **_status(aim)},
         "tls": tls,
         "allow": list(aim.allow),
+        **({} if aim.proof is None else {"proof": aim.proof}),
     }
 
 

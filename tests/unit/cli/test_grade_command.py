@@ -103,7 +103,9 @@ def test_wrong_usage(graded: Any, options: tuple[str, ...], words: str) -> None:
 
 
 def test_errors_of_the_engine(graded: Any) -> None:
-    error = graded(code=3, stderr="tlslab-load: nothing listens there; start it").exception
+    error = graded(
+        code=3, stderr="tlslab-load: nothing listens there; start it: exit 3\n"
+    ).exception
     assert isinstance(error, CannotRunError)
     assert (error.message, error.remedy) == ("nothing listens there", "start it")
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from factories.capacity import made_by
 from factories.run import made_run
 from tlslab.cli import load_pool
-from tlslab.cli.load import MODES, _reason, engine_arguments, error_of, own_options
+from tlslab.cli.load import MODES, _passed_on, _reason, engine_arguments, error_of, own_options
 from tlslab.cli.load_pool import exit_code, pool_spec
 from tlslab.cli.load_run import Lines, Loaded, Shown
 from tlslab.cli.load_table import load_table
@@ -76,11 +76,12 @@ def loaded(code: int, output: bytes, *lines: str) -> Loaded:
     for line in lines:
         kept.line(line.encode())
     machine = made_run(quick=True).trials[0].runs["capacity"].machine
-    return Loaded(code, output, machine, error=kept.error(code))
+    error = kept.error(code)
+    return Loaded(code, output, machine, error=error, conclusion=kept.conclusion)
 
 
 def test_the_engines_error_is_shown_in_the_labs_form(capsys: pytest.CaptureFixture[str]) -> None:
-    line = "tlslab-load: unexpected argument '-q' found; see --help\n"
+    line = "tlslab-load: unexpected argument '-q' found; see --help: exit 2\n"
     ended = loaded(2, b"", "a line\n", line)
     assert capsys.readouterr().err == "a line\n"
     assert error_of(ended) == ("unexpected argument '-q' found", "see `tlslab load --help`")
@@ -91,6 +92,20 @@ def test_the_engines_error_is_shown_in_the_labs_form(capsys: pytest.CaptureFixtu
 def test_a_warning_of_the_engine_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
     line = "tlslab-load: 't' has room for 5 connections; 3 are left out\n"
     assert loaded(0, b"", line).error == ""
+    assert capsys.readouterr().err == line
+
+
+def test_the_engines_reason_of_its_exit_code_is_the_last_line_and_the_only_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = "a verdict is against the result, see above: exit 1\n"
+    ended = loaded(1, b"a table\n", "tlslab-load: a warning\n", line)
+    assert capsys.readouterr().err == "tlslab-load: a warning\n"
+    assert _passed_on(ended, None) == 1
+    assert capsys.readouterr().err == line
+    assert _passed_on(loaded(0, b"{}"), None) == 0
+    assert capsys.readouterr().err == ""
+    assert _passed_on(loaded(1, b"{}"), None) == 1
     assert capsys.readouterr().err == line
 
 
@@ -144,18 +159,22 @@ def test_nothing_is_never_zero(record: RunRecord, machine: MachineUsage) -> None
 
 @pytest.mark.parametrize(
     ("n", "shown"),
-    [(15, "p50 -, p95 -, p99 -"), (200, "p50 1.00, p95 2.00, p99 -"), (800, "p99 3.00 ms")],
+    [
+        (15, "p50 -, p90 -, p99 -, p99.9 -, max 5.000 ms"),
+        (200, "p50 1.000, p90 2.000, p99 -, p99.9 -, max 5.000 ms"),
+        (8000, "p50 1.000, p90 2.000, p99 3.000, p99.9 4.000, max 5.000 ms"),
+    ],
 )
 def test_a_quantile_of_too_few_values_is_no_value(
     record: RunRecord, machine: MachineUsage, n: int, shown: str
 ) -> None:
     times = {
-        name: replace(each, n=n, p50_ms=1.0, p95_ms=2.0, p99_ms=3.0)
+        name: replace(each, n=n, p50_ms=1.0, p90_ms=2.0, p99_ms=3.0, p999_ms=4.0, max_ms=5.0)
         for name, each in record.summaries.items()
     }
     reported = lines(replace(record, summaries=times, clients={}), machine)
     assert shown in reported["service ms"]
-    assert (f"too few of {n} values" in reported["service ms"]) == (n < 800)
+    assert (f"too few of {n} values" in reported["service ms"]) == (n < 8000)
 
 
 def test_a_valid_run_is_called_so_once(record: RunRecord, machine: MachineUsage) -> None:

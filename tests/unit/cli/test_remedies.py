@@ -33,7 +33,7 @@ def test_options_that_the_command_lacks_are_said_to_be_another_ones(
 
 
 def test_a_command_is_asked_for_its_options(capsys: pytest.CaptureFixture[str]) -> None:
-    """A host that may not be loaded: `--proof` belongs to the engine alone."""
+    """A host that may not be loaded: this command has no `--proof`."""
     assert cli.run(["validate", "--target", "https://192.0.2.1/"]) in (2, 3)
     shown = " ".join(capsys.readouterr().err.split())
     assert "--allow HOST" in shown

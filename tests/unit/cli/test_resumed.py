@@ -42,6 +42,11 @@ def test_a_run_keeps_its_own() -> None:
     assert (found["ca"], found["ready"]) == (Path("ca.pem"), 7)
 
 
+def test_a_run_keeps_its_proof() -> None:
+    found = options("run", "groups", "--allow", "a.example", "--proof", "0123456789abcdef")
+    assert found["proof"] == "0123456789abcdef"
+
+
 def test_another_command_has_none() -> None:
     assert options("selftest", "--ca", "x") == {}
     assert options() == {}

@@ -110,3 +110,9 @@ def test_server_and_generator_never_share_a_processor() -> None:
     assert place(True, (2, 5, 7)) == Placement((2,), (5,))
     assert place(False, (0, 1)) == Placement((), (1,))
     assert place(True, (0,)) == Placement((), ())
+
+
+def test_a_proof_goes_to_the_engine_where_there_is_one() -> None:
+    proven = preflight_spec(Aim("u", proof="0123456789abcdef"), CELL.profile)
+    assert proven["proof"] == "0123456789abcdef"
+    assert "proof" not in preflight_spec(AIM, CELL.profile)

@@ -144,12 +144,19 @@ fn a_server_that_is_not_the_one_asked_for_is_said_in_one_line() {
     let ca = Temporary::ca(&authority);
     let peer = Peer::honest(&serving(authority.issue(Key::P256)));
     let other_ca = Temporary::ca(&Authority::new("another"));
-    let line = refused(&["--ca", other_ca.path(), &url(peer.address())], 3, "certificate");
-    assert!(line.contains("--ca FILE"), "{line}");
-    refused(&["--ca", ca.path(), "--sni", "example.com", &url(peer.address())], 3, "certificate");
     let expired = Peer::honest(&serving(authority.issue_expired(Key::P256)));
-    let line = refused(&["--ca", ca.path(), &url(expired.address())], 3, "certificate");
-    assert!(line.contains("expired"), "{line}");
+    let good = url(peer.address());
+    for (flags, target, words, remedy) in [
+        (&["--ca", other_ca.path()][..], &good, "", "; the file of --ca FILE is not its CA: "),
+        (&["--ca", ca.path(), "--sni", "example.com"], &good, "", "; give a name that the "),
+        (&["--ca", ca.path()], &url(expired.address()), "expired", "; renew the server's "),
+    ] {
+        for backend in ["rustls", "openssl"] {
+            let line = [flags, &["--backend", backend, target]].concat();
+            let line = refused(&line, 3, "certificate");
+            assert!(line.contains(words) && line.contains(remedy), "{backend}: {line}");
+        }
+    }
     let settings = serving(authority.issue(Key::P256));
     let missing = answering(&settings, *b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     let missing = Peer::start(&settings, 0, missing);

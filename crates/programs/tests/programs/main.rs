@@ -4,6 +4,7 @@ mod barrier;
 mod hold_cli;
 mod host_faults;
 mod identities;
+mod last_line;
 mod load_cli;
 mod load_limits;
 mod memory_cli;

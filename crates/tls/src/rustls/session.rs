@@ -152,7 +152,7 @@ impl RustlsSession {
                     Some(received) => length = received,
                 }
             }
-            self.observe(&buffer[kept..kept + length])?;
+            let empty = self.observe(&buffer[kept..kept + length])?.map(|place| kept + place);
             self.fruitless += length;
             if self.fruitless > FRUITLESS_LIMIT {
                 return Err(self.state.give_up(&mut self.machine, FLOOD));
@@ -160,12 +160,18 @@ impl RustlsSession {
             self.partial.clear();
             let filled = kept + length;
             let incoming = &mut buffer[..filled];
-            let (used, read) = match &mut self.machine {
-                Machine::Library(connection) => {
+            let (used, read) = match (&mut self.machine, empty) {
+                (Machine::Library(connection), None) => {
                     let urgent = urgent.filter(|_| cuttable);
                     self.state.process(connection, incoming, room, urgent)?
                 }
-                Machine::Minimal(client) => {
+                (Machine::Library(connection), Some(place)) => {
+                    match self.state.process_with_empty(connection, incoming, room, place)? {
+                        Some(done) => done,
+                        None => return Err(self.break_off(Rule::EmptyRecord)),
+                    }
+                }
+                (Machine::Minimal(client), _) => {
                     self.state.process_minimal(client, incoming, room, urgent)?
                 }
             };
@@ -189,16 +195,23 @@ impl RustlsSession {
         })
     }
 
-    /// Looks for rules that the library lets a server break; one ends the session.
-    fn observe(&mut self, received: &[u8]) -> Result<(), Failure> {
+    /// Looks for rules that the library lets a server break; one ends the session. Gives the place of
+    /// an empty record that breaks one unless the handshake is over by then.
+    fn observe(&mut self, received: &[u8]) -> Result<Option<usize>, Failure> {
         if self.state.ready {
             self.observer.finished();
         }
-        self.observer.received(received).map_err(|rule| {
-            self.broken = Some(rule);
-            self.state.outgoing.extend(self.observer.alert(rule).iter().flatten());
-            Failure::Rule(rule)
-        })
+        self.observer.received(received).map_err(|rule| self.break_off(rule))
+    }
+
+    /// Ends a session whose server has broken a rule.
+    fn break_off(&mut self, rule: Rule) -> Failure {
+        // What the library has noted was of this connection, and no other's.
+        take_shown();
+        signed_with::take();
+        self.broken = Some(rule);
+        self.state.outgoing.extend(self.observer.alert(rule).iter().flatten());
+        Failure::Rule(rule)
     }
 
     fn send_outgoing(&mut self, socket: &mut Socket, step: Step) -> Result<Progress, Failure> {

@@ -155,8 +155,7 @@ pub struct Observer {
 
 impl Observer {
     /// Before the ClientHello. A library that shows what is within encrypted records needs no
-    /// `reads_sealed`, which takes an empty record of application data right behind the server's
-    /// Finished for one of the handshake.
+    /// `reads_sealed`.
     pub fn new(reads_sealed: bool) -> Self {
         Self {
             phase: Phase::Idle,
@@ -191,8 +190,12 @@ impl Observer {
         (self.id_length, self.phase) = (id.len(), Phase::Clear);
     }
 
-    /// Takes what has been received.
-    pub fn received(&mut self, mut bytes: &[u8]) -> Result<(), Rule> {
+    /// Takes what has been received. Gives the place in it where an encrypted record begins that
+    /// holds nothing, and reads no further: such a record breaks [`Rule::EmptyRecord`] if what is in
+    /// front of it does not end the handshake, and is application data else (RFC 8446, section 5.1).
+    /// A record whose header began earlier begins at 0.
+    pub fn received(&mut self, received: &[u8]) -> Result<Option<usize>, Rule> {
+        let mut bytes = received;
         while matches!(self.phase, Phase::Clear | Phase::Sealed) && !bytes.is_empty() {
             if self.content == 0 {
                 let used = bytes.len().min(self.header.len() - self.header_length);
@@ -203,6 +206,10 @@ impl Observer {
                 if self.header_length == self.header.len() {
                     self.header_length = 0;
                     self.record()?;
+                    if self.begins_empty() {
+                        let end = received.len() - bytes.len();
+                        return Ok(Some(end.saturating_sub(self.header.len())));
+                    }
                 }
                 continue;
             }
@@ -213,7 +220,7 @@ impl Observer {
                 self.handshake(now)?;
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The record that names to the server the rule which it broke, while alerts are sent in the clear.
@@ -226,14 +233,18 @@ impl Observer {
         self.phase = Phase::Over;
     }
 
+    /// Whether the record that has begun is encrypted and holds nothing.
+    fn begins_empty(&self) -> bool {
+        let is_encrypted = self.phase == Phase::Sealed && self.header[0] == APPLICATION_DATA;
+        is_encrypted && self.content == EMPTY_PROTECTED
+    }
+
     /// Begins a record.
     fn record(&mut self) -> Result<(), Rule> {
         let [kind, _, _, high, low] = self.header;
         self.content = usize::from(u16::from_be_bytes([high, low]));
         if self.phase == Phase::Sealed {
-            // Of a handshake or an alert; a server has no plaintext to send yet, and none that is empty.
-            let is_empty = kind == APPLICATION_DATA && self.content == EMPTY_PROTECTED;
-            return if is_empty { Err(Rule::EmptyRecord) } else { Ok(()) };
+            return Ok(());
         }
         match kind {
             HANDSHAKE if self.content == 0 => Err(Rule::EmptyRecord),
@@ -245,11 +256,7 @@ impl Observer {
                 let goes_on = self.reads_sealed && self.is_tls13 == Some(true);
                 let phase = if goes_on { Phase::Sealed } else { Phase::Over };
                 (self.phase, self.message) = (phase, Vec::new());
-                if goes_on && self.content == EMPTY_PROTECTED {
-                    Err(Rule::EmptyRecord)
-                } else {
-                    Ok(())
-                }
+                Ok(())
             }
             // Behind it TLS 1.2 encrypts; TLS 1.3 has it for middle boxes, and behind a
             // HelloRetryRequest as well.

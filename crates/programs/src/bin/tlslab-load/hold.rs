@@ -1,7 +1,6 @@
 //! `hold`: connections held idle, and what they cost in memory.
 
 use std::io::{self, Write as _};
-use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
@@ -9,6 +8,7 @@ use tlslab_contract::spec::{HttpVersion, RunSpec, SpecError};
 use tlslab_load::check::check;
 use tlslab_load::hold::{HoldRecord, Level, Plan, hold};
 
+use crate::ending::{AGAINST, Ending, INTERRUPTED};
 use crate::problem::Problem;
 use crate::{interrupt_flag, print_json, trust};
 
@@ -27,7 +27,7 @@ pub fn run(
     spec: RunSpec,
     output: Output,
     problem: impl Fn(&SpecError) -> Problem,
-) -> Result<ExitCode, Problem> {
+) -> Result<Ending, Problem> {
     let interrupt = interrupt_flag()?;
     // The limit on files is checked for as many connections as there will be.
     let connections = plan.levels.last().copied().unwrap_or(1);
@@ -36,7 +36,8 @@ pub fn run(
         return Err(Problem::usage("hold goes with HTTP/1.1 only; leave --http 2 out".to_owned()));
     }
     let trust = trust::anchors(&spec.spec().tls.trust)?;
-    let checked = check(&spec, trust)?;
+    let refused = |error| Problem::of_run(error, &spec.spec().tls.trust);
+    let checked = check(&spec, trust).map_err(refused)?;
     interrupt.store(false, Ordering::SeqCst);
     let record = hold(&spec, &checked, plan, &mut |level| report(output, level), &interrupt)?;
     if output.json {
@@ -44,7 +45,7 @@ pub fn run(
     } else {
         write!(io::stdout(), "{}", text(&record))?;
     }
-    Ok(exit_code(&record))
+    Ok(ending(&record, !output.json))
 }
 
 /// A reader that is gone does not end the run: the record is what counts.
@@ -74,10 +75,11 @@ fn text(record: &HoldRecord) -> String {
     text
 }
 
-fn exit_code(record: &HoldRecord) -> ExitCode {
-    match record {
-        HoldRecord { interrupted: true, .. } => ExitCode::from(130),
-        HoldRecord { alive, attempts, .. } if alive == attempts => ExitCode::SUCCESS,
-        _ => ExitCode::from(1),
-    }
+fn ending(record: &HoldRecord, for_people: bool) -> Ending {
+    let (code, reason) = match record {
+        HoldRecord { interrupted: true, .. } => (INTERRUPTED, "interrupted"),
+        HoldRecord { alive, attempts, .. } if alive == attempts => (0, "every connection lasted"),
+        _ => (AGAINST, "connections did not last, see above"),
+    };
+    Ending::new(code, reason, for_people)
 }

@@ -2,6 +2,8 @@
 
 mod arguments;
 mod barrier;
+mod certificate;
+mod ending;
 mod events;
 mod hold;
 mod in_memory;
@@ -24,13 +26,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
-use tlslab_contract::record::{RunRecord, Verdict, VerdictCode};
+use tlslab_contract::record::RunRecord;
 use tlslab_load::check::{Checked, check_logged};
 use tlslab_load::run::{run, run_from};
 use tlslab_system::memory::without_huge_pages;
 
 use self::arguments::{Arguments, Format};
 use self::barrier::Barrier;
+use self::ending::Ending;
 use self::events::Reporter;
 use self::mode::CommandLine;
 use self::problem::Problem;
@@ -48,7 +51,7 @@ fn main() -> ExitCode {
         Err(help_or_version) => help_or_version.exit(),
     };
     match result {
-        Ok(code) => code,
+        Ok(ending) => ending.conclude(),
         Err(problem) => {
             // Nothing is left to be done when standard output is closed as well.
             let _ = problem.report(mode::asks_for_json());
@@ -58,17 +61,17 @@ fn main() -> ExitCode {
 }
 
 /// A load, or what its older flags ask for in place of one.
-fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
+fn measure(arguments: &Arguments) -> Result<Ending, Problem> {
     if let Some(format) = arguments.print_schema {
         return mode::print_schema(format);
     }
     if let Some(shell) = arguments.completion {
         tlslab_programs::print_completion::<CommandLine>(shell)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Ending::SILENT);
     }
     if arguments.man {
         tlslab_programs::print_manual::<CommandLine>()?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Ending::SILENT);
     }
     if arguments.probe.asked() {
         let spec = arguments.probe_spec()?;
@@ -88,12 +91,13 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut reporter =
         Reporter::new(arguments.events, arguments.json() && !arguments.load.progress);
     let log = keylog::open(arguments.keylog.as_deref())?;
-    let checked = check_logged(&spec, trust, log.clone())?;
+    let refused = |error| Problem::of_run(error, &spec.spec().tls.trust);
+    let checked = check_logged(&spec, trust, log.clone()).map_err(refused)?;
     interrupt.store(false, Ordering::SeqCst);
     if arguments.preflight {
         log.map_or(Ok(()), |log| log.finish())?;
         print_json(&preflight(&checked))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Ending::SILENT);
     }
     let trace = arguments.load.trace.as_deref().map(TraceFile::create).transpose()?;
     let output = arguments.output.as_deref().map(OutputFile::create).transpose()?;
@@ -119,18 +123,18 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Format::Csv => summary::csv(&record, server.as_ref()),
     };
     io::stdout().write_all(shown.as_bytes())?;
-    Ok(exit_code(&record.verdicts))
+    Ok(Ending::of(&record.verdicts, arguments.format() != Format::Json))
 }
 
 /// Prints the specification that the options stand for.
-fn print_spec(arguments: &Arguments) -> Result<ExitCode, Problem> {
+fn print_spec(arguments: &Arguments) -> Result<Ending, Problem> {
     let spec = arguments.spec()?.checked().map_err(|error| arguments.problem(&error))?;
     if spec.spec().tls.client_identity.is_some() {
         let words = "--print-spec: a client's private key is not printed";
         return Err(Problem::usage(words.to_owned()));
     }
     print_json(spec.spec())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Ending::SILENT)
 }
 
 fn preflight(checked: &Checked) -> serde_json::Value {
@@ -179,16 +183,5 @@ impl<'p> OutputFile<'p> {
     fn write(mut self, record: &RunRecord) -> Result<(), Problem> {
         let line = json_line(record)?;
         self.file.write_all(line.as_bytes()).map_err(|error| Problem::output(self.path, &error))
-    }
-}
-
-fn exit_code(verdicts: &[Verdict]) -> ExitCode {
-    let has = |code| verdicts.iter().any(|verdict| verdict.code == code);
-    if has(VerdictCode::Interrupted) {
-        ExitCode::from(130)
-    } else if has(VerdictCode::Valid) {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
     }
 }

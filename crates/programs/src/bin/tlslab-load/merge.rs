@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::de::DeserializeOwned;
@@ -11,8 +10,9 @@ use tlslab_contract::record::RunRecord;
 use tlslab_load::merge::{HostFindings, MergeError, Named, merge};
 
 use crate::arguments::Format;
+use crate::ending::Ending;
 use crate::problem::Problem;
-use crate::{OutputFile, exit_code, json_line, summary};
+use crate::{OutputFile, json_line, summary};
 
 /// The command line of `merge`.
 #[derive(Debug, Args)]
@@ -63,20 +63,21 @@ impl MergeCommand {
 ///
 /// # Errors
 /// A record cannot be read, or the records are of different loads.
-pub fn carry_out(command: &MergeCommand) -> Result<ExitCode, Problem> {
+pub fn carry_out(command: &MergeCommand) -> Result<Ending, Problem> {
     let parts: Vec<Named> =
         command.records.iter().map(|word| read(word)).collect::<Result<_, _>>()?;
     let output = command.output.as_deref().map(OutputFile::create).transpose()?;
     let record = merge(&parts, &command.findings()?).map_err(|error| problem(&error))?;
     output.map_or(Ok(()), |file| file.write(&record))?;
-    let shown = match if command.json { Format::Json } else { command.format } {
+    let format = if command.json { Format::Json } else { command.format };
+    let shown = match format {
         Format::Json => json_line(&record)?,
         Format::Text => summary::text(&record, None),
         Format::Markdown => summary::markdown(&record, None),
         Format::Csv => summary::csv(&record, None),
     };
     io::stdout().write_all(shown.as_bytes())?;
-    Ok(exit_code(&record.verdicts))
+    Ok(Ending::of(&record.verdicts, format != Format::Json))
 }
 
 /// A word of the command line, `NAME=FILE` or `FILE`, and the record that it names.

@@ -1,7 +1,6 @@
 //! What the program does: a load, or one of the modes beside it, each with a command line of its own.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -16,6 +15,7 @@ use crate::arguments::hold::HoldCommand;
 use crate::arguments::load::with_ramp_joined;
 use crate::arguments::probe::ProbeCommand;
 use crate::arguments::{Arguments, Schema, problem_in_options};
+use crate::ending::Ending;
 use crate::merge::MergeCommand;
 use crate::problem::Problem;
 use crate::{hold, in_memory, merge, primitives, print_json, probe};
@@ -156,7 +156,7 @@ impl Mode {
     ///
     /// # Errors
     /// The command line is wrong, or nothing could be measured.
-    pub fn carry_out(self) -> Result<ExitCode, Problem> {
+    pub fn carry_out(self) -> Result<Ending, Problem> {
         match self {
             Self::Run(arguments) => crate::measure(&arguments),
             Self::Probe(command) => {
@@ -175,7 +175,7 @@ impl Mode {
 }
 
 /// Prints the JSON Schema of a format.
-pub fn print_schema(format: Schema) -> Result<ExitCode, Problem> {
+pub fn print_schema(format: Schema) -> Result<Ending, Problem> {
     print_json(&match format {
         Schema::Spec => schemars::schema_for!(RunSpec),
         Schema::Record => schemars::schema_for!(RunRecord),
@@ -185,7 +185,7 @@ pub fn print_schema(format: Schema) -> Result<ExitCode, Problem> {
         Schema::ProbeSpec => schemars::schema_for!(ProbeSpec),
         Schema::Probe => schemars::schema_for!(ProbeRecord),
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Ending::SILENT)
 }
 
 /// Whether problems are to be reported as JSON: the command line may be too wrong to be read.

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, Group};
 
 use crate::arguments::{milliseconds, time};
+use crate::ending::{Ending, INTERRUPTED};
 use crate::problem::Problem;
 use crate::{interrupt_flag, print_json};
 
@@ -78,7 +78,7 @@ enum BackendName {
 }
 
 /// Measures and prints.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
+pub fn run(arguments: Arguments) -> Result<Ending, Problem> {
     let interrupt = interrupt_flag()?;
     let json = arguments.json;
     interrupt.store(false, Ordering::SeqCst);
@@ -89,7 +89,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         write!(io::stdout(), "{}", table(&record))?;
     }
     let interrupted = interrupt.load(Ordering::SeqCst);
-    Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS })
+    let (code, reason) = if interrupted { (INTERRUPTED, "interrupted") } else { (0, "measured") };
+    Ok(Ending::new(code, reason, !json))
 }
 
 impl Arguments {

@@ -3,11 +3,11 @@
 mod text;
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use tlslab_contract::spec::SpecError;
 use tlslab_probe::{ProbeSpec, probe};
 
+use crate::ending::Ending;
 use crate::problem::Problem;
 use crate::{interrupt_flag, print_json, trust};
 
@@ -16,7 +16,7 @@ pub fn carry_out(
     spec: ProbeSpec,
     json: bool,
     problem: impl Fn(&SpecError) -> Problem,
-) -> Result<ExitCode, Problem> {
+) -> Result<Ending, Problem> {
     // Nothing is worth keeping of a probe that is interrupted: the flag stays set.
     let _interrupt = interrupt_flag()?;
     let spec = spec.checked().map_err(|error| problem(&error))?;
@@ -27,5 +27,5 @@ pub fn carry_out(
     } else {
         io::stdout().write_all(text::table(&record).as_bytes())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Ending::new(0, "probed", !json))
 }

@@ -4,9 +4,12 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde_json::json;
+use tlslab_contract::spec::Trust;
 use tlslab_load::error::RunError;
 use tlslab_probe::ProbeError;
 use tlslab_wire::sanitize::sanitize;
+
+use crate::certificate::{self, Fault};
 
 /// Wrong usage.
 const USAGE: u8 = 2;
@@ -22,27 +25,27 @@ const MESSAGE_LIMIT: usize = 1000;
 pub struct Problem {
     class: String,
     message: String,
-    /// The status of the server's answer, where that is the problem.
-    status: Option<u16>,
+    /// What to do about it, where the class alone does not say so.
+    remedy: Option<String>,
     exit: u8,
 }
 
 impl Problem {
     /// Something that the user has to write differently.
     pub fn usage(message: String) -> Self {
-        Self { class: "usage".to_owned(), message, status: None, exit: USAGE }
+        Self { class: "usage".to_owned(), message, remedy: None, exit: USAGE }
     }
 
     /// A file that cannot be written.
     pub fn output(path: &str, error: &io::Error) -> Self {
         let message = format!("cannot write '{path}': {error}");
-        Self { class: "output".to_owned(), message, status: None, exit: COULD_NOT_RUN }
+        Self { class: "output".to_owned(), message, remedy: None, exit: COULD_NOT_RUN }
     }
 
     /// A problem of a class that programs can distinguish from others, and whether the usage is to blame.
     pub fn of_class(class: &str, message: String, is_usage: bool) -> Self {
         let exit = if is_usage { USAGE } else { COULD_NOT_RUN };
-        Self { class: class.to_owned(), message, status: None, exit }
+        Self { class: class.to_owned(), message, remedy: None, exit }
     }
 
     /// What the program ends with.
@@ -55,7 +58,7 @@ impl Problem {
         // Parts of the message come from the server.
         let (message, remedy) = (sanitize(&self.message, MESSAGE_LIMIT), self.remedy());
         // First of all for people: it may be standard output that is the problem.
-        writeln!(io::stderr(), "tlslab-load: {message}; {remedy}")?;
+        writeln!(io::stderr(), "tlslab-load: {message}; {remedy}: exit {}", self.exit)?;
         if json {
             let error = json!({
                 "schema": "tlslab.error/1",
@@ -70,19 +73,31 @@ impl Problem {
 }
 
 impl Problem {
+    /// A run that could not be made by somebody who trusts these.
+    pub fn of_run(error: RunError, trust: &Trust) -> Self {
+        let fault = error.certificate_reason().map(|reason| Fault::of(reason).remedy(trust));
+        let fault = fault.map(str::to_owned);
+        let problem = Self::from(error);
+        Self { remedy: fault.or(problem.remedy), ..problem }
+    }
+
     /// What to do about it.
     fn remedy(&self) -> String {
-        let Some(status) = self.status else { return remedy(&self.class).to_owned() };
-        let cause = match status {
-            300..=399 => "it redirects: load the page that it leads to",
-            401 | 403 | 407 => "it wants a login: give one with --header",
-            404 | 410 => "correct the path",
-            405 => "the page takes other methods: give one of them with --method",
-            500..=599 => "the server itself failed: see its log",
-            _ => "correct the request",
-        };
-        format!("{cause}, or measure it as it is with --expect-status {status}")
+        self.remedy.clone().unwrap_or_else(|| remedy(&self.class).to_owned())
     }
+}
+
+/// What to do about a status that the run does not expect.
+fn remedy_of_status(status: u16) -> String {
+    let cause = match status {
+        300..=399 => "it redirects: load the page that it leads to",
+        401 | 403 | 407 => "it wants a login: give one with --header",
+        404 | 410 => "correct the path",
+        405 => "the page takes other methods: give one of them with --method",
+        500..=599 => "the server itself failed: see its log",
+        _ => "correct the request",
+    };
+    format!("{cause}, or measure it as it is with --expect-status {status}")
 }
 
 /// What to do about a class that nobody has thought of; no problem has one.
@@ -96,10 +111,7 @@ pub fn remedy(class: &str) -> &'static str {
         "target_refused" => {
             "for a host that you may load, give --allow HOST (and a public one --proof TOKEN)"
         }
-        "certificate" => {
-            "give its CA, or its own certificate, with --ca FILE and a name that it is for with \
-             --sni NAME, or do not check it with --insecure"
-        }
+        "certificate" => certificate::ANY,
         "tls_protocol" => {
             "see that the port speaks TLS; if it does, the server breaks it as the reason says: update \
              it, or report it to its makers"
@@ -186,7 +198,8 @@ impl From<RunError> for Problem {
             RunError::ClientIdentity(_) => Self::usage(message),
             RunError::Backend(_) => Self::of_class("unsupported", message, true),
             other => {
-                Self { status: other.status(), ..Self::of_class(&other.class(), message, false) }
+                let remedy = other.status().map(remedy_of_status);
+                Self { remedy, ..Self::of_class(&other.class(), message, false) }
             }
         }
     }
@@ -307,8 +320,7 @@ mod tests {
         for mode in ["run", "hold"] {
             let mode = command.find_subcommand(mode).unwrap();
             for status in [302, 401, 404, 405, 500] {
-                let problem = Problem { status: Some(status), ..Problem::usage(String::new()) };
-                let remedy = problem.remedy();
+                let remedy = remedy_of_status(status);
                 let options = remedy.split_whitespace().filter_map(|word| word.strip_prefix("--"));
                 for option in options.map(|option| option.trim_end_matches(',')) {
                     let known = mode.get_arguments().any(|arg| arg.get_long() == Some(option));

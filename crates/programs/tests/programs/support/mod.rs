@@ -74,6 +74,7 @@ pub fn refused(arguments: &[&str], code: i32, class: &str) -> String {
     }
     let message = json["message"].as_str().unwrap();
     assert!(said.stderr.starts_with(&format!("tlslab-load: {message}")), "{}", said.stderr);
+    assert!(said.stderr.ends_with(&format!(": exit {code}\n")), "{}", said.stderr);
     said.stderr
 }
 

@@ -169,6 +169,24 @@ impl State {
         }
     }
 
+    /// The same for bytes in which an empty record begins at this place: `Ok(None)` where what is in
+    /// front of it does not end the handshake.
+    pub fn process_with_empty(
+        &mut self,
+        connection: &mut UnbufferedClientConnection,
+        incoming: &mut [u8],
+        room: &mut [u8],
+        place: usize,
+    ) -> Result<Option<(usize, usize)>, Failure> {
+        let (used, read) = self.process(connection, &mut incoming[..place], room, None)?;
+        if !self.ready {
+            return Ok(None);
+        }
+        let (behind, room) = (&mut incoming[used..], &mut room[read..]);
+        let (more_used, more_read) = self.process(connection, behind, room, None)?;
+        Ok(Some((used + more_used, read + more_read)))
+    }
+
     /// Keeps why the session fails.
     pub fn fail(&mut self, error: Error) -> Failure {
         take_shown();

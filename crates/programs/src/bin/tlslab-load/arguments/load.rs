@@ -20,8 +20,8 @@ pub struct LoadArguments {
     #[arg(short, long, default_value = "1", value_parser = connections, value_name = "N[,N...]")]
     pub connections: Connections,
 
-    /// Open loop: new connections a second, come what may: 500, in steps 100,200,400, or in a ramp
-    /// 100..5000 over 30s (also: --rate 100..5000 --over 30s)
+    /// Open loop: new connections a second, come what may: 500 or 500/s, in steps 100,200,400, or in
+    /// a ramp 100..5000 over 30s (also: --rate 100..5000 --over 30s)
     #[arg(long, value_name = "R|R,R...|A..B over TIME")]
     rate: Option<String>,
 
@@ -152,8 +152,8 @@ const RAMP: Duration = Duration::from_secs(10);
 
 fn rate(words: &str, over: Option<Duration>, measure: Option<Duration>) -> Result<Rate, String> {
     let wanted =
-        || format!("'{words}' is not a rate; write 500, 100,200,400 or '100..5000 over 30s'");
-    let number = |text: &str| text.trim().parse::<f64>().map_err(|_| wanted());
+        || format!("'{words}' is not a rate; write 500/s, 100,200,400 or '100..5000 over 30s'");
+    let number = |text: &str| per_second(text).ok_or_else(wanted);
     let (rates, length) = match words.split_once(" over ") {
         Some((rates, length)) => (rates, Some(time(length.trim())?)),
         None => (words, None),
@@ -168,6 +168,14 @@ fn rate(words: &str, over: Option<Duration>, measure: Option<Duration>) -> Resul
     }
     let mut levels = rates.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
     Ok(if levels.len() == 1 { Rate::Constant(levels.remove(0)) } else { Rate::Steps(levels) })
+}
+
+/// A number of connections a second: `500`, `500/s` or `5k/s`, as `tlslab plan` takes them.
+fn per_second(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let text = text.strip_suffix("/s").unwrap_or(text);
+    let (number, times) = text.strip_suffix('k').map_or((text, 1.0), |number| (number, 1000.0));
+    number.parse::<f64>().ok().map(|number| number * times)
 }
 
 fn connections(text: &str) -> Result<Connections, String> {
@@ -200,6 +208,16 @@ mod tests {
         let ramp = |over_ms| Rate::Ramp(Ramp { from: 100.0, to: 5000.0, over_ms });
         let second = |s: u64| Stop::DurationMs(s * 1000);
         assert_eq!(rate(&["--rate", "2.5"]), (Rate::Constant(2.5), second(10)));
+        assert_eq!(rate(&["--rate", "500/s"]), (Rate::Constant(500.0), second(10)));
+        assert_eq!(rate(&["--rate", "5k/s"]), (Rate::Constant(5000.0), second(10)));
+        assert_eq!(
+            rate(&["--rate", "100/s..5k/s", "over", "30s", "-c", "9"]),
+            (ramp(30_000), second(30))
+        );
+        assert_eq!(
+            rate(&["--rate", "100/s,200/s", "-d", "4s"]),
+            (Rate::Steps(vec![100.0, 200.0]), second(4))
+        );
         assert_eq!(
             rate(&["--rate", "100..5000", "over", "30s", "-c", "9"]),
             (ramp(30_000), second(30))
@@ -229,6 +247,8 @@ mod tests {
     fn what_means_nothing_is_refused() {
         for (flags, words) in [
             (&["--rate", "fast"][..], "is not a rate"),
+            (&["--rate", "5/m"], "is not a rate"),
+            (&["--rate", "/s"], "is not a rate"),
             (&["--rate", "5..", "over", "3s"], "is not a rate"),
             (&["--rate", "5..9", "over", "soon"], "is not a time"),
             (&["--rate", "5", "--over", "3s"], "is no ramp"),

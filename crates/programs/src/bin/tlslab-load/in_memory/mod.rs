@@ -4,7 +4,6 @@ mod keys;
 mod text;
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -17,8 +16,9 @@ use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
 use crate::arguments::{Processors, milliseconds, processors, time};
+use crate::ending::Ending;
 use crate::problem::Problem;
-use crate::{exit_code, interrupt_flag, print_json};
+use crate::{interrupt_flag, print_json};
 
 /// Measures TLS handshakes, or the transfer of records, with client and server back to back in
 /// memory: no sockets, no kernel, nothing shared between threads.
@@ -122,7 +122,7 @@ enum DirectionName {
 const RECORD_SIZES: [u32; 4] = [256, 1024, 4096, 16 * 1024];
 
 /// Measures and prints.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
+pub fn run(arguments: Arguments) -> Result<Ending, Problem> {
     let interrupt = interrupt_flag()?;
     let json = arguments.json;
     let spec = arguments.spec()?;
@@ -133,7 +133,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     } else {
         write!(io::stdout(), "{}", text::summary(&record))?;
     }
-    Ok(exit_code(&record.verdicts))
+    Ok(Ending::of(&record.verdicts, !json))
 }
 
 impl Arguments {

@@ -1,25 +1,41 @@
 //! A record in short, for people: the rate that was asked for first, then latencies, failures,
 //! processor time, and the verdict.
 
+mod advice;
 mod csv;
+mod table;
 mod tables;
 
 use std::fmt::Write as _;
 
 use tlslab_contract::record::{OpenLoop, RunRecord, VerdictCode};
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
+use tlslab_system::terminal;
 
+use self::advice::what_to_do;
 pub use self::csv::csv;
 use self::tables::{count, figure, grouped};
-use crate::problem::remedy;
 use crate::server::ServerUsage;
 
-/// The summary for a terminal.
+/// The fewest columns that a summary is folded to.
+const FEWEST: usize = 80;
+
+/// Its columns where standard output is no terminal.
+const ELSEWHERE: usize = 100;
+
+/// The summary for a terminal, as wide as that is or COLUMNS says.
 pub fn text(record: &RunRecord, server: Option<&ServerUsage>) -> String {
+    let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    text_within(given.or_else(terminal::columns).unwrap_or(ELSEWHERE), record, server)
+}
+
+/// The summary with tables of N columns. Sentences stay whole: a terminal folds them, and a
+/// program finds them.
+fn text_within(columns: usize, record: &RunRecord, server: Option<&ServerUsage>) -> String {
     let mut text = headline(record);
     for table in tables::all(record, server) {
         text.push('\n');
-        text.push_str(&table.text());
+        text.push_str(&table.text(columns.max(FEWEST)));
     }
     text.push('\n');
     closing(record).iter().for_each(|line| line_of(&mut text, line));
@@ -111,24 +127,16 @@ fn arrivals(open_loop: &OpenLoop) -> String {
 fn closing(record: &RunRecord) -> Vec<String> {
     let notes = record.notes.iter().map(|note| format!("note: {note}"));
     let notes = whose_times(record).into_iter().chain(tables::too_few(record)).chain(notes);
-    let verdicts = record.verdicts.iter().map(|verdict| match verdict.code {
-        VerdictCode::Valid => verdict.message.clone(),
-        VerdictCode::ClientSaturated => format!("lower bound: {}", verdict.message),
-        VerdictCode::Interrupted => verdict.message.clone(),
-        code => format!("not valid: {}{}", verdict.message, what_to_do(record, code)),
+    let verdicts = record.verdicts.iter().map(|verdict| {
+        let begins = match verdict.code {
+            VerdictCode::Valid | VerdictCode::Interrupted => "",
+            VerdictCode::ClientSaturated => "lower bound: ",
+            _ => "not valid: ",
+        };
+        let advice = what_to_do(record, verdict.code).map(|words| format!("; {words}"));
+        format!("{begins}{}{}", verdict.message, advice.unwrap_or_default())
     });
     notes.chain(verdicts).collect()
-}
-
-/// What to do about that which went wrong most often.
-fn what_to_do(record: &RunRecord, code: VerdictCode) -> String {
-    let (counts, prefix) = match code {
-        VerdictCode::Failures => (&record.outcomes.failed, ""),
-        VerdictCode::Unexpected => (&record.outcomes.unexpected, "unexpected_"),
-        _ => return String::new(),
-    };
-    let most = counts.iter().max_by_key(|(_, count)| **count);
-    most.map(|(class, _)| format!("; {}", remedy(&format!("{prefix}{class}")))).unwrap_or_default()
 }
 
 /// Whose times are shown, where a second client made some of the connections: how long those took.

@@ -1,9 +1,10 @@
-//! The tables of a summary, as data, and how they are drawn.
+//! The tables of a summary, as data.
 
 use std::collections::BTreeMap;
 
 use tlslab_contract::record::{CountedName, RunRecord, StepResult, Summary};
 
+use super::table::{Lead, Table};
 use super::unit;
 use crate::server::{ServerUsage, TICK_US};
 
@@ -25,15 +26,6 @@ const LATENCIES: [(&str, &str, &str); 10] = [
     ("response", "response", "due until the last byte: what a user waits for"),
 ];
 
-/// A table with a title, the names of its columns, and rows.
-pub struct Table {
-    title: &'static str,
-    head: Vec<String>,
-    rows: Vec<Vec<String>>,
-    /// Columns of words, which begin at the left: the first always, and the last ones from here on.
-    words_from: usize,
-}
-
 /// All tables that say something of this record.
 pub fn all(record: &RunRecord, server: Option<&ServerUsage>) -> Vec<Table> {
     let tables = [
@@ -48,51 +40,9 @@ pub fn all(record: &RunRecord, server: Option<&ServerUsage>) -> Vec<Table> {
     tables.into_iter().flatten().filter(|table| !table.rows.is_empty()).collect()
 }
 
-impl Table {
-    fn new<const N: usize>(title: &'static str, head: [&str; N], words_from: usize) -> Self {
-        let head = head.map(str::to_owned).to_vec();
-        Self { title, head, rows: Vec::new(), words_from }
-    }
-
-    /// As text: columns of figures stand on the right.
-    pub fn text(&self) -> String {
-        let lines = || std::iter::once(&self.head).chain(&self.rows);
-        let widths: Vec<usize> = (0..self.head.len())
-            .map(|column| lines().map(|line| line[column].chars().count()).max().unwrap_or(0))
-            .collect();
-        let first = widths[0].max(self.title.chars().count().saturating_sub(2));
-        let mut text = String::new();
-        for (number, line) in lines().enumerate() {
-            let mut drawn = match number {
-                0 => format!("{:<1$}", self.title, first + 2),
-                _ => format!("  {:<first$}", line[0]),
-            };
-            for column in 1..line.len() {
-                let (cell, width) = (&line[column], widths[column]);
-                let is_words = column >= self.words_from;
-                drawn += &if is_words { format!("  {cell}") } else { format!("  {cell:>width$}") };
-            }
-            text.push_str(drawn.trim_end());
-            text.push('\n');
-        }
-        text
-    }
-
-    /// As a table of Markdown.
-    pub fn markdown(&self) -> String {
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let mut head = self.head.clone();
-        head[0] = self.title.to_owned();
-        let rule = |column| if column == 0 || column >= self.words_from { "---" } else { "---:" };
-        let rules: Vec<_> = (0..head.len()).map(|column| rule(column).to_owned()).collect();
-        let rows: String = self.rows.iter().map(|row| line(row)).collect();
-        line(&head) + &line(&rules) + &rows
-    }
-}
-
 fn latencies(record: &RunRecord) -> Table {
-    let head = ["", "p50", "p90", "p99", "p99.9", "max", ""];
-    let mut table = Table::new("latency in ms", head, 6);
+    let head = ["p50", "p90", "p99", "p99.9", "max", ""];
+    let mut table = Table::new("latency in ms", Lead::Name, head);
     for (name, shown, what) in LATENCIES {
         let Some(summary) = record.load_summary(name) else { continue };
         // Without resumption the handshake's time by kind says nothing new.
@@ -142,10 +92,10 @@ const REASONS: usize = 5;
 fn troubles(record: &RunRecord) -> Option<Table> {
     let outcomes = &record.outcomes;
     let ended = outcomes.ended();
-    let mut table = Table::new("failures", ["", "connections", "of all"], 3);
+    let mut table = Table::new("failures", Lead::Figure, ["of all", ""]);
     let row = |name: String, number: u64| {
         let share = 100.0 * number as f64 / ended.max(1) as f64;
-        vec![name, grouped(number), format!("{share:.2} %")]
+        vec![grouped(number), format!("{share:.2} %"), name]
     };
     let by_count = |counts: &BTreeMap<String, u64>, prefix: &str| -> Vec<Vec<String>> {
         let mut counts: Vec<_> = counts.iter().collect();
@@ -167,16 +117,16 @@ fn troubles(record: &RunRecord) -> Option<Table> {
 }
 
 fn names(record: &RunRecord) -> Option<Table> {
-    let mut table = Table::new("server name", ["", "completed", "failed", "unexpected"], 4);
+    let mut table = Table::new("completed", Lead::Figure, ["failed", "unexpected", "server name"]);
     for CountedName { name, completed, failed, unexpected } in &record.server_names {
-        let counts = [*completed, *failed, *unexpected].map(grouped);
-        table.rows.push([vec![name.clone()], counts.to_vec()].concat());
+        let [completed, failed, unexpected] = [*completed, *failed, *unexpected].map(grouped);
+        table.rows.push(vec![completed, failed, unexpected, name.clone()]);
     }
     (!table.rows.is_empty()).then_some(table)
 }
 
 fn handshakes(record: &RunRecord) -> Table {
-    let mut table = Table::new("handshakes", ["", "connections"], 2);
+    let mut table = Table::new("handshakes", Lead::Figure, [""]);
     for counted in &record.facts {
         let f = &counted.facts;
         let name = format!(
@@ -187,12 +137,12 @@ fn handshakes(record: &RunRecord) -> Table {
             f.signature_scheme,
             f.kind_in_words()
         );
-        table.rows.push(vec![name, grouped(counted.count)]);
+        table.rows.push(vec![grouped(counted.count), name]);
     }
     if record.kinds.resumed > 0 {
         let share = record.kinds.resumed_share() * 100.0;
         let name = format!("resumed an earlier session ({share:.2} %)");
-        table.rows.push(vec![name, grouped(record.kinds.resumed)]);
+        table.rows.push(vec![grouped(record.kinds.resumed), name]);
     }
     table
 }
@@ -201,8 +151,9 @@ fn handshakes(record: &RunRecord) -> Table {
 /// are on this machine.
 fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
     let (number, unit) = unit(&record.spec, record);
-    let head = ["", &format!("µs/{unit}"), "user", "system", "busy", ""];
-    let mut table = Table::new("processor time", head, 5);
+    let each = format!("µs/{unit}");
+    let head = [each.as_str(), "user", "system", "busy", ""];
+    let mut table = Table::new("processor time", Lead::Name, head);
     let mut row = |name: String, user_us: u64, system_us: u64, what: String| {
         let per = |us: u64| (number > 0).then(|| us as f64 / number as f64);
         let times = [user_us + system_us, user_us, system_us].map(|us| figure(per(us), 1));
@@ -233,8 +184,8 @@ fn verb(processes: usize) -> &'static str {
 
 /// The generators of a merged record: each one's rate, troubles and processor.
 fn hosts(record: &RunRecord) -> Option<Table> {
-    let head = ["", "connections/s", "completed", "failed", "busy", "starts after ms", ""];
-    let mut table = Table::new("generator", head, 6);
+    let head = ["connections/s", "completed", "failed", "busy", "starts after ms", ""];
+    let mut table = Table::new("generator", Lead::Name, head);
     let starts = || record.hosts.iter().filter_map(|host| host.started);
     let first = starts().map(|start| start.unix_s).min_by(f64::total_cmp);
     for host in &record.hosts {
@@ -257,8 +208,8 @@ fn hosts(record: &RunRecord) -> Option<Table> {
 }
 
 fn steps(record: &RunRecord) -> Option<Table> {
-    let head = ["", "connections/s", "requests/s", "failed", "p50 ms", "p99 ms", ""];
-    let mut table = Table::new("step", head, 6);
+    let head = ["connections/s", "requests/s", "failed", "p50 ms", "p99 ms", ""];
+    let mut table = Table::new("step", Lead::Name, head);
     table.rows.extend(record.steps.iter().map(step));
     (!table.rows.is_empty()).then_some(table)
 }

@@ -1,4 +1,61 @@
+use tlslab_contract::record::{
+    ClientTimes, CountedFacts, CountedName, RunRecord, Summary, Verdict, VerdictCode,
+};
+use tlslab_wire::reason::{CountedReason, Example};
+
+use super::advice::what_to_do;
 use super::tables::{count, figure, grouped};
+use super::{csv, markdown, tables, text_within};
+
+/// A record with nothing in it but its histograms.
+const EMPTY: &str = r#"{
+    "schema": "tlslab.record/1",
+    "spec": {"url": "https://localhost/", "stop": {"count": 1}, "tls": {"trust": {"pem": ""}}},
+    "backend": "rustls",
+    "versions": {},
+    "environment": {"kernel": "", "processor": "", "processors": 1},
+    "address": "127.0.0.1:1",
+    "preflight": {
+        "facts": {
+            "tls": "1.3", "suite": "TLS_AES_128_GCM_SHA256", "group": "X25519MLKEM768",
+            "signature_scheme": "ecdsa_secp256r1_sha256", "kind": "full", "alpn": "none",
+            "hello_retry_request": false, "resumed_by": "none", "early_data": "none"
+        },
+        "certificate": null, "status": null, "body_bytes": null, "server": null
+    },
+    "outcomes": {
+        "attempts": 0, "completed": 0, "in_flight_at_stop": 0, "failed": {}, "unexpected": {}
+    },
+    "facts": [],
+    "authenticated": 0,
+    "requests": 0,
+    "seconds": 1.0,
+    "cpu": {"user_us": 0, "system_us": 0},
+    "workers": [],
+    "bytes": {
+        "handshake_sent": 0, "handshake_received": 0, "sent": 0, "received": 0, "head": 0, "body": 0
+    },
+    "histograms": {}, "summaries": {}, "intervals": [], "verdicts": []
+}"#;
+
+fn empty() -> RunRecord {
+    serde_json::from_str(EMPTY).unwrap()
+}
+
+/// A record whose connections all failed, for this reason and with these words.
+fn failing(class: &str, reason: &str, words: &str) -> RunRecord {
+    let mut record = empty();
+    let (class, reason) = (class.to_owned(), reason.to_owned());
+    record.outcomes.attempts = 40;
+    record.outcomes.failed.insert(class.clone(), 40);
+    let examples = vec![Example { local_port: 1, words: words.to_owned() }];
+    record.outcomes.reasons = vec![CountedReason { class, reason, count: 40, examples }];
+    record
+}
+
+fn times(n: u64, ms: f64) -> Summary {
+    Summary { n, p50_ms: ms, p90_ms: ms, p99_ms: ms, p999_ms: ms, max_ms: ms, ..Summary::default() }
+}
 
 #[test]
 fn numbers_are_grouped_and_their_absence_is_a_dash() {
@@ -14,4 +71,129 @@ fn plurals_are_right() {
     assert_eq!(count(0_u32, "connection"), "0 connections");
     assert_eq!(count(1_200_u64, "process"), "1,200 processes");
     assert_eq!(count(1_u64, "process"), "1 process");
+}
+
+#[test]
+fn tables_fit_the_columns_and_lose_no_word() {
+    let words = "a reason of some length, ".repeat(12);
+    assert!(words.len() >= 300);
+    let mut record = failing("tls_protocol", "bad_record_mac (a record)", words.trim_end());
+    record.outcomes.completed = 1_234_567;
+    for name in ["connect", "handshake", "first_byte", "exchange", "service", "response"] {
+        record.summaries.insert(name.to_owned(), times(9_000_000, 1_234.567));
+    }
+    record.facts = vec![CountedFacts { facts: record.preflight.facts.clone(), count: 1_234_567 }];
+    let name = format!("{}.example", "long-name".repeat(20));
+    let (completed, failed, unexpected) = (1_234_567, 40, 0);
+    record.server_names = vec![CountedName { name, completed, failed, unexpected }];
+    for columns in [80, 100, 130] {
+        let mut rows = 0;
+        for table in tables::all(&record, None) {
+            for line in table.text(columns).lines() {
+                assert!(line.chars().count() <= columns, "{columns}: {line}");
+                rows += 1;
+            }
+        }
+        let text = text_within(columns, &record, None);
+        let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(whole.contains(words.trim_end()), "{text}");
+        assert!(whole.contains("due until the last byte: what a user waits for"), "{text}");
+        assert!(text.lines().count() >= rows);
+    }
+    let text = text_within(130, &record, None);
+    let class = text.lines().find(|line| line.contains("tls_protocol")).unwrap();
+    assert!(class.trim_start().starts_with("40 "), "the count comes first: {class}");
+}
+
+#[test]
+fn a_terminal_that_is_too_narrow_gets_80_columns() {
+    let record = failing("reset", "reset", &"words ".repeat(30));
+    assert_eq!(text_within(20, &record, None), text_within(80, &record, None));
+}
+
+#[test]
+fn a_bar_in_a_reason_ends_no_cell_in_markdown() {
+    let record = failing("http_status", "a|b", "c|d");
+    let shown = markdown(&record, None);
+    let line = shown.lines().find(|line| line.contains("a\\|b")).unwrap();
+    assert_eq!(line, "| 40 | 100.00 % | a\\|b: c\\|d |");
+}
+
+#[test]
+fn every_verdict_but_valid_says_what_to_do() {
+    let mut failed = failing("certificate", "certificate has expired", "");
+    failed.outcomes.unexpected.insert("group".to_owned(), 3);
+    for record in [empty(), failed] {
+        for code in VerdictCode::ALL {
+            let words = what_to_do(&record, code);
+            assert_eq!(words.is_none(), code == VerdictCode::Valid, "{code:?}");
+            assert!(words.is_none_or(|words| !words.trim().is_empty()), "{code:?}");
+        }
+    }
+}
+
+#[test]
+fn what_to_do_about_a_certificate_goes_by_the_reason() {
+    let advice = |reason| {
+        let record = failing("certificate", reason, "");
+        what_to_do(&record, VerdictCode::Failures).unwrap()
+    };
+    for reason in ["certificate has expired", "certificate_expired (expired context)"] {
+        assert!(advice(reason).starts_with("renew "), "{reason}");
+    }
+    for reason in ["hostname mismatch", "bad_certificate (not valid for name context)"] {
+        assert!(advice(reason).contains("--sni"), "{reason}");
+    }
+    for reason in ["self-signed certificate", "unknown_ca (unknown issuer)"] {
+        assert!(advice(reason).contains("is not its CA"), "{reason}");
+    }
+}
+
+#[test]
+fn a_verdict_stands_with_its_remedy_in_the_last_line() {
+    let mut record = empty();
+    let message = "a worker was busy".to_owned();
+    record.verdicts = vec![Verdict { code: VerdictCode::ClientSaturated, message }];
+    let text = text_within(100, &record, None);
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with("lower bound: a worker was busy; give the generator"), "{last}");
+}
+
+#[test]
+fn csv_has_the_times_that_the_text_has_and_the_other_clients_apart() {
+    let mut record = empty();
+    let of = |connections, ms| ClientTimes {
+        connections,
+        histograms: [].into(),
+        summaries: [("handshake".to_owned(), times(connections, ms))].into(),
+    };
+    record.clients =
+        [("minimal".to_owned(), of(1270, 1.25)), ("library".to_owned(), of(1000, 9.5))].into();
+    record.summaries.insert("handshake".to_owned(), times(2270, 5.0));
+    let shown = text_within(100, &record, None);
+    let handshake = shown.lines().find(|line| line.starts_with("  handshake ")).unwrap();
+    assert_eq!(handshake.split_whitespace().nth(3), Some("1.250"));
+    let csv = csv(&record, None);
+    for line in [
+        "latencies.client,,minimal",
+        "handshake.n,1,1270",
+        "handshake.p99,ms,1.250000",
+        "clients.library.connections,1,1000",
+        "clients.library.handshake.p99,ms,9.500000",
+    ] {
+        assert!(csv.lines().any(|found| found == line), "{line}: {csv}");
+    }
+    assert!(!csv.contains("5.000000"), "no mixture: {csv}");
+}
+
+#[test]
+fn csv_has_the_reasons_in_quotation_marks_where_they_need_them() {
+    let csv = csv(&failing("stream_reset", "a \"word\", and others", ""), None);
+    for line in [
+        "failed.stream_reset,1,40",
+        r#"failed.stream_reset.reason.1,,"a ""word"", and others""#,
+        "failed.stream_reset.reason.1.connections,1,40",
+    ] {
+        assert!(csv.lines().any(|found| found == line), "{line}: {csv}");
+    }
 }

@@ -28,7 +28,7 @@ const REWRITE: &str = "TLSLAB_REWRITE_TABLES";
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a server does wrong.
+/// What a server does wrong; the first is nothing, and `EmptyPlaintext` is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Breach {
     Nothing,
@@ -44,6 +44,7 @@ enum Breach {
     EmptyRecord,
     EmptyEncryptedRecord,
     AlertInMessage,
+    EmptyPlaintext,
     ChangeCipherSpec,
     HelloRequest,
     Downgrade12,
@@ -224,6 +225,9 @@ impl Breach {
             out.extend(plain(CHANGE_CIPHER_SPEC, &[1]));
         }
         let mut keys = SUITES[0].protect(&secrets.application()[1]).unwrap();
+        if self == Self::EmptyPlaintext {
+            keys.seal(APPLICATION_DATA, &[], out).unwrap();
+        }
         keys.seal(APPLICATION_DATA, b"x", out).unwrap();
     }
 }
@@ -255,13 +259,25 @@ fn settings(breach: Breach, client: ClientChoice) -> ClientSettings {
 
 /// How a session ends that gets this flight: `None` if it reads the plaintext behind it, or waits for
 /// more.
-fn refusal<S: Session>(mut session: S, breach: Breach, owner: &Owner) -> Option<Failure> {
+fn refusal<S: Session>(session: S, breach: Breach, owner: &Owner) -> Option<Failure> {
+    refusal_in_parts(session, breach, owner, 0)
+}
+
+/// The same; the last N bytes of the flight are held back until all before them has been read.
+fn refusal_in_parts<S: Session>(
+    mut session: S,
+    breach: Breach,
+    owner: &Owner,
+    held_back: usize,
+) -> Option<Failure> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut socket = Socket::connect(listener.local_addr().unwrap()).unwrap();
     let (mut peer, _) = listener.accept().unwrap();
     assert_eq!(session.handshake(&mut socket, None), Ok(Progress::WantRead));
     let flight = breach.flight(&client_hello(&mut peer), owner);
-    peer.write_all(&flight).unwrap();
+    let (first, last) = flight.split_at(flight.len().saturating_sub(held_back));
+    peer.write_all(first).unwrap();
+    let mut sent = first.len();
     let deadline = Instant::now() + PATIENCE;
     let mut is_done = false;
     while Instant::now() < deadline {
@@ -275,7 +291,11 @@ fn refusal<S: Session>(mut session: S, breach: Breach, owner: &Owner) -> Option<
             Err(failure) => return Some(failure),
             Ok(Progress::Done(_)) if is_done => return None,
             Ok(Progress::Done(_)) => is_done = true,
-            Ok(Progress::WantRead) if socket.received < flight.len() as u64 => {}
+            Ok(Progress::WantRead) if socket.received < sent as u64 => {}
+            Ok(Progress::WantRead) if sent < flight.len() => {
+                peer.write_all(last).unwrap();
+                sent = flight.len();
+            }
             Ok(Progress::WantRead) if breach.is_old() => return None,
             Ok(other) => panic!("{breach:?}: {other:?}"),
         }
@@ -310,7 +330,9 @@ fn refusals(breach: Breach, owner: &Owner) -> [Option<Failure>; 3] {
 #[test]
 fn no_client_lets_a_server_break_a_rule_and_the_docs_say_who_checks_it() {
     let owner = Owner::new();
-    assert_eq!(refusals(Breach::Nothing, &owner), [None; 3]);
+    for allowed in [Breach::Nothing, Breach::EmptyPlaintext] {
+        assert_eq!(refusals(allowed, &owner), [None; 3], "{allowed:?}");
+    }
     let mut table = String::from(HEAD);
     let mut lenient = Vec::new();
     for (breach, rule, words) in BREACHES {
@@ -338,6 +360,24 @@ fn no_client_lets_a_server_break_a_rule_and_the_docs_say_who_checks_it() {
     assert_eq!(committed, table, "set {REWRITE}=1 to write the table again");
 }
 
+#[test]
+fn an_empty_record_is_judged_by_the_finished_in_front_of_it_wherever_the_flight_is_cut() {
+    let owner = Owner::new();
+    let library = |breach| RustlsBackend::new(&settings(breach, ClientChoice::Library)).unwrap();
+    for (breach, expected) in [
+        (Breach::EmptyPlaintext, None),
+        (Breach::EmptyEncryptedRecord, Some(Failure::Rule(Rule::EmptyRecord))),
+    ] {
+        let mut backend = library(breach);
+        // Beyond the record in question, from the end of each flight.
+        for held_back in 0..800 {
+            let session = backend.open().unwrap();
+            let ended = refusal_in_parts(session, breach, &owner, held_back);
+            assert_eq!(ended, expected, "{breach:?}, {held_back} held back");
+        }
+    }
+}
+
 const HEAD: &str = "\
 # What each client checks
 
@@ -359,8 +399,17 @@ Not seen:
 - TLS 1.2: rules broken behind the server's change_cipher_spec, but for what the library checks and \
 OpenSSL's HelloRequests.
 - rustls does not show what is within encrypted records: one that holds nothing is refused by its \
-length, and an empty record of application data right behind the server's Finished, which is allowed, \
-would be refused with it: a `rule_empty_record` on rustls alone is to be looked at with \
-`--backend openssl` before the server is blamed.
+length. An empty record of application data behind the server's Finished is allowed (RFC 8446, 5.1) and \
+passes: what stands in front of it is read first.
 - The minimal client offers TLS 1.3 only: it refuses every server of rows \"1.2\" for its version.
+
+Alerts: the minimal client, and each library for what it refuses by itself (`tls_protocol`), send the \
+alert that RFC 8446 names. For a rule that tlslab finds on rustls or OpenSSL (`rule_...`), the server \
+gets the alert while records are in the clear, that is for what its ServerHello and the records before \
+it break. No alert is sent for a rule that is found later, when only the library has the keys:
+- rustls: `empty_record` in an encrypted record;
+- OpenSSL: `empty_record` in an encrypted record, `extension` in EncryptedExtensions and Certificate, \
+`change_cipher_spec` behind the server's Finished, `hello_request` in TLS 1.3.
+
+The connection then ends without one; the record counts it in either case.
 ";

@@ -1,0 +1,102 @@
+//! What to do about a server's certificate that does not pass.
+
+use tlslab_contract::spec::Trust;
+
+/// What to do about one whose fault is not known.
+pub const ANY: &str = "give its CA, or its own certificate, with --ca FILE and a name that it is for \
+                       with --sni NAME, or do not check it with --insecure";
+
+/// Why a certificate does not pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Its time is over.
+    Expired,
+    /// Its time has not come.
+    NotYetValid,
+    /// It is for other names.
+    WrongName,
+    /// Nobody who is trusted has issued it.
+    UnknownAuthority,
+    /// Anything else.
+    Other,
+}
+
+/// How the reasons of these faults begin: OpenSSL's own (X509_verify_cert_error_string(3)), and those
+/// of rustls, which begin with the alert.
+const NAMES: [(&str, Fault); 13] = [
+    ("certificate has expired", Fault::Expired),
+    ("certificate_expired (expired", Fault::Expired),
+    ("certificate is not yet valid", Fault::NotYetValid),
+    ("certificate_expired (not valid yet", Fault::NotYetValid),
+    ("hostname mismatch", Fault::WrongName),
+    ("IP address mismatch", Fault::WrongName),
+    ("bad_certificate (not valid for name", Fault::WrongName),
+    ("unable to get", Fault::UnknownAuthority),
+    ("unable to verify the first certificate", Fault::UnknownAuthority),
+    ("self-signed certificate", Fault::UnknownAuthority),
+    ("unknown_ca (unknown issuer", Fault::UnknownAuthority),
+    // A namesake of the CA, with another key.
+    ("certificate signature failure", Fault::UnknownAuthority),
+    ("decrypt_error (bad signature", Fault::UnknownAuthority),
+];
+
+impl Fault {
+    /// By the reason in the library's words. Only its beginning counts: what follows quotes the
+    /// certificate.
+    pub fn of(reason: &str) -> Self {
+        let found = NAMES.iter().find(|(name, _)| reason.starts_with(name));
+        found.map_or(Self::Other, |(_, fault)| *fault)
+    }
+
+    /// What to do about it, for somebody who trusts these.
+    pub fn remedy(self, trust: &Trust) -> &'static str {
+        match (self, trust) {
+            (Self::Expired, _) => {
+                "renew the server's certificate, or do not check it with --insecure"
+            }
+            (Self::NotYetValid, _) => {
+                "see that the clocks of both machines are right, or do not check the certificate with \
+                 --insecure"
+            }
+            (Self::WrongName, _) => {
+                "give a name that the certificate is for with --sni NAME, or correct the host"
+            }
+            (Self::UnknownAuthority, Trust::Pem(_)) => {
+                "the file of --ca FILE is not its CA: give the certificate of the CA that issued it, \
+                 or the server's own"
+            }
+            (Self::UnknownAuthority, _) => {
+                "give its CA, or its own certificate, with --ca FILE, or do not check it with \
+                 --insecure"
+            }
+            (Self::Other, _) => ANY,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_library_says_itself_counts() {
+        assert_eq!(Fault::of("certificate has expired"), Fault::Expired);
+        assert_eq!(Fault::of("decrypt_error (bad signature)"), Fault::UnknownAuthority);
+        assert_eq!(Fault::of("certificate_expired (expired context): x"), Fault::Expired);
+        let quoting =
+            "bad_certificate (not valid for name context): certificate has expired.example";
+        assert_eq!(Fault::of(quoting), Fault::WrongName);
+        assert_eq!(Fault::of("bad_certificate (bad encoding): hostname mismatch"), Fault::Other);
+    }
+
+    #[test]
+    fn no_two_faults_have_the_same_remedy() {
+        use Fault::{Expired, NotYetValid, Other, UnknownAuthority, WrongName};
+        let faults = [Expired, NotYetValid, WrongName, UnknownAuthority, Other];
+        for trust in [Trust::System, Trust::Pem(String::new())] {
+            let remedies: std::collections::BTreeSet<_> =
+                faults.iter().map(|fault| fault.remedy(&trust)).collect();
+            assert_eq!(remedies.len(), faults.len(), "{remedies:?}");
+        }
+    }
+}
