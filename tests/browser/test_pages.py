@@ -81,6 +81,12 @@ def serious(opened: Opened) -> list[tuple[str, str, str]]:
     ]
 
 
+def written(summary: Summary) -> str:
+    """The summary as JSON, which has no word for what is not a number."""
+    text = json.dumps(to_json(summary))
+    return json.dumps(json.loads(text, parse_constant=lambda _: None))
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("name", PAGES)
@@ -96,5 +102,5 @@ def test_nothing_serious_keeps_anybody_from_reading(
         assert serious(opened) == []
         opened.open_all()
         if name != HISTORY:
-            assert "of the second run" in opened.drop(json.dumps(to_json(summaries[name])))
+            assert "of the second run" in opened.drop(written(summaries[name]))
         assert serious(opened) == []
