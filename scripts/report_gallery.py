@@ -3,20 +3,20 @@
 
     .venv/bin/python scripts/report_gallery.py [--out DIR] [RUN_FOLDER...]
 
-Without run folders, pages are made of summaries that the tests use. Needs Chromium and the packages
-of requirements-dev.lock; writes below target/report-gallery.
+Without run folders: the pages of all kinds that the tests open in a browser, and those of the kept
+reports whose trials are kept, rendered anew. Needs Chromium and the packages of
+requirements-dev.lock; writes below target/report-gallery.
 """
 
 import argparse
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
+from kept_pages import ROOT, kept_names, kept_page, page_of
 from playwright.sync_api import Browser, sync_playwright
 
-ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
 
 WIDTHS = (390, 768, 1280)
@@ -24,33 +24,19 @@ SCHEMES = ("light", "dark")
 HEIGHT = 800
 
 
-def made() -> Iterator[tuple[str, str]]:
-    """Names and pages of made summaries: a ranking, another kind, hard figures, a history."""
-    from factories.data import with_data
-    from factories.figures import gallery
-    from factories.history import made_runs
-    from factories.run import made_run
-    from tlslab.advice import advised
-    from tlslab.analysis import summarise
-    from tlslab.analysis.history import history
-    from tlslab.report import render_history_html, render_html
+def known() -> Iterator[tuple[str, str]]:
+    """Names and pages of made and of kept runs."""
+    from factories.pages import made_pages
 
-    quick = summarise(made_run(quick=True))
-    yield "ranking", render_html(advised(summarise(made_run())))
-    yield "other", render_html(with_data(quick))
-    yield "figures", render_html(replace(with_data(quick), figures=gallery()))
-    runs = made_runs({"X25519": [1.0] * 8 + [1.2] * 8})
-    yield "history", render_history_html(history(runs))
+    yield from made_pages()
+    for name in kept_names():
+        yield f"kept-{name}", kept_page(name)
 
 
 def measured(folders: list[Path]) -> Iterator[tuple[str, str]]:
     """Names and pages of run folders."""
-    from tlslab.lab.results import analyse
-    from tlslab.report import render_html
-    from tlslab.store import RunFolder
-
     for folder in folders:
-        yield folder.name, render_html(analyse(RunFolder.open(folder)))
+        yield folder.name, page_of(folder)
 
 
 def shoot(browser: Browser, name: str, page_file: Path, out: Path) -> None:
@@ -79,7 +65,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "target/report-gallery")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    pages = measured(given.folders) if given.folders else made()
+    pages = measured(given.folders) if given.folders else known()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]

@@ -1,29 +1,15 @@
 """Charts in a real browser: no text lies on another one or leaves its chart, at any width."""
 
-import shutil
-from collections.abc import Iterator
 from importlib.resources import files
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from browser.geometry import Fault, text_faults
 from factories.figures import gallery
 from tlslab.report.svg import SIZES, draw
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-
 CSS = (files("tlslab.report") / "templates" / "charts.css").read_text("utf-8")
-
-
-@pytest.fixture(scope="module")  # Gone before other tests look for processes left behind.
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
 
 
 def opened(browser: Browser, width: int, *charts: str) -> Page:

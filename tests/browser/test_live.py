@@ -1,39 +1,23 @@
 """The page of a run that goes on, in a real browser: it follows, fits, and says when it is over."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.resources import files
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from browser.geometry import page_faults, text_faults
+from browser.opened import AXE, SCHEMES, WIDTHS
 from factories.live import Watched, pace, totals
 from tlslab.lab import events
 from tlslab.live import server
 from tlslab.live.addresses import Address
 from tlslab.live.server import serve_page
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-
 ANYWHERE = Address("127.0.0.1", 0)
-WIDTHS = (390, 768, 1280)
-SCHEMES = ("light", "dark")
-AXE = files("axe_playwright_python").joinpath("axe.min.js")
 
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
-
-
-@pytest.fixture(scope="module")  # Gone before other tests look for processes left behind.
-def browser() -> Iterator[Browser]:
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +90,7 @@ def test_the_page_fits_its_reader_and_asks_its_own_server_alone(
         live.page.wait_for_selector("#hosts tbody tr")
         assert page_faults(live.page) == []
         assert text_faults(live.page) == []
-        live.page.evaluate(AXE.read_text())
+        live.page.evaluate(AXE)
         found = live.page.evaluate("axe.run()")
         assert [violation["id"] for violation in found["violations"]] == []
         assert [request.rpartition("/")[2] for request in live.requests] == ["", "events"]

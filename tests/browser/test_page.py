@@ -1,178 +1,18 @@
-"""The page in a real browser: no network, light and dark, phone and print, nothing hostile runs."""
+"""The page in a real browser: read, saved, sorted and laid over; nothing hostile runs."""
 
-import csv
-import io
 import json
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ViewportSize
 
-from browser.geometry import page_faults, text_faults
-from factories.data import with_data
-from factories.figures import gallery
-from factories.history import made_runs
+from browser.opened import PHONE, SCHEMES, Opened
 from factories.run import World, made_run
-from factories.stacks import kept, sampled_run
-from tlslab.advice import advised
-from tlslab.analysis import explained, summarise
-from tlslab.analysis.history import history
-from tlslab.analysis.why.flames import flame
-from tlslab.analysis.why.rules import load_rules
+from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
-from tlslab.report import render_history_html, render_html
+from tlslab.report import render_html
 from tlslab.store import to_json
-
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-
-DESKTOP = ViewportSize(width=1280, height=800)
-PHONE = ViewportSize(width=390, height=844)
-WIDTHS = (390, 768, 1280)
-SCHEMES = ("light", "dark")
-
-AXE = files("axe_playwright_python").joinpath("axe.min.js")
-
-
-@pytest.fixture(scope="module")  # Gone before other tests look for processes left behind.
-def browser() -> Iterator[Browser]:
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def summaries(full_summary: Summary, quick_summary: Summary) -> dict[str, Summary]:
-    """A ranking over four settings with advice, another kind, and figures that are hard to draw."""
-    return {
-        "ranking": advised(full_summary),
-        "other": with_data(quick_summary),
-        "gallery": replace(with_data(quick_summary), figures=gallery()),
-        "why": _with_samples(),
-    }
-
-
-def _with_samples() -> Summary:
-    """Parts of costs by samples, with flame graphs of real servers."""
-    contents = sampled_run()
-    flames = tuple(flame(each, cell, load_rules()) for cell, each in kept().items())
-    return replace(explained(summarise(contents), contents), flames=flames)
-
-
-@pytest.fixture(scope="module")
-def pages(
-    summaries: dict[str, Summary], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("report")
-    found = {}
-    for name, summary in summaries.items():
-        found[name] = folder / f"{name}.html"
-        found[name].write_text(render_html(summary), "utf-8")
-    found["history"] = folder / "history.html"
-    runs = history(made_runs({"X25519": [1.0] * 8 + [1.2] * 8}))
-    found["history"].write_text(render_history_html(runs), "utf-8")
-    return found
-
-
-class Opened:
-    """A page that was opened, with all that it asked for and complained of."""
-
-    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
-        self.page: Page = browser.new_page(**{"viewport": DESKTOP, **options})
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.page.on("request", self._on_request)
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.goto(path.as_uri())
-
-    def __enter__(self) -> "Opened":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.page.close()
-
-    def open_all(self) -> None:
-        self.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-
-    def drop(self, text: str) -> str:
-        """Drops a file on the page; what the page says of it."""
-        self.page.evaluate(
-            """text => {
-                const data = new DataTransfer();
-                data.items.add(new File([text], "summary.json"));
-                document.body.dispatchEvent(
-                    new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
-            }""",
-            text,
-        )
-        self.page.wait_for_selector("#status.shown")
-        return self.page.text_content("#status") or ""
-
-    def saved(self, button: str) -> list[list[str]]:
-        """The table that a button saves."""
-        with self.page.expect_download() as download:
-            self.page.locator(button).click()
-        text = download.value.path().read_text("utf-8")
-        return list(csv.reader(io.StringIO(text)))
-
-    def _on_request(self, request: Request) -> None:
-        if not request.url.startswith(("data:", "blob:")):
-            self.requests.append(request.url)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["ranking", "other", "gallery", "why", "history"])
-def test_a_page_fits_its_reader_and_asks_for_nothing(
-    browser: Browser, pages: dict[str, Path], name: str, width: int, scheme: str
-) -> None:
-    viewport = ViewportSize(width=width, height=800)
-    with Opened(browser, pages[name], viewport=viewport, color_scheme=scheme) as opened:
-        assert opened.requests == [pages[name].as_uri()]
-        assert opened.complaints == []
-        opened.open_all()
-        assert opened.page.evaluate("document.documentElement.scrollWidth") == width
-        if scheme == "light":
-            assert text_faults(opened.page) == []
-            assert page_faults(opened.page) == []
-
-
-@pytest.mark.parametrize("name", ["ranking", "other", "gallery", "why"])
-def test_details_start_within_four_screens(
-    browser: Browser, pages: dict[str, Path], name: str
-) -> None:
-    with Opened(browser, pages[name]) as opened:
-        top = opened.page.locator("#details").bounding_box()
-        assert top is not None
-        assert top["y"] <= 4 * DESKTOP["height"]
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("name", ["ranking", "other", "why", "history"])
-def test_nothing_serious_keeps_anybody_from_reading(
-    browser: Browser, pages: dict[str, Path], name: str, viewport: ViewportSize, scheme: str
-) -> None:
-    with Opened(browser, pages[name], viewport=viewport, color_scheme=scheme) as opened:
-        opened.open_all()
-        opened.page.evaluate(AXE.read_text("utf-8"))
-        found = opened.page.evaluate("axe.run().then(result => result.violations)")
-    serious = [
-        (each["id"], node["html"][:200], node.get("failureSummary", ""))
-        for each in found
-        if each["impact"] in ("serious", "critical")
-        for node in each["nodes"][:3]
-    ]
-    assert serious == []
 
 
 def test_everything_is_read_without_a_script(
@@ -279,8 +119,6 @@ def test_tables_sort_filter_and_open_by_the_keyboard(
         page.locator("#grid-results tbody tr:visible button.open").first.focus()
         page.keyboard.press("Enter")
         assert "client CPU" in (page.text_content("tr.detail") or "")
-        page.locator("#results").get_by_text("Only what differs").click()
-        assert page.locator("#grid-results tr[data-differs=no]:visible").count() == 0
 
 
 def test_a_link_opens_its_fold(browser: Browser, pages: dict[str, Path]) -> None:

@@ -1,16 +1,25 @@
-"""Made-up sides of a proof: values by block, with chosen ratios and noise."""
+"""Made-up proofs: sides with values by block and chosen ratios, and a whole summary."""
 
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 
 import numpy as np
 
+from factories.offered import offered
 from factories.run import World, environment
+from tlslab.advice.proof import proved
 from tlslab.analysis.compare import Measured
+from tlslab.analysis.experiment import summarise_experiment
+from tlslab.analysis.proof.answer import answer
+from tlslab.analysis.proof.figures import figures, verdict_of
 from tlslab.analysis.proof.sides import HANDSHAKE, sides_of
 from tlslab.analysis.proof.sides import Sides as Sides
+from tlslab.analysis.proof.tables import chart, configurations, table
 from tlslab.experiment.proof import proof_experiment
-from tlslab.model.finding import CellSummary, CellVerdict
-from tlslab.model.proof import Measure, ProofSettings
+from tlslab.model.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
+from tlslab.model.finding import CellSummary, CellVerdict, Summary
+from tlslab.model.proof import Found, Measure, Proof, ProofSettings, needed
+from tlslab.model.record import Facts
 from tlslab.model.run import RunContents
 from tlslab.planning import make_plan
 
@@ -76,3 +85,37 @@ def made_contents(settings: ProofSettings) -> RunContents:
     experiment = proof_experiment(settings)
     plan = make_plan(experiment, seed=1)
     return RunContents(experiment, plan, environment(World(), plan), ())
+
+
+def made_proof() -> Summary:
+    """A whole proof: handshakes with the candidate cost a tenth, and nobody is lost."""
+    lines = ("ssl_protocols TLSv1.2 TLSv1.3;",)
+    key = (ServedCertificate("ecdsa-p256"),)
+    settings = ProofSettings(
+        "nginx",
+        "Chromium 156",
+        0.05,
+        0.5,
+        tuple(Configuration(name, "my.conf", lines, key) for name in (BASELINE, CANDIDATE)),
+    )
+    contents = made_contents(settings)
+    facts = Facts(
+        "1.3", "TLS_AES_128_GCM_SHA256", "X25519", "ecdsa_secp256r1_sha256", "full", False
+    )
+    found = tuple(Found(name, offered(), facts, "psk", "rustls") for name in (BASELINE, CANDIDATE))
+    ratios = figures(made_sides(new=(5000.0, 500.0)), settings.margin)
+    proof = Proof(settings, ratios, verdict_of(ratios, needed(contents.experiment)))
+    summary = Summary(
+        experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
+        environment=replace(contents.environment, found=found),
+        cells=(),
+        excluded=(),
+        comparisons=(),
+        findings=(),
+        figures=chart(proof),
+        tables=table(proof, found),
+        texts=configurations(settings),
+        answer=answer(contents, proof),
+        proof=proof,
+    )
+    return proved(summary)

@@ -61,6 +61,11 @@ class Variant:
     log: bool
     svg: Markup
 
+    @property
+    def scrolls(self) -> bool:
+        """Whether it is the only one for all widths, which a phone scrolls, by keyboard as well."""
+        return self.classes.endswith(" any")
+
 
 @dataclass(frozen=True)
 class Drawn:

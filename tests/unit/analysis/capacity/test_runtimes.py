@@ -4,41 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from factories.capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
+from factories.capacity import CapacityWorld, made_capacity_run
+from factories.runtimes import PLAN, RULES, Warming, made_runtime
 from tlslab.analysis.capacity import runtimes
 from tlslab.analysis.capacity.cells import CapacityCell, measure
 from tlslab.analysis.capacity.published import load_study
-from tlslab.model.capacity import OpenLoopRules, WarmUpRules
-from tlslab.model.trial import PaceSample
-from tlslab.model.workload import Window
-
-SECOND = Window(warmup_ms=0, measure_ms=1000)
-RULES = WarmUpRules(connections=16, most=20, window=SECOND, steady=3, width=0.05)
-PLAN = replace(made_plan(), warm_up=RULES, open_loop=OpenLoopRules((0.5, 1.2), 2, 400, SECOND))
-
-
-class Warming(CapacityWorld):
-    """A server whose first runs are slower: half the rate at first, then ever less so."""
-
-    seen = 0
-
-    def rate(self, connections: int) -> float:
-        return float(super().rate(connections) * (1 - 0.5 ** (1 + self.seen / 2)))
-
-    def trial(self, step, cell, number):  # type: ignore[no-untyped-def]
-        self.seen = 40 if step.stage != "warm_up" else step.repetition
-        return super().trial(step, cell, number)
 
 
 def cell(name: str, world: CapacityWorld) -> CapacityCell:
-    planned = made_cell(server="tomcat", jdk=name, connector="jsse")
-    trials = drive(PLAN, world, planned)
-    pace = tuple(PaceSample(float(at), 100.0, 10 * at, at, 5.0, 9.0) for at in range(1, 5))
-    paced = [
-        replace(t, runs={kind: replace(run, pace=pace) for kind, run in t.runs.items()})
-        for t in trials
-    ]
-    return measure(planned, paced, PLAN, made_capacity_run().environment)
+    planned, trials = made_runtime(name, world)
+    return measure(planned, trials, PLAN, made_capacity_run().environment)
 
 
 @pytest.fixture(name="cells", scope="module")

@@ -1,0 +1,59 @@
+"""A browser, and the pages of all kinds that it opens."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from browser.opened import CHROMIUM
+from factories.pages import HISTORY, SUMMARIES, made_history
+from tlslab.model.finding import Summary
+from tlslab.report import render_html
+
+T = TypeVar("T")
+
+
+class Made(dict[str, T]):
+    """What is made by its name, when it is asked for first."""
+
+    def __init__(self, make: Callable[[str], T]) -> None:
+        self._make = make
+
+    def __missing__(self, name: str) -> T:
+        self[name] = self._make(name)
+        return self[name]
+
+
+@pytest.fixture(scope="module")  # Gone before other tests look for processes left behind.
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def summaries() -> dict[str, Summary]:
+    """The summaries of all pages but the history's, by the names of the pages."""
+    return Made(lambda name: SUMMARIES[name]())
+
+
+@pytest.fixture(scope="session")
+def pages(
+    summaries: dict[str, Summary], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """The files of all pages."""
+    folder = tmp_path_factory.mktemp("report")
+
+    def make(name: str) -> Path:
+        path = folder / f"{name}.html"
+        text = made_history() if name == HISTORY else render_html(summaries[name])
+        path.write_text(text, "utf-8")
+        return path
+
+    return Made(make)

@@ -1,0 +1,85 @@
+"""A page of a report as it is opened in a browser, with all that it asks for and complains of."""
+
+import csv
+import io
+import shutil
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page, Request, ViewportSize
+
+CHROMIUM = shutil.which("chromium")
+
+DESKTOP = ViewportSize(width=1280, height=800)
+PHONE = ViewportSize(width=390, height=844)
+WIDTHS = (390, 768, 1280)
+SCHEMES = ("light", "dark")
+
+# axe-core, which finds what keeps somebody from reading a page.
+AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+
+# The text of a sheet of A4 between the margins of the page's style, at 96 pixels an inch.
+PAPER = ViewportSize(width=657, height=1000)
+
+
+class Opened:
+    """An open page; `options` are those of a browser's context."""
+
+    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
+        self.page: Page = browser.new_page(**{"viewport": DESKTOP, **options})
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", self._on_request)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.goto(path.as_uri())
+
+    def __enter__(self) -> "Opened":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.page.close()
+
+    def open_all(self) -> None:
+        """Opens all folds."""
+        self.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+
+    def drop(self, text: str) -> str:
+        """Drops a file on the page; what the page says of it."""
+        self.page.evaluate(
+            """text => {
+                const data = new DataTransfer();
+                data.items.add(new File([text], "summary.json"));
+                document.body.dispatchEvent(
+                    new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
+            }""",
+            text,
+        )
+        return self.said()
+
+    def said(self) -> str:
+        """What the page says of the last thing that was done."""
+        self.page.wait_for_selector("#status.shown")
+        return self.page.text_content("#status") or ""
+
+    def saved(self, button: str | Locator) -> list[list[str]]:
+        """The table that a button saves."""
+        place = self.page.locator(button) if isinstance(button, str) else button
+        with self.page.expect_download() as download:
+            place.click()
+        text = download.value.path().read_bytes().decode("utf-8")
+        return list(csv.reader(io.StringIO(text, newline="")))
+
+    def copied(self, button: str | Locator) -> str:
+        """The text that a button puts on the clipboard, which the context must allow to read."""
+        place = self.page.locator(button) if isinstance(button, str) else button
+        place.click()
+        assert self.said().endswith(" copied")
+        found: str = self.page.evaluate("navigator.clipboard.readText()")
+        return found
+
+    def _on_request(self, request: Request) -> None:
+        if not request.url.startswith(("data:", "blob:")):
+            self.requests.append(request.url)

@@ -1,0 +1,106 @@
+"""Pages of all kinds in a real browser: nothing is lost to a reader, whatever they read on."""
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ViewportSize
+
+from browser.geometry import Fault, page_faults, text_faults
+from browser.opened import AXE, DESKTOP, PAPER, PHONE, SCHEMES, WIDTHS, Opened
+from factories.pages import HISTORY, PAGES, SUMMARIES
+from tlslab.model.finding import Summary
+from tlslab.report.html import HEAVIEST
+from tlslab.store import to_json
+
+
+def faults(opened: Opened) -> list[Fault]:
+    """Texts that overlap, leave their place, or lie below a mark; those of charts first."""
+    return [*text_faults(opened.page), *page_faults(opened.page)]
+
+
+def width_of(opened: Opened) -> int:
+    """How wide the page is, in pixels."""
+    found: int = opened.page.evaluate("document.documentElement.scrollWidth")
+    return found
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_light(pages: dict[str, Path], name: str) -> None:
+    assert pages[name].stat().st_size <= HEAVIEST
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_its_reader_and_asks_for_nothing(
+    browser: Browser, pages: dict[str, Path], name: str, width: int, scheme: str
+) -> None:
+    viewport = ViewportSize(width=width, height=800)
+    with Opened(browser, pages[name], viewport=viewport, color_scheme=scheme) as opened:
+        assert opened.requests == [pages[name].as_uri()]
+        assert opened.complaints == []
+        assert width_of(opened) == width
+        opened.open_all()
+        assert width_of(opened) == width
+        assert faults(opened) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_paper(
+    browser: Browser, pages: dict[str, Path], name: str, scheme: str
+) -> None:
+    with Opened(browser, pages[name], viewport=PAPER, color_scheme=scheme) as opened:
+        opened.page.emulate_media(media="print")
+        assert width_of(opened) <= PAPER["width"]
+        opened.open_all()
+        assert width_of(opened) <= PAPER["width"]
+        assert faults(opened) == []
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_details_start_within_four_screens(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    with Opened(browser, pages[name]) as opened:
+        top = opened.page.locator("#details").bounding_box()
+        assert top is not None
+        assert top["y"] <= 4 * DESKTOP["height"]
+
+
+def serious(opened: Opened) -> list[tuple[str, str, str]]:
+    """What keeps somebody from reading, by axe-core."""
+    opened.page.evaluate(AXE)
+    found = opened.page.evaluate("axe.run().then(result => result.violations)")
+    return [
+        (each["id"], node["html"][:200], node.get("failureSummary", ""))
+        for each in found
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"][:3]
+    ]
+
+
+def written(summary: Summary) -> str:
+    """The summary as JSON, which has no word for what is not a number."""
+    text = json.dumps(to_json(summary))
+    return json.dumps(json.loads(text, parse_constant=lambda _: None))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_serious_keeps_anybody_from_reading(
+    browser: Browser,
+    pages: dict[str, Path],
+    summaries: dict[str, Summary],
+    name: str,
+    viewport: ViewportSize,
+    scheme: str,
+) -> None:
+    with Opened(browser, pages[name], viewport=viewport, color_scheme=scheme) as opened:
+        assert serious(opened) == []
+        opened.open_all()
+        if name != HISTORY:
+            assert "of the second run" in opened.drop(written(summaries[name]))
+        assert serious(opened) == []

@@ -1,0 +1,113 @@
+"""Summaries and pages of all kinds, made up: for tests in a browser, and for pictures."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from factories.benchmarks import made_contents
+from factories.capacity import made_capacity_run
+from factories.costs import made_calibration
+from factories.data import with_data
+from factories.figures import gallery
+from factories.history import made_runs
+from factories.proof import made_proof
+from factories.run import SERVER_US, World, made_run
+from factories.runtimes import made_runtimes_run
+from factories.stacks import kept, sampled_run
+from tlslab.advice import advised
+from tlslab.advice.answer import deployable, with_objections
+from tlslab.analysis import explained, summarise
+from tlslab.analysis.history import history
+from tlslab.analysis.overlay import Side, overlay
+from tlslab.analysis.why.flames import flame
+from tlslab.analysis.why.rules import load_rules
+from tlslab.experiment import load
+from tlslab.model.finding import Summary
+from tlslab.model.run import RunContents
+from tlslab.model.workload import KeepAlive, Window
+from tlslab.report import render_history_html, render_html
+
+HISTORY = "history"
+
+# The group that a policy objects to on the page `objections`, where it is the fastest.
+OBJECTED = "P-384"
+
+
+def _analysed(contents: RunContents) -> Summary:
+    return advised(explained(summarise(contents), contents))
+
+
+def _objections() -> Summary:
+    """A ranking whose fastest group is one that a policy objects to, and two groups are equal."""
+    costs = {**SERVER_US, OBJECTED: 200.0, "P-256": SERVER_US["X25519"]}
+    summary = summarise(made_run(World(server_us=costs)))
+    against = {
+        cell.key: "A policy (2026): broken" if cell.factors["group"] == OBJECTED else ""
+        for cell in summary.cells
+    }
+    return replace(
+        summary,
+        answer=deployable(summary, against),
+        figures=with_objections(summary, against),
+    )
+
+
+def _compared() -> Summary:
+    """A run over another one, which was slower by a quarter with each group but one."""
+    slower = {name: us * (1.0 if name == "X448" else 1.25) for name, us in SERVER_US.items()}
+    first, second = (
+        Side(name, summarise(made_run(World(server_us=costs, seed=seed))))
+        for name, costs, seed in (("before", slower, 1), ("after", SERVER_US, 2))
+    )
+    return overlay(first, second)
+
+
+def _explained() -> Summary:
+    """Parts of costs by samples, with flame graphs of real servers."""
+    contents = sampled_run()
+    flames = tuple(flame(each, cell, load_rules()) for cell, each in kept().items())
+    return replace(explained(summarise(contents), contents), flames=flames)
+
+
+def _kept_open() -> Summary:
+    """New connections, and requests on connections kept open."""
+    quick = load("groups", quick=True)
+    workload = replace(quick.workload, keep_alive=KeepAlive(Window(100, 500), 128))
+    return _analysed(made_run(experiment=replace(quick, workload=workload, blocks=10)))
+
+
+def _quick() -> Summary:
+    return summarise(made_run(quick=True))
+
+
+# `ranking`: over four settings, with advice. `lacking`: not enough to say. `other`: a table, a text
+# and figures of no kind of its own; `figures`: all that are hard to draw. `why`: parts of costs.
+SUMMARIES: Mapping[str, Callable[[], Summary]] = {
+    "ranking": lambda: _analysed(made_run()),
+    "objections": _objections,
+    "kept-open": _kept_open,
+    "lacking": lambda: _analysed(made_run(quick=True)),
+    "other": lambda: with_data(_quick()),
+    "figures": lambda: replace(with_data(_quick()), figures=gallery()),
+    "capacity": lambda: _analysed(made_capacity_run()),
+    "runtimes": lambda: _analysed(made_runtimes_run()),
+    "costs": lambda: _analysed(made_calibration()),
+    "concurrency": lambda: _analysed(made_contents()),
+    "compare": _compared,
+    "proof": made_proof,
+    "why": _explained,
+}
+
+# The names of all pages.
+PAGES = (*SUMMARIES, HISTORY)
+
+
+def made_history() -> str:
+    """The page of sixteen runs, of which one group is slower from the ninth on."""
+    return render_history_html(history(made_runs({"X25519": [1.0] * 8 + [1.2] * 8})))
+
+
+def made_pages() -> Iterator[tuple[str, str]]:
+    """The names and the texts of all pages."""
+    for name, made in SUMMARIES.items():
+        yield name, render_html(made())
+    yield HISTORY, made_history()
