@@ -39,6 +39,8 @@ def page(contents: Contents) -> str:
     parts = [_HEAD, *_equal(contents.equal), _PLANTED, *_planted(contents.planted)]
     parts += [_BARS, *_bars(contents), _REAL, *_real(contents)]
     parts += [_GATED, *map(_gated, contents.gated)]
+    if not contents.gated:
+        parts.append("\nNo run is kept yet.")
     if contents.kills:
         parts += [_KILLS, *map(_kills, contents.kills)]
     return "\n".join(parts) + "\n"
