@@ -21,7 +21,7 @@ PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 # The programs of Debian's that the studies run.
 STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
 
-.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-kills test-pythons fuzz check format schema bench bench-profile bench-instructions bench-validity bench-coverage report-gallery clean
+.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-kills test-pythons fuzz check format schema bench bench-profile bench-instructions bench-validity bench-gate bench-coverage report-gallery clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -150,6 +150,9 @@ bench-instructions: setup ## count instructions under callgrind and compare (2 m
 
 bench-validity: setup ## count false alarms and missed slowdowns, simulated and in real runs (about 40 minutes; REAL=10 makes fewer real runs)
 	$(BIN)/python -m bench.validity $(if $(REAL),--real $(REAL))
+
+bench-gate: setup ## count how often the job script stops a planted slowdown of 5 %, and equal servers (about 2 hours; GATES=5 makes fewer runs)
+	$(BIN)/python -m bench.gate $(if $(GATES),--runs $(GATES))
 
 report-gallery: dev ## pictures of report pages in target/report-gallery (RUNS="DIR..." shows these runs)
 	@scripts/install-debian.sh only chromium

@@ -1,7 +1,7 @@
-"""The results of `make bench-validity`: the file that is kept, and the page made of it."""
+"""The kept results of `make bench-validity` and `make bench-gate`, and the requirements."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,17 @@ from tlslab.analysis.stats.proportion import proportion_interval
 
 ROOT = Path(__file__).parent.parent
 FILE = ROOT / "bench" / "validity.json"
-PAGE = ROOT / "docs" / "validity.md"
 
 # At most this share of runs of equal cells may have a false difference.
 ALARM_BAR = 0.05
+_MOST = f"{100 * ALARM_BAR:g} %"
 
-# A slowdown of 5 % is to be found so often, where trials differ by this at most within a block.
+# A slowdown of 5 % is to be found so often: simulated, where trials differ by this at most within a
+# block, and on real servers by a run of two cells that takes no longer than this.
 FOUND_BAR = 0.9
 BAR_NOISE = 0.02
 BAR_PLANS = ("fixed, 10 blocks", "until 2 %, 15 blocks at most")
+BUDGET_S = 40.0
 
 
 @dataclass(frozen=True)
@@ -88,29 +90,117 @@ class Real:
 
 
 @dataclass(frozen=True)
+class Gated:
+    """Runs of docs/ci/gate.sh of one day: how many stopped the change, passed it, left it open.
+
+    `planted` is the share of processor time that the server with the change burned, 0 for none;
+    `gate` and `by` what the script was given as GATE and GATE_BY; `seconds` what a run took, in the
+    mean.
+    """
+
+    created: str
+    processor: str
+    processors: int
+    kernel: str
+    command: str
+    gate: str
+    by: str
+    blocks: int
+    planted: float
+    seconds: float
+    stopped: int
+    passed: int
+    cannot_tell: int
+
+    @property
+    def runs(self) -> int:
+        """All runs."""
+        return self.stopped + self.passed + self.cannot_tell
+
+
+@dataclass(frozen=True)
+class Kills:
+    """A run of `make test-kills` that passed, as it is entered by hand.
+
+    `trials` is how many the interrupted run had to make; `rivals` how often a second process asked
+    for its folder.
+    """
+
+    created: str
+    processor: str
+    processors: int
+    kernel: str
+    command: str
+    kills: int
+    trials: int
+    rivals: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A requirement, and how many of the runs count for or against it."""
+
+    what: str
+    counted: int
+    runs: int
+    met: bool
+
+    def words(self) -> str:
+        """In a line."""
+        return f"{'met' if self.met else 'not met'}: {self.what}: {self.counted} of {self.runs}"
+
+
+@dataclass(frozen=True)
 class Contents:
     """All results."""
 
     equal: tuple[Equal, ...] = ()
     planted: tuple[Planted, ...] = ()
     real: tuple[Real, ...] = ()
+    gated: tuple[Gated, ...] = ()
+    kills: tuple[Kills, ...] = ()
 
     def missed(self) -> list[str]:
-        """The bars that are not met; real runs miss theirs only where chance is excluded."""
-        return list(self._missed())
+        """The bars that are not met."""
+        return [bar.words() for bar in self.bars() if not bar.met]
 
-    def _missed(self) -> Iterator[str]:
+    def bars(self) -> Iterator[Bar]:
+        """All requirements."""
+        yield from self._simulated_bars()
+        yield from self.real_bars()
+
+    def _simulated_bars(self) -> Iterator[Bar]:
         for each in self.equal:
             for family, count in (("ranking", each.ranking), ("table", each.table)):
-                if count > ALARM_BAR * each.runs:
-                    yield f"{each.plan}: {count} of {each.runs} runs with a false {family}"
+                what = f"{each.plan}: runs with a false {family}, {_MOST} at most"
+                yield Bar(what, count, each.runs, count <= ALARM_BAR * each.runs)
         for planted in self.planted:
-            held = planted.plan in BAR_PLANS and planted.noise <= BAR_NOISE
-            if held and planted.found < FOUND_BAR * planted.runs:
-                yield f"{planted.plan}: {planted.found} of {planted.runs} slowdowns found"
-        for estimate, runs, alarms in self.totals():
-            if proportion_interval(alarms, runs)[0] > ALARM_BAR:
-                yield f"real runs by {estimate}: {alarms} false alarms of {runs}"
+            if planted.plan in BAR_PLANS and planted.noise <= BAR_NOISE:
+                what = f"{planted.plan}, noise {100 * planted.noise:g} %: slowdowns of 5 % found"
+                yield _found(what, planted.found, planted.runs)
+
+    def real_bars(self) -> Iterator[Bar]:
+        """Those on real servers. One of false alarms is missed only where chance is excluded."""
+        for name, runs, alarms in self.totals():
+            yield _alarms(f"false alarms by `{name}`", alarms, runs)
+        for name, rows in _by_estimate(self.within_budget()).items():
+            what = f"slowdowns of 5 % found by `{name}` in a run of {BUDGET_S:.0f} s at most"
+            yield _found(what, sum(row.found for row in rows), sum(row.runs for row in rows))
+        for each in self.gated:
+            where = f"by gate.sh, {each.created[:10]}, {each.blocks} blocks"
+            if each.planted:
+                what = f"planted slowdowns of {100 * each.planted:g} % stopped {where}"
+                yield _found(what, each.stopped, each.runs)
+            else:
+                yield _alarms(f"equal servers stopped {where}", each.stopped, each.runs)
+
+    def within_budget(self) -> Iterator[Longer]:
+        """Of each day and estimate the longest runs that take no longer than BUDGET_S."""
+        for day in self.real:
+            for rows in _by_estimate(day.longer).values():
+                if able := [row for row in rows if row.seconds <= BUDGET_S]:
+                    yield max(able, key=lambda row: row.blocks)
 
     def totals(self) -> Iterator[tuple[str, int, int]]:
         """Each estimate with its real runs and their false alarms, of all days."""
@@ -118,6 +208,22 @@ class Contents:
         for name in dict.fromkeys(by.estimate for by in found):
             mine = [by for by in found if by.estimate == name]
             yield name, sum(by.runs for by in mine), sum(by.alarms for by in mine)
+
+
+def _by_estimate(rows: Iterable[Longer]) -> dict[str, list[Longer]]:
+    found: dict[str, list[Longer]] = {}
+    for row in rows:
+        found.setdefault(row.estimate, []).append(row)
+    return found
+
+
+def _alarms(what: str, alarms: int, runs: int) -> Bar:
+    text = f"{what}, {_MOST} at most"
+    return Bar(text, alarms, runs, proportion_interval(alarms, runs)[0] <= ALARM_BAR)
+
+
+def _found(what: str, found: int, runs: int) -> Bar:
+    return Bar(f"{what}, 9 of 10 at least", found, runs, found >= FOUND_BAR * runs)
 
 
 def read(path: Path) -> Contents:
@@ -129,6 +235,8 @@ def read(path: Path) -> Contents:
         tuple(Equal(**each) for each in data["equal"]),
         tuple(Planted(**each) for each in data["planted"]),
         tuple(_day(each) for each in data["real"]),
+        tuple(Gated(**each) for each in data["gated"]),
+        tuple(Kills(**each) for each in data["kills"]),
     )
 
 
@@ -141,107 +249,3 @@ def _day(data: Mapping[str, Any]) -> Real:
 def write(path: Path, contents: Contents) -> None:
     """Keeps the results."""
     path.write_text(json.dumps(asdict(contents), indent=1) + "\n", "utf-8")
-
-
-def page(contents: Contents) -> str:
-    """The page, in Markdown."""
-    parts = [_HEAD, *_equal(contents.equal), _PLANTED, *_planted(contents.planted), _REAL]
-    return "\n".join([*parts, *_real(contents)]) + "\n"
-
-
-def _equal(rows: tuple[Equal, ...]) -> Iterator[str]:
-    for row in rows:
-        counts = (row.ranking, row.table, row.either)
-        yield (
-            f"| {row.plan} | {row.runs:,} | " + " | ".join(_of(n, row.runs) for n in counts) + " |"
-        )
-
-
-def _planted(rows: tuple[Planted, ...]) -> Iterator[str]:
-    for row in rows:
-        found = _of(row.found, row.runs)
-        yield f"| {row.plan} | {100 * row.noise:g} % | {row.blocks:.1f} | {found} |"
-
-
-def _real(contents: Contents) -> Iterator[str]:
-    for row in contents.real:
-        where = f"{row.processors} x {row.processor}, Linux {row.kernel}"
-        for by in row.by:
-            noise = "" if by.noise is None else f"{100 * by.noise:.1f} %"
-            ratio = "" if by.ratio is None else f"{by.ratio:.3f}"
-            yield (
-                f"| {row.created[:10]} | {where} | `{by.estimate}` | {by.runs} | "
-                f"{_of(by.alarms, by.runs)} | {_of(by.found, by.runs)} | {ratio} | {noise} | "
-                f"`{row.command}` |"
-            )
-    for name, runs, alarms in contents.totals():
-        yield f"\nAll real runs by `{name}`: {runs}, with {_of(alarms, runs)} false alarms."
-    longer = [(real, each) for real in contents.real for each in real.longer]
-    if longer:
-        yield _LONGER
-    for real, each in longer:
-        yield (
-            f"| {real.created[:10]} | `{each.estimate}` | {each.blocks} | {each.seconds:.0f} s | "
-            f"{each.runs} | {_of(each.alarms, each.runs)} | {_of(each.found, each.runs)} |"
-        )
-
-
-def _of(count: int, runs: int) -> str:
-    """A count with its share and the exact interval of that."""
-    low, high = proportion_interval(count, runs)
-    share = 100 * count / runs if runs else 0.0
-    return f"{count} ({share:.1f} %; 95 %: {100 * low:.1f} to {100 * high:.1f})"
-
-
-_HEAD = """\
-# Does "95 %" mean 95 %?
-
-`make bench-validity` measures how often tlslab calls equal things different, and how often it finds
-a slowdown that is there ([ADR 0062](adr/0062-the-self-test-of-a-machine.md)). The command writes
-this page; the numbers stand in `bench/validity.json`.
-
-## Simulated runs of equal cells
-
-Each run has two to six equal cells in turn. The value of a trial is the product of effects of block
-(5 %), process start, window and requests (2 % together). The costs of both sides, with their user
-and system parts, are drawn with the rate. Values go through the functions that judge real runs. The
-two families of a report keep 5 % each: the ranking by connections/s (every pair of cells), and the
-table of ratios (every cell and estimate). No promise is made for both together; the column
-"either" counts runs with a false difference in any of the two.
-
-Bars: 5 % of the runs at most in each family. A slowdown of 5 % has to be found in at least 9 of 10
-runs with ten blocks, or with fifteen at most of a run that ends when settled, if the noise of a
-trial is 2 % or less.
-
-| plan | runs | ranking | table of ratios | either |
-|---|---|---|---|---|"""
-
-_PLANTED = """
-## Simulated slowdowns of 5 %
-
-Two cells, one 5 % slower. "Found": the ranking has that cell behind the other. The noise is the
-standard deviation of a trial within its block; that of a ratio is 1.4 times as large.
-
-| plan | noise | blocks made | found |
-|---|---|---|---|"""
-
-_REAL = """
-## Real runs
-
-Each run has five blocks: the reference server under two names, and one that burns 5 % of the
-processor time of new connections (`tlslab-serve --burn 5%`), each trial with a fresh process, in
-random order. The noise is the standard deviation of the ratio of the equal servers in one block.
-`make bench-validity` makes 100 such runs, which takes some 35 minutes; the table has those that
-were made.
-
-| date | machine | ranked by | runs | false alarms | slowdowns found | ratio | noise | command |
-|---|---|---|---|---|---|---|---|---|"""
-
-_LONGER = """
-### The same trials in longer runs
-
-What a budget buys on such a machine: the trials of one day cut into fewer runs of more blocks, of
-two cells each. The rows of a day are of the same trials: they are not independent of each other.
-
-| date | ranked by | blocks | a run takes | runs | false alarms | slowdowns of 5 % found |
-|---|---|---|---|---|---|---|"""

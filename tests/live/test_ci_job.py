@@ -1,12 +1,12 @@
 """The job script of docs/ci, run for real: two servers of the same version pass its gate; one that
-takes twice the processor time for each connection does not.
+takes twice the processor time for each connection does not, and one that takes 5 % more never does.
 """
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,26 @@ from typing import Any
 import pytest
 
 from tlslab.lab.programs import require_program
+from tlslab.model.estimates import estimate_name
 
 ROOT = Path(__file__).parents[2]
 GATE = ROOT / "docs" / "ci" / "gate.sh"
 
 # Few and short measurements on a machine that other tests use: what an A/A may differ by.
-WIDE = "100%"
+WIDE = {"GATE": "100%"}
 
 SHORT = ("--set", "tls=1.3", "--set", "key=ecdsa-p256", "--set", "group=X25519")
 BLOCKS = 6
 
-# At the default gate of 3 %: twice the work is found on a machine of which others take a part, too.
-MANY_BLOCKS = 12
+# A slowdown of 5 % against a gate of 1 %, by the steadier measure. How often such a run finds it
+# depends on the machine (`make bench-gate` counts it); what it may never do does not.
+STRICT = {"GATE": "1%", "GATE_BY": "server_cpu_us_per_connection"}
+MANY_BLOCKS = 24
+PLANTED, NONE = ("--burn", "5%"), ("--burn", "0%")
+
+# What a gate of 3 % by the rate stops on a machine of which others take a part, too.
 TWICE = ("--burn", "100%")
+TWICE_BLOCKS = 12
 
 
 @contextmanager
@@ -45,11 +52,14 @@ def reference_server(folder: Path, name: str, *options: str) -> Iterator[str]:
 
 
 def gated(
-    folder: Path, head: tuple[str, ...] = (), gate: str = WIDE, blocks: int = BLOCKS
+    folder: Path,
+    head: tuple[str, ...] = NONE,
+    gate: Mapping[str, str] = WIDE,
+    blocks: int = BLOCKS,
 ) -> subprocess.CompletedProcess[str]:
     """The script on two fresh servers; `head`: options of the one with the change."""
     with ExitStack() as stack:
-        base_url = stack.enter_context(reference_server(folder, "base"))
+        base_url = stack.enter_context(reference_server(folder, "base", *NONE))
         head_url = stack.enter_context(reference_server(folder, "head", *head))
         both = folder / "both.pem"
         both.write_text("".join((folder / f"{n}.pem").read_text() for n in ("base", "head")))
@@ -61,7 +71,7 @@ def gated(
                 "PATH": f"{bin_folder}:{os.environ['PATH']}",
                 "BASE_URL": base_url,
                 "HEAD_URL": head_url,
-                "GATE": gate,
+                **gate,
                 "BLOCKS": f"{blocks}",
                 "RUNS": str(folder / "runs"),
                 "TMPDIR": str(folder),
@@ -167,17 +177,37 @@ def test_blocks_are_given_once(
 
 @pytest.mark.alone
 @pytest.mark.timeout(900)
-def test_twice_the_work_is_found_and_no_more_work_is_not(tmp_path: Path) -> None:
-    """At the default gate.
-
-    How often small slowdowns are found depends on the machine: `make bench-validity` counts it.
-    """
-    slow, same = tmp_path / "slow", tmp_path / "same"
-    for folder in (slow, same):
+def test_a_slowdown_of_five_per_cent_never_passes_and_equal_servers_are_never_stopped(
+    tmp_path: Path,
+) -> None:
+    slow, *same = (tmp_path / name for name in ("slow", "same", "again"))
+    for folder in (slow, *same):
         folder.mkdir()
-    equal = gated(same, gate="3%", blocks=MANY_BLOCKS)
+    # One run of twenty may raise a false alarm, by the promise of 95 %; not two in a row.
+    equal = gated(same[0], NONE, STRICT, MANY_BLOCKS)
+    if equal.returncode == 1:
+        equal = gated(same[1], NONE, STRICT, MANY_BLOCKS)
     assert equal.returncode == 0, equal.stdout + equal.stderr
-    slower = gated(slow, TWICE, "3%", MANY_BLOCKS)
+    slower = gated(slow, PLANTED, STRICT, MANY_BLOCKS)
+    said = slower.stdout + slower.stderr
+    looked_at = [line for line in slower.stderr.splitlines() if line.startswith("gate: ")]
+    assert len(looked_at) == 2, said
+    assert all(estimate_name(STRICT["GATE_BY"]) in line for line in looked_at), said
+    found = [one for n in (1, 2) for one in ratios(slow, n, STRICT["GATE_BY"])]
+    assert len(found) == 2
+    if slower.returncode == 1:
+        assert all(one["ratio"] > 1.01 for one in found)
+        return
+    # Not excluded against both measurements: a warning, with what such a run could have found or,
+    # where the verdicts contradict each other, that the machine is not quiet.
+    assert (slower.returncode, "::warning::" in slower.stdout) == (0, True), said
+    assert "is found in 9 of 10 such runs" in said or "on a quiet machine" in said
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(600)
+def test_twice_the_work_is_stopped_at_the_default_gate(tmp_path: Path) -> None:
+    slower = gated(tmp_path, TWICE, {}, TWICE_BLOCKS)
     assert slower.returncode == 1, slower.stdout + slower.stderr
 
 
@@ -190,6 +220,24 @@ def history_of(runs: Path) -> tuple[int, set[str]]:
         check=False,
     )
     return ended.returncode, {run["name"] for run in json.loads(ended.stdout)["runs"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({}, "--gate 3% --out"),
+        ({"GATE": "1%", "GATE_BY": "peak memory"}, "--gate 1% --gate-by peak memory --out"),
+    ],
+)
+def test_what_the_gate_looks_at_is_given_by_the_environment(
+    tmp_path: Path, given: dict[str, str], asked: str
+) -> None:
+    environment = {**fake_tlslab(tmp_path, (0, 0)), **given}
+    subprocess.run([str(GATE)], env=environment, check=True)
+    log = (tmp_path / "log").read_text().splitlines()
+    compared = [line for line in log if line.startswith("compare")]
+    assert len(compared) == 2
+    assert all(asked in line for line in compared)
 
 
 @pytest.mark.parametrize("missing", ["BASE_URL", "HEAD_URL"])

@@ -1,22 +1,37 @@
-"""How long a cell's trials should be, by what its first ones show. Pure.
+"""How long a cell's trials should be, and how many blocks they take, by the first ones. Pure.
 
-A trial has two sources of noise: what changes within it (variance s_w^2 of a rate over one second,
-so that a trial of L seconds has s_w^2 / L of it), and what changes from trial to trial (s_b^2),
-against which only more trials help. Each trial costs c seconds beside its measurement. For a given
-time the variance of the mean is least at L = sqrt(c s_w^2 / s_b^2) (Cochran 1977, "Sampling
-Techniques", section 10.6: two-stage sampling with costs).
+A trial has three sources of noise: what changes within it (variance s_w^2 of a rate over one
+second, so that a trial of L seconds has s_w^2 / L of it), what changes from trial to trial (t), and
+from start to start of the server (s; analysis.components). Against the last two only more blocks
+help. Each trial costs c seconds beside its measurement. For a given time the variance of the mean
+is least at L = sqrt(c s_w^2 / (t + s)) (Cochran 1977, "Sampling Techniques", section 10.6:
+two-stage sampling with costs); s counts only in a cell that is compared with cells on other starts.
+
+A block has one trial of each cell on one start: more trials on a start would pay only where t is
+larger than s times the length of a trial over that of a start (the same section), and a server
+starts in less time than a trial takes. What is left to choose is the number of blocks. The rule for
+ending a run chooses it; what it will be is forecast by the half-width of its intervals at the noise
+that the pilot showed, for the difference that it showed.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
 from statistics import fmean, median
 
 import numpy as np
 
+from tlslab.analysis.components import Components, components
+from tlslab.analysis.stats import sequence
+from tlslab.analysis.stats.families import LEVEL
 from tlslab.analysis.stats.steady_state import rates
-from tlslab.model.stopping import SHORTEST, Stopping
+from tlslab.model.plan import Plan
+from tlslab.model.setting import settings_of
+from tlslab.model.stopping import SHORTEST, Forecast, Stopping
 from tlslab.model.trial import Trial
+from tlslab.model.wording import setting_of
 from tlslab.model.workload import Workload
 
 # Beside its windows a trial starts runs, connects and drains, in seconds.
@@ -30,26 +45,148 @@ _LEAST_SLICES = 3
 _LEAST_BETWEEN = 0.1
 
 
-def trial_shares(
-    trials: Sequence[Trial], stopping: Stopping, workload: Workload
-) -> Mapping[str, float]:
-    """Which share of the full windows the trials after the pilot have, by cell.
+@dataclass(frozen=True)
+class Pilot:
+    """What the first blocks show.
 
-    Between SHORTEST and 1; the full length for cells of which the pilot knows nothing.
+    `within` is the variance over one second, by cell; `between` that from trial to trial beside it,
+    `found` the components that it is of. `logs` has the logarithms of the rates by cell, `starts`
+    who shares a start, `mates` the cells that are compared with each other. `overhead_s` is what a
+    trial takes beside its windows.
     """
+
+    workload: Workload
+    stopping: Stopping
+    found: Components
+    within: Mapping[str, float]
+    between: float
+    logs: Mapping[str, Sequence[float]]
+    starts: Mapping[str, Hashable]
+    mates: Sequence[Sequence[str]]
+    overhead_s: float
+
+    def shares(self) -> Mapping[str, float]:
+        """Which share of the full windows the trials after the pilot have, by cell.
+
+        Between SHORTEST and 1; cells of which the pilot knows nothing are left out.
+        """
+        return {
+            cell: _share(within, self.between + self._start(cell), self.workload)
+            for cell, within in self.within.items()
+        }
+
+    def _start(self, cell: str) -> float:
+        """The variance of a start, where the cell's comparisons have it."""
+        others = {self.starts[mate] for mates in self.mates if cell in mates for mate in mates}
+        return self._between_starts if len(others) > 1 else 0.0
+
+    @property
+    def _between_starts(self) -> float:
+        return 0.0 if self.found.start is None else self.found.start.value
+
+    def forecast(self, done: int, most: int) -> Forecast:
+        """What the run will take after `done` blocks, `most` being those of the plan."""
+        spread = self.found.trial
+        ends = (spread.low, spread.high)
+        low, high = (end / spread.value if spread.value else 1.0 for end in ends)
+        blocks = self._blocks(1.0, most)
+        lengths = self.shares()
+        seconds = sum(
+            max(0, min(most, wanted) - done)
+            * (self.workload.shortened(lengths.get(cell, 1.0)).trial_seconds + self.overhead_s)
+            for cell, wanted in blocks.items()
+        )
+        return Forecast(
+            blocks=min(most, max(blocks.values())),
+            low=min(most, max(self._blocks(low, most).values())),
+            high=min(most, max(self._blocks(high, most).values())),
+            seconds=seconds,
+            settles=max(blocks.values()) <= most,
+        )
+
+    def _blocks(self, times: float, most: int) -> dict[str, int]:
+        """The blocks of each cell at N times the variance; more than `most`: not enough."""
+        lengths = self.shares()
+        needed = dict.fromkeys(self.logs, self.stopping.at_least)
+        for mates in self.mates:
+            pairs = list(self._compared(mates))
+            for a, b in pairs:
+                noise = sum(
+                    self.between
+                    + self.within.get(cell, 0.0) / self._seconds(lengths.get(cell, 1.0))
+                    for cell in (a, b)
+                )
+                if self.starts[a] != self.starts[b]:
+                    noise += 2 * self._between_starts
+                wanted = self._wanted(a, b, math.sqrt(times * noise), len(pairs), most)
+                for cell in (a, b):
+                    needed[cell] = max(needed[cell], wanted)
+        return needed
+
+    def _compared(self, mates: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """The pairs that have to be settled: all, or those with the cell that leads."""
+        known = [cell for cell in mates if cell in self.logs]
+        if not known:
+            return
+        first = max(known, key=lambda cell: fmean(self.logs[cell]))
+        for a, b in combinations(known, 2):
+            if self.stopping.answer == "ranking" or first in (a, b):
+                yield a, b
+
+    def _wanted(self, a: str, b: str, noise: float, pairs: int, most: int) -> int:
+        """The fewest blocks that settle a pair: a difference established, or one excluded."""
+        apart = abs(fmean(self.logs[a]) - fmean(self.logs[b]))
+        room = math.log1p(self.stopping.until) - apart
+        for blocks in range(self.stopping.at_least, most + 1):
+            established = sequence.half_width(blocks, noise, LEVEL / pairs)
+            excluded = sequence.half_width(blocks, noise, LEVEL)
+            if established is not None and established < apart:
+                return blocks
+            if excluded is not None and excluded <= room:
+                return blocks
+        return most + 1
+
+    def _seconds(self, share: float) -> float:
+        return self.workload.shortened(share).capacity.measure_ms / 1000
+
+
+def pilot(
+    trials: Sequence[Trial],
+    stopping: Stopping,
+    workload: Workload,
+    plan: Plan,
+    baseline: Mapping[str, str],
+) -> Pilot | None:
+    """What the trials of the first blocks show; None where they show too little."""
     done = [t for t in trials if t.status == "done" and "capacity" in t.runs]
-    pilot = [t for t in done if t.block < stopping.pilot]
+    first = [t for t in done if t.block < stopping.pilot]
+    logs = _logs(first)
+    starts = {cell.key: cell.deployment for cell in plan.cells}
+    found = components(logs, starts) if logs else None
     within: dict[str, list[float]] = {}
-    for trial in pilot:
-        if (found := _within(trial)) is not None:
-            within.setdefault(trial.cell, []).append(found)
-    whole = _from_block_to_block(pilot)
-    if whole is None or not within:
-        return {}
-    length = fmean(trial.runs["capacity"].record.seconds for trial in pilot)
-    part = median(fmean(found) for found in within.values()) / length
-    between = max(whole - part, _LEAST_BETWEEN * whole)
-    return {cell: _share(fmean(found), between, workload) for cell, found in within.items()}
+    for trial in first:
+        if (value := _within(trial)) is not None:
+            within.setdefault(trial.cell, []).append(value)
+    if found is None or not within:
+        return None
+    length = fmean(trial.runs["capacity"].record.seconds for trial in first)
+    part = median(fmean(values) for values in within.values()) / length
+    whole = found.trial.value
+    levels = {cell.key: cell.factors for cell in plan.cells}
+    return Pilot(
+        workload=workload,
+        stopping=stopping,
+        found=found,
+        within={cell: fmean(values) for cell, values in within.items()},
+        between=max(whole - part, _LEAST_BETWEEN * whole),
+        logs=logs,
+        starts=starts,
+        mates=[
+            [key for key in levels if setting_of(levels[key], baseline) == setting]
+            for setting in settings_of(levels.values(), baseline)
+        ],
+        overhead_s=max(OVERHEAD_S, _overhead(first, workload.shortened(SHORTEST))),
+    )
 
 
 def _share(within: float, between: float, workload: Workload) -> float:
@@ -69,25 +206,24 @@ def _within(trial: Trial) -> float | None:
     return float(np.log(series).var(ddof=1)) * seconds
 
 
-def _from_block_to_block(trials: Sequence[Trial]) -> float | None:
-    """The variance of the logarithm of a cell's rate from block to block, less that of all cells.
-
-    The median over the pairs of neighbouring blocks of each cell, so that one odd trial does not
-    decide it: 0.455 is the median of chi-squared with one degree of freedom.
-    """
-    logs: dict[int, dict[str, float]] = {}
+def _logs(trials: Sequence[Trial]) -> dict[str, list[float]]:
+    """The logarithms of the rates of the cells that have one in every block."""
+    found: dict[str, dict[int, float]] = {}
     for trial in trials:
         record = trial.runs["capacity"].record
         if record.outcomes.completed and record.seconds:
             rate = record.outcomes.completed / record.seconds
-            logs.setdefault(trial.block, {})[trial.cell] = math.log(rate)
-    squares = []
-    blocks = sorted(logs)
-    for first, second in pairwise(blocks):
-        shared = logs[first].keys() & logs[second].keys()
-        if len(shared) < 2:
-            continue
-        steps = [logs[second][cell] - logs[first][cell] for cell in sorted(shared)]
-        middle = median(steps)
-        squares += [(step - middle) ** 2 / 2 for step in steps]
-    return median(squares) / 0.455 if squares else None
+            found.setdefault(trial.cell, {})[trial.block] = math.log(rate)
+    blocks = sorted({trial.block for trial in trials})
+    return {
+        cell: [values[block] for block in blocks]
+        for cell, values in found.items()
+        if len(values) == len(blocks)
+    }
+
+
+def _overhead(trials: Sequence[Trial], workload: Workload) -> float:
+    """What a trial took beside its windows, in the mean, with the starts of servers; in seconds."""
+    begun = sorted(datetime.fromisoformat(trial.started) for trial in trials)
+    whole = (begun[-1] - begun[0]).total_seconds() / max(1, len(begun) - 1)
+    return whole - workload.trial_seconds

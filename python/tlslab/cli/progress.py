@@ -15,6 +15,7 @@ from tlslab.cli.steps import begun_words, ended_words, steps_opening, time_left
 from tlslab.cli.words import by_reason, duration
 from tlslab.lab import events
 from tlslab.live.work import TrialsLeft
+from tlslab.model.stopping import Forecast
 from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 from tlslab.report import plain
@@ -65,7 +66,13 @@ class Lines:
                 yield f"{place} {trial.cell}: {outcome(trial)}; {left} left"
             case events.StepsStarted():
                 yield from steps_opening(event)
-            case events.Sampled() | events.NotSampled() | events.Switched() | events.Unchanged():
+            case (
+                events.Forecasted()
+                | events.Sampled()
+                | events.NotSampled()
+                | events.Switched()
+                | events.Unchanged()
+            ):
                 yield beside_words(event)
             case events.StepEnded(trial, left):
                 yield f"{ended_words(trial, left)}; {time_left(left)} left"
@@ -95,7 +102,13 @@ class Live:
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
                 self._skip(trials, reason)
-            case events.Sampled() | events.NotSampled() | events.Switched() | events.Unchanged():
+            case (
+                events.Forecasted()
+                | events.Sampled()
+                | events.NotSampled()
+                | events.Switched()
+                | events.Unchanged()
+            ):
                 self._say(beside_words(event))
             case events.StepsStarted(left=left):
                 self._begin_steps(event, left)
@@ -171,6 +184,18 @@ def opening(event: events.RunStarted, clock: TrialsLeft) -> Iterator[str]:
         yield f"left out: {counted(count, 'cell')}: {reason}"
 
 
+def forecast_words(forecast: Forecast) -> str:
+    """How many blocks the run will take, and how long."""
+    time = f"some {duration(forecast.seconds)} from here"
+    if not forecast.settles:
+        return (
+            f"forecast: all {counted(forecast.blocks, 'block')}, {time}; they will not settle "
+            "every comparison"
+        )
+    span = f" ({forecast.low} to {forecast.high})" if forecast.low < forecast.high else ""
+    return f"forecast: about {counted(forecast.blocks, 'block')}{span}, {time}"
+
+
 def sampled_words(event: events.Sampled | events.NotSampled) -> str:
     """That a cell was sampled, or why not."""
     if isinstance(event, events.NotSampled):
@@ -185,9 +210,15 @@ def switched(event: events.Switched) -> str:
 
 
 def beside_words(
-    event: events.Sampled | events.NotSampled | events.Switched | events.Unchanged,
+    event: events.Forecasted
+    | events.Sampled
+    | events.NotSampled
+    | events.Switched
+    | events.Unchanged,
 ) -> str:
     """What was done beside the trials."""
+    if isinstance(event, events.Forecasted):
+        return forecast_words(event.forecast)
     if isinstance(event, events.Unchanged):
         return f"warning: {event.message}"
     return switched(event) if isinstance(event, events.Switched) else sampled_words(event)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tlslab.model.capacity import Step
 from tlslab.model.plan import Plan
+from tlslab.model.stopping import Forecast
 from tlslab.model.totals import Totals
 from tlslab.model.trial import Trial
 from tlslab.store import from_json
@@ -57,6 +58,13 @@ class BlockStarted:
     """A fresh server was started for a block, counted from 0."""
 
     block: int
+
+
+@dataclass(frozen=True)
+class Forecasted:
+    """What the run will take, as its first blocks show it."""
+
+    forecast: Forecast
 
 
 @dataclass(frozen=True)
@@ -271,6 +279,7 @@ Event = (
     | Switched
     | Unchanged
     | BlockStarted
+    | Forecasted
     | TrialStarted
     | Rate
     | RunEnded

@@ -24,16 +24,18 @@ class Sizing:
     """What a load takes.
 
     `cost` is what a connection costs; its interval is that over blocks, widened either way by
-    `error`, the largest error on the `checks` mixes that were held out of the fit (None without
-    any). `blocks` is how many blocks the fit has. With a rate `processors` are those that it takes,
-    with `processors` given `rate` is the most they carry; each with the ends that belong to the
-    ends of the cost. `busy` is how busy they are then, `limit` what decided.
+    `error_bound`. `error` is the largest error on the `checks` mixes that were held out of the fit,
+    `error_bound` the largest that the intervals of these checks do not exclude (None without any).
+    `blocks` is how many blocks the fit has. With a rate `processors` are those that it takes, with
+    `processors` given `rate` is the most they carry; each with the ends that belong to the ends of
+    the cost. `busy` is how busy they are then, `limit` what decided.
     """
 
     mix: Mapping[str, str]
     cost: Estimate
     shares: tuple[Share, ...]
     error: float | None
+    error_bound: float | None
     checks: int
     blocks: int
     processors: int

@@ -32,3 +32,18 @@ class Stopping:
     at_least: int = LEAST_BLOCKS
     budget_s: float | None = None
     pilot: int = PILOT_BLOCKS
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How many blocks a run takes until all is settled, as the pilot shows it.
+
+    `low` and `high` are the blocks at the ends of the noise's interval (95 %); none is above the
+    plan's. `seconds` is the time left. `settles` is False where the plan's blocks are not enough.
+    """
+
+    blocks: int
+    low: int
+    high: int
+    seconds: float
+    settles: bool

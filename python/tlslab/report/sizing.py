@@ -68,6 +68,16 @@ def _shares(sizing: Sizing) -> Table:
     return table
 
 
+def _not_excluded(sizing: Sizing) -> str:
+    """How far the model may be off by these mixes, and what that does to the answer."""
+    if sizing.error_bound is None or sizing.error_bound == sizing.error:
+        return ": the interval is widened by it either way."
+    return (
+        f"; {percent(sizing.error_bound)} is not excluded (95 %), by which the interval is "
+        "widened either way."
+    )
+
+
 def _grounds(sizing: Sizing, environment: Environment) -> list[str]:
     """What decided, how far the model can be trusted, what is taken for granted."""
     allowed = f"a processor may be {percent(sizing.busy_at_most)} busy (--busy)"
@@ -84,7 +94,7 @@ def _grounds(sizing: Sizing, environment: Environment) -> list[str]:
         mixes = "one mix" if sizing.checks == 1 else f"{sizing.checks} mixes"
         lines.append(
             f"The cost model's largest error on {mixes} held out of its fit is "
-            f"{percent(sizing.error)}: the interval is widened by it either way."
+            f"{percent(sizing.error)}{_not_excluded(sizing)}"
         )
     processor = environment.machine.get("processor")
     kind = f" ({processor})" if processor else ""

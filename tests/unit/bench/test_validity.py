@@ -1,12 +1,30 @@
-"""The simulation behind docs/validity.md in a quick form, and the page."""
+"""The simulation behind docs/validity.md in a quick form, the requirements, and the page."""
 
 from dataclasses import replace
 
+import pytest
+
+from bench.gate import CANNOT_TELL, PASSED, STOPPED, how_it_ended
 from bench.simulated import FIXED, SEQUENTIAL, simulate
 from bench.validity import CELLS
-from bench.validity_file import FILE, PAGE, Contents, Equal, Planted, page, read
+from bench.validity_file import (
+    BUDGET_S,
+    FILE,
+    By,
+    Contents,
+    Equal,
+    Gated,
+    Longer,
+    Planted,
+    Real,
+    read,
+)
+from bench.validity_page import PAGE, page
+from tlslab.model.errors import CannotRunError
 
 RUNS = 60
+
+RATE, COST = "connections_per_s", "server_cpu_us_per_connection"
 
 
 def test_equal_cells_are_seldom_called_different_and_a_slower_one_often() -> None:
@@ -23,19 +41,83 @@ def test_the_same_seed_makes_the_same_run() -> None:
     assert simulate(SEQUENTIAL, 4, 0.02, 7) == simulate(SEQUENTIAL, 4, 0.02, 7)
 
 
-def test_bars_that_are_missed_are_named() -> None:
+def test_simulated_requirements_that_are_not_met_are_named() -> None:
     good = Equal("fixed, 10 blocks", 1000, 50, 50, 80)
     assert Contents((good,)).missed() == []
     assert Contents((replace(good, table=51),)).missed() == [
-        "fixed, 10 blocks: 51 of 1000 runs with a false table"
+        "not met: fixed, 10 blocks: runs with a false table, 5 % at most: 51 of 1000"
     ]
     few = Planted("fixed, 10 blocks", 0.02, 0.05, 1000, 899, 10.0)
-    assert Contents(planted=(few,)).missed() == ["fixed, 10 blocks: 899 of 1000 slowdowns found"]
+    assert Contents(planted=(few,)).missed() == [
+        "not met: fixed, 10 blocks, noise 2 %: slowdowns of 5 % found, 9 of 10 at least: "
+        "899 of 1000"
+    ]
 
 
-def test_the_page_is_that_of_the_kept_numbers_and_no_bar_is_missed() -> None:
+def day(*longer: Longer, alarms: int = 2, runs: int = 60) -> Real:
+    """A day of real runs."""
+    by = (By(RATE, runs, alarms, 30, 0.95, 0.08),)
+    return Real("2026-11-25", "0.1.0", "A", 2, "6", "command", 5, 500, by, longer)
+
+
+def test_a_slowdown_has_to_be_found_within_the_budget_by_every_ranking() -> None:
+    within = Longer(RATE, 20, BUDGET_S, 20, 1, 18)
+    assert Contents(real=(day(within),)).missed() == []
+    (missed,) = Contents(real=(day(replace(within, found=17)),)).missed()
+    assert missed == (
+        f"not met: slowdowns of 5 % found by `{RATE}` in a run of 40 s at most, "
+        "9 of 10 at least: 17 of 20"
+    )
+    # What longer runs find, or shorter ones do not, does not count; the days do, together.
+    beyond = Longer(RATE, 25, BUDGET_S + 1, 16, 0, 16)
+    below = Longer(RATE, 10, BUDGET_S / 2, 40, 0, 4)
+    assert len(Contents(real=(day(replace(within, found=17), beyond),)).missed()) == 1
+    assert Contents(real=(day(within, below),)).missed() == []
+    both = (day(replace(within, found=17)), day(replace(within, found=19)))
+    assert Contents(real=both).missed() == []
+    by_cost = replace(within, estimate=COST, found=5)
+    assert [COST in bar for bar in Contents(real=(day(within, by_cost),)).missed()] == [True]
+
+
+def test_false_alarms_count_where_chance_is_excluded() -> None:
+    assert Contents(real=(day(alarms=6),)).missed() == []
+    assert Contents(real=(day(alarms=9),)).missed() == [
+        f"not met: false alarms by `{RATE}`, 5 % at most: 9 of 60"
+    ]
+
+
+GATED = Gated("2026-11-25", "A", 2, "6", "command", "1%", COST, 30, 0.05, 90.0, 18, 0, 2)
+
+
+def test_the_gate_has_to_stop_slowdowns_and_nothing_else() -> None:
+    assert Contents(gated=(GATED,)).missed() == []
+    weak = replace(GATED, stopped=17, cannot_tell=3)
+    assert len(Contents(gated=(weak,)).missed()) == 1
+    equal = replace(GATED, planted=0.0, stopped=0, passed=15, cannot_tell=5)
+    assert Contents(gated=(equal,)).missed() == []
+    assert len(Contents(gated=(replace(equal, stopped=6, passed=9),)).missed()) == 1
+
+
+def test_how_the_job_script_ended() -> None:
+    assert how_it_ended(1, "", "2 ratios slower") == STOPPED
+    assert how_it_ended(0, "", "excluded: exit 0") == PASSED
+    assert how_it_ended(0, "::warning::tlslab cannot tell", "") == CANNOT_TELL
+    with pytest.raises(CannotRunError, match="no server"):
+        how_it_ended(3, "", "no server")
+
+
+def test_the_page_is_that_of_the_kept_numbers() -> None:
     kept = read(FILE)
     assert kept.equal
     assert all(each.runs == 1000 for each in kept.equal)
     assert PAGE.read_text("utf-8") == page(kept)
-    assert kept.missed() == []
+
+
+def test_no_promise_about_false_alarms_is_broken_and_the_page_says_what_is_not_found() -> None:
+    kept = read(FILE)
+    missed = [bar for bar in kept.bars() if not bar.met]
+    assert all("slowdowns" in bar.what for bar in missed)
+    lines = PAGE.read_text("utf-8").splitlines()
+    for bar in kept.real_bars():
+        (line,) = [line for line in lines if line.startswith(f"| {bar.what} |")]
+        assert ("**not met**" in line) == (bar in missed)

@@ -13,6 +13,7 @@ from tlslab.cli.progress import Lines, Live, outcome, speed
 from tlslab.experiment import load
 from tlslab.lab import events
 from tlslab.model.plan import Plan
+from tlslab.model.stopping import Forecast
 from tlslab.model.trial import Reason, Trial
 from tlslab.planning import make_plan, refuse_levels
 
@@ -124,3 +125,20 @@ def test_samples_of_call_stacks_have_a_line_each() -> None:
         "why [2/2] another: no samples: the server [2J died",
         "no samples for --why: perf is not installed",
     ]
+
+
+@pytest.mark.parametrize(
+    ("forecast", "line"),
+    [
+        (Forecast(8, 6, 13, 185.0, True), "about 8 blocks (6 to 13), some 3 min 05 s from here"),
+        (Forecast(5, 5, 5, 40.0, True), "about 5 blocks, some 40 s from here"),
+        (
+            Forecast(15, 9, 15, 300.0, False),
+            "all 15 blocks, some 5 min 00 s from here; they will not settle every comparison",
+        ),
+    ],
+)
+def test_after_the_pilot_the_run_says_how_long_it_will_be(forecast: Forecast, line: str) -> None:
+    lines: list[str] = []
+    Lines(lines.append)(events.Forecasted(forecast))
+    assert lines == [f"forecast: {line}"]

@@ -29,6 +29,7 @@ from tlslab.model.errors import CannotRunError, NoGeneratorError, StoreError
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan, PlannedTrial
 from tlslab.model.run import TargetInfo
+from tlslab.model.stopping import Forecast
 from tlslab.model.trial import Trial
 from tlslab.planning import make_plan
 from tlslab.store import RunFolder
@@ -107,6 +108,9 @@ def test_all_trials_are_run_in_order_with_a_fresh_server_each_block(
     assert not psutil.Process().children(recursive=True)
 
 
+FORECAST = Forecast(2, 2, 3, 9.0, True)
+
+
 class OnlyX25519:
     """After the first block only X25519 goes on, in trials of half the length."""
 
@@ -117,6 +121,9 @@ class OnlyX25519:
 
     def length(self, trials: Sequence[Trial], planned: PlannedTrial) -> float:
         return 1.0 if planned.block == 0 else 0.5
+
+    def forecast(self, trials: Sequence[Trial], block: int) -> Forecast | None:
+        return FORECAST if block == 1 else None
 
     def reason(self, block: int) -> str:
         return f"settled after {block}"
@@ -132,6 +139,9 @@ def test_cells_that_are_settled_leave_and_are_reported_once(tmp_path: Path, scri
     assert done[6:] == [(1, "X25519"), (2, "X25519")]
     skipped = [event for event in lab.events if isinstance(event, events.Skipped)]
     assert skipped == [events.Skipped(10, "settled after 1")]
+    assert [event for event in lab.events if isinstance(event, events.Forecasted)] == [
+        events.Forecasted(FORECAST)
+    ]
     windows = [int(each) for each in log.read_text().split()]
     assert windows.count(700) == 6
     assert windows.count(350) == 2

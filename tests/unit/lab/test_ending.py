@@ -1,12 +1,12 @@
 """When a run in blocks ends: settled, or out of time; and how long its trials are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 
 from factories.run import World, made_run
-from tlslab.analysis.pilot import trial_shares
+from tlslab.analysis.pilot import pilot
 from tlslab.experiment import load, with_levels
 from tlslab.lab.matrix.ending import SettledOrOver
 from tlslab.model.experiment import Experiment
@@ -111,11 +111,28 @@ def unsteady(trial: Trial) -> Trial:
     return replace(trial, runs={**trial.runs, "capacity": replace(run, record=record)})
 
 
+def shares(whole: RunContents, trials: list[Trial]) -> Mapping[str, float]:
+    experiment = whole.experiment
+    found = pilot(trials, RULE, experiment.workload, whole.plan, experiment.baseline)
+    return {} if found is None else found.shares()
+
+
 def test_longer_trials_are_for_noise_within_them(whole: RunContents) -> None:
-    workload = whole.experiment.workload
-    calm = trial_shares(before(whole, 2), RULE, workload)
-    rough = trial_shares([unsteady(trial) for trial in before(whole, 2)], RULE, workload)
+    calm = shares(whole, before(whole, 2))
+    rough = shares(whole, [unsteady(trial) for trial in before(whole, 2)])
     assert calm.keys() == rough.keys() == {cell.key for cell in whole.plan.cells}
     assert all(rough[key] == 1.0 for key in rough)
     assert all(SHORTEST <= calm[key] < 0.6 for key in calm)
-    assert trial_shares([], RULE, workload) == {}
+    assert shares(whole, []) == {}
+
+
+def test_what_the_run_will_take_is_said_once_after_the_pilot(whole: RunContents) -> None:
+    found = ending(whole, RULE, Clock())
+    said = [found.forecast(before(whole, block), block) for block in range(5)]
+    assert [forecast is not None for forecast in said] == [False, False, True, False, False]
+    forecast = said[RULE.pilot]
+    assert forecast is not None
+    assert forecast.low <= forecast.blocks <= forecast.high <= whole.plan.blocks
+    assert forecast.seconds > 0
+    without = ending(whole, replace(RULE, pilot=0), Clock())
+    assert without.forecast(before(whole, 3), 3) is None

@@ -55,8 +55,7 @@ def _error(checks: Sequence[Check]) -> Finding:
             "run more blocks."
         )
         return Finding("model_error", text)
-    ends = [end for end in (worst.ratio.low, worst.ratio.high) if end is not None]
-    bound = max((max(end, 1 / end) - 1 for end in ends), default=None)
+    bound = None if worst.ratio.low is None else worst.bound
     off = f"by {percent(worst.error)}"
     if bound is not None:
         off += f" (95 %: up to {percent(bound)})"

@@ -83,6 +83,17 @@ class Check:
             return math.inf
         return max(self.ratio.value, 1 / self.ratio.value) - 1
 
+    @property
+    def bound(self) -> float:
+        """The error that the ratio's interval does not exclude; `error` where there is none.
+
+        By the end of the interval that is further off.
+        """
+        ends = [end for end in (self.ratio.low, self.ratio.high) if end is not None]
+        if self.error == math.inf or not ends:
+            return self.error
+        return max(max(end, 1 / end) - 1 for end in ends)
+
 
 def fit(cells: Sequence[Measured], centre: Mapping[str, str]) -> CostModel | None:
     """The model by the cells that it may see; None where no block has what it takes."""

@@ -75,7 +75,8 @@ def size(
     error = max((check.error for check in held_out), default=None)
     found = model.cost(mix)
     _refuse_noise(model, found, error)
-    cost = widened(found, error or 0.0)
+    bound = max((check.bound for check in held_out), default=None)
+    cost = widened(found, bound or 0.0)
     low = cost.value if cost.low is None else cost.low
     high = cost.value if cost.high is None else cost.high
     if rate is not None:
@@ -91,6 +92,7 @@ def size(
         cost=cost,
         shares=_shares(model, mix),
         error=error,
+        error_bound=bound,
         checks=len(held_out),
         blocks=len(model.blocks),
         processors=counts[0],
@@ -123,11 +125,11 @@ def _refuse_noise(model: CostModel, cost: Estimate, error: float | None) -> None
     )
 
 
-def widened(cost: Estimate, error: float) -> Estimate:
+def widened(cost: Estimate, bound: float) -> Estimate:
     """The estimate with its interval widened by a share either way."""
     low, high = (cost.value if end is None else end for end in (cost.low, cost.high))
-    method = f"{cost.method}, widened by the model's largest error, {error:.1%}"
-    return replace(cost, low=low / (1 + error), high=high * (1 + error), method=method)
+    method = f"{cost.method}, widened by the largest error that is not excluded, {bound:.1%}"
+    return replace(cost, low=low / (1 + bound), high=high * (1 + bound), method=method)
 
 
 def _shares(model: CostModel, mix: Mapping[str, str]) -> tuple[Share, ...]:

@@ -20,6 +20,7 @@ times the noise, g = 300 those of many times the noise, which three or four valu
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +60,18 @@ def mean_interval(data: Array, level: float) -> tuple[float, float] | None:
     spread = float(data.std(ddof=1))
     if spread <= 1e-12 * max(1.0, abs(centre)):
         return centre, centre
+    half = half_width(n, spread, level)
+    return None if half is None else (centre - half, centre + half)
+
+
+def half_width(n: int, spread: float, level: float) -> float | None:
+    """Half the interval of the mean of `n` values with this standard deviation."""
+    unit = _unit_half_width(n, level)
+    return None if unit is None else spread * unit
+
+
+@lru_cache(maxsize=10_000)
+def _unit_half_width(n: int, level: float) -> float | None:
     limit = -math.log(level)
     if _log_evidence(n, math.inf) <= limit:
         return None
@@ -66,8 +79,7 @@ def mean_interval(data: Array, level: float) -> tuple[float, float] | None:
     while _log_evidence(n, high) <= limit:
         high *= 2
     x = float(scipy.optimize.brentq(lambda x: _log_evidence(n, x) - limit, 0.0, high))
-    half = spread * math.sqrt(x * (n - 1) / n)
-    return centre - half, centre + half
+    return math.sqrt(x * (n - 1) / n)
 
 
 def _log_evidence(n: int, x: float) -> float:

@@ -17,6 +17,7 @@ from tlslab.lab.trial import SERVER_DIED, Bench, failed_trial
 from tlslab.lab.warm_up import warm_up
 from tlslab.model.deployment import Deployment
 from tlslab.model.plan import Cell, Plan, PlannedTrial
+from tlslab.model.stopping import Forecast
 from tlslab.model.trial import Reason, RunKind, Trial
 
 
@@ -28,6 +29,9 @@ class Ending(Protocol):
 
     def length(self, trials: Sequence[Trial], planned: PlannedTrial) -> float:
         """The share of the full windows that a trial is to have, by the trials before it."""
+
+    def forecast(self, trials: Sequence[Trial], block: int) -> Forecast | None:
+        """What the run will take, before the first block of which that is known; else None."""
 
     def reason(self, block: int) -> str:
         """Why the others are left out of the block, in words."""
@@ -79,7 +83,8 @@ class BlocksAgenda:
     def visits(self, earlier: Sequence[Trial]) -> Iterator[Visit]:
         """The trials that share a start of a server, in the plan's order.
 
-        Before each block `ending` says which cells it is to have.
+        Before each block `ending` says which cells it is to have and, after the pilot, what the run
+        will take.
         """
         self._trials = list(earlier)
         done = {trial.trial for trial in earlier}
@@ -98,6 +103,8 @@ class BlocksAgenda:
     ) -> list[PlannedTrial]:
         """Those of a block's trials whose cells go on; reports those of cells that have left."""
         cells = ending.cells(self._trials, block)
+        if cells and (forecast := ending.forecast(self._trials, block)) is not None:
+            self.report(events.Forecasted(forecast))
         leaving = {each.cell for each in missing} - cells - self._barred - self._settled
         if leaving:
             self._settled |= leaving

@@ -1,15 +1,15 @@
 """When a run in blocks ends: once nothing is open any more, or its time is over."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tlslab.analysis import stopping as rule
-from tlslab.analysis.pilot import trial_shares
+from tlslab.analysis.pilot import Pilot, pilot
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan, PlannedTrial
 from tlslab.model.run import Environment, RunContents
-from tlslab.model.stopping import SHORTEST, Stopping
+from tlslab.model.stopping import SHORTEST, Forecast, Stopping
 from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 
@@ -34,7 +34,8 @@ class SettledOrOver:
     _begun: float | None = field(default=None, init=False)
     _here: int = field(default=0, init=False)
     _over: bool = field(default=False, init=False)
-    _shares: Mapping[str, float] | None = field(default=None, init=False)
+    _pilot: Pilot | None = field(default=None, init=False)
+    _forecast: bool = field(default=False, init=False)
 
     def cells(self, trials: Sequence[Trial], block: int) -> frozenset[str]:
         """The cells that the block is to have."""
@@ -51,10 +52,25 @@ class SettledOrOver:
             return 1.0
         if planned.block < self.stopping.pilot:
             return SHORTEST
-        if self._shares is None:
-            workload = self.contents(()).experiment.workload
-            self._shares = trial_shares(trials, self.stopping, workload)
-        return self._shares.get(planned.cell, 1.0)
+        found = self._shown(trials)
+        return 1.0 if found is None else found.shares().get(planned.cell, 1.0)
+
+    def forecast(self, trials: Sequence[Trial], block: int) -> Forecast | None:
+        """What the run will take, once: before the first block after the pilot."""
+        if self._forecast or not self.stopping.pilot or block < self.stopping.pilot:
+            return None
+        self._forecast = True
+        found = self._shown(trials)
+        return None if found is None else found.forecast(block, self.plan.blocks)
+
+    def _shown(self, trials: Sequence[Trial]) -> Pilot | None:
+        """What the pilot shows; the trials after it do not change that."""
+        if self._pilot is None:
+            experiment = self.contents(()).experiment
+            self._pilot = pilot(
+                trials, self.stopping, experiment.workload, self.plan, experiment.baseline
+            )
+        return self._pilot
 
     def reason(self, block: int) -> str:
         """Why the others are left out of the block."""

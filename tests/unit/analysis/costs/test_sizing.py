@@ -70,11 +70,14 @@ def test_what_processors_carry_and_what_that_takes_agree() -> None:
 def test_the_model_error_widens_the_interval() -> None:
     found = size(MODEL, FOUND.checks, MIX, Bounds(0.8, None), processors=1)
     alone = MODEL.cost(MIX)
+    assert found.error_bound is not None
     assert found.error is not None
+    assert found.error_bound > found.error
     assert alone.high is not None
-    assert found.cost.high == pytest.approx(alone.high * (1 + found.error))
+    assert found.cost.high == pytest.approx(alone.high * (1 + found.error_bound))
     unchecked = size(MODEL, (), MIX, Bounds(0.8, None), processors=1)
-    assert (unchecked.error, unchecked.cost.high) == (None, alone.high)
+    assert (unchecked.error, unchecked.error_bound) == (None, None)
+    assert unchecked.cost.high == alone.high
 
 
 def test_a_tight_objective_is_the_limit() -> None:

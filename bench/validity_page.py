@@ -1,0 +1,218 @@
+"""The page docs/validity.md, made of the results that are kept."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import scipy
+
+from bench.validity_file import (
+    ALARM_BAR,
+    FILE,
+    Contents,
+    Equal,
+    Gated,
+    Kills,
+    Longer,
+    Planted,
+    Real,
+    write,
+)
+from tlslab.analysis.stats.proportion import proportion_interval
+
+PAGE = Path(__file__).parent.parent / "docs" / "validity.md"
+
+# What the largest of several rows has to exceed, over all rows together (Bonferroni).
+_TOGETHER = 0.05
+
+
+def publish(contents: Contents) -> int:
+    """Keeps the results, writes the page, prints each requirement; 1 where one is not met."""
+    write(FILE, contents)
+    PAGE.write_text(page(contents), "utf-8")
+    for bar in contents.bars():
+        print(bar.words())
+    return 1 if contents.missed() else 0
+
+
+def page(contents: Contents) -> str:
+    """The page, in Markdown."""
+    parts = [_HEAD, *_equal(contents.equal), _PLANTED, *_planted(contents.planted)]
+    parts += [_BARS, *_bars(contents), _REAL, *_real(contents)]
+    parts += [_GATED, *map(_gated, contents.gated)]
+    if not contents.gated:
+        parts.append("\nNo run is kept yet.")
+    if contents.kills:
+        parts += [_KILLS, *map(_kills, contents.kills)]
+    return "\n".join(parts) + "\n"
+
+
+def _equal(rows: tuple[Equal, ...]) -> Iterator[str]:
+    for row in rows:
+        counts = (row.ranking, row.table, row.either)
+        yield (
+            f"| {row.plan} | {row.runs:,} | " + " | ".join(_of(n, row.runs) for n in counts) + " |"
+        )
+
+
+def _planted(rows: tuple[Planted, ...]) -> Iterator[str]:
+    for row in rows:
+        found = _of(row.found, row.runs)
+        yield f"| {row.plan} | {100 * row.noise:g} % | {row.blocks:.1f} | {found} |"
+
+
+def _bars(contents: Contents) -> Iterator[str]:
+    for bar in contents.real_bars():
+        verdict = "met" if bar.met else "**not met**"
+        yield f"| {bar.what} | {bar.runs} | {_of(bar.counted, bar.runs)} | {verdict} |"
+
+
+def _real(contents: Contents) -> Iterator[str]:
+    for row in contents.real:
+        for by in row.by:
+            noise = "" if by.noise is None else f"{100 * by.noise:.1f} %"
+            ratio = "" if by.ratio is None else f"{by.ratio:.3f}"
+            yield (
+                f"| {row.created[:10]} | {_where(row)} | `{by.estimate}` | {by.runs} | "
+                f"{_of(by.alarms, by.runs)} | {_of(by.found, by.runs)} | {ratio} | {noise} | "
+                f"`{row.command}` |"
+            )
+    for name, runs, alarms in contents.totals():
+        yield f"\nAll real runs by `{name}`: {runs}, with {_of(alarms, runs)} false alarms."
+    longer = [(real, each) for real in contents.real for each in real.longer]
+    if longer:
+        yield _LONGER
+    for real, each in longer:
+        yield (
+            f"| {real.created[:10]} | `{each.estimate}` | {each.blocks} | {each.seconds:.0f} s | "
+            f"{each.runs} | {_of(each.alarms, each.runs)} | {_of(each.found, each.runs)} |"
+        )
+    if longer:
+        yield f"\n{_most_alarms([each for _, each in longer])}"
+
+
+def _most_alarms(rows: Sequence[Longer]) -> str:
+    """What the largest share of false alarms says, since it is the largest of several."""
+    worst = max(rows, key=lambda row: row.alarms / row.runs)
+    chance = float(scipy.stats.binom.sf(worst.alarms - 1, worst.runs, ALARM_BAR))
+    text = (
+        f"The most false alarms: `{worst.estimate}`, {worst.blocks} blocks, "
+        f"{worst.alarms} of {worst.runs}. At the promised {100 * ALARM_BAR:g} %, this many or more "
+        f"have a chance of {100 * chance:.0f} %; this row is the worst of {len(rows)}: "
+    )
+    if chance * len(rows) < _TOGETHER:
+        return text + "the promise is not kept on this machine."
+    return text + "they do not show that the promise is broken, nor that it is kept."
+
+
+def _gated(row: Gated) -> str:
+    planted = f"{100 * row.planted:g} %" if row.planted else "none"
+    return (
+        f"| {row.created[:10]} | {_where(row)} | {row.gate} of `{row.by}` | {row.blocks} | "
+        f"{row.seconds:.0f} s | {planted} | {row.runs} | {_of(row.stopped, row.runs)} | "
+        f"{row.passed} | {row.cannot_tell} | `{row.command}` |"
+    )
+
+
+def _kills(row: Kills) -> str:
+    return (
+        f"| {row.created[:10]} | {_where(row)} | {row.kills} | {row.trials} | {row.rivals} | "
+        f"{row.seconds:.0f} s | `{row.command}` |"
+    )
+
+
+def _where(row: Real | Gated | Kills) -> str:
+    """The machine."""
+    return f"{row.processors} x {row.processor}, Linux {row.kernel}"
+
+
+def _of(count: int, runs: int) -> str:
+    """A count with its share and the exact interval of that."""
+    low, high = proportion_interval(count, runs)
+    share = 100 * count / runs if runs else 0.0
+    return f"{count} ({share:.1f} %; 95 %: {100 * low:.1f} to {100 * high:.1f})"
+
+
+_HEAD = """\
+# Does "95 %" mean 95 %?
+
+`make bench-validity` measures how often tlslab calls equal things different, and how often it finds
+a slowdown that is there ([ADR 0062](adr/0062-the-self-test-of-a-machine.md)). The command writes
+this page; the numbers stand in `bench/validity.json`.
+
+## Simulated runs of equal cells
+
+Each run has two to six equal cells in turn. The value of a trial is the product of effects of block
+(5 %), process start, window and requests (2 % together). The costs of both sides, with their user
+and system parts, are drawn with the rate. Values go through the functions that judge real runs. The
+two families of a report keep 5 % each: the ranking by connections/s (every pair of cells), and the
+table of ratios (every cell and estimate). No promise is made for both together; the column
+"either" counts runs with a false difference in any of the two.
+
+Bars: 5 % of the runs at most in each family. A slowdown of 5 % has to be found in at least 9 of 10
+runs with ten blocks, or with fifteen at most of a run that ends when settled, if the noise of a
+trial is 2 % or less.
+
+| plan | runs | ranking | table of ratios | either |
+|---|---|---|---|---|"""
+
+_PLANTED = """
+## Simulated slowdowns of 5 %
+
+Two cells, one 5 % slower. "Found": the ranking has that cell behind the other. The noise is the
+standard deviation of a trial within its block; that of a ratio is 1.4 times as large.
+
+| plan | noise | blocks made | found |
+|---|---|---|---|"""
+
+_REAL = """
+## Real runs
+
+Each run has five blocks: the reference server under two names, and one that burns 5 % of the
+processor time of new connections (`tlslab-serve --burn 5%`), each trial with a fresh process, in
+random order. The noise is the standard deviation of the ratio of the equal servers in one block.
+`make bench-validity` makes 100 such runs, which takes some 35 minutes; the table has those that
+were made.
+
+| date | machine | ranked by | runs | false alarms | slowdowns found | ratio | noise | command |
+|---|---|---|---|---|---|---|---|---|"""
+
+_LONGER = """
+### The same trials in longer runs
+
+What a budget buys on such a machine: the trials of one day cut into fewer runs of more blocks, of
+two cells each. The rows of a day are of the same trials: they are not independent of each other.
+
+| date | ranked by | blocks | a run takes | runs | false alarms | slowdowns of 5 % found |
+|---|---|---|---|---|---|---|"""
+
+_BARS = """
+## Requirements on real servers
+
+Of the sections below, all days together; docs/ci/gate.sh by day. A requirement on false alarms is
+not met where chance is excluded (95 %); one on slowdowns that were found where fewer were. Counts
+are small: the intervals say what they leave open.
+
+| requirement | runs | counted | verdict |
+|---|---|---|---|"""
+
+_GATED = """
+## The job script
+
+`make bench-gate` runs [docs/ci/gate.sh](ci/gate.sh) on two reference servers: equal ones, and one
+that burns more processor time than the other (`tlslab-serve --burn`). Stopped: exit code 1, slower
+than both measurements of the server as it is. Passed: a slowdown of more than the gate is excluded
+against both. Open: exit code 0 with the warning "cannot tell". Blocks are those of the server with
+the change; half as many are made before and after.
+
+| date | machine | gate | blocks | time | planted | runs | stopped | passed | open | command |
+|---|---|---|---|---|---|---|---|---|---|---|"""
+
+_KILLS = """
+## Interrupted runs
+
+`make test-kills` kills one run at random moments (kill -9) and goes on with it; a second process
+asks for the folder meanwhile. Each row is a test that passed: no finished trial was lost, none was
+counted twice, the last `--resume` completed the run, and of two at once one was refused.
+
+| date | machine | kills | trials | second processes | took | command |
+|---|---|---|---|---|---|---|"""
