@@ -80,12 +80,16 @@ class Tlslab:
         return self.folder / "private"
 
     def start(
-        self, *arguments: str, prefix: Sequence[str] = (), **variables: str
+        self,
+        *arguments: str,
+        prefix: Sequence[str] = (),
+        module: str = "tlslab",
+        **variables: str,
     ) -> subprocess.Popen[str]:
         environment = {**os.environ, "TLSLAB_TEST_MARK": self.mark, **variables}
         environment |= {"COLUMNS": "200", "TMPDIR": str(self.private)}
         return subprocess.Popen(
-            [*prefix, sys.executable, "-m", "tlslab", *arguments],
+            [*prefix, sys.executable, "-m", module, *arguments],
             cwd=self.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -94,9 +98,15 @@ class Tlslab:
             text=True,
         )
 
-    def run(self, *arguments: str, prefix: Sequence[str] = (), **variables: str) -> Ended:
+    def run(
+        self,
+        *arguments: str,
+        prefix: Sequence[str] = (),
+        module: str = "tlslab",
+        **variables: str,
+    ) -> Ended:
         """Runs a command to its end; fails the test if it leaves a process behind."""
-        return self.finish(self.start(*arguments, prefix=prefix, **variables))
+        return self.finish(self.start(*arguments, prefix=prefix, module=module, **variables))
 
     def finish(self, child: subprocess.Popen[str], seconds: float = 120) -> Ended:
         out, err = child.communicate(timeout=seconds)
@@ -157,8 +167,14 @@ def assert_finished(ended: Ended, folder: Path) -> None:
     plan = json.loads((folder / "plan.json").read_text())
     planned = {trial["trial"] for trial in plan["trials"] if trial["cell"] not in barred}
     assert planned <= {trial["trial"] for trial in done}
+    assert_code_of_verdicts(ended, folder)
+
+
+def assert_code_of_verdicts(ended: Ended, folder: Path) -> None:
+    """The exit code says what the verdicts say."""
     summary = json.loads((folder / "summary.json").read_text())
     verdicts = {cell["verdict"] for cell in summary["cells"]}
+    assert verdicts
     assert ended.code == (0 if verdicts <= {"valid", "at_least", "unsupported"} else 1), ended.err
 
 

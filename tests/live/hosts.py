@@ -23,6 +23,9 @@ import psutil
 from tlslab.targets.guard import bound
 from tlslab.targets.namespaces import obstacle
 
+# With the value 1 tests that need namespaces may not be skipped.
+REQUIRED = "TLSLAB_REQUIRE_NAMESPACES"
+
 NETWORK = ipaddress.IPv4Network("10.77.0.0/24")
 PORT = 6379
 
@@ -251,8 +254,11 @@ def cluster(
 
 
 def lacking() -> str | None:
-    """Why this machine has no such hosts; None if it has."""
-    return obstacle()
+    """Why this machine has no such hosts; None if it has. Raises RuntimeError where it must."""
+    why = obstacle()
+    if why is not None and os.environ.get(REQUIRED) == "1":
+        raise RuntimeError(f"{REQUIRED}=1, but {why}")
+    return why
 
 
 def _unshare(monotonic_s: int) -> list[str]:

@@ -329,7 +329,7 @@ def test_a_clock_that_is_hours_ahead_is_measured_and_the_start_is_the_same(tmp_p
 def _assert_start_together(
     head: NamespaceHost, spec: str, ahead_s: Mapping[str, int] | None = None
 ) -> Driver:
-    """The last of the runs on two hosts, whose clocks are ahead by so many seconds.
+    """The last of the runs on two hosts, whose clocks are `ahead_s` seconds ahead.
 
     Where other programs keep the machine busy, a start may be late: several are tried.
     """

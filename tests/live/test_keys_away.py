@@ -17,6 +17,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa, utils
 
+from live.hosts import lacking
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import CannotRunError
 from tlslab.targets import namespaces
@@ -190,7 +191,7 @@ def test_a_killed_node_costs_the_handshakes_that_fall_to_it(
 
 
 def test_addresses_are_asked_with_leave_only(cluster: SigningCluster) -> None:
-    if namespaces.obstacle() is not None:
+    if lacking() is not None:
         pytest.skip("nodes are on loopback here")
     done = load("--signers", str(cluster.description), "-n", "1")
     assert done.returncode == 2

@@ -1,6 +1,7 @@
 """Several load generators on this machine, and real servers: one load, and none of it gets lost."""
 
 import json
+import os
 import signal
 import time
 from pathlib import Path
@@ -9,7 +10,16 @@ from typing import Any
 import psutil
 import pytest
 
-from live.harness import Own, Tlslab, trials, wait_for_trials
+from live.accounts import assert_accounts
+from live.harness import (
+    Own,
+    Tlslab,
+    assert_code_of_verdicts,
+    assert_finished,
+    trials,
+    wait_for_trials,
+)
+from live.jumping import JUMP_NS
 
 # All stages, each long enough that a generator can be hit in its midst.
 TINY = """\
@@ -66,27 +76,16 @@ def read(folder: Path) -> list[dict[str, Any]]:
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    return [run["record"] for trial in read(folder) for run in trial["runs"].values()]
-
-
-def assert_accounts(record: dict[str, Any]) -> None:
-    """Attempts are all accounted for: of the whole, and of each host; the whole is their sum."""
-    parts = [host["outcomes"] for host in record["hosts"]]
-    for outcomes in (record["outcomes"], *parts):
-        ended = outcomes["completed"] + sum(outcomes["failed"].values())
-        ended += sum(outcomes["unexpected"].values())
-        open_ = outcomes["in_flight_at_stop"] + outcomes["lost_with_host"]
-        assert outcomes["attempts"] == ended + open_
-    for name in ("attempts", "completed", "in_flight_at_stop", "lost_with_host"):
-        assert record["outcomes"][name] == sum(part[name] for part in parts)
-    kept = [host["outcomes"]["completed"] for host in record["hosts"] if not host["lost"]]
-    assert record["summaries"]["service"]["n"] == sum(kept)
+    """The records of all runs, one at least."""
+    found = [run["record"] for trial in read(folder) for run in trial["runs"].values()]
+    assert found
+    return found
 
 
 def test_a_capacity_experiment_by_two_generators(tlslab: Tlslab, tiny: str, tmp_path: Path) -> None:
     folder = tmp_path / "r"
     ended = tlslab.run("run", tiny, "--target", "nginx", "--generators", "2", "--out", "r")
-    assert ended.code in (0, 1), ended.err
+    assert_finished(ended, folder)
     found = read(folder)
     assert {trial["status"] for trial in found} == {"done"}, ended.err
     assert {trial["factors"]["generators"] for trial in found} == {"2"}
@@ -146,7 +145,7 @@ def test_a_lost_generator_fails_its_trial_and_no_other(
     wait_for_trials(folder, 1)
     hit(tlslab, sent)
     ended = tlslab.finish(child)
-    assert ended.code in (0, 1), ended.err
+    assert_code_of_verdicts(ended, folder)
     failed = [trial for trial in read(folder) if trial["status"] != "done"]
     assert [trial["reason"]["class"] for trial in failed] == ["host_lost"], ended.err
     assert "the generator local-2 was lost" in failed[0]["reason"]["message"]
@@ -172,7 +171,7 @@ def test_a_lost_generator_is_kept_on_record_and_the_run_goes_on_without_it(
     wait_for_trials(folder, 1)
     hit(tlslab, sent)
     ended = tlslab.finish(child)
-    assert ended.code in (0, 1), ended.err
+    assert_code_of_verdicts(ended, folder)
     assert {trial["status"] for trial in read(folder)} == {"done"}, ended.err
     lost = [record for record in records(folder) if any(h["lost"] for h in record["hosts"])]
     assert len(lost) == 1
@@ -203,10 +202,38 @@ def test_no_generator_outlives_a_lab_that_is_killed(
 
 def test_a_matrix_by_two_generators(tlslab: Tlslab, small: Any, tmp_path: Path) -> None:
     ended = tlslab.run("run", small(blocks=1), "--generators", "2", "--out", "r")
-    assert ended.code in (0, 1), ended.err
+    assert_finished(ended, tmp_path / "r")
     for record in records(tmp_path / "r"):
         assert_accounts(record)
         assert len(record["hosts"]) == 2
+
+
+def test_a_clock_that_jumps_makes_its_runs_invalid_and_names_the_host(
+    tlslab: Tlslab, small: Any, tmp_path: Path
+) -> None:
+    folder, jump_s = tmp_path / "r", JUMP_NS / 1e9
+    path = ":".join(filter(None, (os.environ.get("PYTHONPATH"), str(Path(__file__).parents[1]))))
+    wanted = ["run", small(blocks=1), "--generators", "2", "--out", "r"]
+    ended = tlslab.run(*wanted, module="live.jumping", PYTHONPATH=path)
+    assert ended.code == 1, ended.err
+    for record in records(folder):
+        assert_accounts(record)
+        objections = {verdict["code"]: verdict["message"] for verdict in record["verdicts"]}
+        assert "local-2: its clock moved by" in objections["clock_moved"]
+        steady, jumped = record["hosts"]
+        assert "clock_moved" not in {verdict["code"] for verdict in steady["verdicts"]}
+        assert "clock_moved" in {verdict["code"] for verdict in jumped["verdicts"]}
+        assert steady["found"]["clock"]["moved_s"] == 0
+        assert jump_s / 2 < jumped["found"]["clock"]["moved_s"] <= jump_s
+        assert jumped["start_skew_s"] < jump_s / 2, "the jump came after the start"
+    summary = json.loads((folder / "summary.json").read_text())
+    assert {cell["verdict"] for cell in summary["cells"]} == {"invalid"}
+    for cell in summary["cells"]:
+        (words,) = [note["message"] for note in cell["reasons"] if note["code"] == "clock_moved"]
+        assert "local-2: its clock moved by" in words
+    report = (folder / "report.html").read_text("utf-8")
+    for text in (ended.out, report):
+        assert "local-2: its clock moved by" in text
 
 
 def test_load_by_three_generators(tlslab: Tlslab, own_reference: Own, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from live.hosts import REQUIRED, lacking
 from tlslab.targets import namespaces
 from tlslab.targets.namespaces import POOL, obstacle, remove_forsaken
 
@@ -60,3 +61,14 @@ def test_no_name_is_used_twice_and_links_are_gone_at_once(monkeypatch: pytest.Mo
     assert max(len(space.link) for space in spaces) <= 15
     ended = [call[2] for call in ip.calls if call[:2] == ("link", "del")]
     assert ended == [space.link for space in spaces]
+
+
+def test_tests_that_need_namespaces_fail_where_they_may_not_be_skipped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.delenv(REQUIRED, raising=False)
+    assert lacking() == "network namespaces need root"
+    monkeypatch.setenv(REQUIRED, "1")
+    with pytest.raises(RuntimeError, match="NAMESPACES=1, but network namespaces need root"):
+        lacking()
