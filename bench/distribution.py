@@ -5,7 +5,7 @@ a Ray cluster on loopback: the server's maximum and the client's processor time 
 to be the same. Then 1,000 records are merged, and 1,000 simulated hosts, which repeat the events
 and the record of one, report to one head.
 
-Exit codes: 0 every bar met, 1 a bar missed or an interval too wide to tell, 3 could not run.
+Exit codes: 0 every bar met, 1 a bar missed or an interval too wide to judge, 3 could not run.
 BENCH_SECONDS and BENCH_BLOCKS change a run's length (5 s) and the number of runs of each kind (10).
 """
 
@@ -44,7 +44,7 @@ MERGE_LIMIT_S = 10.0
 # A ratio is another than 1 if its interval is further away than this.
 SAME = 0.01
 
-# It is taken as 1 if its interval is within this distance: a wider one does not tell.
+# It is taken as 1 if its interval is within this distance: a wider one proves nothing.
 WIDTH = 0.05
 
 CONNECTIONS = 16

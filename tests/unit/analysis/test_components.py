@@ -16,7 +16,7 @@ UNEVEN = (2, 4, 6, 8)
 def drawn(
     cells: tuple[int, ...], blocks: int, rng: np.random.Generator, start: float = START
 ) -> Components:
-    """Of deployments with so many cells each."""
+    """Of deployments with N cells each."""
     logs, starts = {}, {}
     shared = rng.normal(0, BLOCK, blocks)
     for deployment, count in enumerate(cells):

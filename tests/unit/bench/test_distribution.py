@@ -34,7 +34,7 @@ def test_a_ratio_is_1_if_its_interval_is_narrow_and_there(
     assert judge(Interval((low * high) ** 0.5, low, high, 10)) == judgement
 
 
-def test_one_run_of_each_kind_does_not_tell() -> None:
+def test_one_run_of_each_kind_proves_nothing() -> None:
     assert judge(Interval(1.0, 1.0, 1.0, 1)) == "CANNOT TELL"
 
 

@@ -130,8 +130,8 @@ def test_a_curve_of_forks_that_were_warming_up_has_no_knee() -> None:
     assert "not known: its processes were still warming up. Warm up for longer." in finding.text
 
 
-@pytest.mark.parametrize(("last", "told"), [(0.9, True), (1.02, False), (1.2, True)])
-def test_a_processor_time_that_changes_in_a_fork_is_warming_up(last: float, told: bool) -> None:
+@pytest.mark.parametrize(("last", "warned"), [(0.9, True), (1.02, False), (1.2, True)])
+def test_a_processor_time_that_changes_in_a_fork_is_warming_up(last: float, warned: bool) -> None:
     """At an even rate: Java's compiler works on the general processors."""
     contents = made_contents()
     (cell, *_) = (each for each in contents.plan.cells if each.key == CLUSTER_SIGN + "1")
@@ -146,7 +146,7 @@ def test_a_processor_time_that_changes_in_a_fork_is_warming_up(last: float, told
         if t.cell == cell.key
     ]
     codes = [note.code for note in measure(cell, trials, 5).summary.reasons]
-    assert (WARMING_UP in codes) == told
+    assert (WARMING_UP in codes) == warned
 
 
 def test_the_law_is_in_the_table(summary: Summary) -> None:
