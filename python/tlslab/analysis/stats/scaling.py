@@ -127,7 +127,7 @@ def fit_law(blocks: Sequence[Block]) -> Law | None:
 
 
 def fitted_peak(blocks: Sequence[Block]) -> float | None:
-    """The peak of the scalability law through all blocks' values, as `Law.peak`; None without one."""
+    """The peak of the scalability law through all blocks, as `Law.peak`; None without one."""
     levels = sorted({level for block in blocks for level, value in block.items() if value > 0})
     if len(levels) < MIN_LEVELS:
         return None
