@@ -10,7 +10,6 @@ HEAVY = {
     "runtimes",
     "suites",
     "suites-apache",
-    "suites-node",
     "suites-node-http1",
 }
 
