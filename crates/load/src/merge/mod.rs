@@ -335,11 +335,15 @@ fn joined_open_loop<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Option<
 }
 
 /// Steps of the same number together, without times: their records keep no histograms.
-fn joined_steps<'r>(mut records: impl Iterator<Item = &'r RunRecord>) -> Vec<StepResult> {
-    let mut steps = records.next().map(|record| record.steps.clone()).unwrap_or_default();
-    steps.iter_mut().for_each(|step| step.summaries.clear());
+fn joined_steps<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<StepResult> {
+    let mut steps: Vec<StepResult> = Vec::new();
     for record in records {
-        for (mine, theirs) in steps.iter_mut().zip(&record.steps) {
+        for (index, theirs) in record.steps.iter().enumerate() {
+            let Some(mine) = steps.get_mut(index) else {
+                let summaries = Default::default();
+                steps.push(StepResult { summaries, ..theirs.clone() });
+                continue;
+            };
             mine.connections += theirs.connections;
             mine.rate = mine.rate.zip(theirs.rate).map(|(mine, theirs)| mine + theirs);
             mine.seconds = mine.seconds.max(theirs.seconds);

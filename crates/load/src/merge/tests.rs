@@ -307,6 +307,33 @@ fn generators_that_use_up_a_processor_together_are_the_bottleneck() {
 }
 
 #[test]
+fn steps_that_some_generators_did_not_reach_are_kept() {
+    let step = |at_s: f64, started: u64| StepResult {
+        connections: 10,
+        rate: Some(100.0),
+        at_s,
+        seconds: 1.0,
+        started,
+        completed: started,
+        failed: BTreeMap::new(),
+        unexpected: BTreeMap::new(),
+        requests: started,
+        cpu: CpuTime::default(),
+        summaries: BTreeMap::new(),
+    };
+    let mut parts = named(vec![record(&[]), record(&[])]);
+    parts[0].record.steps = vec![step(0.0, 100)];
+    parts[1].record.steps = vec![step(0.0, 90), step(1.0, 80)];
+    let there = merge(&parts).unwrap().steps;
+    parts.swap(0, 1);
+    let back = merge(&parts).unwrap().steps;
+    for steps in [there, back] {
+        let started: Vec<_> = steps.iter().map(|step| (step.started, step.connections)).collect();
+        assert_eq!(started, [(190, 20), (80, 10)]);
+    }
+}
+
+#[test]
 fn starts_are_apart_by_so_much_from_the_first() {
     let mut parts = named(vec![record(&[]), record(&[])]);
     parts[0].record.started = Some(StartTime { unix_s: 1000.25, monotonic_s: 7.0 });

@@ -74,6 +74,8 @@ def test_it_becomes_confseqs_normal_mixture_where_the_variance_is_known(
     spent = 2 * math.log(1 / golden["alpha_opt"])
     rho = golden["v_opt"] / (spent + math.log(1 + spent))
     monkeypatch.setattr(sequence, "EFFECTS", (1 / rho,))
+    # What is remembered is of the effects of before.
+    monkeypatch.setattr(sequence, "_unit_half_width", sequence._unit_half_width.__wrapped__)
     data = np.random.default_rng(4).normal(0, 1, n)
     data = (data - data.mean()) / data.std(ddof=1)
     found = sequence.mean_interval(data, alpha)

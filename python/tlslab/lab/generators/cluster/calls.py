@@ -13,6 +13,9 @@ from tlslab.model.errors import EngineError
 
 BEAT_S = 1.0
 
+# Of Ray's message about an actor whose node died. Every message about a dead actor names its node.
+NODE_DIED = "its node has died"
+
 
 class RayCalls:
     """The methods of one actor, as `remote.Calls`. A host that was lost once stays lost."""
@@ -84,8 +87,7 @@ class Heartbeat:
 
 def _why(error: RayError) -> str:
     """A lost actor in a few words; Ray's own message has many lines."""
-    text = str(error)
-    if "node" in text and ("died" in text or "dead" in text):
+    if NODE_DIED in str(error):
         return "its node died, or cannot be reached"
     if isinstance(error, ray.exceptions.ActorUnavailableError):
         return "it cannot be reached"
