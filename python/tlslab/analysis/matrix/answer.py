@@ -41,10 +41,22 @@ BY = (RATE, keep_alive.REQUESTS, SERVER, CLIENT)
 _NAMED = 2
 
 
-def answer(contents: RunContents, cells: Sequence[Measured], ranked: Sequence[Ranking]) -> Answer:
-    """By the first setting that has an order; the others as far as they agree."""
+def answer(
+    contents: RunContents,
+    cells: Sequence[Measured],
+    ranked: Sequence[Ranking],
+    servers: tuple[str, str] | None = None,
+) -> Answer:
+    """By the first setting that has an order; the others as far as they agree.
+
+    `servers` is what a run that compares servers says first, and the best cell: then its setting.
+    """
     answering = _Answering(contents, cells, ranked)
-    return answering.answer()
+    if servers is None:
+        return answering.answer()
+    sentence, best = servers
+    found = answering.answer(best)
+    return found if found.lacking else replace(found, sentences=(sentence, *found.sentences[:1]))
 
 
 class _Answering:
@@ -69,8 +81,11 @@ class _Answering:
                     return None if found is None else (each, found)
         return None
 
-    def answer(self) -> Answer:
-        number = next((i for i, each in enumerate(self._chosen) if each is not None), None)
+    def answer(self, best: str = "") -> Answer:
+        """By the setting that `best` leads, else by the first that has an order."""
+        ordered = [i for i, each in enumerate(self._chosen) if each is not None]
+        led = [i for i in ordered if (each := self._chosen[i]) and each[1].first == best]
+        number = next(iter([*led, *ordered]), None)
         if number is None:
             return self._unranked()
         chosen = self._chosen[number]

@@ -88,7 +88,7 @@ def summarise(contents: RunContents) -> Summary:
         tables=(*beside.tables, *suites.tables),
         server_side=server_side_facts(contents.trials),
         hosts=hosts_of(contents.trials),
-        answer=answer(contents, cells, ranked),
+        answer=answer(contents, cells, ranked, beside.answer),
     )
 
 

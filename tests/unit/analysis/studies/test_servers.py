@@ -8,6 +8,7 @@ from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.published import load_study
 from tlslab.experiment import load, with_levels
+from tlslab.model.answer import Answer
 from tlslab.model.deployment import Deployment
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding, Summary
@@ -32,6 +33,11 @@ def offload() -> Summary:
     return summary_of("offload", World(slower={"haproxy": 0.95, "nginx": 1.5}))
 
 
+def answered(summary: Summary) -> Answer:
+    assert summary.answer is not None
+    return summary.answer
+
+
 def finding(summary: Summary, code: str, words: str = "") -> Finding:
     return next(f for f in summary.findings if f.code == code and words in f.text)
 
@@ -41,6 +47,26 @@ def test_the_best_of_each_server_are_compared_with_the_studys_two(two: Summary) 
     assert "The best of nginx (TLS 1.2, ECDSA P-256, X25519) carries" in text
     assert "times the best of apache (TLS 1.2, RSA-2048, X25519)" in text
     assert "The study found 1.26 between its two servers: Domino 12" in text
+
+
+def test_the_first_sentence_answers_which_server_carries_more(two: Summary) -> None:
+    first, second = answered(two).sentences
+    assert first.startswith("The best of nginx (TLS 1.2, ECDSA P-256, X25519) carries")
+    assert first.endswith("times the best of apache (TLS 1.2, RSA-2048, X25519).")
+    assert "of nginx (TLS 1.2, ECDSA P-256)" in second
+
+
+def test_the_answer_is_of_the_best_server_whichever_comes_first() -> None:
+    summary = summary_of("servers", World(slower={"nginx": 4.0}))
+    first, second = answered(summary).sentences
+    assert first.startswith("The best of apache")
+    assert "of apache" in second
+    assert answered(summary).figure == "setting-2-rate"
+
+
+def test_servers_in_the_same_settings_leave_the_answer_to_the_ranking() -> None:
+    summary = summary_of("groups", World(slower={"apache": 1.5}), server=("nginx", "apache"))
+    assert not any(text.startswith("The best of") for text in answered(summary).sentences)
 
 
 def test_each_server_has_its_own_certificate(two: Summary) -> None:

@@ -3,39 +3,30 @@
 from collections.abc import Sequence
 
 from tlslab.analysis.compare import Measured
+from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.published import Study
 from tlslab.analysis.studies.servers.beside import (
     RATE,
     Place,
+    by_place,
     compared,
     others,
     place_of,
     places,
     reported,
 )
-from tlslab.model.finding import Finding
-from tlslab.model.wording import cell_label, with_interval
+from tlslab.model.finding import Comparison, Finding
+from tlslab.model.wording import cell_label, joined, with_interval
 
 
 def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding]:
     """The best cell of the best server against the best of each other one, fronts aside."""
-    direct = [cell for cell in cells if place_of(cell).direct and cell.may_rank(RATE)]
-    leaders = _leaders(direct)
-    if len(leaders) < 2:
-        return []
-    best, *rest = leaders
-    found = [(other, comparison) for other in rest if (comparison := compared(best, other, RATE))]
+    leaders = _leaders(cells)
+    found = _against_best(leaders)
     if not found:
         return []
-    parts = [
-        f"{reported(comparison)} times the best of {place_of(other).server} "
-        f"({cell_label(others(other))})"
-        for other, comparison in found
-    ]
-    text = (
-        f"The best of {place_of(best).server} ({cell_label(others(best))}) carries "
-        f"{with_interval(best.summary.estimates[RATE])} new connections/s, {' and '.join(parts)}."
-    )
+    best, *rest = leaders
+    text = _best_words(best, found)
     if any(not comparison.differs for _, comparison in found):
         text += " Where the interval holds 1, which is faster stays open."
     published = study.servers if study else None
@@ -46,6 +37,45 @@ def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding
     return [Finding("servers", text, tuple(cell.summary.key for cell in leaders))]
 
 
+def leading_server(cells: Sequence[Measured]) -> tuple[str, str] | None:
+    """Which server carries more, where each has cells that no other one has; its best cell's key.
+
+    Such a run can compare servers by their best cells only, and this is its answer. None where two
+    servers have cells of equal levels, where a difference is not established, or with too few
+    blocks.
+    """
+    if any(len(members) > 1 for _, members in by_place(cells)):
+        return None
+    leaders = _leaders(cells)
+    found = _against_best(leaders)
+    if not found or len(found) < len(leaders) - 1:
+        return None
+    if any(not each.differs or each.n < FEWEST for _, each in found):
+        return None
+    return _best_words(leaders[0], found), leaders[0].summary.key
+
+
+def _against_best(leaders: Sequence[Measured]) -> list[tuple[Measured, Comparison]]:
+    """The others beside the best one, where they may be compared."""
+    return [
+        (other, comparison)
+        for other in leaders[1:]
+        if (comparison := compared(leaders[0], other, RATE))
+    ]
+
+
+def _best_words(best: Measured, found: Sequence[tuple[Measured, Comparison]]) -> str:
+    parts = [
+        f"{reported(comparison)} times the best of {place_of(other).server} "
+        f"({cell_label(others(other))})"
+        for other, comparison in found
+    ]
+    return (
+        f"The best of {place_of(best).server} ({cell_label(others(best))}) carries "
+        f"{with_interval(best.summary.estimates[RATE])} new connections/s, {joined(parts)}."
+    )
+
+
 def _is_studys(best: Measured, other: Measured) -> bool:
     """Whether an ECDSA server is ahead of an RSA one, as in the study."""
     keys = [cell.summary.factors.get("key", "") for cell in (best, other)]
@@ -53,9 +83,10 @@ def _is_studys(best: Measured, other: Measured) -> bool:
 
 
 def _leaders(cells: Sequence[Measured]) -> list[Measured]:
-    """The best cell of each server, best first."""
+    """The best cell of each server that clients meet directly, best first."""
+    direct = [cell for cell in cells if place_of(cell).direct and cell.may_rank(RATE)]
     by_server: dict[str, Measured] = {}
-    for cell in cells:
+    for cell in direct:
         server = place_of(cell).server
         known = by_server.get(server)
         if known is None or _rate(cell) > _rate(known):

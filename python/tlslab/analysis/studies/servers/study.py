@@ -14,7 +14,7 @@ from tlslab.analysis.studies.servers.beside import (
     places,
     ratio,
 )
-from tlslab.analysis.studies.servers.sentences import best_servers, offloaded
+from tlslab.analysis.studies.servers.sentences import best_servers, leading_server, offloaded
 from tlslab.model.figure import DataTable, Figure, Series, TableCell
 from tlslab.model.finding import Finding
 from tlslab.model.wording import cell_label
@@ -22,11 +22,12 @@ from tlslab.model.wording import cell_label
 
 @dataclass(frozen=True)
 class ServersStudy:
-    """What is added to a summary."""
+    """What is added to a summary; `answer` is a sentence on all servers, and the best cell."""
 
     figures: tuple[Figure, ...] = ()
     tables: tuple[DataTable, ...] = ()
     findings: tuple[Finding, ...] = ()
+    answer: tuple[str, str] | None = None
 
 
 def servers_study(cells: Sequence[Measured], study: Study | None) -> ServersStudy:
@@ -38,6 +39,7 @@ def servers_study(cells: Sequence[Measured], study: Study | None) -> ServersStud
         figures=(*_rates(cells, found), *_processor_use(cells, found)),
         tables=(_table(cells, found),),
         findings=(*best_servers(cells, study), *offloaded(cells, study)),
+        answer=leading_server(cells),
     )
 
 
