@@ -90,7 +90,7 @@ def test_every_file_that_is_saved_has_what_the_summary_has(
         assert found
         for kind, of, button in found:
             judge = figure_faults if kind == "figure" else table_faults
-            faults[f"{kind} {of}"] = judge(document, of, opened.saved(button))
+            faults[f"{kind} {of}"] = judge(document, of, opened.file_of(button))
         assert opened.complaints == []
     assert {of: each[:3] for of, each in faults.items() if each} == {}
 
