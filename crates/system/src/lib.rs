@@ -10,5 +10,4 @@ pub mod memory;
 pub mod poller;
 pub mod processor;
 pub mod socket;
-pub mod terminal;
 pub mod usage;

@@ -8,6 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import scipy
+
 from tlslab.lab.generators.host import Host
 from tlslab.model.hosts import HostClock
 
@@ -19,10 +22,8 @@ ROUNDS_DURING = 4
 # include/linux/timex.h, 500 ppm), far above what crystals differ by.
 DRIFT_LIMIT_PPM = 500.0
 
-# Each step leaves two thirds of the interval: after these the drift is known to 1e-10.
-SEARCH_STEPS = 40
-
 NS = 1e9
+NS_PER_US = 1e3
 
 
 def monotonic_ns() -> int:
@@ -95,25 +96,17 @@ def moved_ns(readings: Sequence[Reading]) -> float:
     leaves every line of at most `DRIFT_LIMIT_PPM`.
     """
     first = readings[0]
-    points = [
-        (each.at_ns - first.at_ns, each.offset_ns - first.offset_ns, each.uncertainty_ns)
-        for each in readings
-    ]
-
-    def left(slope: float) -> float:
-        """How far apart the readings are for certain, once a drift is taken off."""
-        highest = max(offset - slope * at - error for at, offset, error in points)
-        return highest - min(offset - slope * at + error for at, offset, error in points)
-
-    low, high = -DRIFT_LIMIT_PPM / 1e6, DRIFT_LIMIT_PPM / 1e6
-    length, change, _ = points[-1]
-    if length and left(min(high, max(low, change / length))) <= 0:
-        return 0.0
-    # Convex in the slope: a search by thirds finds the least.
-    for _ in range(SEARCH_STEPS):
-        third = (high - low) / 3
-        if left(low + third) < left(high - third):
-            high -= third
-        else:
-            low += third
-    return max(0.0, left((low + high) / 2))
+    at_s = np.array([each.at_ns - first.at_ns for each in readings]) / NS
+    offset_us = np.array([each.offset_ns - first.offset_ns for each in readings]) / NS_PER_US
+    error_us = np.array([each.uncertainty_ns for each in readings]) / NS_PER_US
+    # A linear program: a line's drift (in millionths: us a second), and the ends of the narrowest
+    # band around it that all readings reach into.
+    ones, zeros = np.ones(len(readings)), np.zeros(len(readings))
+    found = scipy.optimize.linprog(
+        c=[0, 1, -1],
+        A_ub=[*np.column_stack((-at_s, -ones, zeros)), *np.column_stack((at_s, zeros, ones))],
+        b_ub=[*(error_us - offset_us), *(error_us + offset_us)],
+        bounds=[(-DRIFT_LIMIT_PPM, DRIFT_LIMIT_PPM), (None, None), (None, None)],
+    )
+    assert found.fun is not None, found.message
+    return max(0.0, float(found.fun)) * NS_PER_US

@@ -88,7 +88,7 @@ impl Problem {
 }
 
 /// What to do about a status that the run does not expect.
-fn remedy_of_status(status: u16) -> String {
+pub fn remedy_of_status(status: u16) -> String {
     let cause = match status {
         300..=399 => "it redirects: load the page that it leads to",
         401 | 403 | 407 => "it wants a login: give one with --header",

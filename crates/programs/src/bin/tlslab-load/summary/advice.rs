@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tlslab_contract::record::{RunRecord, VerdictCode};
 
 use crate::certificate::Fault;
-use crate::problem::remedy;
+use crate::problem::{remedy, remedy_of_status};
 
 /// What to do about a verdict of this record; `None` of a run that is valid.
 pub fn what_to_do(record: &RunRecord, code: VerdictCode) -> Option<String> {
@@ -60,6 +60,10 @@ fn about_most(record: &RunRecord, counts: &BTreeMap<String, u64>, prefix: &str) 
     match (format!("{prefix}{class}").as_str(), reason) {
         ("certificate", Some(reason)) => {
             Fault::of(reason).remedy(&record.spec.tls.trust).to_owned()
+        }
+        // The reason is the status.
+        ("http_status", Some(reason)) => {
+            reason.parse().map_or_else(|_| remedy("http_status").to_owned(), remedy_of_status)
         }
         (class, _) => remedy(class).to_owned(),
     }

@@ -7,10 +7,11 @@ mod table;
 mod tables;
 
 use std::fmt::Write as _;
+use std::io;
 
+use terminal_size::{Width, terminal_size_of};
 use tlslab_contract::record::{OpenLoop, RunRecord, VerdictCode};
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
-use tlslab_system::terminal;
 
 use self::advice::what_to_do;
 pub use self::csv::csv;
@@ -26,7 +27,8 @@ const ELSEWHERE: usize = 100;
 /// The summary for a terminal, as wide as that is or COLUMNS says.
 pub fn text(record: &RunRecord, server: Option<&ServerUsage>) -> String {
     let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    text_within(given.or_else(terminal::columns).unwrap_or(ELSEWHERE), record, server)
+    let terminal = || terminal_size_of(io::stdout()).map(|(Width(columns), _)| columns.into());
+    text_within(given.or_else(terminal).unwrap_or(ELSEWHERE), record, server)
 }
 
 /// The summary with tables of N columns. Sentences stay whole: a terminal folds them, and a

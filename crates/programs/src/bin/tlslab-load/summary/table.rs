@@ -1,5 +1,9 @@
 //! A table of a summary, and how it is drawn.
 
+use std::borrow::Cow;
+
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+
 /// The fewest columns in which words stand beside the figures; with less room they stand below.
 const BESIDE: usize = 24;
 
@@ -108,23 +112,18 @@ fn escaped(cell: &str) -> String {
 
 /// Words in lines of N columns, each set in as the first; a word that is too long is broken.
 fn folded(text: &str, columns: usize) -> Vec<String> {
-    let indent: String = text.chars().take_while(|letter| *letter == ' ').collect();
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        match lines.last_mut() {
-            Some(line) if length(line) + 1 + length(word) <= columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => {
-                let letters: Vec<char> = word.chars().collect();
-                let room = columns.saturating_sub(length(&indent)).max(1);
-                let parts = letters.chunks(room).map(|part| part.iter().collect::<String>());
-                lines.extend(parts.map(|part| format!("{indent}{part}")));
-            }
-        }
+    let words = text.trim_start_matches(' ');
+    let indent = &text[..text.len() - words.len()];
+    if words.is_empty() {
+        return Vec::new();
     }
-    lines
+    let options = Options::new(columns)
+        .initial_indent(indent)
+        .subsequent_indent(indent)
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(words, options).into_iter().map(Cow::into_owned).collect()
 }
 
 #[cfg(test)]

@@ -150,6 +150,16 @@ fn what_to_do_about_a_certificate_goes_by_the_reason() {
 }
 
 #[test]
+fn what_to_do_about_a_status_goes_by_the_status() {
+    for (status, words) in [("500", "see its log"), ("404", "correct the path")] {
+        let record = failing("http_status", status, "");
+        let advice = what_to_do(&record, VerdictCode::Failures).unwrap();
+        assert!(advice.contains(words), "{advice}");
+        assert!(advice.ends_with(&format!("--expect-status {status}")), "{advice}");
+    }
+}
+
+#[test]
 fn a_verdict_stands_with_its_remedy_in_the_last_line() {
     let mut record = empty();
     let message = "a worker was busy".to_owned();
