@@ -57,14 +57,15 @@ def test_links_lead_to_kept_reports() -> None:
             assert (ROOT / "docs" / link).is_file(), link
 
 
-def test_over_http_2_aead_suites_are_faster_than_cbc_on_nginx_and_node() -> None:
-    """A claim in words: on Apache one suite with CBC is among the others."""
-    for report, among in (("suites", 0), ("suites-node", 0), ("suites-apache", 1)):
+def test_over_http_2_aead_suites_have_higher_rates_than_cbc_on_each_server() -> None:
+    """A claim in words, by point estimates."""
+    for report in ("suites", "suites-node", "suites-apache"):
         rows = table(REPORTS, report, "table-suites-kept-open-1-2-2")["rows"]
         aead = [AEAD.search(row[0]) is not None for row in rows]
-        last = max(index for index, is_aead in enumerate(aead) if is_aead)
-        assert aead[: last + 1].count(False) == among
-        assert all(CBC.search(row[0]) for row in rows[last + 1 :])
+        assert any(aead)
+        first_cbc = aead.index(False)
+        assert not any(aead[first_cbc:])
+        assert all(CBC.search(row[0]) for row in rows[first_cbc:])
 
 
 def test_no_pair_of_hmacs_is_told_apart_on_nginx() -> None:
