@@ -35,7 +35,8 @@ def _show(result: Result, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(to_json(result.summary), allow_nan=False))
     else:
-        show(report.render_text(result.summary))
+        more = ("tlslab", "report", str(result.folder), "--details")
+        show(report.render_text(result.summary, more))
 
 
 def both(observer: events.Observer, state: State) -> events.Observer:

@@ -14,7 +14,7 @@ from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.cli.console import conclude, err, say, show, write_utf8
 from tlslab.cli.gate import gate_lines, gate_words
-from tlslab.cli.options import AsJson, Version, as_share
+from tlslab.cli.options import AsJson, Details, Version, as_share
 from tlslab.lab.run import read_contents
 from tlslab.model.errors import StoreError, UsageError
 from tlslab.model.finding import Summary
@@ -71,6 +71,7 @@ def command(
     format_: Annotated[
         Form, typer.Option("--format", help="text, markdown (for pull requests), or csv.")
     ] = Form.text,
+    details: Details = False,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
@@ -88,7 +89,8 @@ def command(
     summary = overlay(Side(names[0], _read(first)), Side(names[1], _read(second)), margin)
     words = ("tlslab", "compare", str(first), str(second))
     summary = replace(summary, environment=replace(summary.environment, command=words))
-    _print(summary, format_, as_json)
+    more = () if details else (*words, "--details")
+    _print(summary, format_, more, as_json)
     if out_dir is not None:
         RunFolder.write_comparison(out_dir, summary, report.render_html(summary))
         err.print(f"report: {out_dir / 'report.html'}", soft_wrap=True, markup=False)
@@ -100,7 +102,7 @@ def command(
     raise typer.Exit(_conclude_gate(summary, allowed, gate_by or []))
 
 
-def _print(summary: Summary, form: Form, as_json: bool) -> None:
+def _print(summary: Summary, form: Form, more: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(to_json(summary), allow_nan=False))
     elif form == Form.markdown:
@@ -108,7 +110,7 @@ def _print(summary: Summary, form: Form, as_json: bool) -> None:
     elif form == Form.csv:
         write_utf8(report.render_csv(summary))
     else:
-        show(report.render_text(summary))
+        show(report.render_text(summary, more))
 
 
 def _conclude(summary: Summary) -> int:

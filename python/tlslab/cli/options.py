@@ -131,6 +131,10 @@ OnLostHost = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, and nothing else.")]
+
+Details = Annotated[
+    bool, typer.Option("--details", help="As text: all tables and lists, however long.")
+]
 Version = Annotated[
     bool,
     typer.Option(

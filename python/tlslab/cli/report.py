@@ -11,7 +11,7 @@ import typer
 from tlslab import report
 from tlslab.cli.console import conclude, say, show, write_utf8
 from tlslab.cli.ending import exit_code, reason
-from tlslab.cli.options import AsJson, Version
+from tlslab.cli.options import AsJson, Details, Version
 from tlslab.lab.results import analyse
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import Summary
@@ -39,6 +39,7 @@ def command(
             help="text, html, markdown, csv, json, ab's blocks, or the folded stacks of --why.",
         ),
     ] = Format.text,
+    details: Details = False,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
@@ -53,7 +54,8 @@ def command(
         write_utf8(_folded(run))
         return
     summary = analyse(run)
-    _print(summary, format_)
+    more = () if details else ("tlslab", "report", str(folder), "--details")
+    _print(summary, format_, more)
     for damage in run.damages():
         say(f"warning: {damage}")
     why = reason([cell.verdict for cell in summary.cells])
@@ -69,10 +71,10 @@ def _folded(run: RunFolder) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _print(summary: Summary, format_: Format) -> None:
+def _print(summary: Summary, format_: Format, more: tuple[str, ...]) -> None:
     match format_:
         case Format.text:
-            show(report.render_text(summary))
+            show(report.render_text(summary, more))
         case Format.html:
             write_utf8(report.render_html(summary))
         case Format.markdown:

@@ -5,13 +5,14 @@ from typing import Literal
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from tlslab.model.finding import Summary
 from tlslab.model.wording import counted
 from tlslab.report import view
+from tlslab.report.brief import Part
 from tlslab.report.numbers import Grid, Place, figure_grid, lying, table_grid
 from tlslab.report.plain import plain
 
@@ -28,25 +29,27 @@ _NAME = 16
 _ADDRESS = 72
 
 
-def made_parts(summary: Summary) -> list[RenderableType]:
+def made_parts(summary: Summary) -> list[Part]:
     """The tables, the numbers behind the figures, the texts, each with its title and caption."""
-    parts: list[RenderableType] = []
+    parts: list[Part] = []
     for table in summary.tables:
-        parts += _grid(table.title, table.caption, table_grid(table))
+        parts.append(_part(table.title, table.caption, table_grid(table)))
     for figure in summary.figures:
         if figure.id.startswith(view.OF_SECTIONS):
             continue
         grid = figure_grid(figure)
         if len(grid.rows) <= _ROWS and len(grid.columns) <= _COLUMNS:
             unit = f"{figure.y_title}. " if figure.y_title not in " ".join(grid.columns) else ""
-            parts += _grid(figure.title, f"{unit}{figure.caption}", grid)
+            parts.append(_part(figure.title, f"{unit}{figure.caption}", grid))
         else:
-            count = f"{plain(figure.title)}: {counted(len(grid.rows), 'point')}, drawn on the page"
-            parts += [Text(count, style="dim"), Text()]
+            points = counted(len(grid.rows), "point")
+            line = Text(f"{plain(figure.title)}: {points}, drawn on the page", style="dim")
+            parts.append(Part(figure.title, points, Group(line, Text())))
     for text in summary.texts:
-        parts += [Text(plain(text.title), style="bold cyan"), *_caption(text.caption)]
-        parts += [_whole(line) for line in text.text.split("\n")]
-        parts.append(Text())
+        lines = text.text.split("\n")
+        title = Text(plain(text.title), style="bold cyan")
+        shown = Group(title, *_caption(text.caption), *map(_whole, lines), Text())
+        parts.append(Part(text.title, counted(len(lines), "line"), shown))
     return parts
 
 
@@ -198,8 +201,9 @@ def fitting(title: str, grid: Grid) -> RenderableType:
     return _Fitting(title, grid)
 
 
-def _grid(title: str, caption: str, grid: Grid) -> list[RenderableType]:
-    return [_Fitting(title, grid), *_caption(caption), Text()]
+def _part(title: str, caption: str, grid: Grid) -> Part:
+    shown = Group(_Fitting(title, grid), *_caption(caption), Text())
+    return Part(title, counted(len(grid.rows), "row"), shown)
 
 
 def _place(place: Place) -> Text:

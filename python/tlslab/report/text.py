@@ -1,6 +1,6 @@
 """The summary for a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -12,6 +12,7 @@ from tlslab.model.finding import Summary
 from tlslab.model.wording import counted
 from tlslab.report import view
 from tlslab.report.answer import answer_lines, answering_figure, enough_words, question
+from tlslab.report.brief import Brief, Part
 from tlslab.report.commands import Command
 from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
 from tlslab.report.facts import redo_words
@@ -38,36 +39,71 @@ _LIMIT = 2000
 # A name is folded to this many columns at the least.
 _NAME = 11
 
+# Where the whole report is not asked for: lines of tables, lines of details, rows of a setting.
+SCREENS = 100
+SCREEN = 40
+FIRST = 12
 
-def render_text(summary: Summary) -> RenderableType:
-    """The answer first; tables, one for each setting; all the rest as details."""
+
+def render_text(summary: Summary, more: Sequence[str] = ()) -> RenderableType:
+    """The answer first; tables, one for each setting; all the rest as details.
+
+    `more` are the words of the command that prints the whole report: with them a few screens are
+    shown, and what they leave out is named. Without them all is shown.
+    """
     sections = view.sections(summary)
-    parts: list[RenderableType] = [*_answered(summary), Text()]
+    tables = [*_section_parts(summary, sections, FIRST if more else None), *made_parts(summary)]
+    return Group(
+        *_answered(summary),
+        Text(),
+        Brief(tables, SCREENS, more),
+        Text("Details", style="bold"),
+        Text(),
+        *_listed("Warnings", warning_lines(summary), "yellow"),
+        Brief(_details(summary, sections), SCREEN, more),
+        *_listed("Generators", [f"{host.name}: {host_words(host)}" for host in summary.hosts]),
+        *_tested(summary),
+        Command("again: ", redo_words(summary)),
+    )
+
+
+def _section_parts(
+    summary: Summary, sections: tuple[view.Section, ...], first: int | None
+) -> list[Part]:
+    """The table of each setting, the first with its legend; `first`: that many rows of each."""
+    parts = []
     for number, section in enumerate(sections):
-        parts += [
-            _SectionTable(section),
-            *([_kept_open(section)] if section.kept_open else []),
+        cells = counted(len(section.rows), "cell")
+        shown = [
+            _SectionTable(section, first),
+            *([_kept_open(section, first)] if section.kept_open else []),
             *([_Legend(summary, sections)] if number == 0 else []),
             Text(),
         ]
-    parts += made_parts(summary)
-    parts += [Text("Details", style="bold"), Text()]
-    parts += _listing("Warnings", warning_lines(summary), "yellow")
-    for section in sections:
-        sentences = [section.reported(finding) for finding in section.findings]
-        parts += _listing(section.label, sentences)
-    large = view.general_findings(summary, sections)
-    parts += _listing("What the numbers say", [finding.text for finding in large])
-    parts += _published(summary)
+        parts.append(Part(section.label, cells, Group(*shown)))
+    return parts
+
+
+def _details(summary: Summary, sections: tuple[view.Section, ...]) -> list[Part]:
+    """What was found, published and left out."""
     failed = [f"{name} ({verdict}): {why}" for name, verdict, why in view.without_result(summary)]
-    parts += _listing("Cells without a valid result", failed, "red")
-    parts += _listing("Not tried or not supported", _left_out(summary))
-    parts += _listing("Generators", [f"{host.name}: {host_words(host)}" for host in summary.hosts])
+    large = view.general_findings(summary, sections)
+    parts = [
+        _list_part("Cells without a valid result", failed, "red"),
+        _list_part("What the numbers say", [finding.text for finding in large]),
+        *(
+            _list_part(section.label, [section.reported(each) for each in section.findings])
+            for section in sections
+        ),
+        _published(summary),
+        _list_part("Not tried or not supported", _left_out(summary)),
+    ]
+    return [part for part in parts if part is not None]
+
+
+def _tested(summary: Summary) -> list[RenderableType]:
     kept = summary.environment.selftest
-    if kept is not None:
-        parts.append(Text(f"self-test: {selftest_words(kept)}", style="dim"))
-    parts.append(Command("again: ", redo_words(summary)))
-    return Group(*parts)
+    return [] if kept is None else [Text(f"self-test: {selftest_words(kept)}", style="dim")]
 
 
 def _answered(summary: Summary) -> list[RenderableType]:
@@ -137,12 +173,20 @@ class _SectionTable:
     """A section's table, as wide as there is room for."""
 
     section: view.Section
+    first: int | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield _table(self.section, wide=options.max_width >= _WIDE)
+        yield _table(self.section, self.first, wide=options.max_width >= _WIDE)
+        yield from _further(len(self.section.rows), self.first)
 
 
-def _table(section: view.Section, wide: bool) -> Table:
+def _further(count: int, first: int | None) -> Iterator[Text]:
+    """How many rows of a table were not shown."""
+    if first is not None and count > first:
+        yield Text(f"  the first {first} of {count} cells; --details prints all", style="dim")
+
+
+def _table(section: view.Section, first: int | None, wide: bool) -> Table:
     heads = [
         "connections/s\n95 %",
         "ratio\n95 %",
@@ -152,7 +196,7 @@ def _table(section: view.Section, wide: bool) -> Table:
     if wide:
         heads += ["bytes of\nhandshake", "handshake ms\np50 / p99"]
     table = _ranked(section.label, heads)
-    for row in section.rows:
+    for row in section.rows[:first]:
         cells = _cells(row)
         table.add_row(*(cells if wide else cells[:6]))
     return table
@@ -189,10 +233,10 @@ def _cells(row: view.Row) -> list[Text]:
     ]
 
 
-def _kept_open(section: view.Section) -> Table:
+def _kept_open(section: view.Section, first: int | None) -> RenderableType:
     sides = [f"server {view.MICRO}", f"client {view.MICRO}"]
     table = _ranked("connections kept open", ["requests/s", "ratio", *sides, "memory\nMB"])
-    for row in section.kept_open:
+    for row in section.kept_open[:first]:
         _, name, _, ratio, *_ = _cells(row)
         table.add_row(
             Text(row.rank),
@@ -203,7 +247,7 @@ def _kept_open(section: view.Section) -> Table:
             _cost(row, view.KEPT_OPEN_CLIENT),
             _value(row.mega("keep_alive_server_memory_bytes")),
         )
-    return table
+    return Group(table, *_further(len(section.kept_open), first))
 
 
 def _value(value: view.Value | None) -> Text:
@@ -227,22 +271,29 @@ def _text(value: view.Value | None) -> str:
     return "-" if value is None else value.text
 
 
-def _published(summary: Summary) -> list[RenderableType]:
+def _published(summary: Summary) -> Part | None:
     study, rows = view.published(summary)
     if study is None:
-        return []
+        return None
     baseline = view.varied_label(summary.experiment.baseline, summary.experiment.baseline)
-    table = new_table(f"Published ratios to {baseline} beside ours")
+    title = f"Published ratios to {baseline} beside ours"
+    table = new_table(title)
     table.add_column("", overflow="fold")
     table.add_column("here", overflow="fold")
     for heading in ("study", "ours: server", "ours: both sides"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(row.name, row.setting, row.study, _value(row.ours), _value(row.ours_both))
-    return [table, Text(f"  {plain(study.source)}", style="dim"), Text()]
+    shown = Group(table, Text(f"  {plain(study.source)}", style="dim"), Text())
+    return Part(title, counted(len(rows), "row"), shown)
 
 
-def _listing(title: str, lines: list[str], style: str = "cyan") -> list[RenderableType]:
+def _list_part(title: str, lines: list[str], style: str = "cyan") -> Part | None:
+    listed = _listed(title, lines, style)
+    return Part(title, counted(len(lines), "line"), Group(*listed)) if listed else None
+
+
+def _listed(title: str, lines: list[str], style: str = "cyan") -> list[RenderableType]:
     if not lines:
         return []
     return [

@@ -1,0 +1,51 @@
+"""What fits in a few screens of a terminal, by importance; the rest by its titles."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.text import Text
+
+from tlslab.report.commands import Command
+from tlslab.report.plain import plain
+
+
+@dataclass(frozen=True)
+class Part:
+    """A table or list under its title; `size` says in words how much it has, e.g. "48 rows"."""
+
+    title: str
+    size: str
+    shown: RenderableType
+
+
+@dataclass(frozen=True)
+class Brief:
+    """Parts in the order of their importance, in at most `lines` lines of the terminal.
+
+    The first is always shown. A part that has no room any more is named with its size; `more` are
+    the words of the command that prints all of them. Without `more` all are shown.
+    """
+
+    parts: Sequence[Part]
+    lines: int
+    more: Sequence[str] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        used = 0
+        left: list[Part] = []
+        for number, part in enumerate(self.parts):
+            used += len(console.render_lines(part.shown, options, pad=False)) if self.more else 0
+            if number and used > self.lines:
+                left.append(part)
+            else:
+                yield part.shown
+        yield from self._named(left)
+
+    def _named(self, left: Sequence[Part]) -> Iterator[RenderableType]:
+        if left:
+            yield Command("Not shown here, but printed by ", self.more)
+            for part in left:
+                size = f" ({part.size})" if part.size else ""
+                yield Text(f"  {plain(part.title)}{size}", style="dim")
+            yield Text()
