@@ -31,6 +31,10 @@ RANKED = (
     keep_alive.CLIENT,
 )
 
+# A sentence names so many cells and no more; of a longer list the first ones.
+_NAMED = 5
+_FIRST = 3
+
 
 @dataclass(frozen=True)
 class Ranked:
@@ -134,8 +138,9 @@ def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured
     With the largest difference that the interval of each ratio leaves open.
     """
     best, *others = tied
-    near: list[str] = []
-    apart: list[str] = []
+    near: list[tuple[str, float]] = []
+    apart: list[tuple[str, float]] = []
+    untested: list[str] = []
     bounds = [cell for cell in tied if cell.is_bound(estimate)]
     for other in others:
         if best in bounds or other in bounds:
@@ -143,17 +148,36 @@ def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured
         found = compare(best, other, estimate)
         left = None if found is None else found.may_differ
         if found is None or left is None:
-            apart.append(f"{name(other)} (too few blocks in common)")
-        elif found.verdict == "equivalent":
-            near.append(f"{name(other)} ({difference(left)} at most)")
+            untested.append(name(other))
         else:
-            apart.append(f"{name(other)} (they may differ by up to {difference(left)})")
-    text = f" It shows no difference from {joined(near)}." if near else ""
-    text += f" It cannot be told apart from {joined(apart)}." if apart else ""
+            (near if found.verdict == "equivalent" else apart).append((name(other), left))
+    text = ""
+    if near:
+        text += f" It shows no difference from {_with_differences(near, '{} at most')}."
+    if apart:
+        among = _with_differences(apart, "they may differ by up to {}")
+        text += f" It cannot be told apart from {among}."
+    if untested:
+        text += f" It cannot be told apart from {_few(untested)} (too few blocks in common)."
     if bounds and others:
-        named = joined([name(cell) for cell in bounds])
+        named = _few([name(cell) for cell in bounds])
         text += f" Lower bounds, because the generator was the limit: {named}."
     return text
+
+
+def _with_differences(found: Sequence[tuple[str, float]], words: str) -> str:
+    """The names, each with its difference in words; of many, the first ones and the largest."""
+    names = [name for name, _ in found]
+    if len(names) > _NAMED:
+        return f"{_few(names)} ({words.format(difference(max(left for _, left in found)))})"
+    return joined([f"{name} ({words.format(difference(left))})" for name, left in found])
+
+
+def _few(names: Sequence[str]) -> str:
+    """The names; of many the first, and how many others there are."""
+    if len(names) <= _NAMED:
+        return joined(names)
+    return joined([*names[:_FIRST], f"{len(names) - _FIRST} others"])
 
 
 def differing(cells: Sequence[Measured], estimate: str) -> dict[tuple[int, int], Comparison | None]:

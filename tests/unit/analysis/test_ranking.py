@@ -1,5 +1,7 @@
 """Rankings: which ranks the trials leave open."""
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,6 +12,7 @@ from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.ranking import leaders, rank, rankings, ties_words
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary
+from tlslab.model.wording import difference
 
 RATE = "connections_per_s"
 
@@ -43,10 +46,22 @@ def test_one_block_ranks_nobody_even_at_twelve_times() -> None:
     assert (comparison.verdict, comparison.may_differ) == ("cannot_tell", None)
     words = ties_words(leaders(found), RATE, lambda cell: cell.summary.key)
     assert "No difference" not in words
-    assert words == (
-        " It cannot be told apart from C (too few blocks in common) and A (too few blocks in "
-        "common)."
-    )
+    assert words == " It cannot be told apart from C and A (too few blocks in common)."
+
+
+def test_a_sentence_names_a_few_cells_and_counts_the_others() -> None:
+    noise = np.random.default_rng(4).normal(0, 0.2, (9, 6))
+    cells = [
+        measured(name, {block: 100.0 * math.exp(one) for block, one in enumerate(logs)})
+        for name, logs in zip("ABCDEFGHI", noise, strict=True)
+    ]
+    tied = leaders(rank(cells, RATE))
+    assert len(tied) == 9
+    words = ties_words(tied, RATE, lambda cell: cell.summary.key)
+    assert re.search(r"from \w, \w, \w and 5 others \(they may differ by up to \d+ %\)", words)
+    ends = [compare(tied[0], other, RATE) for other in tied[1:]]
+    largest = max(found.may_differ or 0 for found in ends if found is not None)
+    assert f"up to {difference(largest)})" in words
 
 
 def test_without_a_block_in_common_nothing_is_known() -> None:
