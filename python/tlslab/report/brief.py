@@ -45,7 +45,10 @@ class Brief:
     def _named(self, left: Sequence[Part]) -> Iterator[RenderableType]:
         if left:
             yield Command("Not shown here, but printed by ", self.more)
+            # A figure may have the title of the table of its numbers.
+            sizes: dict[str, str] = {}
             for part in left:
-                size = f" ({part.size})" if part.size else ""
-                yield Text(f"  {plain(part.title)}{size}", style="dim")
+                sizes.setdefault(part.title, part.size)
+            for title, size in sizes.items():
+                yield Text(f"  {plain(title)} ({size})", style="dim")
             yield Text()

@@ -252,6 +252,13 @@ def drawn(key: str, logs: dict[str, float], blocks: int, draw: np.random.Generat
     return Measured(CellSummary(key, {"suite": key}, "valid", (), blocks, {}), values)
 
 
+def test_what_is_found_about_orders_names_its_cells_and_is_no_warning(study: SuitesStudy) -> None:
+    codes = {"suites_two_orders", "suites_beside_the_study"}
+    found = [finding for finding in study.findings if finding.code in codes]
+    assert {finding.code for finding in found} == codes
+    assert all(finding.cells for finding in found)
+
+
 def test_the_study_is_beside_ours_only_where_it_applies(study: SuitesStudy) -> None:
     assert "Kendall's tau" in reported(study, "suites_beside_the_study")
     assert "1.39" in reported(study, "suites_beside_the_study")

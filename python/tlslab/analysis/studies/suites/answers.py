@@ -95,7 +95,7 @@ def orders_apart(place: Place) -> Finding | None:
         f"{place.label}: the order of suites on connections kept open and that by the cost of a "
         f"handshake agree with Kendall's tau = {tau_words(tau)}. 1 is the same order, 0 none."
     )
-    return Finding("suites_two_orders", text)
+    return Finding("suites_two_orders", text, tuple(cell.summary.key for cell in place.usual))
 
 
 def beside_the_study(place: Place, study: Order) -> Finding | None:
@@ -118,7 +118,7 @@ def beside_the_study(place: Place, study: Order) -> Finding | None:
             f" From slowest to fastest it found a ratio of {ratio_figure(study.spread)}; here it "
             f"is {ratio_words(_upright(spread))}, over {len(ranked)} of its suites. {CHOSEN}"
         )
-    return Finding("suites_beside_the_study", text)
+    return Finding("suites_beside_the_study", text, tuple(cell.summary.key for cell in both))
 
 
 def _upright(comparison: Comparison | None) -> Comparison | None:
