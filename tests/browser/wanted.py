@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
 
-from tlslab.report import plain
+from tlslab.model.plain import plain
 
 Value = str | float | None
 Document = Mapping[str, Any]

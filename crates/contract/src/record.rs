@@ -541,23 +541,3 @@ pub enum VerdictCode {
     /// The run was interrupted before its end.
     Interrupted,
 }
-
-impl VerdictCode {
-    /// All of them.
-    pub const ALL: [Self; 14] = [
-        Self::Valid,
-        Self::ClientSaturated,
-        Self::Unexpected,
-        Self::Failures,
-        Self::LittlesLaw,
-        Self::LateArrivals,
-        Self::RateNotAchieved,
-        Self::ResumeRatio,
-        Self::Stalled,
-        Self::NothingCompleted,
-        Self::NotSimultaneous,
-        Self::HostLost,
-        Self::ClockMoved,
-        Self::Interrupted,
-    ];
-}

@@ -14,6 +14,7 @@ from typing import Any
 
 from tlslab.model.errors import UsageError
 from tlslab.model.grading import GRADES as GRADES
+from tlslab.model.grading import GRADING as GRADING
 from tlslab.model.grading import TOPICS, Source, Step, Topic
 from tlslab.model.grading import Grade as Grade
 from tlslab.model.suggest import did_you_mean
@@ -23,20 +24,6 @@ SCHEMA = "tlslab.policy/2"
 # Those by which a run's settings are recommended: they are for every server. In the order in which
 # a table shows them.
 SHIPPED = ("rfc9325", "rfc10015", "mozilla-intermediate", "iana", "rfc9113")
-
-# All by which a server can be graded.
-GRADING = (
-    "rfc9325",
-    "rfc10015",
-    "rfc9113",
-    "iana",
-    "mozilla-intermediate",
-    "mozilla-modern",
-    "nist-800-52r2",
-    "nist-ir8547",
-    "bsi-tr-02102-2",
-    "cnsa2",
-)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""The commands, put together."""
+"""The commands, put together.
+
+The module of a command imports at its top what its options need, and what it works with when it
+runs: `tlslab --version`, help and completion read all of these modules, and need no numpy.
+"""
 
 import typer
 

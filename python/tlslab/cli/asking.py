@@ -11,10 +11,9 @@ from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude
 from tlslab.cli.engine_error import engine_error
 from tlslab.cli.options import as_place
-from tlslab.lab.programs import require_program
 from tlslab.lab.trust import whom_to_trust
 from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.targets.guard import bound
+from tlslab.orphans import bound
 
 EXIT_INTERRUPTED = 130
 
@@ -59,6 +58,8 @@ class Asked:
 
 def ask(asked: Asked, only: str | None, as_json: bool) -> "subprocess.CompletedProcess[str]":
     """Runs the probe to its end. Raises UsageError, and typer.Exit when it is interrupted."""
+    from tlslab.lab.programs import require_program
+
     whom_to_trust(asked.ca, insecure=False)
     options = {
         "--only": only,

@@ -8,7 +8,7 @@ import sys
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from tlslab.report import plain
+from tlslab.model.plain import plain
 
 # What goes to a file or a pipe is as wide as its tables like it.
 WIDTH = 130

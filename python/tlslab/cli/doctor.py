@@ -1,17 +1,18 @@
 """`tlslab doctor`: is this machine fit to measure?"""
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from tlslab.cli.console import conclude, out
 from tlslab.cli.options import AsJson, Version
-from tlslab.lab.preflight import Check, check_all
 from tlslab.model.errors import CannotRunError
 from tlslab.model.wording import counted
-from tlslab.store import to_json
+
+if TYPE_CHECKING:
+    from tlslab.lab.preflight import Check
 
 MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "hard": "[bold red]fault[/]"}
 
@@ -24,6 +25,9 @@ def command(
     _version: Version = False,
 ) -> None:
     """Check the machine; each fault with its remedy. Ends with 3 when a run could not start."""
+    from tlslab.lab.preflight import check_all
+    from tlslab.store import to_json
+
     checks = check_all(connections)
     if as_json:
         typer.echo(json.dumps([to_json(check) for check in checks]))
@@ -32,7 +36,7 @@ def command(
     raise typer.Exit(_conclude(checks))
 
 
-def _conclude(checks: tuple[Check, ...]) -> int:
+def _conclude(checks: "tuple[Check, ...]") -> int:
     """Prints the reason of the exit code; the exit code."""
     faults = sum(check.level == "hard" for check in checks)
     warnings = sum(check.level == "warning" for check in checks)
@@ -42,7 +46,7 @@ def _conclude(checks: tuple[Check, ...]) -> int:
     return conclude(f"{reported}: runs can start here", 0)
 
 
-def _table(checks: tuple[Check, ...]) -> Table:
+def _table(checks: "tuple[Check, ...]") -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("check", no_wrap=True)
     table.add_column("", no_wrap=True)

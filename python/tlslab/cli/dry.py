@@ -14,9 +14,9 @@ from tlslab.lab.foresee import Foreseen
 from tlslab.lab.request import Request
 from tlslab.lab.run import foresee
 from tlslab.model.errors import UsageError
+from tlslab.model.plain import plain
 from tlslab.model.plan import Plan
 from tlslab.model.wording import cell_label, counted
-from tlslab.report import plain
 from tlslab.store import to_json
 
 

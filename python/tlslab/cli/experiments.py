@@ -11,11 +11,12 @@ from tlslab.cli.options import AsJson, Version
 from tlslab.experiment import load, shipped
 from tlslab.model.experiment import Experiment
 from tlslab.model.wording import counted
-from tlslab.store import to_json
 
 
 def command(as_json: AsJson = False, _version: Version = False) -> None:
     """List the shipped experiments."""
+    from tlslab.store import to_json
+
     found = {name: load(name) for name in shipped()}
     if as_json:
         data = [

@@ -9,7 +9,7 @@ import typer
 
 from tlslab.cli.console import conclude, say
 from tlslab.cli.options import AsJson, Version
-from tlslab.lab.export import Format, export
+from tlslab.model.export_format import Format
 from tlslab.model.wording import counted
 
 
@@ -28,6 +28,8 @@ def command(
 
     In Python the same tables are `tlslab.open_run(DIR).trials()` and so on.
     """
+    from tlslab.lab.export import export
+
     written = export(folder, format_, out or folder / f"export-{format_}")
     if as_json:
         sys.stdout.write(json.dumps({"files": [str(path) for path in written]}, indent=1) + "\n")

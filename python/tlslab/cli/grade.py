@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from tlslab.advice.judge import fails_everyone, judge
-from tlslab.advice.policy import GRADING, policy_named
 from tlslab.cli.asking import (
     Allowed,
     Asked,
@@ -24,12 +22,8 @@ from tlslab.cli.asking import (
 from tlslab.cli.console import conclude, out, write_utf8
 from tlslab.cli.options import AsJson, Authorities, Version
 from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.model.grading import Grading
+from tlslab.model.grading import GRADING, Grading
 from tlslab.model.offered import Offered
-from tlslab.report.grade import render_grading
-from tlslab.report.grade_markdown import grading_markdown
-from tlslab.report.grade_words import forbid_words, verdict_words
-from tlslab.store import from_json, to_json
 
 SCHEMA = "tlslab.grade/1"
 
@@ -79,6 +73,9 @@ def command(
     _version: Version = False,
 ) -> None:
     """Grade what a server offers by ten policies, and simulate which known clients connect."""
+    from tlslab.advice.judge import judge
+    from tlslab.advice.policy import policy_named
+
     wanted = tuple(policy_named(name).name for name in policy or ())
     as_of = _day(day)
     asked = Asked(target, sni, ca, insecure, tuple(allow or ()), connections, rate, timeout)
@@ -97,6 +94,8 @@ def _day(text: str | None) -> date:
 
 
 def _offered(asked: Asked) -> Offered:
+    from tlslab.store import from_json
+
     ended = ask(asked, only=None, as_json=True)
     refuse_failure(ended)
     try:
@@ -107,6 +106,10 @@ def _offered(asked: Asked) -> Offered:
 
 
 def _print(grading: Grading, form: Format) -> None:
+    from tlslab.report.grade import render_grading
+    from tlslab.report.grade_markdown import grading_markdown
+    from tlslab.store import to_json
+
     if form is Format.json:
         typer.echo(json.dumps({"schema": SCHEMA, **to_json(grading)}, allow_nan=False))
     elif form is Format.markdown:
@@ -124,6 +127,9 @@ def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
 
 
 def _by_everyone(grading: Grading) -> tuple[str, bool]:
+    from tlslab.advice.judge import fails_everyone
+    from tlslab.report.grade_words import forbid_words
+
     failing = fails_everyone(grading)
     if failing:
         return f"something is offered that {forbid_words(failing)}", True
@@ -131,6 +137,8 @@ def _by_everyone(grading: Grading) -> tuple[str, bool]:
 
 
 def _by_policies(grading: Grading, wanted: tuple[str, ...]) -> tuple[str, bool]:
+    from tlslab.report.grade_words import verdict_words
+
     known = {source.name: source.title for source in grading.policies}
     said = {name: grading.verdict(name) for name in wanted if name in known}
     parts = [f"{known[name]}: {verdict_words(verdict)}" for name, verdict in said.items()]

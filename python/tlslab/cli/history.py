@@ -1,19 +1,14 @@
 """`tlslab history`: the same cells over many runs, and when they changed."""
 
 import json
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tlslab import analysis, report
-from tlslab.analysis.history import SMALLEST, Run, history
-from tlslab.cli.console import conclude, err, out, say
+from tlslab.cli.console import conclude, err, out
 from tlslab.cli.options import AsJson, Version, as_share
-from tlslab.lab.run import read_contents
-from tlslab.model.errors import CannotRunError, StoreError, TlslabError, UsageError
-from tlslab.store import RunFolder, run_folders, short_names, to_json
+from tlslab.model.errors import CannotRunError, UsageError
 
 EXIT_CODES = {"not_slower": 0, "slower": 1, "cannot_tell": 4}
 
@@ -48,13 +43,15 @@ def command(
 
     Ends with 1 when a slowdown is in force at the newest run, with 4 when there are too few runs.
     """
+    from tlslab import report
+    from tlslab.analysis.history import SMALLEST, history
+    from tlslab.cli.past_runs import usable_runs
+    from tlslab.store import to_json
+
     least = SMALLEST if smallest is None else as_share(smallest, "--smallest")
     if page is not None and page.suffix != ".html":
         raise UsageError(f"--out {page}: not a page", "give a file like history.html")
-    runs = list(_distinct(_read_all(folders)))
-    if not runs:
-        raise StoreError("none of the runs can be used")
-    found = history(runs, least, across_machines)
+    found = history(usable_runs(folders), least, across_machines)
     if as_json:
         typer.echo(json.dumps(to_json(found), allow_nan=False))
     else:
@@ -62,38 +59,6 @@ def command(
     if page is not None:
         _write(page, report.render_history_html(found))
     raise typer.Exit(conclude(report.history_reason(found), EXIT_CODES[found.verdict]))
-
-
-def _read_all(paths: Sequence[Path]) -> Iterator[Run]:
-    """The runs that can be read; a line on standard error for each of the others."""
-    folders = run_folders(paths)
-    for path, name in zip(folders, short_names(folders), strict=True):
-        try:
-            folder = RunFolder.open(path)
-            contents = read_contents(folder)
-            if not contents.trials:
-                raise StoreError("; ".join(folder.damages()) or f"{path} holds no trial")
-            run = Run(name, analysis.summarise(contents))
-            run.began  # noqa: B018 (raises for a time that cannot be read)
-        except TlslabError as error:
-            say(f"warning: {name} is left out: {error.message}")
-            continue
-        for damage in folder.damages():
-            say(f"warning: {damage}")
-        yield run
-
-
-def _distinct(runs: Iterator[Run]) -> Iterator[Run]:
-    """Each run once: of a folder and its copies the first."""
-    seen: dict[tuple[str, int, tuple[str, ...]], str] = {}
-    for run in runs:
-        what = run.summary
-        key = (what.environment.created, what.experiment.seed, what.environment.command)
-        if key in seen:
-            say(f"warning: {run.name} is left out: it is the run of {seen[key]} once more")
-            continue
-        seen[key] = run.name
-        yield run
 
 
 def _write(page: Path, text: str) -> None:

@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tlslab.analysis.stats.latency import needed_n
+from tlslab.model.plain import plain
 from tlslab.model.record import ClientTimes, RunRecord, TimeSummary
 from tlslab.model.server_side import SOURCE_WORDS, ServerSide
 from tlslab.model.trial import MachineUsage, ServerUsage
 from tlslab.model.wording import counted
-from tlslab.report import plain
 from tlslab.report.hosts import time_words
 
 NOTHING = "-"

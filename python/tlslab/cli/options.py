@@ -10,13 +10,13 @@ import typer
 
 from tlslab import __version__
 from tlslab.experiment import shipped
+from tlslab.model.deployment import MANAGED_SERVERS
 from tlslab.model.errors import UsageError
-from tlslab.targets import MANAGED
 
 # A week.
 LIMIT_SECONDS = 7 * 86_400
 
-SERVERS = ", ".join(MANAGED)
+SERVERS = ", ".join(MANAGED_SERVERS)
 
 EXPERIMENTS = ", ".join(shipped())
 
@@ -29,7 +29,7 @@ _PLACE = re.compile(
 
 def complete_target(incomplete: str) -> Iterator[str]:
     """The servers whose names begin like this."""
-    return (name for name in MANAGED if name.startswith(incomplete))
+    return (name for name in MANAGED_SERVERS if name.startswith(incomplete))
 
 
 def complete_experiment(incomplete: str) -> Iterator[str]:
@@ -48,7 +48,7 @@ def as_url(target: str) -> str:
             f"{target}: only https:// can be measured",
             f"write https://{rest}, with the port that speaks TLS",
         )
-    if "://" in target or target in MANAGED or not _PLACE.fullmatch(target):
+    if "://" in target or target in MANAGED_SERVERS or not _PLACE.fullmatch(target):
         return target
     return f"https://{target}" + ("" if "/" in target else "/")
 

@@ -4,25 +4,21 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tlslab.analysis.costs.model import CostModel
-from tlslab.analysis.costs.sizing import Bounds, size
-from tlslab.analysis.costs.summary import calibration
 from tlslab.cli.console import conclude, out, say
 from tlslab.cli.options import AsJson, Version, as_share
 from tlslab.experiment import KNOWN_LEVELS
 from tlslab.experiment.costs import COST_RULES
-from tlslab.lab.results import newest_calibration
-from tlslab.lab.run import read_contents
 from tlslab.model.capacity import Objective, parse_objective
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.suggest import did_you_mean
-from tlslab.report.sizing import render_sizing
-from tlslab.store import RunFolder, to_json
+
+if TYPE_CHECKING:
+    from tlslab.analysis.costs.model import CostModel
 
 # Beside this share of a processor's time there is room for what comes in bursts.
 BUSY_AT_MOST = "80%"
@@ -81,6 +77,12 @@ def command(
 
     `tlslab run calibrate --target SERVER` measures the costs first.
     """
+    from tlslab.analysis.costs.sizing import Bounds, size
+    from tlslab.analysis.costs.summary import calibration
+    from tlslab.lab.results import newest_calibration, read_contents
+    from tlslab.report.sizing import render_sizing
+    from tlslab.store import RunFolder, to_json
+
     if (new is None) == (processors is None):
         raise UsageError(
             "what is asked for?",
@@ -153,7 +155,7 @@ def _objective(text: str | None) -> Objective | None:
 
 
 def _mix(
-    model: CostModel,
+    model: "CostModel",
     experiment: Experiment,
     chosen: Mapping[str, str | None],
     load: Mapping[str, str],

@@ -15,10 +15,10 @@ from tlslab.cli.steps import begun_words, ended_words, steps_opening, time_left
 from tlslab.cli.words import by_reason, duration
 from tlslab.lab import events
 from tlslab.live.work import TrialsLeft
+from tlslab.model.plain import plain
 from tlslab.model.stopping import Forecast
 from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
-from tlslab.report import plain
 
 
 @contextmanager

@@ -4,18 +4,18 @@ import json
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tlslab import report
 from tlslab.cli.console import conclude, say, show, write_utf8
 from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import AsJson, Details, Version
-from tlslab.lab.results import analyse
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import Summary
-from tlslab.store import RunFolder, to_json
+
+if TYPE_CHECKING:
+    from tlslab.store import RunFolder
 
 
 class Format(StrEnum):
@@ -47,6 +47,9 @@ def command(
 
     Ends as the run did: with 1 when a cell has no result that may be used.
     """
+    from tlslab.lab.results import analyse
+    from tlslab.store import RunFolder
+
     if as_json:
         format_ = Format.json
     run = RunFolder.open(folder)
@@ -62,7 +65,7 @@ def command(
     raise typer.Exit(conclude(why, exit_code(summary)))
 
 
-def _folded(run: RunFolder) -> str:
+def _folded(run: "RunFolder") -> str:
     """Each stack with its samples, below its cell: what flame graph programs read."""
     sampled = [each for each in run.stacks() if each.folded]
     if not sampled:
@@ -72,6 +75,9 @@ def _folded(run: RunFolder) -> str:
 
 
 def _print(summary: Summary, format_: Format, more: tuple[str, ...]) -> None:
+    from tlslab import report
+    from tlslab.store import to_json
+
     match format_:
         case Format.text:
             show(report.render_text(summary, more))

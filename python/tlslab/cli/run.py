@@ -1,18 +1,10 @@
 """`tlslab run`: an experiment from plan to report."""
 
-import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from tlslab import report
-from tlslab.cli import dry
-from tlslab.cli.allow import read_allow_file
-from tlslab.cli.carrying_out import carry_out
-from tlslab.cli.console import conclude, err, say
-from tlslab.cli.ending import EXIT_INTERRUPTED, exit_code, reason
 from tlslab.cli.options import (
     EXPERIMENTS,
     FAIL,
@@ -25,28 +17,12 @@ from tlslab.cli.options import (
     OnLostHost,
     Status,
     Version,
-    as_seconds,
     complete_experiment,
     complete_target,
 )
-from tlslab.cli.resumed import folder_experiment, refuse_commands, taken_over
-from tlslab.cli.wanted import (
-    Changes,
-    changed,
-    parse_targets,
-    with_targets,
-)
 from tlslab.cli.watching import LivePage, Metrics, Watching
-from tlslab.experiment import file_kind, load
-from tlslab.lab.budget import MOST, within
-from tlslab.lab.generators.choose import check_generators, check_policy
-from tlslab.lab.generators.reach import require_reachable
-from tlslab.lab.run import Request, Result
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment
-from tlslab.store import RunFolder
-from tlslab.targets.address import own_address
-from tlslab.targets.external import READY_S, SETTLE_S, TIMEOUT_S, parse_hook
+from tlslab.model.hook_times import READY_S, TIMEOUT_S
 
 Name = Annotated[
     str | None,
@@ -216,77 +192,9 @@ def command(
 
     Ends with 0 when every cell has a result that may be used, with 1 when one has not.
     """
+    from tlslab.cli.running import run
+
     if out_dir is not None and resume is not None:
         raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
-    watching = Watching.of(metrics, live)
-    options = dict(context.params)
-    if experiment is None:
-        if resume is None:
-            raise UsageError("which experiment?", f"give {EXPERIMENTS}, or a file in TOML")
-        wanted = folder_experiment(RunFolder.open(resume))
-        options |= taken_over(context, resume)
-    else:
-        changes = Changes(
-            tuple(set_ or ()), tuple(jdk or ()), objective, allow_obsolete, blocks, seconds,
-            expect_status, until, budget,
-        )  # fmt: skip
-        loaded = load(experiment, quick)
-        refuse_commands(loaded)
-        wanted = changed(loaded, changes)
-    request = _request(wanted, options)
-    if budget is not None and file_kind(wanted).why_fixed:
-        fitted = within(request, as_seconds(budget, "--budget"), blocks or MOST)
-        request = fitted.request
-        if fitted.reservation:
-            say(f"warning: {fitted.reservation}")
-    if dry_run:
-        raise typer.Exit(dry.show(request, as_json))
-    result = carry_out(request, yes, as_json, watching)
-    raise typer.Exit(_conclude(result, as_json))
-
-
-def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
-    """What is asked for, by the values of the options. Raises UsageError."""
-    experiment, targets = with_targets(experiment, parse_targets(options["target"] or []))
-    factors = [factor.name for factor in experiment.factors]
-    configure = options["configure"]
-    timeout_s = options["configure_timeout"]
-    request = Request(
-        experiment=experiment,
-        targets=targets,
-        command=("tlslab", *sys.argv[1:]),
-        out=options["out_dir"],
-        resume=options["resume"],
-        allow=tuple(options["allow"] or ()),
-        proof=options["proof"],
-        seed=options["seed"],
-        authority=options["ca"],
-        insecure=options["insecure"],
-        hook=None if configure is None else parse_hook(configure, factors, timeout_s),
-        ready_s=options["ready"],
-        settle_s=options.get("settle", SETTLE_S),
-        jdks=tuple(options["jdk"] or ()),
-        server_metrics=options["server_metrics"],
-        why=options["why"],
-        generators=check_generators(options["generators"]),
-        on_lost_host=check_policy(options["on_lost_host"], options["generators"]),
-        listen=None if options.get("listen") is None else own_address(options["listen"]),
-    )
-    # Before anything else, so that a file that is not there is no late surprise.
-    request.trust()
-    if not request.external:
-        require_reachable(request.generators, request.listen)
-    return replace(request, allow=(*request.allow, *read_allow_file()))
-
-
-def _conclude(result: Result, as_json: bool) -> int:
-    """Says where the results are, and why the exit code is what it is; the exit code."""
-    if as_json:
-        for warning in report.warning_lines(result.summary):
-            say(f"warning: {warning}")
-    err.print(f"report: {result.folder / 'report.html'}", soft_wrap=True, markup=False)
-    if result.interrupted:
-        say(f"the rest: {report.resume_command(result.folder)}")
-        return conclude("interrupted", EXIT_INTERRUPTED)
-    code = exit_code(result.summary)
-    return conclude(reason([cell.verdict for cell in result.summary.cells]), code)
+    # It reads the options from the context: a resumed run has to know which of them were given.
+    raise typer.Exit(run(context, Watching.of(metrics, live)))

@@ -18,14 +18,11 @@ from tlslab.cli.options import (
     as_url,
 )
 from tlslab.experiment.workload import required_status
-from tlslab.lab.scale import Request, scale
 from tlslab.lab.specs import EXPECTED_STATUS
 from tlslab.model.errors import UsageError
 from tlslab.model.scale import Reading
 from tlslab.model.suggest import did_you_mean
 from tlslab.model.wording import counted
-from tlslab.report.scale import render_scale
-from tlslab.store import to_json
 
 EXIT_LOST = 1
 
@@ -54,6 +51,10 @@ def command(
 
     Ends with 1 when a connection did not last.
     """
+    from tlslab.lab.scale import Request, scale
+    from tlslab.report.scale import render_scale
+    from tlslab.store import to_json
+
     backends = tuple(backend or BACKENDS)
     if unknown := set(backends) - set(BACKENDS):
         name = unknown.pop()

@@ -3,18 +3,16 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tlslab import report
 from tlslab.cli.console import conclude, out, say
 from tlslab.cli.ending import EXIT_INTERRUPTED
 from tlslab.cli.options import AsJson, Version, as_seconds
-from tlslab.cli.progress import watch
-from tlslab.lab.selftest import BUDGET_S, QUICK_BUDGET_S, Request, Result, selftest
-from tlslab.report.selftest import render_selftest
-from tlslab.store import to_json
+
+if TYPE_CHECKING:
+    from tlslab.lab.selftest import Result
 
 
 def command(
@@ -40,6 +38,11 @@ def command(
 
     Later runs on this machine quote the result. Ends with 0 whatever it is.
     """
+    from tlslab.cli.progress import watch
+    from tlslab.lab.selftest import BUDGET_S, QUICK_BUDGET_S, Request, selftest
+    from tlslab.report.selftest import render_selftest
+    from tlslab.store import to_json
+
     usual = QUICK_BUDGET_S if quick else BUDGET_S
     budget_s = usual if budget is None else as_seconds(budget, "--budget")
     request = Request(budget_s, ("tlslab", *sys.argv[1:]), quick, out_dir, seed)
@@ -52,9 +55,11 @@ def command(
     raise typer.Exit(_conclude(result))
 
 
-def _conclude(result: Result) -> int:
+def _conclude(result: "Result") -> int:
     """Says what disturbed the run, where the trials and the result are; the exit code."""
-    for warning in report.warning_lines(result.summary):
+    from tlslab.report import warning_lines
+
+    for warning in warning_lines(result.summary):
         say(f"warning: {warning}")
     say(f"trials: {result.folder / 'report.html'}")
     if result.kept is not None:

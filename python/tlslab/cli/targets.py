@@ -11,12 +11,8 @@ from rich.text import Text
 
 from tlslab.cli.console import conclude, out
 from tlslab.cli.options import SERVERS, AsJson, Version, complete_target
-from tlslab.lab.generators.single import local_pool
-from tlslab.lab.survey import survey
 from tlslab.model.probe import TargetFound
 from tlslab.model.wording import counted
-from tlslab.store.codec import to_json
-from tlslab.targets import MANAGED, find_kind
 
 
 def command(
@@ -32,6 +28,11 @@ def command(
     _version: Version = False,
 ) -> None:
     """List the servers that the lab can start here, with what each accepts in a probe."""
+    from tlslab.lab.generators.single import local_pool
+    from tlslab.lab.survey import survey
+    from tlslab.store import to_json
+    from tlslab.targets import MANAGED, find_kind
+
     kinds = {name: find_kind(name) for name in names or MANAGED}
     found = survey(local_pool(), kinds)
     if as_json:

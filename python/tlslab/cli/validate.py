@@ -19,11 +19,8 @@ from tlslab.cli.options import (
 )
 from tlslab.experiment.workload import required_status
 from tlslab.lab.specs import EXPECTED_STATUS
-from tlslab.lab.validate import Request, validate
 from tlslab.model.errors import UsageError
 from tlslab.model.validation import RateResult, judgements_words
-from tlslab.report.validation import render_validation
-from tlslab.store import to_json
 
 EXIT_DISAGREES = 1
 
@@ -54,6 +51,10 @@ def command(
     more than this machine's resolution. A time of which 1 % is less than that resolution is too
     short to judge.
     """
+    from tlslab.lab.validate import Request, validate
+    from tlslab.report.validation import render_validation
+    from tlslab.store import to_json
+
     request = Request(
         target=as_url(target),
         rates=parse_rates(rates),

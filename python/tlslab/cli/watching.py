@@ -3,17 +3,16 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tlslab.cli.console import say
-from tlslab.live import exporter, server
-from tlslab.live.addresses import LOOPBACK, Address, parse_address
-from tlslab.live.exporter import serve_metrics
-from tlslab.live.server import serve_page
-from tlslab.live.state import State
+from tlslab.live.addresses import LOOPBACK, METRICS_OPTION, PAGE_OPTION, Address, parse_address
 from tlslab.model.errors import TlslabError
+
+if TYPE_CHECKING:
+    from tlslab.live.state import State
 
 # A page without an address: any free port of loopback.
 ANYWHERE = Address(LOOPBACK, 0)
@@ -21,7 +20,7 @@ ANYWHERE = Address(LOOPBACK, 0)
 Metrics = Annotated[
     str | None,
     typer.Option(
-        exporter.OPTION,
+        METRICS_OPTION,
         metavar="HOST:PORT",
         help="Serve Prometheus metrics of the run there: 127.0.0.1:9464. Beyond loopback only if "
         "HOST is an address that others reach.",
@@ -30,7 +29,7 @@ Metrics = Annotated[
 LivePage = Annotated[
     str | None,
     typer.Option(
-        server.OPTION,
+        PAGE_OPTION,
         metavar="[=HOST:PORT]",
         help="Serve a page that shows the run while it goes on; its URL is on standard error. "
         "Without =HOST:PORT on a free port of loopback.",
@@ -49,8 +48,8 @@ class Watching:
     def of(cls, metrics: str | None, page: str | None) -> "Watching":
         """By the options' values. Raises UsageError."""
         return cls(
-            None if metrics is None else parse_address(metrics, exporter.OPTION),
-            None if page is None else parse_address(page, server.OPTION),
+            None if metrics is None else parse_address(metrics, METRICS_OPTION),
+            None if page is None else parse_address(page, PAGE_OPTION),
         )
 
     @property
@@ -61,12 +60,16 @@ class Watching:
 
 def spelled_out(arguments: Sequence[str]) -> list[str]:
     """A command line in which `--live` has its address: the next word is none."""
-    return [f"{word}={ANYWHERE.shown}" if word == server.OPTION else word for word in arguments]
+    return [f"{word}={ANYWHERE.shown}" if word == PAGE_OPTION else word for word in arguments]
 
 
 @contextmanager
-def watched(experiment: str, watching: Watching) -> Iterator[State]:
+def watched(experiment: str, watching: Watching) -> "Iterator[State]":
     """The state of a run, served as long as the context lasts. Raises UsageError."""
+    from tlslab.live.exporter import serve_metrics
+    from tlslab.live.server import serve_page
+    from tlslab.live.state import State
+
     state = State(experiment)
     with ExitStack() as stack:
         if watching.metrics is not None:

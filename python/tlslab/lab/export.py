@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from tlslab.analysis.frames import FRAMES
 from tlslab.lab.results import read_contents
 from tlslab.model.errors import UsageError
+from tlslab.model.export_format import Format
 from tlslab.model.faults import run_faults
 from tlslab.model.run import RunContents
 from tlslab.model.trial import Trial
@@ -18,14 +18,6 @@ from tlslab.store.hgrm import write_hgrm
 
 # Factors of a capacity experiment's steps that number the repetitions of one load.
 REPETITION = ("visit", "repetition")
-
-
-class Format(StrEnum):
-    """What a run can be exported as."""
-
-    parquet = "parquet"
-    csv = "csv"
-    hgrm = "hgrm"
 
 
 class OpenedRun:

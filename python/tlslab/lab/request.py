@@ -7,8 +7,9 @@ from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.trust import whom_to_trust
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
+from tlslab.model.hook_times import READY_S, SETTLE_S
 from tlslab.targets.address import LOOPBACK
-from tlslab.targets.external import READY_S, SETTLE_S, Hook
+from tlslab.targets.external import Hook
 
 
 @dataclass(frozen=True)

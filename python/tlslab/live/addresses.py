@@ -8,6 +8,10 @@ from tlslab.model.errors import UsageError
 
 LOOPBACK = "127.0.0.1"
 
+# The options of commands that take them.
+METRICS_OPTION = "--metrics"
+PAGE_OPTION = "--live"
+
 
 @dataclass(frozen=True)
 class Address:

@@ -11,11 +11,9 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
-from tlslab.live.addresses import Address, not_listening
+from tlslab.live.addresses import METRICS_OPTION, Address, not_listening
 from tlslab.live.metrics import RunCollector
 from tlslab.live.state import State
-
-OPTION = "--metrics"
 
 # How long the last scrape is waited for at most, in seconds: by default Prometheus scrapes once a
 # minute.
@@ -69,7 +67,7 @@ def serve_metrics(state: State, address: Address, say: Callable[[str], None]) ->
     try:
         server = MetricsServer(collector, address)
     except OSError as error:
-        raise not_listening(OPTION, address, error) from None
+        raise not_listening(METRICS_OPTION, address, error) from None
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
     try:
@@ -89,8 +87,9 @@ def await_scrape(collector: RunCollector, say: Callable[[str], None]) -> None:
     before, last = collector.scrapes
     expected = last + (last - before) + _LATE_S
     deadline = min(expected, time.monotonic() + MOST_S)
-    if deadline - time.monotonic() > 10:
-        say(f"waiting for the last scrape of {OPTION}, {deadline - time.monotonic():.0f} s at most")
+    left_s = deadline - time.monotonic()
+    if left_s > 10:
+        say(f"waiting for the last scrape of {METRICS_OPTION}, {left_s:.0f} s at most")
     pause = threading.Event()
     try:
         while collector.scrapes[-1] == last and time.monotonic() < deadline:

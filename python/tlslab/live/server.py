@@ -10,11 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from tlslab.live.addresses import Address, not_listening
+from tlslab.live.addresses import PAGE_OPTION, Address, not_listening
 from tlslab.live.page import content_security_policy, history_json, now_json, render_page
 from tlslab.live.state import State
-
-OPTION = "--live"
 
 # How often a page is brought up to date, in seconds.
 EVERY_S = 1.0
@@ -132,7 +130,7 @@ def serve_page(state: State, address: Address) -> Iterator[str]:
     try:
         server = PageServer(state, address)
     except OSError as error:
-        raise not_listening(OPTION, address, error) from None
+        raise not_listening(PAGE_OPTION, address, error) from None
     thread = threading.Thread(target=server.serve_forever, name="live", daemon=True)
     thread.start()
     try:

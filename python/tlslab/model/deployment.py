@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 NO_FRONT = "none"
 
+# The servers that the lab can start; targets.registry knows how.
+MANAGED_SERVERS = ("reference", "node", "tomcat", "nginx", "apache", "haproxy", "caddy")
+
 
 @dataclass(frozen=True)
 class Deployment:

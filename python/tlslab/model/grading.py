@@ -7,6 +7,20 @@ from typing import Literal, get_args
 Grade = Literal["recommended", "acceptable", "discouraged", "forbidden"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
 
+# The policies by which a server can be graded, by the names of their data files.
+GRADING = (
+    "rfc9325",
+    "rfc10015",
+    "rfc9113",
+    "iana",
+    "mozilla-intermediate",
+    "mozilla-modern",
+    "nist-800-52r2",
+    "nist-ir8547",
+    "bsi-tr-02102-2",
+    "cnsa2",
+)
+
 # What an offer consists of, in the order in which it is shown.
 Topic = Literal["version", "suite", "group", "scheme", "key", "signature", "lifetime", "trait"]
 TOPICS: tuple[Topic, ...] = get_args(Topic)

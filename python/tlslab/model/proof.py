@@ -10,6 +10,9 @@ from tlslab.model.grading import Outcome
 from tlslab.model.offered import Offered
 from tlslab.model.record import Facts
 
+# Measured by default: a current browser, what most connections to a public server are made by.
+CLIENT = "Chromium 156"
+
 # Who connects: full handshakes, and handshakes that resume a session where the server lets them.
 NEW = "new"
 RETURNING = "returning"

@@ -1,7 +1,7 @@
 """Findings as a page, for terminals, as Markdown, CSV and ab's blocks: renders, computes nothing.
 
-What a server supplied may be hostile: `plain` takes out what could steer a terminal or a reader's
-eye, jinja2 escapes for HTML, `svg` for its drawings.
+What a server supplied may be hostile: `model.plain` takes out what could steer a terminal or a
+reader's eye, jinja2 escapes for HTML, `svg` for its drawings.
 """
 
 from tlslab.report.ab import render_ab
@@ -12,12 +12,10 @@ from tlslab.report.history_text import render_history_text
 from tlslab.report.history_words import reason as history_reason
 from tlslab.report.html import render_html
 from tlslab.report.markdown import render_markdown
-from tlslab.report.plain import plain
 from tlslab.report.text import render_text, warning_lines
 
 __all__ = [
     "history_reason",
-    "plain",
     "render_ab",
     "render_csv",
     "render_history_html",

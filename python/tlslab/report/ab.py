@@ -1,8 +1,8 @@
 """ab's block for each cell, in ab's own words and order."""
 
 from tlslab.model.finding import AbBlock, CellSummary, Summary
+from tlslab.model.plain import plain
 from tlslab.model.wording import cell_label
-from tlslab.report.plain import plain
 
 _ROWS = ("connect", "processing", "waiting", "total")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
+from tlslab.model.plain import plain
 from tlslab.report.commands import Command
-from tlslab.report.plain import plain
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import Summary
 from tlslab.model.leading import is_bound
-from tlslab.report.plain import plain
+from tlslab.model.plain import plain
 
 # What a spreadsheet takes for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

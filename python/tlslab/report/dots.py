@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from tlslab.model.figure import Figure, Series
+from tlslab.model.plain import plain
 from tlslab.model.wording import figure as figure_text
-from tlslab.report.plain import plain
 
 # The axis has this many columns at least. A name that takes more than its share of the width has a
 # line of its own.

@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tlslab.model.grading import Grading
+from tlslab.model.plain import plain
 from tlslab.report import grade_words as words
 from tlslab.report.grade_words import LEGEND, MARKS, TITLES
-from tlslab.report.plain import plain
 
 _LIMIT = 2000
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from tlslab.model.grading import Grading
+from tlslab.model.plain import plain
 from tlslab.report import grade_words as words
 from tlslab.report.grade_words import LEGEND, MARKS, TITLES
-from tlslab.report.plain import plain
 
 _LIMIT = 2000
 

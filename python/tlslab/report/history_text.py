@@ -8,8 +8,8 @@ from rich.text import Text
 
 from tlslab.model.estimates import estimate_name
 from tlslab.model.history import CellHistory, Change, History
+from tlslab.model.plain import plain
 from tlslab.report import history_words as words
-from tlslab.report.plain import plain
 
 _LIMIT = 2000
 

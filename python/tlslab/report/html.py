@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tlslab.model.finding import Summary
+from tlslab.model.plain import plain
 from tlslab.model.wording import counted
 from tlslab.report.answer import enough_command
 from tlslab.report.page.assets import asset, policy
@@ -17,7 +18,6 @@ from tlslab.report.page.names import with_hover
 from tlslab.report.page.table import tile_cell
 from tlslab.report.page.thrift import THRIFTIEST
 from tlslab.report.page.units import unit_words
-from tlslab.report.plain import plain
 
 # A page of more bytes loads slowly and is not fit for mail.
 HEAVIEST = 400_000

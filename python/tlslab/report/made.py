@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tlslab.model.finding import Summary
+from tlslab.model.plain import plain
 from tlslab.model.wording import counted
 from tlslab.report import view
 from tlslab.report.brief import Part
 from tlslab.report.numbers import Grid, Place, figure_grid, lying, table_grid
-from tlslab.report.plain import plain
 
 # A figure with more rows or columns of numbers than this is left to the page.
 _ROWS = 24

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tlslab.model.finding import Summary
+from tlslab.model.plain import plain
 from tlslab.report import view
 from tlslab.report.answer import (
     answer_lines,
@@ -20,7 +21,6 @@ from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
 from tlslab.report.facts import facts, redo_command
 from tlslab.report.grids import section_grid
 from tlslab.report.numbers import Grid, Place, figure_grid, table_grid
-from tlslab.report.plain import plain
 
 _LIMIT = 2000
 

@@ -4,9 +4,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tlslab.model.plain import plain
 from tlslab.model.scale import BackendScale, Scale, Slope
 from tlslab.model.wording import counted
-from tlslab.report.plain import plain
 
 _LABELS = {
     "client": "client",

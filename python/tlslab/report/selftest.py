@@ -4,11 +4,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tlslab.model.estimates import estimate_name
+from tlslab.model.plain import plain
 from tlslab.model.selftest import Ability, Planted, Selftest, Tries
 from tlslab.model.wording import counted
 from tlslab.report.made import fitting
 from tlslab.report.numbers import Grid, Place
-from tlslab.report.plain import plain
 from tlslab.report.view import Value
 
 

@@ -4,11 +4,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tlslab.model.plain import plain
 from tlslab.model.run import Environment
 from tlslab.model.sizing import Sizing
 from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.wording import cell_label, counted, figure, percent, with_interval
-from tlslab.report.plain import plain
 
 
 def render_sizing(sizing: Sizing, environment: Environment) -> RenderableType:

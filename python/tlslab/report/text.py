@@ -9,6 +9,7 @@ from rich.text import Text
 
 from tlslab.model.figure import Figure
 from tlslab.model.finding import Summary
+from tlslab.model.plain import plain
 from tlslab.model.wording import counted
 from tlslab.report import view
 from tlslab.report.answer import answer_lines, answering_figure, enough_words, question
@@ -19,7 +20,6 @@ from tlslab.report.facts import redo_words
 from tlslab.report.hosts import host_words
 from tlslab.report.legend import legend
 from tlslab.report.made import made_parts, new_table
-from tlslab.report.plain import plain
 from tlslab.report.selftest import selftest_words
 
 _STYLES = {

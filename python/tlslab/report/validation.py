@@ -3,6 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from tlslab.model.plain import plain
 from tlslab.model.validation import (
     JUDGEMENT_WORDS,
     Comparison,
@@ -14,7 +15,6 @@ from tlslab.model.validation import (
 from tlslab.model.wording import counted
 from tlslab.report.made import fitting
 from tlslab.report.numbers import Grid, Place
-from tlslab.report.plain import plain
 from tlslab.report.view import MICRO, Value
 
 _LABELS = {

@@ -11,17 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.model.hook_times import TIMEOUT_S
 from tlslab.model.names import find_group, find_suite
 from tlslab.targets.base import pinned
-
-# What a command may take, by default: an ssh connection, and the end of a server in good order.
-TIMEOUT_S = 60.0
-
-# How long the server may take to be there again, by default.
-READY_S = 60.0
-
-# A server that reads its configuration anew goes on with the old one for a moment.
-SETTLE_S = 1.0
 
 # The most of a command's own words that a reason repeats.
 WORDS = 400

@@ -14,10 +14,11 @@ from rich.console import Console
 from factories.capacity import made_by
 from factories.run import made_run
 from tlslab.cli import load_pool
-from tlslab.cli.load import MODES, _passed_on, _reason, engine_arguments, error_of, own_options
+from tlslab.cli.load_arguments import MODES, engine_arguments, own_options
 from tlslab.cli.load_pool import exit_code, pool_spec
 from tlslab.cli.load_run import Lines, Loaded, Shown
 from tlslab.cli.load_table import load_table
+from tlslab.cli.loading import _passed_on, _reason, error_of
 from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.server_side.side import Side
 from tlslab.live.state import State

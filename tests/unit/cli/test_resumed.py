@@ -11,9 +11,8 @@ from tlslab.cli.app import app
 from tlslab.cli.resumed import options_of, refuse_commands
 from tlslab.experiment import dumps, loads
 from tlslab.experiment.proof import proof_experiment
-from tlslab.lab.proof.discover import CLIENT
 from tlslab.model.errors import UsageError
-from tlslab.model.proof import ProofSettings
+from tlslab.model.proof import CLIENT, ProofSettings
 
 
 def options(*command: str) -> dict[str, Any]:

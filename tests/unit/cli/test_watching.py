@@ -10,7 +10,8 @@ import typer
 from factories.live import Watched, pace, totals
 from tlslab.cli.app import app
 from tlslab.cli.carrying_out import both
-from tlslab.cli.load import command, own_options
+from tlslab.cli.load import command
+from tlslab.cli.load_arguments import own_options
 from tlslab.cli.resumed import options_of
 from tlslab.cli.watching import ANYWHERE, Watching, spelled_out, watched
 from tlslab.lab import events

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.model.deployment import Deployment
+from tlslab.model.deployment import MANAGED_SERVERS, Deployment
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.targets import MANAGED, Kind, Running, Setting, build, find_kind, lacking, registry
 from tlslab.targets.base import one_response
@@ -142,6 +142,10 @@ def test_the_server_behind_is_stopped_when_the_front_does_not_start(
     with pytest.raises(CannotRunError, match="it does not start"):
         target.start()
     assert not back.started[0].alive()
+
+
+def test_the_names_of_the_model_are_those_of_the_kinds() -> None:
+    assert tuple(MANAGED) == MANAGED_SERVERS
 
 
 def test_every_kind_says_how_it_can_be_had() -> None:

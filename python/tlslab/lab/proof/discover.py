@@ -24,9 +24,6 @@ from tlslab.model.profile import Profile
 from tlslab.model.proof import RETURNING, Found
 from tlslab.model.suggest import did_you_mean
 
-# A current browser: what most connections to a public server are made by.
-CLIENT = "Chromium 156"
-
 # What a version may resume by, the usual way first.
 _WAYS = {"1.3": ("psk",), "1.2": ("ticket", "id")}
 

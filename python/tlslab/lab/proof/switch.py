@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from tlslab.lab import events
 from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.targets.external import READY_S, SETTLE_S, HookError, run_command
+from tlslab.model.hook_times import READY_S, SETTLE_S, TIMEOUT_S
+from tlslab.targets.external import HookError, run_command
 from tlslab.targets.reverter import Command, Reverter
 
 # So often it must answer as it should, in a row: old and new processes may both answer at first.
 RIGHT_ANSWERS = 3
 ASK_EVERY_S = 0.25
-
-# What a command may take.
-TIMEOUT_S = 60.0
 
 
 @dataclass

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from tlslab.model.plain import plain
 from tlslab.report.page.table import NOTHING, Cell, Column, Table
-from tlslab.report.plain import plain
 
 # The columns that an estimate has beside its value.
 _SPREAD = ("low", "high", "n")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from tlslab.report.plain import plain
+from tlslab.model.plain import plain
 
 # Not characters in XML, and not removed by `plain`, since a terminal ignores them.
 _NOT_XML = dict.fromkeys((0xFFFE, 0xFFFF), " ")

@@ -119,12 +119,19 @@ fn a_bar_in_a_reason_ends_no_cell_in_markdown() {
     assert_eq!(line, "| 40 | 100.00 % | a\\|b: c\\|d |");
 }
 
+/// All that there are: the schema is derived from the type.
+fn verdict_codes() -> Vec<VerdictCode> {
+    let schema = schemars::schema_for!(VerdictCode);
+    let variants = schema.get("oneOf").and_then(|variants| variants.as_array()).unwrap();
+    variants.iter().map(|each| serde_json::from_value(each["const"].clone()).unwrap()).collect()
+}
+
 #[test]
 fn every_verdict_but_valid_says_what_to_do() {
     let mut failed = failing("certificate", "certificate has expired", "");
     failed.outcomes.unexpected.insert("group".to_owned(), 3);
     for record in [empty(), failed] {
-        for code in VerdictCode::ALL {
+        for code in verdict_codes() {
             let words = what_to_do(&record, code);
             assert_eq!(words.is_none(), code == VerdictCode::Valid, "{code:?}");
             assert!(words.is_none_or(|words| !words.trim().is_empty()), "{code:?}");

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlslab.report import plain
-from tlslab.report.plain import LIMIT
+from tlslab.model.plain import LIMIT, plain
 
 
 @pytest.mark.parametrize(

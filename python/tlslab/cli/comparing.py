@@ -1,0 +1,79 @@
+"""What `tlslab compare` does: two run folders laid over each other, and what a gate says of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tlslab import analysis, report
+from tlslab.analysis.compare import EQUIVALENCE
+from tlslab.analysis.gate import gate
+from tlslab.analysis.overlay import Side, overlay
+from tlslab.cli.console import conclude, err, say
+from tlslab.cli.ending import EXIT_VERDICT
+from tlslab.cli.gate import gate_lines, gate_words
+from tlslab.lab.run import read_contents
+from tlslab.model.errors import StoreError, UsageError
+from tlslab.model.finding import Summary
+from tlslab.model.suggest import did_you_mean
+from tlslab.store import RunFolder
+
+EXIT_CANNOT_TELL = 4
+
+GATE_CODES = {"passed": 0, "slower": EXIT_VERDICT, "cannot_tell": EXIT_CANNOT_TELL}
+
+
+def compared(first: Path, second: Path, margin: float | None) -> Summary:
+    """The second run over the first; ratios within `margin` of 1 are called equivalent.
+
+    Raises StoreError.
+    """
+    names = _names(first, second)
+    sides = Side(names[0], _read(first)), Side(names[1], _read(second))
+    summary = overlay(*sides, EQUIVALENCE if margin is None else margin)
+    words = ("tlslab", "compare", str(first), str(second))
+    return replace(summary, environment=replace(summary.environment, command=words))
+
+
+def write_page(folder: Path, summary: Summary) -> None:
+    """Writes the page with the figures into a folder, and says where it is."""
+    RunFolder.write_comparison(folder, summary, report.render_html(summary))
+    err.print(f"report: {folder / 'report.html'}", soft_wrap=True, markup=False)
+
+
+def warn_of_damages(paths: Sequence[Path]) -> None:
+    """A warning for each damage of the run folders."""
+    for path in paths:
+        for damage in RunFolder.open(path).damages():
+            say(f"warning: {damage}")
+
+
+def conclude_gate(summary: Summary, limit: float, estimates: list[str]) -> int:
+    """Prints what the gate says of each ratio, and why it ends so; the exit code."""
+    known = {each.estimate for each in summary.comparisons}
+    for name in estimates:
+        if name not in known:
+            meant = did_you_mean(name, known)
+            raise UsageError(
+                f"--gate-by {name}: the runs have no such ratio",
+                meant or f"one of {', '.join(sorted(known))}",
+            )
+    found = gate(summary.comparisons, limit, estimates)
+    for line in gate_lines(found):
+        say(line)
+    return conclude(gate_words(found), GATE_CODES[found.verdict])
+
+
+def _read(path: Path) -> Summary:
+    """A run's summary. Raises StoreError for a run without any trial."""
+    folder = RunFolder.open(path)
+    contents = read_contents(folder)
+    if not contents.trials:
+        damages = "; ".join(folder.damages()) or f"{path} holds no trial"
+        raise StoreError(f"nothing to compare: {damages}")
+    return analysis.summarise(contents)
+
+
+def _names(first: Path, second: Path) -> tuple[str, str]:
+    """The folders' own names, where they tell them apart."""
+    names = (first.resolve().name[:60], second.resolve().name[:60])
+    return names if names[0] != names[1] else ("A", "B")

@@ -1,0 +1,51 @@
+"""The run folders that `tlslab history` makes a history of."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tlslab import analysis
+from tlslab.analysis.history import Run
+from tlslab.cli.console import say
+from tlslab.lab.run import read_contents
+from tlslab.model.errors import StoreError, TlslabError
+from tlslab.store import RunFolder, run_folders, short_names
+
+
+def usable_runs(paths: Sequence[Path]) -> list[Run]:
+    """The runs of these folders that can be used, each once. Raises StoreError if there is none."""
+    runs = list(_distinct(_read_all(paths)))
+    if not runs:
+        raise StoreError("none of the runs can be used")
+    return runs
+
+
+def _read_all(paths: Sequence[Path]) -> Iterator[Run]:
+    """The runs that can be read; a line on standard error for each of the others."""
+    folders = run_folders(paths)
+    for path, name in zip(folders, short_names(folders), strict=True):
+        try:
+            folder = RunFolder.open(path)
+            contents = read_contents(folder)
+            if not contents.trials:
+                raise StoreError("; ".join(folder.damages()) or f"{path} holds no trial")
+            run = Run(name, analysis.summarise(contents))
+            run.began  # noqa: B018 (raises for a time that cannot be read)
+        except TlslabError as error:
+            say(f"warning: {name} is left out: {error.message}")
+            continue
+        for damage in folder.damages():
+            say(f"warning: {damage}")
+        yield run
+
+
+def _distinct(runs: Iterator[Run]) -> Iterator[Run]:
+    """Each run once: of a folder and its copies the first."""
+    seen: dict[tuple[str, int, tuple[str, ...]], str] = {}
+    for run in runs:
+        what = run.summary
+        key = (what.environment.created, what.experiment.seed, what.environment.command)
+        if key in seen:
+            say(f"warning: {run.name} is left out: it is the run of {seen[key]} once more")
+            continue
+        seen[key] = run.name
+        yield run

@@ -1,0 +1,125 @@
+"""What `tlslab recommend` does: the choice by a run, its explanation, and the configuration."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+from tlslab.advice.emit import FORMS, Form, Offer, offer_of
+from tlslab.advice.explain import comments, explanation, front, pareto_table, reason
+from tlslab.advice.policy import policies_named
+from tlslab.advice.recommend import Aim, Recommendation, preference
+from tlslab.cli.console import WIDTH, conclude, err, say
+from tlslab.cli.ending import EXIT_VERDICT
+from tlslab.lab.recommend import recommend
+from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.store import RunFolder, to_json
+
+
+def recommended(
+    folder: Path, server: str, aim: Aim, policy: Sequence[str], file: Path | None, as_json: bool
+) -> int:
+    """Recommends a configuration for a server, and writes it; the exit code.
+
+    Raises UsageError, StoreError, CannotRunError.
+    """
+    policies = policies_named(policy)
+    form = FORMS[server]
+    found = recommend(RunFolder.open(folder), aim, policies, server)
+    if found is None:
+        names = ", ".join(each.title for each in policies)
+        return conclude(
+            f"nothing in this run may be recommended: {names} objects to all of it, or the "
+            "server does none of the rest",
+            EXIT_VERDICT,
+        )
+    offer = offer_of(preference(found), policies, server)
+    text = form.text(offer, comments(found, form, offer))
+    if text is None:
+        raise UsageError(
+            f"{form.title} has no setting for what this run compares ({found.field.subject}s)",
+            "take a run of " + ("suites" if found.field.subject == "group" else "groups"),
+        )
+    if file is not None:
+        _write(text, file)
+    if as_json:
+        sys.stdout.write(json.dumps(_as_json(found, offer, text), indent=1) + "\n")
+    else:
+        _explain(found, form, offer)
+    if file is None and not as_json:
+        sys.stdout.write(text)
+    return conclude(_conclusion(found, form, file), 0)
+
+
+def _write(text: str, file: Path) -> None:
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise CannotRunError(f"{file}: {error.strerror}", "give another --out") from None
+
+
+def _explain(found: Recommendation, form: Form, offer: Offer) -> None:
+    for line in explanation(found, form, offer):
+        say(line)
+    if names := front(found):
+        say(f"Pareto set: {', '.join(names)}")
+    table = pareto_table(found)
+    if table is None:
+        return
+    drawn = Table(
+        title=table.title, caption=table.caption, title_justify="left", caption_justify="left",
+        box=SIMPLE, title_style="bold", caption_style="dim", padding=(0, 1, 0, 0),
+    )  # fmt: skip
+    for number, head in enumerate(table.columns):
+        drawn.add_column(head, justify="right" if number else "left", no_wrap=not number)
+    for row in table.rows:
+        drawn.add_row(*(str(cell) for cell in row))
+    err.print(drawn, width=None if err.is_terminal else WIDTH)
+
+
+def _conclusion(found: Recommendation, form: Form, file: Path | None) -> str:
+    where = "" if file is None else f" in {file}"
+    if not found.trade_offs.decided and found.aim != "security":
+        return f"configuration for {form.title}{where} by the policies alone: the run cannot tell"
+    return f"configuration for {form.title}{where}"
+
+
+def _as_json(found: Recommendation, offer: Offer, text: str) -> dict[str, object]:
+    field = found.field
+    return {
+        "schema": "tlslab.recommendation/1",
+        "aim": found.aim,
+        "subject": field.subject,
+        "server": field.server,
+        "setting": dict(field.setting),
+        "policies": [f"{each.title} ({each.date})" for each in field.policies],
+        "order": list(found.names),
+        "reason": reason(found),
+        "verdict": found.trade_offs.verdict,
+        "measure": found.trade_offs.measure,
+        "prices": [
+            {
+                "rival": each.rival,
+                "name": field.entry(each.cell).name,
+                "measure": each.measure,
+                "ratio": to_json(each.ratio),
+            }
+            for each in found.prices
+        ],
+        "trade_offs": to_json(found.trade_offs),
+        "left_out": {each.name: each.graded.against for each in field.objected},
+        "offer": {
+            "versions": list(offer.versions),
+            "suites": _names(offer.suites13) + _names(offer.suites12),
+            "groups": _names(offer.groups),
+            "waiting": _names(offer.waiting),
+        },
+        "configuration": text,
+    }
+
+
+def _names(items: Sequence[object]) -> list[str]:
+    return [str(getattr(each, "name", "")) for each in items]

@@ -1,0 +1,121 @@
+"""What `tlslab run` does: from its options to a request, the run, and the last lines."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import typer
+
+from tlslab import report
+from tlslab.cli import dry
+from tlslab.cli.allow import read_allow_file
+from tlslab.cli.carrying_out import carry_out
+from tlslab.cli.console import conclude, err, say
+from tlslab.cli.ending import EXIT_INTERRUPTED, exit_code, reason
+from tlslab.cli.options import EXPERIMENTS, as_seconds
+from tlslab.cli.resumed import folder_experiment, refuse_commands, taken_over
+from tlslab.cli.wanted import Changes, changed, parse_targets, with_targets
+from tlslab.cli.watching import Watching
+from tlslab.experiment import file_kind, load
+from tlslab.lab.budget import MOST, within
+from tlslab.lab.generators.choose import check_generators, check_policy
+from tlslab.lab.generators.reach import require_reachable
+from tlslab.lab.run import Request, Result
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment
+from tlslab.model.hook_times import SETTLE_S
+from tlslab.store import RunFolder
+from tlslab.targets.address import own_address
+from tlslab.targets.external import parse_hook
+
+
+def run(context: typer.Context, watching: Watching) -> int:
+    """Runs what the command line of `tlslab run` asks for; the exit code.
+
+    Raises UsageError, CannotRunError.
+    """
+    given = context.params
+    options = dict(given)
+    if given["experiment"] is None:
+        folder = given["resume"]
+        if folder is None:
+            raise UsageError("which experiment?", f"give {EXPERIMENTS}, or a file in TOML")
+        wanted = folder_experiment(RunFolder.open(folder))
+        options |= taken_over(context, folder)
+    else:
+        loaded = load(given["experiment"], given["quick"])
+        refuse_commands(loaded)
+        wanted = changed(loaded, _changes(given))
+    request = _request(wanted, options)
+    if given["budget"] is not None and file_kind(wanted).why_fixed:
+        budget_s = as_seconds(given["budget"], "--budget")
+        fitted = within(request, budget_s, given["blocks"] or MOST)
+        request = fitted.request
+        if fitted.reservation:
+            say(f"warning: {fitted.reservation}")
+    if given["dry_run"]:
+        return dry.show(request, given["as_json"])
+    result = carry_out(request, given["yes"], given["as_json"], watching)
+    return _conclude(result, given["as_json"])
+
+
+def _changes(options: Mapping[str, Any]) -> Changes:
+    return Changes(
+        settings=tuple(options["set_"] or ()),
+        jdks=tuple(options["jdk"] or ()),
+        objective=options["objective"],
+        allow_obsolete=options["allow_obsolete"],
+        blocks=options["blocks"],
+        seconds=options["seconds"],
+        expect_status=options["expect_status"],
+        until=options["until"],
+        budget=options["budget"],
+    )
+
+
+def _request(experiment: Experiment, options: Mapping[str, Any]) -> Request:
+    """What is asked for, by the values of the options. Raises UsageError."""
+    experiment, targets = with_targets(experiment, parse_targets(options["target"] or []))
+    factors = [factor.name for factor in experiment.factors]
+    configure = options["configure"]
+    timeout_s = options["configure_timeout"]
+    request = Request(
+        experiment=experiment,
+        targets=targets,
+        command=("tlslab", *sys.argv[1:]),
+        out=options["out_dir"],
+        resume=options["resume"],
+        allow=tuple(options["allow"] or ()),
+        proof=options["proof"],
+        seed=options["seed"],
+        authority=options["ca"],
+        insecure=options["insecure"],
+        hook=None if configure is None else parse_hook(configure, factors, timeout_s),
+        ready_s=options["ready"],
+        settle_s=options.get("settle", SETTLE_S),
+        jdks=tuple(options["jdk"] or ()),
+        server_metrics=options["server_metrics"],
+        why=options["why"],
+        generators=check_generators(options["generators"]),
+        on_lost_host=check_policy(options["on_lost_host"], options["generators"]),
+        listen=None if options.get("listen") is None else own_address(options["listen"]),
+    )
+    # Before anything else, so that a file that is not there is no late surprise.
+    request.trust()
+    if not request.external:
+        require_reachable(request.generators, request.listen)
+    return replace(request, allow=(*request.allow, *read_allow_file()))
+
+
+def _conclude(result: Result, as_json: bool) -> int:
+    """Says where the results are, and why the exit code is what it is; the exit code."""
+    if as_json:
+        for warning in report.warning_lines(result.summary):
+            say(f"warning: {warning}")
+    err.print(f"report: {result.folder / 'report.html'}", soft_wrap=True, markup=False)
+    if result.interrupted:
+        say(f"the rest: {report.resume_command(result.folder)}")
+        return conclude("interrupted", EXIT_INTERRUPTED)
+    code = exit_code(result.summary)
+    return conclude(reason([cell.verdict for cell in result.summary.cells]), code)

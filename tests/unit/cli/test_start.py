@@ -1,0 +1,42 @@
+"""What a command imports before it works: to answer `--help` takes no numpy."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+# What takes long to import, and what only work needs.
+HEAVY = {
+    "cattrs", "cryptography", "dpkt", "hdrh", "jinja2", "numpy", "prometheus_client", "psutil",
+    "scipy",
+}  # fmt: skip
+
+
+def imported(*arguments: str, **variables: str) -> set[str]:
+    """The packages that a command has imported by its end."""
+    line = [sys.executable, "-X", "importtime", "-m", "tlslab", *arguments]
+    environment = {**os.environ, **variables}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=True)
+    modules = re.findall(r"^import time: .*\| +(\S+)$", done.stderr, re.MULTILINE)
+    assert "tlslab.cli.app" in modules
+    return {name.partition(".")[0] for name in modules}
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["run", "--help"]], ids=" ".join)
+def test_what_a_command_is_takes_nothing_heavy(arguments: list[str]) -> None:
+    assert imported(*arguments) & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    "line", ["tlslab ru", "tlslab run gr", "tlslab run --target ng", "tlslab grade --policy rf"]
+)
+def test_completion_takes_nothing_heavy(line: str) -> None:
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    assert imported(_TLSLAB_COMPLETE="complete_bash", **words) & HEAVY == set()
+
+
+def test_a_command_that_works_takes_what_it_needs() -> None:
+    """The imports are seen where there are any."""
+    assert imported("run", "groups", "--quick", "--dry-run") >= {"numpy", "scipy", "jinja2"}
