@@ -15,11 +15,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from io import BytesIO
 from pathlib import Path
 
 from kept_pages import REPORTS, ROOT, kept_names, kept_page, page_of
-from PIL import Image
+from pictures import write_picture
 from playwright.sync_api import Browser, sync_playwright
 
 KINDS = ("groups", "suites", "capacity", "concurrency", "runtimes", "servers")
@@ -29,10 +28,6 @@ PICTURES = ROOT / "docs/images/gallery"
 README, SHOWN, SHOWN_PICTURE = "readme", "groups-until-settled", ROOT / "docs/images/report.png"
 
 WIDTH, HEIGHT = 1280, 900
-MOST_BYTES = 150_000
-
-# The palette gets smaller until the picture is small enough.
-COLOURS = (256, 128, 64, 32)
 
 # The script that the first pages share; it draws for this time after they are loaded.
 SCRIPT = "plotly.min.js"
@@ -74,16 +69,7 @@ def shoot(browser: Browser, page_file: Path, picture: Path, height: int = HEIGHT
     page.wait_for_timeout(DRAWING_MS)
     data = page.screenshot()
     page.close()
-    drawn = Image.open(BytesIO(data)).convert("RGB")
-    for colours in COLOURS:
-        packed = BytesIO()
-        few = drawn.quantize(colours, dither=Image.Dither.NONE)
-        few.save(packed, "PNG", optimize=True)
-        if len(packed.getvalue()) <= MOST_BYTES:
-            break
-    picture.write_bytes(packed.getvalue())
-    shown = picture.relative_to(ROOT)
-    sys.stdout.write(f"{shown}: {len(packed.getvalue()) / 1000:.0f} KB, {colours} colours\n")
+    write_picture(data, picture)
 
 
 def main() -> None:

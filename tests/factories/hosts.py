@@ -74,6 +74,8 @@ class FakeHost:
         if self.unreachable == "ask":
             raise HostLostError("no route")
         self.asked.append(tuple(flags))
+        if self.refuses is not None and "--preflight" in flags:
+            raise self.refuses
         return {"handshakes": {"handshakes_per_s": self.speed}}
 
     def close(self) -> None:

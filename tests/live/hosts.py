@@ -116,20 +116,26 @@ class NamespaceHost:
         self.started.append(child)
         return child
 
-    def said(self) -> str:
-        """The last words of all that was started on the host."""
-        return "\n".join(path.read_text()[-2000:] for path in sorted(self.folder.glob("*.log")))
+    def said(self, child: subprocess.Popen[str] | None = None) -> str:
+        """The last words of all that was started on the host, or of one child."""
+        children = self.started if child is None else [child]
+        return "\n".join(self._log(each).read_text()[-2000:] for each in children)
 
-    def start_ray(self, head: str | None = None, processors: int = 1, *more: str) -> None:
+    def _log(self, child: subprocess.Popen[str]) -> Path:
+        return self.folder / f"{self.started.index(child)}.log"
+
+    def start_ray(
+        self, head: str | None = None, processors: int = 1, *more: str, **variables: str
+    ) -> None:
         """Makes the host a node of the cluster of `head`, or the head of a new one."""
         role = ["--head", f"--port={PORT}", "--include-dashboard=false"]
         if head is not None:
             role = [f"--address={head}:{PORT}"]
         ray = str(Path(sys.executable).parent / "ray")
         place = [f"--node-ip-address={self.address}", f"--num-cpus={processors}"]
-        node = self.start(ray, "start", *role, *place, *RAY_OPTIONS, *more)
+        node = self.start(ray, "start", *role, *place, *RAY_OPTIONS, *more, **variables)
         deadline = time.monotonic() + START_S
-        while "runtime started" not in self.said():
+        while "runtime started" not in self.said(node):
             assert node.poll() is None, self.said()
             assert time.monotonic() < deadline, self.said()
             time.sleep(0.1)
@@ -175,6 +181,19 @@ class NamespaceHost:
     def mend(self) -> None:
         """Takes its link up again."""
         self.port.set("up")
+
+    def ip(self, *arguments: str) -> None:
+        """ip(8) on the host."""
+        _ip(self.init, *arguments)
+
+    def shows(self, content: Path, place: str) -> None:
+        """Has a file of the host be this one, for the host alone."""
+        command = [*self.enter(), "mount", "--bind", str(content), place]
+        subprocess.run(command, check=True, timeout=COMMAND_S)
+
+    def unmount(self, place: str) -> None:
+        """Has the host's file be its own again."""
+        subprocess.run([*self.enter(), "umount", place], check=True, timeout=COMMAND_S)
 
 
 class Hosts:

@@ -8,15 +8,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from live.hosts import PORT, Hosts, NamespaceHost, cluster, lacking
-from tlslab.lab.generators.cluster.hosts import HEAD_SILENT_S
+from live.hosts import Hosts, NamespaceHost, cluster, lacking
+from live.lab_on_cluster import address, assert_nothing_of_the_lab, served, until
 from tlslab.lab.programs import require_program
 
 pytestmark = [
@@ -28,9 +28,6 @@ LOAD_MS = 20_000
 SKEW_NS = 1_000_000
 STARTS = 5
 DRIVER_S = 90.0
-
-# Beyond the patience of a node without its head.
-END_S = HEAD_SILENT_S + 10
 
 Line = dict[str, Any]
 
@@ -78,48 +75,21 @@ class Driver:
         return {line[field]: line for line in self.lines if field in line}
 
 
-def address(head: NamespaceHost) -> str:
-    return f"ray://{head.address}:{PORT}"
-
-
 @contextmanager
 def loaded(head: NamespaceHost, milliseconds: int = LOAD_MS) -> Iterator[str]:
     """The specification of a load on a server on the head."""
-    program = require_program("tlslab-serve")
-    ready = time.monotonic() + DRIVER_S
-    place = f"{head.address}:4433"
-    server = head.start(program, "--listen", place, "--self-signed", "ecdsa-p256")
-    while '"ready"' not in head.said():
-        assert server.poll() is None, head.said()
-        assert time.monotonic() < ready
-        time.sleep(0.05)
-    yield json.dumps(
-        {
-            "schema": "tlslab.spec/1",
-            "url": f"https://{place}/bytes/100",
-            "connections": 2,
-            "warmup_ms": 200,
-            "stop": {"duration_ms": milliseconds},
-            "tls": {"trust": "anyone"},
-            "allow": [head.address],
-        }
-    )
-    server.kill()
-    server.wait()
-
-
-def until(holds: Callable[[], bool], seconds: float = END_S) -> None:
-    """Waits until something holds."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
-def assert_nothing_of_the_lab(host: NamespaceHost) -> None:
-    """Waits until neither an engine nor its actor runs on a host."""
-    until(lambda: not host.named("tlslab-load"))
-    until(lambda: not host.named("ray::Node"))
+    with served(head) as place:
+        yield json.dumps(
+            {
+                "schema": "tlslab.spec/1",
+                "url": f"https://{place}/bytes/100",
+                "connections": 2,
+                "warmup_ms": 200,
+                "stop": {"duration_ms": milliseconds},
+                "tls": {"trust": "anyone"},
+                "allow": [head.address],
+            }
+        )
 
 
 @pytest.fixture(scope="module")

@@ -1,19 +1,19 @@
 """`tlslab run` with generators on other hosts: namespaces, each a node of a Ray cluster."""
 
-import contextlib
 import json
+import os
 import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
-from live.hosts import PORT, NamespaceHost, cluster, lacking
-from live.test_cluster import assert_nothing_of_the_lab
+from live.accounts import assert_accounts
+from live.hosts import NamespaceHost, cluster, lacking
+from live.lab_on_cluster import Lab, address, assert_nothing_of_the_lab, served
+from tlslab.lab.programs import require_program
 
 pytestmark = [
     pytest.mark.alone,
@@ -22,51 +22,75 @@ pytestmark = [
 
 Small = Callable[..., str]
 
-# On a machine that other programs use as well.
-RUN_S = 280.0
+# Between a slow generator's cost of a connection and the server's: alone it makes 0.7 of what the
+# server takes, and half of the server's maximum keeps it busy for 0.7 of its time.
+SLOWER = 1.4
 
+# Almost all of a handshake in memory with this key is the server's signature.
+DEAR_KEY = "rsa-4096"
 
-class Lab:
-    """`tlslab` on the head of a cluster."""
+LIMITED = f"""\
+schema = "tlslab.experiment/2"
+kind = "capacity"
+name = "limited"
+title = "Who is the limit?"
+blocks = 1
 
-    def __init__(self, head: NamespaceHost) -> None:
-        self.head = head
+[factors]
+processors = [1]
+tls = ["1.3"]
+key = ["{DEAR_KEY}"]
+group = ["X25519"]
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        place = {"RAY_ADDRESS": f"{self.head.address}:{PORT}", "COLUMNS": "200"}
-        return subprocess.Popen(
-            [*self.head.enter(), sys.executable, "-m", "tlslab", *arguments],
-            env=self.head.variables() | place,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+[baseline]
+processors = "1"
 
-    def run(self, *arguments: str) -> tuple[int, str, str]:
-        return self.finish(self.start(*arguments))
+[workload]
+document_bytes = 100
+connections = 16
+requests_per_connection = 1
 
-    def finish(self, child: subprocess.Popen[str]) -> tuple[int, str, str]:
-        out, err = child.communicate(timeout=RUN_S)
-        assert "Traceback" not in err, err
-        return child.returncode, out, err
+[capacity.search]
+first = 8
+most = 16
+step = 0.5
+repeats = 1
+warmup_ms = 200
+measure_ms = 1000
 
-    def measuring(self, host: NamespaceHost, child: subprocess.Popen[str]) -> None:
-        """Waits until the host makes load."""
-        deadline = time.monotonic() + RUN_S
-        while not _is_loading(host):
-            assert child.poll() is None, child.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+[capacity.maximum]
+trials = 2
+warmup_ms = 200
+measure_ms = 1000
 
+[capacity.open_loop]
+fractions = [0.3]
+trials = 1
+connections = 50
+warmup_ms = 200
+measure_ms = 1000
+"""
 
-def _is_loading(host: NamespaceHost) -> bool:
-    """Whether an engine there is beyond the barrier: it has used some processor time."""
-    for engine in host.named("tlslab-load"):
-        with contextlib.suppress(psutil.Error):
-            if "--barrier" in engine.cmdline() and sum(engine.cpu_times()[:2]) > 0.2:
-                return True
-    return False
+# A public address of the head's, as the guard has it (RFC 5737).
+PUBLIC = "198.51.100.7"
+TOKEN = "0123456789abcdef"
+
+# Has nginx agree to be loaded.
+AGREES = """\
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{ }}
+http {{
+    access_log off;
+    server {{
+        listen {address}:4434 ssl;
+        ssl_certificate {folder}/own.pem;
+        ssl_certificate_key {folder}/own.key;
+        location = / {{ return 200 "x"; }}
+        location = /.well-known/tlslab-{token} {{ return 200 "x"; }}
+    }}
+}}
+"""
 
 
 def trials(folder: Path) -> list[dict[str, Any]]:
@@ -74,19 +98,36 @@ def trials(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-@pytest.fixture
-def there(tmp_path: Path) -> Iterator[tuple[Lab, list[NamespaceHost]]]:
-    hosts = tmp_path / "hosts"
-    hosts.mkdir()
-    with cluster(hosts, ["g1", "g2"]) as (_, made):
-        yield Lab(made[0]), made
+@dataclass(frozen=True)
+class Calm:
+    """A cluster for tests that harm nobody; the generator g1 is as slow as the file `slow` says."""
+
+    lab: Lab
+    head: NamespaceHost
+    g1: NamespaceHost
+    g2: NamespaceHost
+    slow: Path
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calm]:
+    folder = tmp_path_factory.mktemp("calm")
+    library, slow = folder / "generator.so", folder / "slow"
+    source = Path(__file__).with_name("generator.c")
+    build = ["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source)]
+    subprocess.run(build, check=True, timeout=60)
+    with cluster(folder, []) as (hosts, (head,)):
+        g1, g2 = hosts.add("g1"), hosts.add("g2")
+        g1.start_ray(head.address, LD_PRELOAD=str(library), TLSLAB_TEST_SLOW=str(slow))
+        g2.start_ray(head.address, LD_PRELOAD=str(library))
+        yield Calm(Lab(head), head, g1, g2, slow)
 
 
 @pytest.mark.timeout(400)
 def test_a_capacity_study_by_two_hosts_names_them_and_what_is_known_of_their_clocks(
-    there: tuple[Lab, list[NamespaceHost]], tmp_path: Path
+    calm: Calm, tmp_path: Path
 ) -> None:
-    lab, (head, g1, g2) = there
+    lab, head = calm.lab, calm.head
     wanted = ["run", "capacity", "--quick", "--target", "nginx", "--set", "processors=1"]
     code, _, err = lab.run(*wanted, "--generators", "2")
     assert code == 2
@@ -106,8 +147,153 @@ def test_a_capacity_study_by_two_hosts_names_them_and_what_is_known_of_their_clo
     page = (tmp_path / "r" / "report.html").read_text()
     assert "g1" in page
     assert "clock known to" in page
-    for host in (g1, g2):
+    for host in (calm.g1, calm.g2):
         assert_nothing_of_the_lab(host)
+
+
+@pytest.fixture
+def slow(calm: Calm) -> Iterator[None]:
+    """The generator g1 is slower than the server of LIMITED."""
+    line = ["in-memory", "--json", "-d", "500ms", "--backend", "openssl"]
+    program = require_program("tlslab-load")
+    done = subprocess.run(
+        [program, *line, "--certificate", DEAR_KEY], capture_output=True, check=True, timeout=60
+    )
+    both_us = json.loads(done.stdout)["handshakes"]["cpu_us"]
+    calm.slow.write_text(str(int(SLOWER * both_us * 1000)))
+    yield
+    calm.slow.unlink()
+
+
+@pytest.mark.usefixtures("slow")
+@pytest.mark.timeout(400)
+def test_a_search_takes_a_second_generator_where_the_first_was_the_limit(
+    calm: Calm, tmp_path: Path
+) -> None:
+    file = tmp_path / "limited.toml"
+    file.write_text(LIMITED, "utf-8")
+    place = ["--listen", calm.head.address, "--out", str(tmp_path / "r")]
+    wanted = ["run", str(file), "--target", "reference", "--generators", address(calm.head)]
+    # A processor for the server, and one for the generators, which other programs do not take.
+    two = ",".join(str(each) for each in sorted(os.sched_getaffinity(0))[:2])
+    child = calm.lab.start(
+        *wanted, *place, prefix=["nice", "-n", "-40", "taskset", "--cpu-list", two]
+    )
+    code, out, err = calm.lab.finish(child)
+    assert code in (0, 1), err
+    made = trials(tmp_path / "r")
+    assert {trial["status"] for trial in made} == {"done"}, err
+    searches = [trial for trial in made if trial["factors"]["stage"] == "search"]
+    taken = [trial["factors"]["generators"] for trial in searches]
+    assert taken == sorted(taken)
+    assert set(taken) == {"1", "2"}
+    alone = searches[taken.index("2") - 1]["runs"]["search"]["record"]
+    assert [host["name"] for host in alone["hosts"]] == ["g1"]
+    assert "client_saturated" in codes(alone)
+    for trial in made:
+        if trial["factors"]["stage"] == "maximum":
+            record = trial["runs"]["maximum"]["record"]
+            assert [host["name"] for host in record["hosts"]] == ["g1", "g2"]
+            assert "client_saturated" not in codes(record)
+    words = "2 generators made the load of the maximum; the server was the limit"
+    assert words in out
+    assert words in (tmp_path / "r" / "report.html").read_text("utf-8")
+
+
+def codes(record: dict[str, Any]) -> set[str]:
+    """The codes of a record's verdicts."""
+    return {verdict["code"] for verdict in record["verdicts"]}
+
+
+LOAD = ["load", "--generators", "2", "--json", "--insecure", "-d", "1s"]
+
+
+def made_by(out: str) -> set[str]:
+    """The hosts of a record."""
+    record = json.loads(out)
+    assert_accounts(record)
+    return {host["name"] for host in record["hosts"]}
+
+
+def test_each_host_holds_the_address_that_it_finds_against_the_allow_list(
+    calm: Calm, tmp_path: Path
+) -> None:
+    lab, head = calm.lab, calm.head
+    names = {host.name: tmp_path / host.name for host in (calm.g1, calm.g2)}
+    for host in (calm.g1, calm.g2):
+        names[host.name].write_text(f"{head.address} web.test\n")
+        host.shows(names[host.name], "/etc/hosts")
+    with served(head) as place:
+        load = [*LOAD, "-c", "4", f"https://web.test:{place.rpartition(':')[2]}/"]
+        lab.allow("10.0.0.1")
+        code, out, err = lab.run(*load)
+        assert (code, out) == (3, "")
+        refused = [line for line in err.splitlines() if line.startswith("error: ")]
+        assert len(refused) == 1
+        assert refused[0].startswith(
+            tuple(f"error: {name}: refused to load web.test ({head.address})" for name in names)
+        )
+        lab.allow("10.0.0.1", head.address)
+        code, out, err = lab.run(*load)
+        assert code in (0, 1), err
+        assert made_by(out) == {"g1", "g2"}
+        # There the name is another machine's.
+        names["g2"].write_text("10.77.0.99 web.test\n")
+        code, out, err = lab.run(*load)
+        assert (code, out) == (3, "")
+        assert "error: g2: refused to load web.test (10.77.0.99)" in err
+    for host in (calm.g1, calm.g2):
+        host.unmount("/etc/hosts")
+        assert_nothing_of_the_lab(host)
+
+
+@pytest.fixture
+def public(calm: Calm, tmp_path: Path) -> Iterator[str]:
+    """The URL of a server with a public address, whose operator agrees, and which g1 reaches."""
+    lines = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    files = ["-subj", "/CN=own", "-keyout", "own.key", "-out", "own.pem"]
+    subprocess.run(
+        ["openssl", *lines, *files], cwd=tmp_path, check=True, capture_output=True, timeout=60
+    )
+    configuration = tmp_path / "nginx.conf"
+    configuration.write_text(AGREES.format(folder=tmp_path, address=PUBLIC, token=TOKEN), "utf-8")
+    calm.head.ip("address", "add", f"{PUBLIC}/32", "dev", "eth0")
+    calm.g1.ip("route", "add", PUBLIC, "dev", "eth0")
+    nginx = ["nginx", "-c", str(configuration), "-e", str(tmp_path / "error.log")]
+    started = calm.head.start(*nginx)
+    assert started.wait(60) == 0, calm.head.said(started)
+    yield f"https://{PUBLIC}:4434/"
+    calm.head.start(*nginx, "-s", "stop").wait(60)
+    calm.g1.ip("route", "delete", PUBLIC, "dev", "eth0")
+    calm.head.ip("address", "delete", f"{PUBLIC}/32", "dev", "eth0")
+
+
+def test_each_host_asks_by_itself_whether_a_public_server_s_operator_agrees(
+    calm: Calm, public: str
+) -> None:
+    lab, g2 = calm.lab, calm.g2
+    load = [*LOAD, "--rate", "1100", "-c", "64", "--allow", PUBLIC]
+    beyond = f"refused to load the public address {PUBLIC} beyond 1,000 connections/s"
+    # There is no way from g2 to the page of consent.
+    code, out, err = lab.run(*load, "--proof", TOKEN, public)
+    assert (code, out) == (3, "")
+    assert f"error: g2: {beyond}" in err
+    g2.ip("route", "add", PUBLIC, "dev", "eth0")
+    code, out, err = lab.run(*load, "--proof", TOKEN, public)
+    assert code in (0, 1), err
+    assert made_by(out) == {"g1", "g2"}
+    code, out, err = lab.run(*load, public)
+    assert (code, out) == (3, "")
+    assert beyond in err
+    g2.ip("route", "delete", PUBLIC, "dev", "eth0")
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Iterator[tuple[Lab, list[NamespaceHost]]]:
+    hosts = tmp_path / "hosts"
+    hosts.mkdir()
+    with cluster(hosts, ["g1", "g2"]) as (_, made):
+        yield Lab(made[0]), made
 
 
 def _die(host: NamespaceHost) -> None:
@@ -167,7 +353,7 @@ def test_all_hosts_are_taken_also_one_that_joined_late_with_another_clock(
         lab = Lab(head)
         place = ["--listen", head.address, "--out", str(tmp_path / "r")]
         wanted = ["run", str(tmp_path / small(blocks=1)), "--target", "nginx", *place]
-        code, _, err = lab.run(*wanted, "--generators", f"ray://{head.address}:{PORT}")
+        code, _, err = lab.run(*wanted, "--generators", address(head))
         assert code in (0, 1), err
     for trial in trials(tmp_path / "r"):
         for run in trial["runs"].values():

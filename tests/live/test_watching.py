@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import socket
 import urllib.error
 import urllib.request
@@ -10,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
-from live.harness import Own, Tlslab, trials
+from live.harness import Own, Tlslab, trials, wait_for_trials
 from live.prometheus import Prometheus, prometheus
+from tlslab.targets.ports import free_port
 
 DASHBOARD = Path(__file__).parents[2] / "docs" / "grafana" / "tlslab.json"
 
@@ -182,3 +185,49 @@ def test_the_page_shows_a_load_and_how_it_ended(tlslab: Tlslab, own_reference: O
     assert updates[-1]["completed"] >= running[-1]["completed"] > 0
     with pytest.raises(urllib.error.URLError, match="refused"):
         urllib.request.urlopen(url, timeout=5)
+
+
+def samples(text: str, name: str) -> dict[tuple[str, str], float]:
+    """The samples of a metric by cell and kind of run, over all hosts."""
+    found: dict[tuple[str, str], float] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name == name:
+                labels = sample.labels
+                assert labels["experiment"] == "prove"
+                key = (labels.get("cell", ""), labels.get("run", ""))
+                found[key] = found.get(key, 0.0) + sample.value
+    return found
+
+
+def test_a_proof_is_scraped_and_seen_while_it_goes_on(tlslab: Tlslab, tmp_path: Path) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    (tmp_path / "own.conf").write_text("ssl_protocols TLSv1.3;", "utf-8")
+    line = ["prove", "--for", "nginx", "--baseline", "own.conf", "--candidate", "own.conf"]
+    watched = ["--metrics", address, "--live", "--out", "r"]
+    child = tlslab.start(*line, *watched, TLSLAB_SHORT_RUNS="1")
+    assert child.stderr is not None
+    said = [child.stderr.readline()]
+    while not said[-1].startswith("live page: "):
+        assert said[-1], said
+        said.append(child.stderr.readline())
+    assert f"metrics: http://{address}/metrics\n" in said
+    wait_for_trials(tmp_path / "r", 2)
+    first = json.loads(trials(tmp_path / "r")[0])
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
+        scraped = answer.read().decode()
+    with urllib.request.urlopen(f"{said[-1].split()[-1]}events", timeout=60) as stream:
+        now = next(line for line in stream if line.startswith(b"data: {"))
+    child.send_signal(signal.SIGINT)
+    ended = tlslab.finish(child)
+    assert ended.code == 130, ended.err
+    plan = json.loads((tmp_path / "r" / "plan.json").read_text("utf-8"))
+    completed = samples(scraped, "tlslab_completed_total")
+    for kind, run in first["runs"].items():
+        assert completed[first["cell"], kind] >= run["record"]["outcomes"]["completed"] > 0
+    ((_, planned),) = samples(scraped, "tlslab_trials_planned").items()
+    assert planned == len(plan["trials"])
+    ((_, done),) = samples(scraped, "tlslab_trials_done").items()
+    assert done >= 1
+    page = json.loads(now.removeprefix(b"data: "))
+    assert page["completed"] >= sum(completed.values())

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tlslab.model.errors import EngineError
+
 
 @dataclass(frozen=True)
 class HostFacts:
@@ -90,3 +92,8 @@ class Host(Protocol):
 
     def close(self) -> None:
         """Ends all that runs on the host for this pool. May be called twice."""
+
+
+def said_of(host: str, error: EngineError) -> EngineError:
+    """An engine's error, with the host that it is of."""
+    return EngineError(error.class_, f"{host}: {error.message}", error.remedy)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from tlslab.lab.engine_output import Event, Listener
 from tlslab.lab.generators.clocks import NS, monotonic_ns
+from tlslab.lab.generators.host import said_of
 from tlslab.lab.generators.host_run import HostRun
 from tlslab.lab.generators.joint_events import JointEvents
 from tlslab.model.errors import EngineError
@@ -130,9 +131,7 @@ class JointRun:
             return
         self._over.append(run)
         if run.error is not None:
-            error = run.error
-            where = f"{run.name}: " if len(self._runs) > 1 else ""
-            raise EngineError(error.class_, f"{where}{error.message}", error.remedy)
+            raise said_of(run.name, run.error) if len(self._runs) > 1 else run.error
         if run.lost is not None:
             self._lose(run, run.lost)
 

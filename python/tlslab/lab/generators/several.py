@@ -9,7 +9,7 @@ from typing import Any
 
 from tlslab.lab.engine import PROBE_S, SLACK_S
 from tlslab.lab.engine_output import Listener
-from tlslab.lab.generators.host import Conversation, Host, HostLostError
+from tlslab.lab.generators.host import Conversation, Host, HostLostError, said_of
 from tlslab.lab.generators.host_run import HostRun
 from tlslab.lab.generators.joint_run import HOST_LOST, JointRun, LostPolicy
 from tlslab.lab.generators.merging import LostShare, merged
@@ -193,11 +193,13 @@ class SeveralHosts:
         hosts = tuple(self.hosts)
         with ThreadPoolExecutor(max_workers=len(hosts)) as pool:
             answers = [pool.submit(host.ask, line, given, SLACK_S) for host in hosts]
-        errors = [answer.exception() for answer in answers]
-        asked = zip(hosts, errors, strict=True)
+        asked = list(zip(hosts, (answer.exception() for answer in answers), strict=True))
         lost = [self._lost(host, why) for host, why in asked if isinstance(why, HostLostError)]
         if lost:
             raise lost[0]
+        for host, why in asked:
+            if isinstance(why, EngineError) and len(hosts) > 1:
+                raise said_of(host.facts.name, why) from None
         # All of them, for the fault of any.
         found = [answer.result() for answer in answers]
         data = found[0]

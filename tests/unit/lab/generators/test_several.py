@@ -239,6 +239,16 @@ def test_what_one_engine_refuses_is_said_with_its_host(merger: Merger) -> None:
         run(FakeHost("a"), FakeHost("b", fails=failed), policy="keep")
 
 
+def test_what_a_preflight_finds_is_said_with_its_host(merger: Merger) -> None:
+    refused = EngineError("target_refused", "refused to load it", "--allow HOST")
+    hosts = [FakeHost("a"), FakeHost("b", refuses=refused)]
+    with pytest.raises(EngineError, match=r"^b: refused to load it$") as caught:
+        pool(*hosts).preflight(SPEC)
+    assert (caught.value.class_, caught.value.remedy) == ("target_refused", "--allow HOST")
+    with pytest.raises(EngineError, match=r"^refused to load it$"):
+        pool(hosts[1]).preflight(SPEC)
+
+
 def test_a_host_that_cannot_be_reached_before_the_load_is_left_out(merger: Merger) -> None:
     for unreachable in ("open", "ask"):
         hosts = [FakeHost("a", boot_id="x"), FakeHost("b", boot_id="y", unreachable=unreachable)]

@@ -1,0 +1,42 @@
+/* What namespaces lack of machines of their own: nobody else takes a load generator's processor, and
+ * one may be slow. Each connection then costs it so many nanoseconds of processor time more as the file
+ * $TLSLAB_TEST_SLOW says; none where there is no file. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static long more_ns;
+
+__attribute__((constructor)) static void begin(void) {
+    if (strcmp(program_invocation_short_name, "tlslab-load") != 0)
+        return;
+    setpriority(PRIO_PROCESS, 0, -20);
+    const char *name = getenv("TLSLAB_TEST_SLOW");
+    FILE *file = name == NULL ? NULL : fopen(name, "r");
+    if (file == NULL)
+        return;
+    if (fscanf(file, "%ld", &more_ns) != 1)
+        more_ns = 0;
+    fclose(file);
+}
+
+static long used_ns(void) {
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return used.tv_sec * 1000000000L + used.tv_nsec;
+}
+
+int connect(int socket, const struct sockaddr *address, socklen_t length) {
+    /* A socket that is used again is first connected to nowhere, AF_UNSPEC. */
+    if (more_ns > 0 && address->sa_family == AF_INET)
+        for (long end = used_ns() + more_ns; used_ns() < end;) {
+        }
+    return syscall(SYS_connect, socket, address, length);
+}
