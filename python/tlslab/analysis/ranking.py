@@ -31,7 +31,7 @@ RANKED = (
     keep_alive.CLIENT,
 )
 
-# A sentence names so many cells and no more; of a longer list the first ones.
+# A sentence names this many cells at most; of a longer list the first ones.
 _NAMED = 5
 _FIRST = 3
 
