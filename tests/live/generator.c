@@ -1,6 +1,6 @@
-/* What namespaces lack of machines of their own: nobody else takes a load generator's processor, and
- * one may be slow. Each connection then costs it so many nanoseconds of processor time more as the file
- * $TLSLAB_TEST_SLOW says; none where there is no file. */
+/* What namespaces lack of machines of their own: nobody else takes the processor of a load generator, and
+ * one may be slow. Each connection then costs it more processor time: as many nanoseconds as the file
+ * $TLSLAB_TEST_SLOW says, none where there is no file. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
