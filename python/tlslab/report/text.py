@@ -20,6 +20,7 @@ from tlslab.report.legend import legend
 from tlslab.report.made import made_parts, new_table
 from tlslab.report.plain import plain
 from tlslab.report.selftest import selftest_words
+from tlslab.report.shown import shown
 
 _STYLES = {
     "valid": "",
@@ -41,6 +42,7 @@ _NAME = 11
 
 def render_text(summary: Summary) -> RenderableType:
     """The answer first; tables, one for each setting; all the rest as details."""
+    summary = shown(summary)
     sections = view.sections(summary)
     parts: list[RenderableType] = [*_answered(summary), Text()]
     for number, section in enumerate(sections):
