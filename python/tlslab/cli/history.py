@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,13 +10,24 @@ import typer
 
 from tlslab import analysis, report
 from tlslab.analysis.history import SMALLEST, Run, history
-from tlslab.cli.console import conclude, err, out, say
+from tlslab.cli.console import conclude, err, out, say, write_utf8
 from tlslab.cli.options import AsJson, Version, as_share
 from tlslab.lab.run import read_contents
 from tlslab.model.errors import CannotRunError, StoreError, TlslabError, UsageError
+from tlslab.model.history import History
 from tlslab.store import RunFolder, run_folders, short_names, to_json
 
 EXIT_CODES = {"not_slower": 0, "slower": 1, "cannot_tell": 4}
+
+
+class Format(StrEnum):
+    """The forms of a history."""
+
+    text = "text"
+    html = "html"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
 
 
 def command(
@@ -41,6 +53,12 @@ def command(
             help="Join the runs of unlike machines, instead of one history each.",
         ),
     ] = False,
+    format_: Annotated[
+        Format,
+        typer.Option(
+            "--format", help="text, html, markdown, csv (a line for each value of a run), json."
+        ),
+    ] = Format.text,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
@@ -55,13 +73,24 @@ def command(
     if not runs:
         raise StoreError("none of the runs can be used")
     found = history(runs, least, across_machines)
-    if as_json:
-        typer.echo(json.dumps(to_json(found), allow_nan=False))
-    else:
-        out.print(report.render_history_text(found))
+    _print(found, Format.json if as_json else format_)
     if page is not None:
         _write(page, report.render_history_html(found))
     raise typer.Exit(conclude(report.history_reason(found), EXIT_CODES[found.verdict]))
+
+
+def _print(found: History, form: Format) -> None:
+    match form:
+        case Format.text:
+            out.print(report.render_history_text(found))
+        case Format.html:
+            write_utf8(report.render_history_html(found))
+        case Format.markdown:
+            write_utf8(report.render_history_markdown(found))
+        case Format.csv:
+            write_utf8(report.render_history_csv(found))
+        case Format.json:
+            typer.echo(json.dumps(to_json(found), allow_nan=False))
 
 
 def _read_all(paths: Sequence[Path]) -> Iterator[Run]:
