@@ -1,6 +1,6 @@
 """A history as Markdown, for issues and pull requests: the answer, each change, the runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tlslab.model.estimates import estimate_name
 from tlslab.model.history import History
@@ -59,5 +59,5 @@ def _runs(found: History) -> Grid:
     return _grid(("run", "began (UTC)", "target", "machine", "tlslab"), rows)
 
 
-def _grid(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> Grid:
+def _grid(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Grid:
     return Grid(heads, tuple(tuple(Place(Value(text), False) for text in row) for row in rows))
