@@ -36,7 +36,7 @@ QUICK = replace(
     WORKLOAD, capacity=Window(150, 500), keep_alive=KeepAlive(Window(100, 300), CONNECTIONS)
 )
 
-# Blocks at most. So many exclude a difference of 5 % where the ratios of single blocks have a noise
+# Blocks at most. These exclude a difference of 5 % where the ratios of single blocks have a noise
 # of 7 %; at 3 %, that of processor time on a quiet machine, about a dozen are enough.
 BLOCKS = 60
 QUICK_BLOCKS = 6

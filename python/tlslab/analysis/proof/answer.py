@@ -130,7 +130,7 @@ def _why_undecided(proof: Proof, undecided: Set[Measure]) -> str:
 def _wanted(found: ProofFigure, margin: float) -> int:
     """The blocks that exclude or establish a difference of the margin, at this noise.
 
-    The noise is read off the ratio's own interval. So many blocks are run to the last, so that the
+    The noise is read off the ratio's own interval. The run of N blocks goes to the last, so that the
     next interval is Student's.
     """
     if found.own_low is None or found.own_high is None or found.own_low <= 0:

@@ -210,7 +210,7 @@ SLOWER = {"new": (500.0, 525.0), "returning": (200.0, 210.0), "requests": (40.0,
 
 
 def first(sides: dict[Measure, Sides], blocks: int) -> dict[Measure, Sides]:
-    """The same after so many blocks."""
+    """The same after the first blocks of a run."""
 
     def cut(side: Measured) -> Measured:
         values = {
