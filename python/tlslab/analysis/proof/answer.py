@@ -130,8 +130,8 @@ def _why_undecided(proof: Proof, undecided: Set[Measure]) -> str:
 def _wanted(found: ProofFigure, margin: float) -> int:
     """The blocks that exclude or establish a difference of the margin, at this noise.
 
-    The noise is read off the ratio's own interval. The run of N blocks goes to the last, so that the
-    next interval is Student's.
+    The noise is read off the ratio's own interval. A run of exactly N blocks has Student's
+    interval, whatever this one has.
     """
     if found.own_low is None or found.own_high is None or found.own_low <= 0:
         return 2 * max(FEWEST, found.n)
