@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 
@@ -37,21 +38,26 @@ def cell(
     verdict: CellVerdict = "valid",
     lower_bounds: tuple[str, ...] = (),
     anytime: bool = False,
+    rate_noise: float | None = None,
 ) -> Measured:
-    """A cell whose server is at its limit: the rate is what a second has room for."""
+    """A cell whose server is at its limit: the rate is what a second has room for.
 
-    def drawn(value: float) -> dict[int, float]:
-        return {n: value * float(np.exp(rng.normal(0, noise))) for n in range(blocks)}
+    `noise` is that of costs, and of rates where `rate_noise` says nothing else.
+    """
+    of_rates = noise if rate_noise is None else rate_noise
+
+    def drawn(value: float, by: float = noise) -> dict[int, float]:
+        return {n: value * float(np.exp(rng.normal(0, by))) for n in range(blocks)}
 
     values: dict[str, Mapping[int, float]] = {
-        "connections_per_s": drawn(SECOND_US / cost_us),
+        "connections_per_s": drawn(SECOND_US / cost_us, of_rates),
         "server_cpu_us_per_connection": drawn(cost_us),
     }
     if clients == "new":
         values |= {
-            "keep_alive_requests_per_s": drawn(SECOND_US / request_us),
+            "keep_alive_requests_per_s": drawn(SECOND_US / request_us, of_rates),
             "keep_alive_server_cpu_us_per_request": drawn(request_us),
-            HANDSHAKE: drawn(cost_us / 40),
+            HANDSHAKE: drawn(cost_us / 40, of_rates),
         }
     factors = {"configuration": configuration, "clients": clients}
     key = ",".join(f"{name}={level}" for name, level in factors.items())
@@ -67,15 +73,19 @@ def made_sides(
     seed: int = 1,
     noise: float = 0.01,
     blocks: int = 10,
+    anytime: bool = False,
+    rate_noise: float | None = None,
 ) -> dict[Measure, Sides]:
     """Both configurations by the server's costs, in microseconds: baseline and candidate."""
     rng = np.random.default_rng(seed)
     names = ("baseline", "candidate")
     cells = []
     for name, cost, again, request in zip(names, new, returning, requests, strict=True):
+        more: dict[str, Any] = {"noise": noise, "blocks": blocks}
+        more |= {"anytime": anytime, "rate_noise": rate_noise}
         cells += [
-            cell(name, "new", rng, cost, request, noise, blocks),
-            cell(name, "returning", rng, again, request, noise, blocks),
+            cell(name, "new", rng, cost, request, **more),
+            cell(name, "returning", rng, again, request, **more),
         ]
     return sides_of(cells, share)
 

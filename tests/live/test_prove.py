@@ -131,6 +131,32 @@ def test_the_users_own_certificate_is_served_and_trusted(tlslab: Tlslab, tmp_pat
 
 
 @pytest.mark.usefixtures("files")
+def test_a_run_folder_as_the_candidate_is_served_as_it_recommends(tlslab: Tlslab) -> None:
+    groups = ("--set", "group=P-384,X25519", "--set", "tls=1.3", "--set", "key=ecdsa-p256")
+    run = ("run", "groups", "--target", "nginx", *groups, "--out", "groups")
+    assert tlslab.run(*run, TLSLAB_SHORT_RUNS="1").code in (0, 1)
+    chosen = json.loads(tlslab.run("recommend", "groups", "--for", "nginx", "--json").out)
+    arguments = ("--baseline", "good.conf", "--candidate", "groups", "--out", "r", "--json")
+    ended = tlslab.run("prove", "--for", "nginx", *arguments, TLSLAB_SHORT_RUNS="1")
+    assert ended.code in (1, 4), ended.err
+    assert "candidate: tlslab recommend groups --for nginx" in ended.err
+    before, after = (each["offered"] for each in json.loads(ended.out)["environment"]["found"])
+    assert groups_of(before) == ["X25519", "P-256"]
+    assert groups_of(after) == chosen["offer"]["groups"]
+    assert sorted(chosen["order"]) == ["P-384", "X25519"]
+
+
+def groups_of(offered: dict[str, Any]) -> list[str]:
+    """The groups of TLS 1.3, in the server's order."""
+    return [
+        group["name"]
+        for each in offered["groups"]
+        for group in each["accepted"]
+        if each["version"] == "1.3"
+    ]
+
+
+@pytest.mark.usefixtures("files")
 def test_a_lost_client_is_named_whatever_the_run_shows(tlslab: Tlslab, tmp_path: Path) -> None:
     (tmp_path / "new.conf").write_text("ssl_protocols TLSv1.3;", "utf-8")
     arguments = ("--baseline", "good.conf", "--candidate", "new.conf")

@@ -5,7 +5,6 @@ from tlslab.report.html import HEAVIEST
 
 # Rendered before all pages were held to that weight: they are made anew with their next runs.
 HEAVY = {
-    "concurrency-4-forks",
     "runtimes",
     "suites-node-http1",
 }

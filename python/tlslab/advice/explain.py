@@ -9,6 +9,7 @@ from tlslab.advice.strength import is_pq_hybrid
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable
+from tlslab.model.grading import successor_words
 from tlslab.model.names import find_suite
 from tlslab.model.wording import counted, difference, figure, joined, percent, ratio_figure
 
@@ -72,6 +73,8 @@ def explanation(found: Recommendation, form: Form, offer: Offer) -> Iterator[str
     yield f"basis: {_basis(found)}"
     if field.policies:
         yield f"policies: {', '.join(f'{p.title} ({p.date})' for p in field.policies)}"
+        where = successor_words(each.about for each in field.policies)
+        yield from (f"successor: {words}" for words in where)
     for entry in {each.name: each for each in field.objected}.values():
         yield f"left out: {short_name(entry.name)}: {entry.graded.objection}"
     if lacking := [short_name(each.name) for each in field.lacking]:

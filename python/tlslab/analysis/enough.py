@@ -16,6 +16,9 @@ from tlslab.model.wording import counted
 # With fewer blocks, or repetitions, no sentence: half of their intervals' width is their own.
 FEWEST = LEAST_BLOCKS
 
+# How sure the answer of such a run is; no report shows its intervals (report.shown).
+DOTS_ONLY = "dots only, no interval"
+
 # An interval whose ends lie this many times apart says too little of a value.
 WIDE = 1.5
 

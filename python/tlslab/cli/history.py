@@ -1,16 +1,28 @@
 """`tlslab history`: the same cells over many runs, and when they changed."""
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tlslab.cli.console import conclude, err, out
+from tlslab.cli.console import conclude, err, out, write_utf8
 from tlslab.cli.options import AsJson, Version, as_share
 from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.model.history import History
 
 EXIT_CODES = {"not_slower": 0, "slower": 1, "cannot_tell": 4}
+
+
+class Format(StrEnum):
+    """The forms of a history."""
+
+    text = "text"
+    html = "html"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
 
 
 def command(
@@ -36,6 +48,12 @@ def command(
             help="Join the runs of unlike machines, instead of one history each.",
         ),
     ] = False,
+    format_: Annotated[
+        Format,
+        typer.Option(
+            "--format", help="text, html, markdown, csv (a line for each value of a run), json."
+        ),
+    ] = Format.text,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
@@ -46,19 +64,32 @@ def command(
     from tlslab import report
     from tlslab.analysis.history import SMALLEST, history
     from tlslab.cli.past_runs import usable_runs
-    from tlslab.store import to_json
 
     least = SMALLEST if smallest is None else as_share(smallest, "--smallest")
     if page is not None and page.suffix != ".html":
         raise UsageError(f"--out {page}: not a page", "give a file like history.html")
     found = history(usable_runs(folders), least, across_machines)
-    if as_json:
-        typer.echo(json.dumps(to_json(found), allow_nan=False))
-    else:
-        out.print(report.render_history_text(found))
+    _print(found, Format.json if as_json else format_)
     if page is not None:
         _write(page, report.render_history_html(found))
     raise typer.Exit(conclude(report.history_reason(found), EXIT_CODES[found.verdict]))
+
+
+def _print(found: History, form: Format) -> None:
+    from tlslab import report
+    from tlslab.store import to_json
+
+    match form:
+        case Format.text:
+            out.print(report.render_history_text(found))
+        case Format.html:
+            write_utf8(report.render_history_html(found))
+        case Format.markdown:
+            write_utf8(report.render_history_markdown(found))
+        case Format.csv:
+            write_utf8(report.render_history_csv(found))
+        case Format.json:
+            typer.echo(json.dumps(to_json(found), allow_nan=False))
 
 
 def _write(page: Path, text: str) -> None:

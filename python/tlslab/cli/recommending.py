@@ -96,6 +96,9 @@ def _as_json(found: Recommendation, offer: Offer, text: str) -> dict[str, object
         "server": field.server,
         "setting": dict(field.setting),
         "policies": [f"{each.title} ({each.date})" for each in field.policies],
+        "successors": {
+            each.title: each.about.successor for each in field.policies if each.about.successor
+        },
         "order": list(found.names),
         "reason": reason(found),
         "verdict": found.trade_offs.verdict,

@@ -1,12 +1,13 @@
 """`tlslab validate`: are the tool's times those of the packets?"""
 
 import json
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import conclude, err, out
+from tlslab.cli.console import conclude, err, out, write_utf8
 from tlslab.cli.options import (
     Allow,
     AsJson,
@@ -20,9 +21,18 @@ from tlslab.cli.options import (
 from tlslab.experiment.workload import required_status
 from tlslab.lab.specs import EXPECTED_STATUS
 from tlslab.model.errors import UsageError
-from tlslab.model.validation import RateResult, judgements_words
+from tlslab.model.validation import RateResult, Validation, judgements_words
 
 EXIT_DISAGREES = 1
+
+
+class Format(StrEnum):
+    """The forms of a validation."""
+
+    text = "text"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
 
 
 def command(
@@ -42,6 +52,10 @@ def command(
     allow: Allow = None,
     ca: Authorities = None,
     insecure: Insecure = False,
+    format_: Annotated[
+        Format,
+        typer.Option("--format", help="text, markdown, csv (a line for each time), json."),
+    ] = Format.text,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
@@ -52,8 +66,6 @@ def command(
     short to judge.
     """
     from tlslab.lab.validate import Request, validate
-    from tlslab.report.validation import render_validation
-    from tlslab.store import to_json
 
     request = Request(
         target=as_url(target),
@@ -68,12 +80,25 @@ def command(
         expect_status=required_status(expect_status or EXPECTED_STATUS),
     )
     validation = validate(request, _report)
-    if as_json:
-        typer.echo(json.dumps(to_json(validation) | {"passed": validation.passed}))
-    else:
-        out.print(render_validation(validation))
+    _print(validation, Format.json if as_json else format_)
     reported = judgements_words(validation.judgements)
     raise typer.Exit(conclude(reported, 0 if validation.passed else EXIT_DISAGREES))
+
+
+def _print(found: Validation, form: Format) -> None:
+    from tlslab.report.validation import render_validation
+    from tlslab.report.validation_files import validation_csv, validation_markdown
+    from tlslab.store import to_json
+
+    match form:
+        case Format.text:
+            out.print(render_validation(found))
+        case Format.markdown:
+            write_utf8(validation_markdown(found))
+        case Format.csv:
+            write_utf8(validation_csv(found))
+        case Format.json:
+            typer.echo(json.dumps(to_json(found) | {"passed": found.passed}))
 
 
 def parse_rates(text: str) -> tuple[float, ...]:

@@ -36,8 +36,9 @@ QUICK = replace(
     WORKLOAD, capacity=Window(150, 500), keep_alive=KeepAlive(Window(100, 300), CONNECTIONS)
 )
 
-# Blocks at most. What a run of usual noise needs to exclude a difference of 5 %.
-BLOCKS = 30
+# Blocks at most. These exclude a difference of 5 % where the ratios of single blocks have a noise
+# of 7 %; at 3 %, that of processor time on a quiet machine, about a dozen are enough.
+BLOCKS = 60
 QUICK_BLOCKS = 6
 
 

@@ -1,7 +1,10 @@
 """What policies say of a server's offer, and which clients connect."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
+
+from tlslab.model.wording import joined
 
 # From the best to the worst.
 Grade = Literal["recommended", "acceptable", "discouraged", "forbidden"]
@@ -37,7 +40,8 @@ class Source:
 
     `short` is the head of a column, `whom` says whom the policy is for, `everyone` whether that is
     every server. `date` is that of the source, `as_of` when the data file was last held against
-    the source: against its text, or against excerpts and descriptions of it (`basis`).
+    the source: against its text, or against excerpts and descriptions of it (`basis`). `successor`
+    is where the policy is carried on, if its source has ended.
     """
 
     name: str
@@ -50,6 +54,18 @@ class Source:
     whom: str
     everyone: bool = False
     successor: str | None = None
+
+
+def successor_words(sources: Iterable[Source]) -> tuple[str, ...]:
+    """Where policies are carried on whose sources have ended, a sentence for each such place."""
+    titles: dict[str, list[str]] = {}
+    for source in sources:
+        if source.successor is not None:
+            titles.setdefault(source.successor, []).append(source.title)
+    return tuple(
+        f"{joined(named)} {'is' if len(named) == 1 else 'are'} carried on at {place}."
+        for place, named in titles.items()
+    )
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tlslab.model.proof import Direction, Measure, Proof, ProofFigure, ProofVerdict
-from tlslab.model.wording import difference, joined, ratio_figure
+from tlslab.model.wording import joined, percent, ratio_figure
 
 VERDICTS: Mapping[ProofVerdict, str] = {
     "deploy": "Deploy the candidate",
@@ -37,9 +37,13 @@ DIRECTIONS: Mapping[Direction, str] = {
 }
 
 
-def figure_words(found: ProofFigure) -> str:
-    """`9.8 times as many new connections/s (95 %: 9.2 to 10.4)`; of costs, `0.1 times as much`."""
-    ratio, low, high = _as_measured(found)
+def figure_words(found: ProofFigure, own: bool = False) -> str:
+    """`9.8 times as many new connections/s (95 %: 9.2 to 10.4)`; of costs, `0.1 times as much`.
+
+    `own`: with the interval of this ratio alone.
+    """
+    ends = (found.own_low, found.own_high) if own else (found.low, found.high)
+    ratio, low, high = _as_measured(found, *ends)
     if found.estimate.endswith("_per_s"):
         what = f"{ratio_figure(ratio)} times as many {_per_second(found.measure)}"
     elif found.measure == "handshake":
@@ -59,11 +63,13 @@ def _per_second(measure: Measure) -> str:
     return f"{head}/s {tail}".rstrip()
 
 
-def _as_measured(found: ProofFigure) -> tuple[float, float | None, float | None]:
-    """Candidate / baseline, as the estimate is; its ends hold for the family."""
+def _as_measured(
+    found: ProofFigure, low: float | None, high: float | None
+) -> tuple[float, float | None, float | None]:
+    """Candidate / baseline, as the estimate is, with the ends of an interval of times as good."""
     if found.estimate.endswith("_per_s"):
-        return found.better, found.low, found.high
-    ends = [None if end is None or end <= 0 else 1 / end for end in (found.high, found.low)]
+        return found.better, low, high
+    ends = [None if end is None or end <= 0 else 1 / end for end in (high, low)]
     return 1 / found.better, ends[0], ends[1]
 
 
@@ -72,9 +78,9 @@ def decided_words(proof: Proof) -> str:
     deciding = [each for each in proof.figures if each.decides]
     verdict = VERDICTS[proof.verdict]
     if proof.verdict == "no_difference":
-        most = difference(proof.settings.margin)
-        names = joined([MEASURES[each.measure] for each in deciding])
-        return f"{verdict}: more than {most} is excluded for {names}."
+        most = percent(proof.settings.margin)
+        found = joined([figure_words(each, own=True) for each in deciding])
+        return f"{verdict}: more than {most} is excluded. The candidate has {found}."
     gains = [each for each in deciding if each.direction == "gain"]
     if proof.verdict == "do_not":
         losses = [each for each in deciding if each.direction == "loss"]

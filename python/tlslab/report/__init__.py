@@ -7,6 +7,8 @@ reader's eye, jinja2 escapes for HTML, `svg` for its drawings.
 from tlslab.report.ab import render_ab
 from tlslab.report.csv import render_csv
 from tlslab.report.facts import resume_command
+from tlslab.report.history_csv import render_history_csv
+from tlslab.report.history_markdown import render_history_markdown
 from tlslab.report.history_page import render_history_html
 from tlslab.report.history_text import render_history_text
 from tlslab.report.history_words import reason as history_reason
@@ -18,7 +20,9 @@ __all__ = [
     "history_reason",
     "render_ab",
     "render_csv",
+    "render_history_csv",
     "render_history_html",
+    "render_history_markdown",
     "render_history_text",
     "render_html",
     "render_markdown",

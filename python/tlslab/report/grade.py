@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tlslab.model.grading import Grading
+from tlslab.model.grading import Grading, successor_words
 from tlslab.model.plain import plain
 from tlslab.report import grade_words as words
 from tlslab.report.grade_words import LEGEND, MARKS, TITLES
@@ -29,7 +29,8 @@ def _parts(grading: Grading) -> Iterator[RenderableType]:
         yield Text(f"note: {plain(note)}", style="yellow")
     yield Text()
     yield _policies(grading)
-    yield _indented(words.basis_line(grading), 2, "dim")
+    for line in (words.basis_line(grading), *successor_words(grading.policies)):
+        yield _indented(line, 2, "dim")
     yield Text()
     yield _matrix(grading)
     yield _indented(LEGEND, 2, "dim")

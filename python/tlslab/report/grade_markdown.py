@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tlslab.model.grading import Grading
+from tlslab.model.grading import Grading, successor_words
 from tlslab.model.plain import plain
 from tlslab.report import grade_words as words
 from tlslab.report.grade_words import LEGEND, MARKS, TITLES
@@ -26,7 +26,8 @@ def _lines(grading: Grading) -> Iterator[str]:
         yield f"\n**Note:** {_text(note)}"
     yield "\n## Policies\n"
     yield from _table(("policy", "date", "for", "verdict"), _policies(grading))
-    yield f"\n{_text(words.basis_line(grading))}"
+    for line in (words.basis_line(grading), *successor_words(grading.policies)):
+        yield f"\n{_text(line)}"
     yield "\n## What is offered\n"
     yield from _table(("", *(source.short for source in grading.policies)), _matrix(grading))
     yield f"\n{_text(LEGEND)}"

@@ -148,6 +148,13 @@ def facts_words(change: Change) -> str:
     return f"What else differs between these two runs (facts, not causes): {'; '.join(parts)}."
 
 
+def quiet(found: History, series: CellHistory) -> str:
+    """What a series without a change leaves open."""
+    if series.findable is None:
+        return f"not judged, {len(series.values)} of at least {found.least_runs} runs"
+    return f"a lasting step of {difference(series.findable)} would have been found"
+
+
 def levels_words(series: CellHistory) -> str:
     """The levels of a series, oldest first."""
     return joined([figure(level.value) for level in series.levels])

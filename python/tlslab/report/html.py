@@ -18,6 +18,7 @@ from tlslab.report.page.names import with_hover
 from tlslab.report.page.table import tile_cell
 from tlslab.report.page.thrift import THRIFTIEST
 from tlslab.report.page.units import unit_words
+from tlslab.report.shown import shown
 
 # A page of more bytes loads slowly and is not fit for mail.
 HEAVIEST = 400_000
@@ -37,6 +38,7 @@ def render_html(summary: Summary) -> str:
     A page that would be too heavy leaves out more, by the levels of `page.thrift`, and says what.
     Only texts without end (sentences, configurations) make one heavier than HEAVIEST at the last.
     """
+    summary = shown(summary)
     page = _rendered(summary, 0)
     if _is_light(page):
         return page

@@ -18,9 +18,11 @@ def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> 
         yield "#: the ranks that the trials leave open: 1–3 may be first, second or third"
     if any(_without_interval(row) for row in rows):
         yield "no interval: one trial alone has none; --blocks 2 gives one"
-    if any(row.ratio is not None for row in rows):
+    ratios = [row.ratio for row in rows if row.ratio is not None]
+    if ratios:
         name = view.varied_label(baseline, baseline)
-        yield f"ratio: to {name}, the baseline, block by block; below it its interval of 95 %"
+        below = "; below it its interval of 95 %" * any(each.interval for each in ratios)
+        yield f"ratio: to {name}, the baseline, block by block{below}"
     yield from _undecided(rows)
     if any(row.value(view.SERVER) or row.value(view.CLIENT) for row in rows):
         yield (

@@ -21,6 +21,7 @@ from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
 from tlslab.report.facts import facts, redo_command
 from tlslab.report.grids import section_grid
 from tlslab.report.numbers import Grid, Place, figure_grid, table_grid
+from tlslab.report.shown import shown
 
 _LIMIT = 2000
 
@@ -36,58 +37,58 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 def render_markdown(summary: Summary) -> str:
     """The whole document."""
-    return "\n".join(_document(summary)).rstrip() + "\n"
+    return "\n".join(_document(shown(summary))).rstrip() + "\n"
 
 
 def _document(summary: Summary) -> Iterator[str]:
     sections = view.sections(summary)
     yield from _answered(summary, sections)
     for section in sections:
-        yield from _table(section.label, section_grid(section))
+        yield from table_lines(section.label, section_grid(section))
     for table in summary.tables:
-        yield from _table(table.title, table_grid(table), table.caption)
+        yield from table_lines(table.title, table_grid(table), table.caption)
     yield from ("<details>", "<summary>Details</summary>", "")
-    yield from _listing("Warnings", [_warning(each) for each in view.warnings(summary)])
+    yield from listing_lines("Warnings", [_warning(each) for each in view.warnings(summary)])
     for section in sections:
         sentences = [section.reported(finding) for finding in section.findings]
-        yield from _listing(section.label, sentences)
+        yield from listing_lines(section.label, sentences)
     large = view.general_findings(summary, sections)
-    yield from _listing("What the numbers say", [finding.text for finding in large])
+    yield from listing_lines("What the numbers say", [finding.text for finding in large])
     failed = [f"{name} ({verdict}): {why}" for name, verdict, why in view.without_result(summary)]
-    yield from _listing("Cells without a valid result", failed)
+    yield from listing_lines("Cells without a valid result", failed)
     out = [f"{name}: {reason}" for name, reason in view.left_out(summary)]
-    yield from _listing("Not tried or not supported", out)
+    yield from listing_lines("Not tried or not supported", out)
     yield from _figures(summary)
     for text in summary.texts:
-        yield from (f"#### {_escaped(text.title)}", "", *_code(text.text.split("\n")), "")
-    yield from _listing("Method", list(summary.method))
+        yield from (f"#### {escaped(text.title)}", "", *_code(text.text.split("\n")), "")
+    yield from listing_lines("Method", list(summary.method))
     known = [f"{name}: {value}" for name, value in facts(summary)]
-    yield from _listing("How it was measured", known)
+    yield from listing_lines("How it was measured", known)
     yield from ("Again:", "", *_code([redo_command(summary)]), "", "</details>")
 
 
 def _answered(summary: Summary, sections: tuple[view.Section, ...]) -> Iterator[str]:
-    yield from (f"## {_escaped(question(summary))}", "")
+    yield from (f"## {escaped(question(summary))}", "")
     answer = summary.answer
     if answer is None:
-        yield from (f"**{_escaped(view.headline(summary, sections))}**", "")
+        yield from (f"**{escaped(view.headline(summary, sections))}**", "")
         return
-    yield from (f"**{_escaped(line)}**" for line in answer_lines(answer))
+    yield from (f"**{escaped(line)}**" for line in answer_lines(answer))
     yield ""
     if answer.lacking is not None and answer.lacking.command:
         words = enough_words(answer.lacking).rstrip()
         yield from (f"{words[:1].upper()}{words[1:]}", "", *_code([enough_command(answer.lacking)]))
         yield ""
     if answer.tiles:
-        yield from (*(f"- {_escaped(tile_words(tile))}" for tile in answer.tiles), "")
+        yield from (*(f"- {escaped(tile_words(tile))}" for tile in answer.tiles), "")
     if answer.confidence:
-        yield from (_escaped(answer.confidence), "")
+        yield from (escaped(answer.confidence), "")
     if count := len(view.warnings(summary)):
         yield from (f"{count} warning{'' if count == 1 else 's'}: see Details.", "")
     drawn = answering_figure(summary)
     if drawn is not None and has_dots(drawn):
         lines = [part for row in dot_lines(drawn, _WIDTH) for part in row.text.split("\n")]
-        yield from (*_code([*lines, axis_line(drawn, _WIDTH)]), "", _escaped(marks_words(drawn)))
+        yield from (*_code([*lines, axis_line(drawn, _WIDTH)]), "", escaped(marks_words(drawn)))
         yield ""
 
 
@@ -99,18 +100,19 @@ def _figures(summary: Summary) -> Iterator[str]:
         grid = figure_grid(figure)
         if len(grid.rows) <= _ROWS and len(grid.columns) <= _COLUMNS:
             unit = f"{figure.y_title}. " if figure.y_title else ""
-            yield from _table(figure.title, grid, f"{unit}{figure.caption}")
+            yield from table_lines(figure.title, grid, f"{unit}{figure.caption}")
 
 
-def _table(title: str, grid: Grid, caption: str = "") -> Iterator[str]:
-    yield from (f"### {_escaped(title)}", "")
-    yield _line([_escaped(head) for head in grid.columns])
+def table_lines(title: str, grid: Grid, caption: str = "") -> Iterator[str]:
+    """A grid below its title; intervals stand in brackets behind their values."""
+    yield from (f"### {escaped(title)}", "")
+    yield _line([escaped(head) for head in grid.columns])
     yield _line(["--:" if number else "---" for number in grid.numbers])
     for row in grid.rows:
         yield _line([_cell(place) for place in row])
     yield ""
     if caption:
-        yield from (_escaped(caption), "")
+        yield from (escaped(caption), "")
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -120,12 +122,13 @@ def _line(cells: Sequence[str]) -> str:
 def _cell(place: Place) -> str:
     value = place.value
     interval = f" ({value.interval})" if value.text and value.interval else ""
-    return _escaped(f"{value.text}{interval}") or "-"
+    return escaped(f"{value.text}{interval}") or "-"
 
 
-def _listing(title: str, lines: Sequence[str]) -> Iterator[str]:
+def listing_lines(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Sentences below their title; nothing for none."""
     if lines:
-        yield from (f"#### {_escaped(title)}", "", *(f"- {_escaped(line)}" for line in lines), "")
+        yield from (f"#### {escaped(title)}", "", *(f"- {escaped(line)}" for line in lines), "")
 
 
 def _warning(warning: view.Caution) -> str:
@@ -140,7 +143,7 @@ def _code(lines: Sequence[str]) -> list[str]:
     return [f"{fence}text", *cleaned, fence]
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text without markup, links or mentions."""
-    escaped = _MARKUP.sub(r"\\\1", plain(text, _LIMIT).replace("&", "&amp;"))
-    return escaped.replace("@", "&#64;").replace("://", "&#58;//").replace("www.", "www&#46;")
+    marked = _MARKUP.sub(r"\\\1", plain(text, _LIMIT).replace("&", "&amp;"))
+    return marked.replace("@", "&#64;").replace("://", "&#58;//").replace("www.", "www&#46;")

@@ -21,6 +21,7 @@ from tlslab.report.hosts import host_words
 from tlslab.report.legend import legend
 from tlslab.report.made import made_parts, new_table
 from tlslab.report.selftest import selftest_words
+from tlslab.report.shown import shown
 
 _STYLES = {
     "valid": "",
@@ -51,6 +52,7 @@ def render_text(summary: Summary, more: Sequence[str] = ()) -> RenderableType:
     `more` are the words of the command that prints the whole report: with them a few screens are
     shown, and what they leave out is named. Without them all is shown.
     """
+    summary = shown(summary)
     sections = view.sections(summary)
     tables = [*_section_parts(summary, sections, FIRST if more else None), *made_parts(summary)]
     return Group(

@@ -27,15 +27,16 @@ _LABELS = {
 
 def render_validation(validation: Validation) -> RenderableType:
     """The times by phase for each rate, and what they rest on."""
-    tables = [fitting(_title(rate), _grid(rate)) for rate in validation.rates]
-    return Group(*tables, Text(), *_notes(validation))
+    tables = [fitting(title(rate), grid(rate)) for rate in validation.rates]
+    return Group(*tables, Text(), *(Text(note, style="dim") for note in notes(validation)))
 
 
-def _title(rate: RateResult) -> str:
+def title(rate: RateResult) -> str:
+    """What a rate's table is called."""
     return f"{rate.achieved:,.0f} connections/s"
 
 
-def _grid(rate: RateResult) -> Grid:
+def grid(rate: RateResult) -> Grid:
     """Two rows for each phase, one for each quantile."""
     heads = ("time", "", "n", "tlslab ms", "tcpdump ms", "by", "agrees", f"each by {MICRO}")
     return Grid(heads, tuple(row for phase in rate.phases for row in _rows(phase, rate.resolution)))
@@ -71,12 +72,13 @@ def _number(text: str) -> Place:
     return Place(Value(text), True)
 
 
-def _notes(validation: Validation) -> list[Text]:
+def notes(validation: Validation) -> list[str]:
+    """What the tables rest on, and which rates are invalid."""
     finest = ", ".join(
         f"{rate.rate:g}/s: {rate.resolution.median_us:,.0f} and {rate.resolution.p99_us:,.0f}"
         for rate in validation.rates
     )
-    notes = [
+    found = [
         f"{plain(validation.target)}, back end {plain(validation.backend)}"
         + (f", {validation.pause_ms} ms of work per response" if validation.pause_ms else ""),
         "resolution of this machine in µs, p50 and p99: how far a program's reading of the clock "
@@ -85,9 +87,9 @@ def _notes(validation: Validation) -> list[Text]:
     ]
     for rate in validation.rates:
         if not rate.valid:
-            notes.append(
+            found.append(
                 f"invalid at {rate.rate:g}/s: {rate.completed} completed, {rate.matched} found in "
                 f"the capture, {rate.missing} missing there, "
                 f"{counted(rate.dropped, 'packet')} dropped"
             )
-    return [Text(note, style="dim") for note in notes]
+    return found

@@ -25,6 +25,7 @@ from tlslab.model.wording import (
     short_label,
 )
 from tlslab.report.kinds import presentation
+from tlslab.report.shown import NOT_SHOWN
 
 RATE = "connections_per_s"
 BOTH = "connections_per_cpu_s"
@@ -219,7 +220,8 @@ def _value(
     """A figure with its interval; one without width is not shown."""
     low, high = interval
     if low is None or high is None:
-        return Value(write(centre), "no interval", method)
+        words = "" if method.startswith(NOT_SHOWN) else "no interval"
+        return Value(write(centre), words, method)
     reported = range_words(write(low), write(high)) if low < high else ""
     return Value(write(centre), reported, method)
 

@@ -68,6 +68,23 @@ def test_json_is_the_history(runs: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert {len(each["changes"]) for each in found["cells"]} == {0, 1}
 
 
+@pytest.mark.parametrize(
+    ("form", "first"),
+    [
+        ("html", "<!doctype html>"),
+        ("markdown", "## History of 10 runs"),
+        ("csv", "history,cell,estimate,words,unit,run,began,value,level,changed"),
+        ("json", '{"verdict": "slower"'),
+        ("text", "1 of 2 cells changed"),
+    ],
+)
+def test_every_form_is_printed_and_ends_alike(
+    runs: Path, capfd: pytest.CaptureFixture[str], form: str, first: str
+) -> None:
+    assert run(["history", str(runs), "--format", form]) == 1
+    assert capfd.readouterr().out.startswith(first)
+
+
 def test_the_page_is_written_where_it_is_wanted(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from tlslab.experiment import load, with_levels
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
 ALL = ("X25519", "P-256", "P-384", "P-521", "X448", "X25519MLKEM768")
+SUCCESSOR = "https://data.tlsref.org/guidelines/6.0.json"
 
 
 def made(path: Path, noise: float = 0.005, groups: Sequence[str] = ALL, quick: bool = True) -> Path:
@@ -98,6 +99,16 @@ def test_json_has_the_whole_recommendation(
     assert found["order"][0] == "X25519"
     assert found["prices"][0]["rival"] == "safest"
     assert len(found["trade_offs"]["cells"]) == 6
+    assert found["successors"] == {"Mozilla intermediate 6.0": SUCCESSOR}
+
+
+def test_the_successor_of_a_policy_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, _, err = asked(capsys, str(folder), "--for", "nginx")
+    assert f"successor: Mozilla intermediate 6.0 is carried on at {SUCCESSOR}." in err
+    _, _, err = asked(capsys, str(folder), "--for", "nginx", "--policy", "rfc9325")
+    assert "successor: " not in err
 
 
 def test_a_policy_narrows_what_counts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

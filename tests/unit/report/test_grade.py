@@ -99,3 +99,10 @@ def test_names_of_suites_are_short() -> None:
 def test_forbid_words() -> None:
     assert forbid_words(["A"]) == "A forbids"
     assert forbid_words(["A", "B", "C"]) == "A, B and C forbid"
+
+
+def test_a_policys_successor_is_named() -> None:
+    words = "Mozilla intermediate 6.0 and Mozilla modern 6.0 are carried on at"
+    place = "https://data.tlsref.org/guidelines/6.0.json"
+    assert f"{words} {place}." in " ".join(text(graded(), 160).split())
+    assert f"{words} {place}." in grading_markdown(graded())

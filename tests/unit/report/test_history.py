@@ -1,6 +1,8 @@
 """A history's page and text: complete, self-contained, and safe with hostile run folders."""
 
+import csv
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,8 +11,15 @@ from rich.console import Console
 from factories.history import made_runs
 from factories.page import HOSTILE, Page
 from tlslab.analysis.history import Run, history
+from tlslab.model.finding import Summary
 from tlslab.model.history import History
-from tlslab.report import render_history_html, render_history_text
+from tlslab.report import (
+    render_history_csv,
+    render_history_html,
+    render_history_markdown,
+    render_history_text,
+    render_html,
+)
 from tlslab.report.history_chart import HEIGHT, WIDTH, chart
 
 
@@ -48,12 +57,58 @@ def test_the_page_fetches_nothing_and_has_no_script(found: History) -> None:
     assert "url(" not in page
 
 
+def test_the_page_is_built_as_that_of_a_run_is(found: History, quick_summary: Summary) -> None:
+    """The same head, landmarks and policy; without a script the policy allows none."""
+    parts = ("class", "id", "name", "http-equiv", "charset", "lang")
+    frame = {
+        "page", "brand", "contents", "answer", "skip", "viewport", "color-scheme",
+        "referrer", "Content-Security-Policy", "utf-8", "en",
+    }  # fmt: skip
+    page, other = Page(render_history_html(found)), Page(render_html(quick_summary))
+    for each in (page, other):
+        assert frame <= {value for name, value in each.attributes if name in parts}
+        assert {"header", "nav", "main", "footer", "title"} <= set(each.tags)
+        ids = {value for name, value in each.attributes if name == "id"}
+        links = {value for name, value in each.attributes if name == "href"}
+        assert {link.removeprefix("#") for link in links} <= ids
+    rules = [
+        dict(rule.split(" ", 1) for rule in value.split("; "))
+        for each in (page, other)
+        for name, value in each.attributes
+        if name == "content" and value.startswith("default-src")
+    ]
+    assert [sorted(each) for each in rules[1:]] == [sorted(rules[0])]
+    assert rules[0]["script-src"] == "'none'"
+    assert all(each["default-src"] == "'none'" for each in rules)
+
+
 def test_the_text_has_the_answer_first_and_names_facts_not_causes(found: History) -> None:
     said = " ".join(text_of(found).split())
     assert said.startswith("1 of 2 cells changed: TLS 1.3, ECDSA P-256, X25519: new connections/s")
     assert "(facts, not causes): tlslab 0.1.0 -> 0.2.0." in said
     assert said.count("between run-07 (2026-03-08 09:26) and run-08 (2026-03-09 09:26)") == 1
     assert "No change in 2 other series." in said
+
+
+def test_csv_has_every_value_with_its_level(found: History) -> None:
+    rows = list(csv.DictReader(io.StringIO(render_history_csv(found))))
+    assert len(rows) == sum(len(series.values) for series in found.cells)
+    series = next(each for each in found.cells if each.changes)
+    of = [r for r in rows if (r["cell"], r["estimate"]) == (series.label, series.estimate)]
+    assert tuple(float(row["value"]) for row in of) == series.values
+    assert [row["run"] for row in of if row["changed"] == "yes"] == [series.changes[0].after]
+    assert {float(row["level"]) for row in of} == {level.value for level in series.levels}
+
+
+def test_markdown_has_the_answer_each_change_and_the_runs(found: History) -> None:
+    text = render_history_markdown(found)
+    assert text.startswith("## History of 16 runs\n\n**1 of 2 cells changed: ")
+    for title in ("### Changes", "#### Without a change", "### Runs, oldest first"):
+        assert title in text
+    changes = sum(len(series.changes) for series in found.cells)
+    lines = text.partition("### Changes\n\n")[2].partition("\n\n")[0].splitlines()
+    assert len(lines) == 2 + changes > 2
+    assert all("tlslab: 0.1.0 to 0.2.0" in line for line in lines[2:])
 
 
 @pytest.mark.parametrize("width", [40, 80])
@@ -80,6 +135,8 @@ def test_hostile_folders_are_escaped() -> None:
     assert not [name for name, _ in parsed.attributes if name.startswith("on")]
     assert "\x1b" not in parsed.text
     assert "\u202e" not in parsed.text
+    markdown = render_history_markdown(found)
+    assert not re.search(r"\x1b|\u202e|(?<!\\)<(script|img|svg)", markdown)
     assert "\x1b" not in text_of(found)
 
 

@@ -12,6 +12,7 @@ from rich.console import Console, RenderableType
 from factories import benchmarks as made_benchmarks
 from factories.capacity import made_capacity_run
 from factories.run import World, made_run
+from factories.validation import made_validation
 from tlslab.advice import advised
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
@@ -22,14 +23,6 @@ from tlslab.model.figure import TextBlock
 from tlslab.model.finding import Place, Ranking, Summary
 from tlslab.model.names import SUITES
 from tlslab.model.scale import BackendScale, Reading, Scale, Slope
-from tlslab.model.validation import (
-    PHASES,
-    Comparison,
-    PhaseResult,
-    RateResult,
-    Resolution,
-    Validation,
-)
 from tlslab.report import render_text
 from tlslab.report.scale import render_scale
 from tlslab.report.validation import render_validation
@@ -130,19 +123,9 @@ def is_time(number: str, summary: Summary) -> bool:
     return any(abs(value - each) <= 0.051 for each in times)
 
 
-def validation() -> Validation:
-    compared = tuple(
-        Comparison(quantile, 1234.567, 1230.001, 1.0037, "resolution") for quantile in (0.5, 0.99)
-    )
-    phases = tuple(PhaseResult(name, 12345, compared, -1234.0, 12345.0) for name in PHASES)
-    resolution = Resolution(median_us=12.0, p99_us=345.0, n=1000)
-    rate = RateResult(2000.0, 1999.0, resolution, 20000, 20000, 0, 90000, 0, phases)
-    return Validation("tlslab.validation/1", "reference", "rustls", 100, (rate,))
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_validation_fits_whole(width: int) -> None:
-    whole, text = (printed(render_validation(validation()), each) for each in (ENDLESS, width))
+    whole, text = (printed(render_validation(made_validation()), each) for each in (ENDLESS, width))
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
     assert numbers(whole) <= numbers(text)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tlslab.analysis.benchmark.cells import CLIENT_CPU, RATE, SIGNERS_CPU, percentile_name
 from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.findings import OPEN, STILL_WARMING, UNKNOWN
-from tlslab.analysis.enough import FEWEST, again, minutes, too_few
+from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.finding import Finding
 from tlslab.model.run import RunContents
@@ -31,7 +31,7 @@ def answer(
     return Answer(
         question=question,
         sentences=sentences[:2],
-        confidence=f"{confidence}: dots only" if n < FEWEST else f"{confidence}; 95 % intervals",
+        confidence=f"{confidence}: {DOTS_ONLY}" if n < FEWEST else f"{confidence}; 95 % intervals",
         lacking=lacking,
         tiles=() if lacking else _tiles(curve),
         figure=f"throughput-{curve.benchmark}",

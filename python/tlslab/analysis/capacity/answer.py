@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.compare import compare
-from tlslab.analysis.enough import FEWEST, again, minutes, too_few, too_wide
+from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few, too_wide
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.figure import Figure
@@ -117,7 +117,7 @@ def _confidence(cell: CapacityCell) -> str:
     loads = len({point.fraction for point in cell.points})
     words = f"{counted(n, 'repetition')} of the maximum"
     if n < FEWEST:
-        return f"{words}: dots only, no interval"
+        return f"{words}: {DOTS_ONLY}"
     return f"{words}, response times at {counted(loads, 'load')}; intervals of 95 %"
 
 

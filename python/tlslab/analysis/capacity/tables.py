@@ -12,6 +12,7 @@ from tlslab.model.capacity import CapacityPlan
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, TableCell
 from tlslab.model.search import Converged, Inconclusive
+from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.validation import JUDGEMENT_WORDS
 from tlslab.model.wording import percent
 
@@ -62,7 +63,8 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
         title="The maximum",
         caption=(
             "A closed loop at the concurrency that the pre-test found; intervals of 95 % over "
-            "trials. The capacity under the objective is interpolated between the loads below."
+            f"trials, from {LEAST_BLOCKS} on. The capacity under the objective is interpolated "
+            "between the loads below."
         ),
         columns=tuple(columns),
         rows=tuple(rows),

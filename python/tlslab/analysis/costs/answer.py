@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.costs.parts import FULL, KILOBYTE, REQUEST, RESUMED
-from tlslab.analysis.enough import FEWEST, again, minutes, too_few, too_wide
+from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few, too_wide
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.finding import Finding
 from tlslab.model.leading import value_words
@@ -48,7 +48,7 @@ def answer(
         sentences=() if lacking else (first, *errors)[:2],
         confidence=f"{counted(n, 'block')}: a fit for each; intervals of 95 % over blocks"
         if n >= FEWEST
-        else f"{counted(n, 'block')}: no sentence",
+        else f"{counted(n, 'block')}: {DOTS_ONLY}",
         lacking=lacking,
         tiles=() if lacking else tuple(Tile(_TILES[name], parts[name]) for name in parts),
         figure="held-out" if checks else "",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import EQUIVALENCE, Measured, compare, paired_logs
 from tlslab.analysis.enough import (
+    DOTS_ONLY,
     FEWEST,
     again,
     minutes,
@@ -263,7 +264,7 @@ class _Answering:
         members = [self._cells[key] for key in ranking.cells]
         blocks = self._blocks(ranking, found)
         if blocks < FEWEST:
-            return f"{counted(blocks, 'block')}: dots only, no interval"
+            return f"{counted(blocks, 'block')}: {DOTS_ONLY}"
         tests = math.comb(len(members), 2)
         holds = " that hold after every block" if any(c.anytime for c in members) else ""
         words = f"{counted(blocks, 'block')} in random order, intervals of 95 %{holds}"

@@ -3,15 +3,17 @@
 import math
 from collections.abc import Sequence, Set
 
-from tlslab.analysis.enough import FEWEST, again, minutes, too_few
+from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.analysis.proof.figures import NO_RESULT
+from tlslab.analysis.stats import sequence
+from tlslab.analysis.stats.estimate import CONFIDENCE, SEQUENCE, Spread
 from tlslab.analysis.stats.power import detectable
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.estimate import Estimate
 from tlslab.model.proof import DECIDING, Measure, Proof, ProofFigure, needed
 from tlslab.model.proof_words import MEASURES, decided_words
 from tlslab.model.run import RunContents
-from tlslab.model.wording import counted, percent
+from tlslab.model.wording import counted, difference, percent
 
 _MOST_BLOCKS = 200
 _FEWEST_TILES = 3
@@ -28,15 +30,23 @@ def answer(contents: RunContents, proof: Proof) -> Answer:
     """Verdict and figures; the advice adds what changes for clients."""
     blocks = max((each.n for each in proof.figures if each.decides), default=0)
     lacking = _lacking(contents, proof, blocks)
-    family = sum(not each.why_open for each in proof.figures)
     return Answer(
         question=contents.experiment.title,
         sentences=() if lacking else (decided_words(proof),),
-        confidence=f"{counted(blocks, 'block')}; intervals of 95 % over a family of {family} "
-        f"ratios; less than {percent(proof.settings.margin)} counts as no difference",
+        confidence=_confidence(proof, blocks),
         lacking=lacking,
         tiles=() if lacking else _tiles(proof.figures),
         figure="gains" if proof.figures else "",
+    )
+
+
+def _confidence(proof: Proof, blocks: int) -> str:
+    if 0 < blocks < FEWEST:
+        return f"{counted(blocks, 'block')}: {DOTS_ONLY}"
+    family = sum(not each.why_open for each in proof.figures)
+    return (
+        f"{counted(blocks, 'block')}; intervals of 95 % over a family of {family} ratios; less "
+        f"than {percent(proof.settings.margin)} counts as no difference"
     )
 
 
@@ -49,12 +59,15 @@ def _tiles(figures: Sequence[ProofFigure]) -> tuple[Tile, ...]:
 
 
 def leading(figures: Sequence[ProofFigure]) -> tuple[ProofFigure, ...]:
-    """The ratio of each measure by which that is judged."""
-    first: dict[Measure, ProofFigure] = {}
+    """The ratio of each measure by which that is judged; of the parts of the mix as of the mix."""
+    deciding = {each.estimate for each in figures if each.decides}
+    chosen: dict[Measure, ProofFigure] = {}
     for each in figures:
-        if not each.why_open:
-            first.setdefault(each.measure, each)
-    return tuple(first.values())
+        earlier = chosen.get(each.measure)
+        better = each.estimate in deciding and earlier and earlier.estimate not in deciding
+        if not each.why_open and (earlier is None or better):
+            chosen[each.measure] = each
+    return tuple(chosen.values())
 
 
 def as_estimate(found: ProofFigure) -> Estimate:
@@ -81,8 +94,17 @@ def _lacking(contents: RunContents, proof: Proof, blocks: int) -> Lacking | None
     if gains:
         why = f"A gain is established for {_names(gains)}; a loss of more than {most} is not "
         why += f"excluded for {names}."
+    elif (left := _may_differ(open_)) is not None:
+        why += f" They may differ by up to {difference(left)}."
     command = again(contents, "--blocks", str(wanted))
     return Lacking(why, command, minutes(contents, wanted / blocks))
+
+
+def _may_differ(figures: Sequence[ProofFigure]) -> float | None:
+    """The largest difference that the ratios' own intervals leave open, as a share."""
+    ends = [end for each in figures for end in (each.own_low, each.own_high)]
+    known = [end for end in ends if end is not None and end > 0]
+    return max(max(end, 1 / end) for end in known) - 1 if len(known) == len(ends) else None
 
 
 def _names(figures: Sequence[ProofFigure]) -> str:
@@ -108,11 +130,19 @@ def _why_undecided(proof: Proof, undecided: Set[Measure]) -> str:
 def _wanted(found: ProofFigure, margin: float) -> int:
     """The blocks that exclude or establish a difference of the margin, at this noise.
 
-    The noise is read off the ratio's own interval, as if it were Student's.
+    The noise is read off the ratio's own interval. A run of exactly N blocks has Student's
+    interval, whatever this one has.
     """
     if found.own_low is None or found.own_high is None or found.own_low <= 0:
         return 2 * max(FEWEST, found.n)
     half = math.log(found.own_high / found.own_low) / 2
-    noise = half * math.sqrt(found.n) / 2
+    noise = half / _unit_half_width(found)
     enough = (n for n in range(FEWEST, _MOST_BLOCKS) if detectable(noise, n) <= margin)
     return min(_MOST_BLOCKS, max(found.n + FEWEST, next(enough, _MOST_BLOCKS)))
+
+
+def _unit_half_width(found: ProofFigure) -> float:
+    """Half the own interval of a ratio whose logarithms have a standard deviation of 1."""
+    if SEQUENCE in found.method:
+        return sequence.half_width(found.n, 1.0, 1 - CONFIDENCE) or math.inf
+    return Spread(1.0, found.n - 1).quantile((1 + CONFIDENCE) / 2) / math.sqrt(found.n)

@@ -1,10 +1,13 @@
 """The ratios of a proof, what each establishes, and whether the run may end. Pure.
 
 Two measures decide: connections, a mix of new and returning clients', and requests on connections
-kept open. Each is decided by its rate, or by the server's processor time where the rate was not the
-server's limit. The parts of the mix are shown beside it, and so is the p99 of the handshake: in a
-closed loop a time is the number of connections in flight over their rate, so that it says of new
-clients what their rate says, and the mix weighs those already.
+kept open. Each has two ratios: of its rate, and of the server's processor time. The rate decides
+where it establishes a gain or a loss, else the processor time does, where that is known. The
+processor time alone establishes that nothing has changed: it has a few per cent of noise, where a
+rate has that of all else that the machine does, and it was chosen before the trials. Where the two
+go opposite ways both decide, and the loss counts. The parts of the mix are shown beside it, and so
+is the p99 of the handshake: in a closed loop a time is the number of connections in flight over
+their rate, so that it says of new clients what their rate says, and the mix weighs those already.
 
 All ratios are one family. A gain or a loss is established by its interval at the level of 5 % over
 the number of ratios (Bonferroni), so that the chance of a single false one among all is at most
@@ -50,6 +53,8 @@ _UNDECIDED = "neither rate nor processor time is known on both sides"
 
 _UNITS = {**UNITS, **keep_alive.UNITS, HANDSHAKE: "ms"}
 
+_OPPOSITE: Mapping[Direction, Direction] = {"gain": "loss", "loss": "gain"}
+
 
 @dataclass(frozen=True)
 class _Ratio:
@@ -62,7 +67,6 @@ class _Ratio:
     estimate: str
     sides: Sides
     logs: Array
-    decides: bool
     why_open: str = ""
     only: Direction | None = None
 
@@ -90,9 +94,24 @@ def figures(
     if new is not None and len(logs := new.better(HANDSHAKE)):
         only: Direction | None = None if new.usable else "open"
         why = "" if one_client else _TWO_CLIENTS
-        ratios.append(_Ratio("handshake", HANDSHAKE, new, logs, False, why, only))
+        ratios.append(_Ratio("handshake", HANDSHAKE, new, logs, why, only))
     known = sum(len(ratio.logs) > 1 and not ratio.why_open for ratio in ratios)
-    return tuple(_judged(ratio, max(1, known), margin) for ratio in ratios)
+    found = [_judged(ratio, max(1, known), margin) for ratio in ratios]
+    return tuple(replace(each, decides=_decides(each, found)) for each in found)
+
+
+def _decides(found: ProofFigure, family: Sequence[ProofFigure]) -> bool:
+    """Whether the verdict goes by this ratio of a measure that decides, or by its other one."""
+    if found.measure not in DECIDING or found.why_open:
+        return False
+    of_measure = [each for each in family if each.measure == found.measure and not each.why_open]
+    by_rate = next((each for each in of_measure if each.estimate.endswith("_per_s")), None)
+    by_cost = next((each for each in of_measure if not each.estimate.endswith("_per_s")), None)
+    if by_rate is None or by_cost is None:
+        return True
+    if by_rate.direction not in _OPPOSITE:
+        return found is by_cost
+    return found is by_rate or by_cost.direction == _OPPOSITE[by_rate.direction]
 
 
 def _of_measure(measure: Measure, rate: str, cost: str, sides: Sides) -> Iterable[_Ratio]:
@@ -101,13 +120,12 @@ def _of_measure(measure: Measure, rate: str, cost: str, sides: Sides) -> Iterabl
     costs = len(by_cost) > 0 and all(side.may_rank(cost) for side in sides.both)
     only = None if ranks else _one_sided(sides, rate)
     decided = bool(len(by_rate)) and (ranks or (not costs and only is not None))
-    may = measure in DECIDING
     if len(by_rate):
         why = "" if decided else _why(sides, rate)
-        yield _Ratio(measure, rate, sides, by_rate, may and decided, why, only)
+        yield _Ratio(measure, rate, sides, by_rate, why, only)
     if len(by_cost):
         why = "" if costs else _UNDECIDED
-        yield _Ratio(measure, cost, sides, by_cost, may and costs and not decided, why)
+        yield _Ratio(measure, cost, sides, by_cost, why)
 
 
 def _one_sided(sides: Sides, rate: str) -> Direction | None:
@@ -154,7 +172,7 @@ def _judged(ratio: _Ratio, family: int, margin: float) -> ProofFigure:
         n=len(ratio.logs),
         method=f"paired by block; {method}, 95 % over a family of {family}",
         direction="open",
-        decides=ratio.decides,
+        decides=False,
         why_open=ratio.why_open,
     )
     if ratio.why_open or found.n < FEWEST:

@@ -85,6 +85,6 @@ def _method(contents: RunContents, settings: ProofSettings, ratios: int) -> tupl
         "gain and loss are established by intervals that hold together with 95 % (Bonferroni). No "
         "difference: each deciding ratio's own interval of 95 % lies within "
         f"{percent(settings.margin)}. A gain is deployed where no deciding ratio's own interval "
-        "allows a loss of more than that. Rates decide; where a rate was not the server's limit, "
-        "its processor time.",
+        "allows a loss of more than that. A rate decides where it establishes a gain or a loss; "
+        "otherwise the server's processor time does, which is steadier; without that the rate.",
     )

@@ -80,7 +80,10 @@ def chart(proof: Proof) -> tuple[Figure, ...]:
         Figure(
             id="gains",
             title="Times as good as the baseline",
-            caption="1 is no difference. Intervals of 95 % that hold together.",
+            caption=(
+                "1 is no difference. Intervals of 95 % that hold together. By rates, or by the "
+                "server's processor time: the table says which decides."
+            ),
             kind="ranking",
             x_title="measure",
             y_title="times as good",

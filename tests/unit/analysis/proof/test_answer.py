@@ -1,13 +1,16 @@
 """What a proof lacks when nothing may decide."""
 
 from dataclasses import replace
+from typing import Any
 
 from factories.proof import made_contents, made_sides
 from tlslab.analysis.proof.answer import answer
 from tlslab.analysis.proof.figures import figures, verdict_of
 from tlslab.analysis.proof.sides import Sides
+from tlslab.model.answer import Answer
 from tlslab.model.proof import Proof, ProofSettings, needed
 
+MANAGED = ProofSettings("nginx", "Chromium 156", 0.05, 0.5)
 LIVE = ProofSettings("https://a.test/", "Chromium 156", 0.05, 0.5, (), (), "apply", "revert")
 
 
@@ -44,3 +47,38 @@ def test_figures_that_may_not_decide_say_why_and_what_helps() -> None:
 
 def test_a_managed_server_needs_no_metrics() -> None:
     assert "--server-metrics" not in why(replace(LIVE, apply="", revert=""))
+
+
+def answered(**more: Any) -> Answer:
+    contents = made_contents(MANAGED)
+    found = figures(made_sides(**more), 0.05)
+    return answer(contents, Proof(MANAGED, found, verdict_of(found, needed(contents.experiment))))
+
+
+def test_no_difference_is_said_with_its_bound_and_both_intervals() -> None:
+    (sentence,) = answered(rate_noise=0.2).sentences
+    assert sentence.startswith("No difference: more than 5 % is excluded. The candidate has ")
+    assert sentence.count("times the server's processor time for ") == 2
+    assert sentence.count("(95 %: ") == 2
+
+
+def test_what_is_left_open_is_said_with_the_blocks_that_settle_it() -> None:
+    lacking = answered(noise=0.06, rate_noise=0.2).lacking
+    assert lacking is not None
+    assert "They may differ by up to " in lacking.why
+    assert lacking.command[-2] == "--blocks"
+    assert 10 < int(lacking.command[-1]) < 100
+
+
+def test_the_noise_of_a_run_that_ends_by_itself_is_not_taken_for_more() -> None:
+    """Intervals that hold after every block are wider: the blocks that are enough are not more."""
+    wanted = []
+    for anytime in (False, True):
+        lacking = answered(noise=0.06, rate_noise=0.2, anytime=anytime, seed=5).lacking
+        assert lacking is not None
+        wanted.append(int(lacking.command[-1]))
+    assert wanted[0] == wanted[1]
+
+
+def test_fewer_than_five_blocks_are_dots() -> None:
+    assert answered(blocks=4).confidence == "4 blocks: dots only, no interval"

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from factories.proof import cell, made_sides
+from tlslab.analysis.compare import Measured
 from tlslab.analysis.proof.figures import direction_of, figures, verdict_of
-from tlslab.analysis.proof.sides import mixed, sides_of
-from tlslab.model.proof import ProofFigure, ProofVerdict
+from tlslab.analysis.proof.sides import Sides, mixed, sides_of
+from tlslab.experiment.proof import BLOCKS
+from tlslab.model.proof import Measure, ProofFigure, ProofVerdict
+from tlslab.model.stopping import LEAST_BLOCKS
 
 MARGIN = 0.05
 
@@ -200,3 +203,91 @@ def test_equal_configurations_hardly_ever_get_a_verdict(noise: float) -> None:
     false = sum(verdict(seed=seed, noise=noise) in ("deploy", "do_not") for seed in range(200))
     # 5 % of 200, and twice the standard deviation of that count.
     assert false <= 16
+
+
+# What servers cost that are slower by the margin in everything.
+SLOWER = {"new": (500.0, 525.0), "returning": (200.0, 210.0), "requests": (40.0, 42.0)}
+
+
+def first(sides: dict[Measure, Sides], blocks: int) -> dict[Measure, Sides]:
+    """The same after the first blocks of a run."""
+
+    def cut(side: Measured) -> Measured:
+        values = {
+            name: {block: value for block, value in by.items() if block < blocks}
+            for name, by in side.values.items()
+        }
+        return replace(side, values=values)
+
+    return {name: Sides(*map(cut, each.both)) for name, each in sides.items()}
+
+
+def ended(seed: int, **more: object) -> tuple[ProofVerdict, int]:
+    """The verdict of a run that ends when it is known, as the lab asks, and its blocks."""
+    sides = made_sides(seed=seed, blocks=BLOCKS, anytime=True, **more)  # type: ignore[arg-type]
+    for blocks in range(LEAST_BLOCKS, BLOCKS + 1):
+        found = verdict_of(figures(first(sides, blocks), MARGIN))
+        if found != "cannot_tell":
+            return found, blocks
+    return "cannot_tell", BLOCKS
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.02])
+def test_equal_configurations_end_as_no_difference_though_rates_are_noisy(noise: float) -> None:
+    found = [ended(seed, noise=noise, rate_noise=0.15) for seed in range(20)]
+    equal = [blocks for verdict, blocks in found if verdict == "no_difference"]
+    assert len(equal) >= 18
+    assert max(equal) < BLOCKS
+
+
+def test_equal_configurations_with_exact_blocks_are_no_difference() -> None:
+    found = [verdict(seed=seed, noise=0.015, rate_noise=0.15, blocks=7) for seed in range(60)]
+    assert found.count("no_difference") >= 54
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.02, 0.04])
+def test_a_planted_slowdown_of_the_margin_never_ends_as_no_difference(noise: float) -> None:
+    found = [ended(seed, noise=noise, rate_noise=0.15, **SLOWER) for seed in range(15)]
+    assert "no_difference" not in [verdict for verdict, _ in found]
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.02, 0.04])
+def test_nor_does_it_with_exact_blocks(noise: float) -> None:
+    found = [verdict(seed=seed, noise=noise, blocks=7, **SLOWER) for seed in range(100)]
+    assert "no_difference" not in found
+
+
+def test_the_processor_time_decides_where_the_rate_establishes_nothing() -> None:
+    found = figures(made_sides(rate_noise=0.2), MARGIN)
+    deciding = {each.estimate for each in found if each.decides}
+    assert deciding == {
+        "server_cpu_us_per_connection",
+        "keep_alive_server_cpu_us_per_request",
+    }
+    assert {each.direction for each in found if each.decides} == {"equal"}
+
+
+def test_a_rate_that_establishes_a_gain_decides_in_its_place() -> None:
+    found = figures(made_sides(new=(5000.0, 500.0)), MARGIN)
+    by = {(each.measure, each.estimate): each.decides for each in found}
+    assert by["connections", "connections_per_s"]
+    assert not by["connections", "server_cpu_us_per_connection"]
+    assert by["requests", "keep_alive_server_cpu_us_per_request"]
+
+
+def test_a_rate_that_falls_while_the_processor_time_does_counts_as_a_loss() -> None:
+    """A server that waits: its processor has less to do, and its clients get less."""
+    sides = made_sides(new=(500.0, 400.0), returning=(200.0, 160.0))
+    slow = made_sides(new=(500.0, 800.0), returning=(200.0, 320.0))
+    mixture = [
+        replace(
+            side,
+            values={**side.values, "connections_per_s": other.values["connections_per_s"]},
+        )
+        for side, other in zip(sides["connections"].both, slow["connections"].both, strict=True)
+    ]
+    found = figures({**sides, "connections": Sides(*mixture)}, MARGIN)
+    deciding = {each.estimate: each.direction for each in found if each.decides}
+    assert deciding["connections_per_s"] == "loss"
+    assert deciding["server_cpu_us_per_connection"] == "gain"
+    assert verdict_of(found) == "do_not"

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from factories import folder as folders
+from factories.run import World, made_run
 from tlslab.advice.policy import policies_named
+from tlslab.experiment import load, with_levels
 from tlslab.lab.candidate import candidate_of, with_key
 from tlslab.lab.proof.reading import (
     DEFAULT_KEY,
@@ -15,7 +18,7 @@ from tlslab.lab.proof.reading import (
     with_default_certificate,
 )
 from tlslab.model.configuration import Configuration, ServedCertificate
-from tlslab.model.errors import UsageError
+from tlslab.model.errors import StoreError, UsageError
 from tlslab.targets.certificates import Authority
 
 HOW = Reading("--baseline")
@@ -148,3 +151,34 @@ def test_a_cheap_certificate_stays_alone(tmp_path: Path, key: str) -> None:
     how = Reading("--baseline", keys=(key,))
     before = with_default_certificate(read(tmp_path, "ssl_protocols TLSv1.3;"), how)
     assert with_key(before, before) == before
+
+
+def run_folder(folder: Path) -> Path:
+    levels = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256", "P-384")}
+    experiment = with_levels(load("groups", quick=True), levels)
+    return folders.written(folder / "groups", made_run(World(noise=0.005), experiment=experiment))
+
+
+def test_a_run_folder_as_the_candidate_is_what_recommend_chooses(tmp_path: Path) -> None:
+    before = with_default_certificate(
+        read(tmp_path, "ssl_ecdh_curve secp384r1; ssl_session_cache shared:own:1m;"), HOW
+    )
+    run = run_folder(tmp_path)
+    after = candidate_of(run, before, policies_named(()), HOW)
+    assert after.source == f"tlslab recommend {run} --for nginx"
+    assert "ssl_ecdh_curve X25519:prime256v1:secp384r1;" in after.lines
+    assert after.lines[-1] == "ssl_session_cache shared:own:1m;"
+    assert after.certificates == before.certificates
+
+
+def test_a_run_that_may_recommend_nothing_is_no_candidate(tmp_path: Path) -> None:
+    before = with_default_certificate(read(tmp_path, "ssl_protocols TLSv1.3;"), HOW)
+    with pytest.raises(UsageError, match="nothing in this run may be recommended") as raised:
+        candidate_of(run_folder(tmp_path), before, policies_named(("rfc10015",)), HOW)
+    assert "tlslab recommend" in raised.value.remedy
+
+
+def test_a_folder_that_is_no_run_is_no_candidate(tmp_path: Path) -> None:
+    before = with_default_certificate(read(tmp_path, "ssl_protocols TLSv1.3;"), HOW)
+    with pytest.raises(StoreError):
+        candidate_of(tmp_path, before, policies_named(()), HOW)

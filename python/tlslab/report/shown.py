@@ -1,0 +1,65 @@
+"""A summary as every report shows it: of fewer than five trials it has values and no interval.
+
+Of two to four values most of an interval's width is its own: such a run has dots and nothing is
+concluded from it. `summary.json` and the CSV made of it keep the intervals.
+"""
+
+import re
+from dataclasses import replace
+
+from tlslab.model.estimate import Estimate
+from tlslab.model.figure import DataTable, Figure, TableCell
+from tlslab.model.finding import CellSummary, Comparison, Summary
+from tlslab.model.stopping import LEAST_BLOCKS
+
+# How an estimate was made whose interval is not shown; where this stands, nothing else is said.
+NOT_SHOWN = f"fewer than {LEAST_BLOCKS} trials: no interval"
+
+_IN_WORDS = re.compile(r" \(95 %: [^()]*\)")
+
+
+def shown(summary: Summary) -> Summary:
+    """The summary without any interval if its trials are too few; else as it is."""
+    if not _is_few(summary):
+        return summary
+    return replace(
+        summary,
+        cells=tuple(map(_cell, summary.cells)),
+        comparisons=tuple(map(_comparison, summary.comparisons)),
+        figures=tuple(map(_figure, summary.figures)),
+        tables=tuple(map(_table, summary.tables)),
+    )
+
+
+def _is_few(summary: Summary) -> bool:
+    """Whether no sentence carries a figure of the run; lost clients are one without figures."""
+    answer, proof = summary.answer, summary.proof
+    if answer is not None and answer.lacking is not None:
+        return answer.lacking.few
+    return proof is not None and all(each.n < LEAST_BLOCKS for each in proof.figures)
+
+
+def _cell(found: CellSummary) -> CellSummary:
+    return replace(found, estimates={name: _bare(each) for name, each in found.estimates.items()})
+
+
+def _comparison(found: Comparison) -> Comparison:
+    return replace(found, low=None, high=None, may_differ=None, method=NOT_SHOWN)
+
+
+def _figure(found: Figure) -> Figure:
+    return replace(found, series=tuple(replace(each, low=(), high=()) for each in found.series))
+
+
+def _table(found: DataTable) -> DataTable:
+    return replace(found, rows=tuple(tuple(map(_place, row)) for row in found.rows))
+
+
+def _place(found: TableCell) -> TableCell:
+    if isinstance(found, Estimate):
+        return _bare(found)
+    return _IN_WORDS.sub("", found) if isinstance(found, str) else found
+
+
+def _bare(found: Estimate) -> Estimate:
+    return replace(found, low=None, high=None, method=NOT_SHOWN)

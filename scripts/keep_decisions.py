@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+"""Makes docs/decisions from real runs, in one go: `grade`, `recommend` and `prove` on real servers.
+
+    .venv/bin/python scripts/keep_decisions.py [--check] [grade] [recommend] [poor] [good]
+
+Without names: all of them, in about half an hour. Proofs (`poor`, `good`) and the run that is
+recommended from are measurements, so that the machine should be left alone. What a command printed
+is kept as it was. decisions.json has what README.md shows of it, and README.md is made of that.
+`--check` makes and writes nothing; it ends with 1 if README.md is not what decisions.json says.
+Needs the servers that the tests need: scripts/install-debian.sh, `make tomcat`.
+"""
+
+import argparse
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).resolve().parents[1]
+DECISIONS = ROOT / "docs/decisions"
+FACTS = "decisions.json"
+PAGE = "README.md"
+
+sys.path[:0] = [str(ROOT / "tests")]
+
+GRADED = ("nginx", "apache", "haproxy")
+KEYS = ("ecdsa-p256", "rsa-2048")
+GROUPS = ("X25519", "P-256", "P-384")
+
+RUN = (
+    "run", "groups", "--quick", "--target", "nginx", "--set", "tls=1.3", "--set", "key=ecdsa-p256",
+    "--blocks", "10", "--seed", "1", "--out", "groups",
+)  # fmt: skip
+RUN_FILES = ("experiment.toml", "environment.json", "plan.json")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A proof to be kept: the baseline's file, with more options of the command."""
+
+    title: str
+    baseline: str
+    options: tuple[str, ...] = ()
+
+
+PROOFS = {
+    "poor": Proof(
+        "A poor baseline: P-384 first, RSA-4096, AES-256-CBC",
+        """\
+ssl_protocols TLSv1.2;
+ssl_prefer_server_ciphers on;
+ssl_ciphers ECDHE-RSA-AES256-SHA384:ECDHE-RSA-AES256-SHA;
+ssl_ecdh_curve secp384r1:prime256v1;
+ssl_session_cache shared:SSL:1m;
+""",
+        ("--key", "rsa-4096"),
+    ),
+    "good": Proof(
+        "A baseline that is good already",
+        """\
+ssl_protocols TLSv1.2 TLSv1.3;
+ssl_prefer_server_ciphers on;
+ssl_ciphers ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:\
+ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256;
+ssl_ecdh_curve X25519:prime256v1:secp384r1;
+ssl_session_cache shared:SSL:1m;
+""",
+        ("--blocks", "64"),
+    ),
+}
+
+Facts = dict[str, Any]
+
+
+def lab(folder: Path, *arguments: str, ends: Sequence[int] = (0,)) -> tuple[str, str]:
+    """What a command of tlslab prints, in a folder of its own: standard output, standard error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tlslab", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in ends:
+        sys.exit(f"tlslab {' '.join(arguments)}: exit {done.returncode}\n{done.stderr}")
+    return done.stdout, done.stderr
+
+
+def keep(name: str, text: str) -> None:
+    """Writes a kept file."""
+    path = DECISIONS / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line.rstrip()}\n" for line in text.splitlines()), "utf-8")
+
+
+@contextmanager
+def started(server: str, folder: Path) -> Iterator[tuple[str, Path, str]]:
+    """A server of the lab's, as it comes: its place, its authority, its software."""
+    from tlslab.targets import Setting, find_kind
+
+    target = find_kind(server).make(Setting(folder, KEYS, GROUPS, 100, ()))
+    target.prepare()
+    authority = folder / "ca.pem"
+    authority.write_text(target.trust_pem)
+    running = target.start()
+    try:
+        yield urlsplit(running.url).netloc, authority, f"{target.software}, {target.backend}"
+    finally:
+        running.stop()
+
+
+def grade() -> list[Facts]:
+    """Each server graded, as text and as JSON."""
+    found = []
+    for server in GRADED:
+        with TemporaryDirectory() as made, started(server, Path(made)) as (place, ca, software):
+            command = ("grade", place, "--sni", "localhost", "--ca", str(ca))
+            text, said = lab(Path(made), *command, ends=(0, 1))
+            data, _ = lab(Path(made), *command, "--json", ends=(0, 1))
+        keep(f"grade/{server}.txt", f"{text}\n{said.splitlines()[-1]}")
+        keep(f"grade/{server}.json", data)
+        passed = [each for each in json.loads(data)["verdicts"] if each["passes"]]
+        found.append(
+            {
+                "server": server,
+                "software": software,
+                "answer": " ".join(text.partition("graded as of")[0].split(place)[1].split()),
+                "passes": [each["policy"] for each in passed],
+                "policies": len(json.loads(data)["verdicts"]),
+            }
+        )
+    return found
+
+
+def recommend() -> Facts:
+    """One real run, and what is recommended by it for each kind of server, loaded and probed."""
+    from tlslab.advice.emit import FORMS
+
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        lab(folder, *RUN, ends=(0, 1))
+        for file in RUN_FILES:
+            keep(f"recommend/groups/{file}", (folder / "groups" / file).read_text("utf-8"))
+        trials = lzma.compress((folder / "groups/trials.jsonl").read_bytes(), preset=9)
+        (DECISIONS / "recommend/groups/trials.jsonl.xz").write_bytes(trials)
+        rows = [_recommended(folder, server, form.title) for server, form in FORMS.items()]
+        machine = json.loads((folder / "groups/environment.json").read_text("utf-8"))["machine"]
+    known = next(row for row in rows if "reason" in row)
+    return {
+        "command": ["tlslab", *RUN],
+        "load": round(machine["load_average"], 1),
+        "reason": known["reason"],
+        "rows": [{name: row[name] for name in row if name != "reason"} for row in rows],
+    }
+
+
+def _recommended(folder: Path, server: str, title: str) -> Facts:
+    from live.test_recommended_configurations import SERVERS, form_of
+
+    asked = ("recommend", "groups", "--for", server)
+    data, said = lab(folder, *asked, "--json", ends=(0, 2))
+    if not data:
+        return {"server": server, "title": title, "none": said.splitlines()[0]}
+    found = json.loads(data)
+    _, explained = lab(folder, *asked)
+    keep(f"recommend/{server}.txt", explained)
+    keep(f"recommend/{server}.json", json.dumps(found, indent=1))
+    keep(f"recommend/{server}.conf", found["configuration"])
+    ways = [way for way in SERVERS if form_of(way) == server]
+    return {
+        "server": server,
+        "title": title,
+        "reason": found["reason"],
+        "order": found["order"],
+        "loaded": {way: _loaded(folder, way, found) for way in ways},
+    }
+
+
+def _loaded(folder: Path, way: str, found: Facts) -> str:
+    """Whether a server offers exactly what the file says, by the probe; its result is kept."""
+    from live.emitted import serving
+    from live.test_recommended_configurations import SERVERS, assert_offers, lists, probed
+    from tlslab.model.errors import CannotRunError
+
+    try:
+        with serving(way, folder / f"served-{way}", found["configuration"], SERVERS[way]) as place:
+            seen = probed(place)
+    except CannotRunError as error:
+        return f"not loaded: {error.message}"
+    offered = {topic: lists(seen, topic) for topic in ("suites", "groups")}
+    versions = [each["version"] for each in seen["versions"] if each["accepted"]]
+    keep(f"recommend/{way}.probe.json", json.dumps({"versions": versions, **offered}, indent=1))
+    try:
+        assert_offers(way, seen, found["offer"])
+    except AssertionError as error:
+        return f"differs: {str(error).splitlines()[0]}"
+    return "exactly"
+
+
+def prove(name: str) -> Facts:
+    """A proof: its page, its text, its summary."""
+    proof = PROOFS[name]
+    file = f"{name}.conf"
+    command = ("prove", "--for", "nginx", "--baseline", file, *proof.options, "--seed", "1")
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        (folder / file).write_text(proof.baseline, "utf-8")
+        data, said = lab(folder, *command, "--out", name, "--json", ends=(0, 1, 4))
+        text, _ = lab(folder, "report", name, ends=(0, 1))
+        keep(f"prove/{file}", proof.baseline)
+        keep(f"prove/{name}.txt", f"{text}\n{said.splitlines()[-1]}")
+        shutil.copy(folder / name / "report.html", DECISIONS / f"prove/{name}.html")
+    packed = lzma.compress(data.encode(), preset=9)
+    (DECISIONS / f"prove/{name}.summary.json.xz").write_bytes(packed)
+    return proof_facts(name)
+
+
+def proof_facts(name: str) -> Facts:
+    """What the page quotes of a kept proof."""
+    packed = (DECISIONS / f"prove/{name}.summary.json.xz").read_bytes()
+    summary = json.loads(lzma.decompress(packed))
+    text = (DECISIONS / f"prove/{name}.txt").read_text("utf-8")
+    answer, machine = summary["answer"], summary["environment"]["machine"]
+    lacking = answer["lacking"]
+    return {
+        "title": PROOFS[name].title,
+        "command": summary["environment"]["command"],
+        "ended": text.splitlines()[-1],
+        "sentences": answer["sentences"] or [f"Not enough to say. {lacking['why']}"],
+        "confidence": answer["confidence"],
+        "load": round(machine["load_average"], 1),
+        "processors": machine["processors"],
+    }
+
+
+HEAD = """\
+# Kept decisions
+
+What `tlslab grade`, `tlslab recommend` and `tlslab prove` said of real servers, as it was printed.
+`scripts/keep_decisions.py` makes all of it in one go, this page included; the lines quoted here
+are in [decisions.json](decisions.json).
+"""
+
+
+def page(facts: Mapping[str, Any]) -> str:
+    """README.md by the facts."""
+    return "\n".join([HEAD, *_graded(facts), *_chosen(facts["recommend"]), *_proofs(facts)])
+
+
+def _graded(facts: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Three servers, graded\n"
+    yield (
+        "Servers as the lab starts them, with an ECDSA P-256 and an RSA-2048 certificate: they "
+        "offer what an experiment may ask for, and not what anybody should deploy.\n"
+    )
+    yield "| server | answer | passes | kept |\n|---|---|---|---|"
+    for each in facts["grade"]:
+        names = ", ".join(f"`{name}`" for name in each["passes"]) or "none"
+        files = f"[text](grade/{each['server']}.txt), [JSON](grade/{each['server']}.json)"
+        passes = f"{len(each['passes'])} of {each['policies']} policies: {names}"
+        yield f"| {each['software']} | {each['answer']} | {passes} | {files} |"
+    yield "\n[Grade](../reference/grade.md) has the policies and what they are held against.\n"
+
+
+def _chosen(found: Mapping[str, Any]) -> Iterator[str]:
+    yield "## One run, recommended for each kind of server\n"
+    yield f"```sh\n{' '.join(found['command'])}\n```\n"
+    yield f"Load at the start {found['load']}. [The run](recommend/groups) is kept.\n"
+    yield f"> {found['reason']}\n"
+    yield "Each file was loaded by the real server as it is, and the server was probed.\n"
+    yield "| for | file | loaded by: what the probe sees |\n|---|---|---|"
+    for each in found["rows"]:
+        if "none" in each:
+            yield f"| {each['title']} | none: {each['none']} | |"
+            continue
+        server = each["server"]
+        files = f"[file](recommend/{server}.conf), [why](recommend/{server}.txt), "
+        files += f"[JSON](recommend/{server}.json)"
+        yield f"| {each['title']} | {files} | {_seen(each['loaded'])} |"
+    yield (
+        "\nExactly: the versions, suites and groups of the file and no others, in its order where "
+        "the order is the server's.\n"
+    )
+
+
+def _seen(loaded: Mapping[str, str]) -> str:
+    if not loaded:
+        return "the server cannot be had here"
+    return "; ".join(
+        f"{way}: {words}"
+        if words.startswith("not loaded")
+        else f"{way}: [{words}](recommend/{way}.probe.json)"
+        for way, words in loaded.items()
+    )
+
+
+def _proofs(facts: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Two proofs on nginx\n"
+    yield (
+        "The candidate is the default of the policies. The machine has "
+        f"{facts['good']['processors']} processors, which other work shared: its load at the "
+        "start stands with each proof.\n"
+    )
+    for name in PROOFS:
+        each = facts[name]
+        yield f"### {each['title']}\n\n```sh\n{' '.join(each['command'])}\n```\n"
+        yield from (f"> {sentence}\n" for sentence in each["sentences"])
+        yield f"{each['confidence']}. Load at the start {each['load']}. Its last line:"
+        yield f"`{each['ended']}`.\n"
+        files = (
+            f"[page](prove/{name}.html)",
+            f"[text](prove/{name}.txt)",
+            f"[baseline](prove/{name}.conf)",
+            f"[summary.json](prove/{name}.summary.json.xz)",
+        )
+        yield f"{', '.join(files)}\n"
+    yield "[Prove](../reference/prove.md) says how the verdict is made."
+
+
+PARTS: dict[str, Callable[[], Any]] = {
+    "grade": grade,
+    "recommend": recommend,
+    **{name: partial(prove, name) for name in PROOFS},
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Makes what is wanted; the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART")
+    given = parser.parse_args(arguments)
+    facts_file, page_file = DECISIONS / FACTS, DECISIONS / PAGE
+    facts = json.loads(facts_file.read_text("utf-8")) if facts_file.exists() else {}
+    if not given.check:
+        for name in given.parts or PARTS:
+            facts[name] = PARTS[name]()
+            facts_file.write_text(f"{json.dumps(facts, indent=1)}\n", "utf-8")
+        if set(facts) == set(PARTS):
+            page_file.write_text(f"{page(facts)}\n", "utf-8")
+        return 0
+    if page_file.read_text("utf-8") == f"{page(facts)}\n":
+        return 0
+    sys.stderr.write(f"{page_file} is not what {FACTS} says: make it anew\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""The kept decisions: the page is what they say, and each file that it links to is there."""
+
+import importlib.util
+import json
+import lzma
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tlslab.report.html import HEAVIEST
+
+ROOT = Path(__file__).parents[2]
+DECISIONS = ROOT / "docs/decisions"
+
+
+def loaded() -> ModuleType:
+    file = ROOT / "scripts/keep_decisions.py"
+    spec = importlib.util.spec_from_file_location("keep_decisions", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look it up
+    spec.loader.exec_module(module)
+    return module
+
+
+keep_decisions = loaded()
+FACTS: dict[str, Any] = json.loads((DECISIONS / "decisions.json").read_text("utf-8"))
+
+
+def test_the_page_is_what_the_facts_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert keep_decisions.main(["--check"]) == 0
+    for name in ("decisions.json", "README.md"):
+        (tmp_path / name).write_text((DECISIONS / name).read_text("utf-8"))
+    (tmp_path / "README.md").write_text("something else")
+    monkeypatch.setattr(keep_decisions, "DECISIONS", tmp_path)
+    assert keep_decisions.main(["--check"]) == 1
+    assert "make it anew" in capsys.readouterr().err
+
+
+def test_every_link_leads_to_a_kept_file() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", (DECISIONS / "README.md").read_text("utf-8"))
+    assert len(links) > 20
+    assert [link for link in links if not (DECISIONS / link).exists()] == []
+
+
+@pytest.mark.parametrize("graded", FACTS["grade"], ids=lambda each: str(each["server"]))
+def test_a_grading_is_quoted_as_it_was_printed(graded: dict[str, Any]) -> None:
+    text = " ".join((DECISIONS / f"grade/{graded['server']}.txt").read_text("utf-8").split())
+    assert graded["answer"] in text
+    verdicts = json.loads((DECISIONS / f"grade/{graded['server']}.json").read_text("utf-8"))
+    passed = [each["policy"] for each in verdicts["verdicts"] if each["passes"]]
+    assert passed == graded["passes"]
+
+
+def test_every_server_that_can_be_had_offers_exactly_its_file() -> None:
+    loaded = {way: said for row in FACTS["recommend"]["rows"] for way, said in _ways(row)}
+    assert {"nginx", "apache", "haproxy", "node", "caddy", "openssl"} <= set(loaded)
+    assert set(loaded.values()) == {"exactly"}
+
+
+def _ways(row: dict[str, Any]) -> list[tuple[str, str]]:
+    return list(row.get("loaded", {}).items())
+
+
+@pytest.mark.parametrize(("name", "verdict"), [("poor", "deploy"), ("good", "no_difference")])
+def test_a_proof_says_what_its_summary_does(name: str, verdict: str) -> None:
+    packed = (DECISIONS / f"prove/{name}.summary.json.xz").read_bytes()
+    summary = json.loads(lzma.decompress(packed))
+    assert summary["proof"]["verdict"] == verdict
+    facts = FACTS[name]
+    assert facts["sentences"] == summary["answer"]["sentences"]
+    page = DECISIONS / f"prove/{name}.html"
+    assert page.stat().st_size <= HEAVIEST
