@@ -122,12 +122,21 @@ class NamespaceHost:
 
     def start_ray(self, head: str | None = None, processors: int = 1, *more: str) -> None:
         """Makes the host a node of the cluster of `head`, or the head of a new one."""
+        self.begin_ray(head, processors, *more)
+        self.await_ray()
+
+    def begin_ray(self, head: str | None = None, processors: int = 1, *more: str) -> None:
+        """Starts the node; `await_ray` waits until it is up."""
         role = ["--head", f"--port={PORT}", "--include-dashboard=false"]
         if head is not None:
             role = [f"--address={head}:{PORT}"]
         ray = str(Path(sys.executable).parent / "ray")
         place = [f"--node-ip-address={self.address}", f"--num-cpus={processors}"]
-        node = self.start(ray, "start", *role, *place, *RAY_OPTIONS, *more)
+        self.start(ray, "start", *role, *place, *RAY_OPTIONS, *more)
+
+    def await_ray(self) -> None:
+        """Waits until the node that was begun last is up."""
+        node = self.started[-1]
         deadline = time.monotonic() + START_S
         while "runtime started" not in self.said():
             assert node.poll() is None, self.said()
@@ -248,8 +257,11 @@ def cluster(
     with Hosts(folder, token) as hosts:
         head = hosts.add("head")
         head.start_ray(processors=0)
-        for name in generators:
-            hosts.add(name).start_ray(head.address)
+        joining = [hosts.add(name) for name in generators]
+        for host in joining:
+            host.begin_ray(head.address)
+        for host in joining:
+            host.await_ray()
         yield hosts, hosts.hosts
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from live.hosts import PORT, NamespaceHost, cluster, lacking
 from live.test_cluster import assert_nothing_of_the_lab
+from tlslab.experiment.short import VARIABLE
 
 pytestmark = [
     pytest.mark.alone,
@@ -32,19 +33,19 @@ class Lab:
     def __init__(self, head: NamespaceHost) -> None:
         self.head = head
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
         place = {"RAY_ADDRESS": f"{self.head.address}:{PORT}", "COLUMNS": "200"}
         return subprocess.Popen(
             [*self.head.enter(), sys.executable, "-m", "tlslab", *arguments],
-            env=self.head.variables() | place,
+            env=self.head.variables() | place | variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    def run(self, *arguments: str) -> tuple[int, str, str]:
-        return self.finish(self.start(*arguments))
+    def run(self, *arguments: str, **variables: str) -> tuple[int, str, str]:
+        return self.finish(self.start(*arguments, **variables))
 
     def finish(self, child: subprocess.Popen[str]) -> tuple[int, str, str]:
         out, err = child.communicate(timeout=RUN_S)
@@ -93,7 +94,7 @@ def test_a_capacity_study_by_two_hosts_names_them_and_what_is_known_of_their_clo
     assert "error: --generators 2: other hosts cannot reach a server on loopback" in err
     assert head.address in err
     place = ["--listen", head.address, "--out", str(tmp_path / "r")]
-    code, out, err = lab.run(*wanted, "--generators", "2", *place)
+    code, out, err = lab.run(*wanted, "--generators", "2", *place, **{VARIABLE: "1"})
     assert code in (0, 1), err
     assert "  g1: " in out
     assert "  g2: " in out
@@ -120,7 +121,9 @@ def _cut(host: NamespaceHost) -> None:
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(
-    ("policy", "harm"), [("fail", _die), ("keep", _die), ("keep", _cut)], ids=str
+    ("policy", "harm"),
+    [("fail", _die), ("keep", _die), ("keep", _cut)],
+    ids=["fail-die", "keep-die", "keep-cut"],
 )
 def test_a_host_that_is_lost_in_the_middle_is_a_verdict_and_never_a_smaller_sum(
     there: tuple[Lab, list[NamespaceHost]],
