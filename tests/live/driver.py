@@ -18,7 +18,7 @@ from tlslab.model.errors import TlslabError
 
 ROUNDS = 50
 
-# From the agreement on a start to the start: other tests may have the processors meanwhile.
+# From the choice of the start to the start: other tests may have the processors meanwhile.
 LEAD_NS = 2_000_000_000
 
 
