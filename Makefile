@@ -17,6 +17,8 @@ ANNOUNCE = scripts/announce.sh $$$$
 FUZZ_SECONDS ?= 60
 # A title, then the time that has passed and the command's last words, on one line that moves.
 PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
+# The tests' own calls of the scripts are no stages.
+PYTEST = env -u TLSLAB_STAGES $(BIN)/python -m pytest
 
 # The programs of Debian's that the studies run.
 STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
@@ -67,8 +69,8 @@ test: dev ## install what tests need, then run all tests
 	scripts/install-java.sh
 	$(MAKE) --no-print-directory test-rust
 	$(MAKE) --no-print-directory test-java
-	$(MAKE) --no-print-directory test-python
 	$(MAKE) --no-print-directory test-pythons
+	$(MAKE) --no-print-directory test-python
 
 test-rust: setup ## the tests of the engine and its programs
 	@$(ANNOUNCE) begin "Rust tests (some minutes the first time)"
@@ -89,16 +91,19 @@ test-python: dev java ## the tests of the lab, on real servers
 	@scripts/build-signer.sh >/dev/null
 	# Root can make network namespaces: a test that needs them fails instead of being skipped.
 	if [ "$$(id -u)" -eq 0 ]; then export TLSLAB_REQUIRE_NAMESPACES="$${TLSLAB_REQUIRE_NAMESPACES:-1}"; fi
-	$(ANNOUNCE) say "Python tests of parts, on all processors (about 8 minutes)"
-	$(BIN)/python -m pytest -n auto --dist loadfile --ignore tests/browser --ignore tests/live
-	$(ANNOUNCE) say "Python tests on real servers, two at a time (about 25 minutes)"
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not alone" tests/live tests/browser
+	$(ANNOUNCE) begin "Python tests of parts and packages, on all processors (about 8 minutes)"
+	$(PYTEST) -n auto --dist loadfile --no-loadscope-reorder --ignore tests/browser --ignore tests/live
+	$(ANNOUNCE) end "Python tests of parts and packages"
+	$(ANNOUNCE) begin "Python tests on real servers, two at a time (about 25 minutes)"
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "not alone" tests/live tests/browser
+	$(ANNOUNCE) end "Python tests on real servers"
 	$(ANNOUNCE) say "Python tests that nothing may disturb (about 10 minutes)"
-	$(BIN)/python -m pytest -m alone tests/live
+	stages=$${TLSLAB_STAGES:-}
+	$(PYTEST) -m alone $${stages:+--stages "$$stages"} tests/live
 
 test-kills: dev ## kill -9 at 100 random moments of one run (about 5 minutes)
 	@$(ANNOUNCE) begin "kill -9 at 100 random moments (about 5 minutes)"
-	TLSLAB_KILLS=100 $(BIN)/python -m pytest tests/live/test_kills.py
+	TLSLAB_KILLS=100 $(PYTEST) tests/live/test_kills.py
 	$(ANNOUNCE) end "kills"
 
 test-pythons: dev ## the wheel and the tests of parts on the other Pythons that are here
@@ -113,17 +118,23 @@ fuzz: ## run each fuzz target for a minute (FUZZ_SECONDS)
 	$(ANNOUNCE) end "fuzz targets"
 
 check: dev ## formatters, linters, types, import rules, schema drift
-	@$(ANNOUNCE) begin "checks (about 2 minutes the first time)"
+	@scripts/install-debian.sh
+	$(ANNOUNCE) begin "checks (about 2 minutes the first time)"
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	# mypy has one thread: it runs beside clippy.
+	mkdir -p target
+	$(BIN)/mypy >target/mypy.log 2>&1 & types=$$!
+	trap 'kill $$types 2>/dev/null || true' EXIT
 	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
-	$(BIN)/mypy
+	wait $$types || { cat target/mypy.log >&2; exit 1; }
+	trap - EXIT
+	cat target/mypy.log
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/check-words.py
 	scripts/schema.sh check
-	scripts/install-debian.sh
 	$(BIN)/python -m bench.instructions --quick
 	$(ANNOUNCE) end "checks"
 

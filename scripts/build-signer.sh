@@ -13,8 +13,7 @@ if [ ! -x "$program" ]; then
         echo "the signing node needs Go 1.24 or later: install it, or name a built one with TLSLAB_SIGNER" >&2
         exit 3
     }
-    began=$(date +%s)
-    printf '\n== signing node (Go; about 3 minutes the first time)\n' >&2
+    ../scripts/announce.sh $$ begin "signing node (Go; about 3 minutes the first time)" >&2
     mkdir -p "$cache/$stamp"
     # OpenBao publishes a commit of this release without an entry in the checksum database; go.sum
     # holds what it is.
@@ -22,7 +21,7 @@ if [ ! -x "$program" ]; then
         go build -trimpath -ldflags "-s -w -X github.com/openbao/openbao/version.fullVersion=2.4.0" \
         -o "$program.new" .
     mv "$program.new" "$program"
-    printf '== done in %d s: signing node\n' "$(($(date +%s) - began))" >&2
+    ../scripts/announce.sh $$ end "signing node" >&2
 fi
 ln -sfn "$stamp" "$cache/current"
 echo "$program"

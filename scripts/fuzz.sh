@@ -9,9 +9,10 @@ seconds=${1:-60}
 shift $(($# > 0))
 tools=$PWD/target/fuzz/tools
 
+# It calls cargo and the targets, and computes nothing: not optimised, it is compiled sooner.
 if [ "$("$tools/bin/cargo-fuzz" --version 2>/dev/null)" != "cargo-fuzz $version" ]; then
-    cargo install --quiet --locked --root "$tools" "cargo-fuzz@$version" 2>/dev/null ||
-        cargo install --locked --root "$tools" "cargo-fuzz@$version"
+    cargo install --quiet --debug --locked --root "$tools" "cargo-fuzz@$version" 2>/dev/null ||
+        cargo install --debug --locked --root "$tools" "cargo-fuzz@$version"
 fi
 
 # The address sanitizer is part of every toolchain, but asked for by a flag that only nightly takes

@@ -66,12 +66,12 @@ if [ ${#services[@]} -gt 0 ] && [ ! -e "$policy" ]; then
     "${as_root[@]}" chmod 755 "$policy"
 fi
 
-began=$(date +%s)
-printf '\n== Debian packages: %s (about 1 minute)\n' "${missing[*]}"
+announce=$(dirname "$0")/announce.sh
+"$announce" $$ begin "Debian packages: ${missing[*]} (about 1 minute)"
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -o DPkg::Lock::Timeout=300 -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 for service in "${services[@]}"; do
     command -v systemctl >/dev/null && "${as_root[@]}" systemctl --quiet disable "$service" 2>/dev/null || true
 done
-printf '== done in %d s: Debian packages\n' "$(($(date +%s) - began))"
+"$announce" $$ end "Debian packages"

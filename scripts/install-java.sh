@@ -12,8 +12,7 @@ home=$cache/tomcat
 [ "$(cat "$home/version" 2>/dev/null)" = "$version" ] && exit 0
 
 scripts/install-debian.sh java
-began=$(date +%s)
-printf '\n== Tomcat %s with tomcat-native, into %s (about 1 minute)\n' "$version" "$home"
+scripts/announce.sh $$ begin "Tomcat $version with tomcat-native, into $home (about 1 minute)"
 mkdir -p "$cache"
 work=$(mktemp -d "$cache/install-java.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -50,4 +49,4 @@ cp --no-dereference "$work/native/native/installed/lib/"libtcnative-2.so* "$work
 echo "$version" >"$work/tomcat/version"
 rm -rf "$home"
 mv "$work/tomcat" "$home"
-printf '== done in %d s: Tomcat is in %s\n' "$(($(date +%s) - began))" "$home"
+scripts/announce.sh $$ end "Tomcat is in $home"

@@ -19,6 +19,10 @@ WITHOUT_TERMINAL_S = 20
 
 MOVES_S = 0.5
 
+# The variable that names a file of stages: a line for each, its seconds and its title. Shared with
+# announce.sh.
+STAGES = "TLSLAB_STAGES"
+
 # What is shown of a command that failed.
 LAST_LINES = 40
 
@@ -49,8 +53,12 @@ class Progress:
         if self._terminal:
             sys.stdout.write("\r\x1b[K")
         how = "done" if failed[0] is None else "failed"
-        sys.stdout.write(f"== {how} in {self._seconds()} s: {self.title}\n")
+        seconds = self._seconds()
+        sys.stdout.write(f"== {how} in {seconds} s: {self.title}\n")
         sys.stdout.flush()
+        if stages := os.environ.get(STAGES):
+            with Path(stages).open("a", encoding="utf-8") as file:
+                file.write(f"{seconds}\t{self.title}\n")
 
     def say(self, job: str, at: str) -> None:
         """What a job is at; nothing takes it off the line."""

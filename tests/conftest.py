@@ -1,10 +1,47 @@
 """What the tests of several rooms share."""
 
+from pathlib import Path
+
 import pytest
 
 from factories.run import made_run
 from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
+
+# The files that take longest, in this order: begun last, one would leave other processors idle.
+LONGEST_FIRST = (
+    "test_documentation.py", "test_cluster.py", "test_pages.py", "test_bogo.py",
+    "test_several_hosts.py", "test_why.py", "test_recommended_configurations.py",
+    "test_prove.py", "test_several_generators.py", "test_command_line.py", "test_suites.py",
+    "test_kills.py", "test_benchmarks.py", "test_capacity.py", "test_tomcat.py",
+    "test_studies.py", "test_runtimes.py", "test_runs.py", "test_plan.py", "test_dist.py",
+)  # fmt: skip
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--stages", type=Path, help="shows the seconds of the stages in this file at the end"
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Has the files that take longest go first."""
+    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """The stages of .ci/run before this one; pytest's own closing line follows."""
+    if (file := config.getoption("--stages")) is None:
+        return
+    stages = [line.split("\t", 1) for line in file.read_text("utf-8").splitlines()]
+    terminalreporter.section("seconds of each stage")
+    for seconds, title in stages:
+        terminalreporter.write_line(f"{seconds:>6}  {title}")
+    total = sum(int(seconds) for seconds, _ in stages)
+    terminalreporter.write_line(f"{total:>6}  together, without the tests whose seconds follow")
 
 
 @pytest.fixture(scope="session")

@@ -15,16 +15,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# The files that take longest: begun last, one of them would leave the other processors idle.
-LONGEST_FIRST = ("test_studies.py", "test_suites.py", "test_tomcat.py")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Has the files that take longest go first."""
-    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: places.get(item.path.name, len(places)))
-
-
 @pytest.fixture
 def tlslab(tmp_path: Path) -> Iterator[Tlslab]:
     lab = Tlslab(tmp_path)

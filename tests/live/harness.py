@@ -73,6 +73,10 @@ class Tlslab:
 
     folder: Path
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+    # What runs already is none of ours: a look at all processes of a machine takes long.
+    others: frozenset[psutil.Process] = field(
+        default_factory=lambda: frozenset(psutil.process_iter()), repr=False
+    )
 
     @property
     def private(self) -> Path:
@@ -116,7 +120,8 @@ class Tlslab:
 
     def processes(self) -> list[psutil.Process]:
         """All running processes that descend from a command of ours."""
-        return [process for process in psutil.process_iter() if self._is_ours(process)]
+        new = (process for process in psutil.process_iter() if process not in self.others)
+        return [process for process in new if self._is_ours(process)]
 
     def _is_ours(self, process: psutil.Process) -> bool:
         try:

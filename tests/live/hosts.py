@@ -128,12 +128,21 @@ class NamespaceHost:
         self, head: str | None = None, processors: int = 1, *more: str, **variables: str
     ) -> None:
         """Makes the host a node of the cluster of `head`, or the head of a new one."""
+        self.await_ray(self.begin_ray(head, processors, *more, **variables))
+
+    def begin_ray(
+        self, head: str | None = None, processors: int = 1, *more: str, **variables: str
+    ) -> subprocess.Popen[str]:
+        """Starts the node; `await_ray` waits until it is up."""
         role = ["--head", f"--port={PORT}", "--include-dashboard=false"]
         if head is not None:
             role = [f"--address={head}:{PORT}"]
         ray = str(Path(sys.executable).parent / "ray")
         place = [f"--node-ip-address={self.address}", f"--num-cpus={processors}"]
-        node = self.start(ray, "start", *role, *place, *RAY_OPTIONS, *more, **variables)
+        return self.start(ray, "start", *role, *place, *RAY_OPTIONS, *more, **variables)
+
+    def await_ray(self, node: subprocess.Popen[str]) -> None:
+        """Waits until the node is up."""
         deadline = time.monotonic() + START_S
         while "runtime started" not in self.said(node):
             assert node.poll() is None, self.said()
@@ -267,8 +276,10 @@ def cluster(
     with Hosts(folder, token) as hosts:
         head = hosts.add("head")
         head.start_ray(processors=0)
-        for name in generators:
-            hosts.add(name).start_ray(head.address)
+        joining = [hosts.add(name) for name in generators]
+        nodes = [(host, host.begin_ray(head.address)) for host in joining]
+        for host, node in nodes:
+            host.await_ray(node)
         yield hosts, hosts.hosts
 
 

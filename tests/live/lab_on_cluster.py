@@ -27,24 +27,26 @@ class Lab:
     def __init__(self, head: NamespaceHost) -> None:
         self.head = head
 
-    def start(self, *arguments: str, prefix: Sequence[str] = ()) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, prefix: Sequence[str] = (), **variables: str
+    ) -> subprocess.Popen[str]:
         configuration = str(self.head.folder / "configuration")
-        variables = {
+        own = {
             "RAY_ADDRESS": f"{self.head.address}:{PORT}",
             "COLUMNS": "200",
             "XDG_CONFIG_HOME": configuration,
         }
         return subprocess.Popen(
             [*self.head.enter(), *prefix, sys.executable, "-m", "tlslab", *arguments],
-            env=self.head.variables() | variables,
+            env=self.head.variables() | own | variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    def run(self, *arguments: str) -> tuple[int, str, str]:
-        return self.finish(self.start(*arguments))
+    def run(self, *arguments: str, **variables: str) -> tuple[int, str, str]:
+        return self.finish(self.start(*arguments, **variables))
 
     def finish(self, child: subprocess.Popen[str]) -> tuple[int, str, str]:
         out, err = child.communicate(timeout=RUN_S)

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ class Driver:
         self.process = subprocess.Popen(
             [*host.enter(), sys.executable, "-m", "live.driver", *words],
             env=host.variables() | variables,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -70,6 +70,13 @@ class Driver:
         self.process.wait(DRIVER_S)
         return self.lines
 
+    def end(self) -> None:
+        """Ends its load early, unless that has ended."""
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+
     def those(self, field: str) -> dict[str, Line]:
         """The lines that have a field, by its value."""
         return {line[field]: line for line in self.lines if field in line}
@@ -94,16 +101,16 @@ def loaded(head: NamespaceHost, milliseconds: int = LOAD_MS) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[NamespaceHost]]:
-    """A cluster for tests that harm nobody: the head, and two generators."""
+    """A cluster for tests that harm no node: the head, and two generators."""
     with cluster(tmp_path_factory.mktemp("calm"), ["g1", "g2"]) as (_, hosts):
         yield hosts
 
 
 @pytest.fixture
-def harmed(tmp_path: Path) -> Iterator[tuple[Hosts, list[NamespaceHost]]]:
+def harmed(tmp_path: Path) -> Iterator[list[NamespaceHost]]:
     """A cluster of a test's own."""
-    with cluster(tmp_path, ["g1", "g2"]) as made:
-        yield made
+    with cluster(tmp_path, ["g1", "g2"]) as (_, hosts):
+        yield hosts
 
 
 def test_the_program_is_shipped_to_the_host_without_it_and_is_gone_at_the_end(
@@ -227,19 +234,19 @@ def _cut(host: NamespaceHost) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "words"),
+    ("place", "harm", "words"),
     [
-        (_die, "its node died"),
-        (_kill_actor, "its process died"),
-        (_kill_engine, "its engine was ended by SIGKILL"),
-        (_freeze, "no answer within"),
-        (_cut, "no answer within"),
+        ("harmed", _die, "its node died"),
+        ("calm", _kill_actor, "its process died"),
+        ("calm", _kill_engine, "its engine was ended by SIGKILL"),
+        ("harmed", _freeze, "no answer within"),
+        ("harmed", _cut, "no answer within"),
     ],
 )
 def test_a_host_that_is_lost_says_so_and_the_other_goes_on(
-    harmed: tuple[Hosts, list[NamespaceHost]], harm: Any, words: str
+    request: pytest.FixtureRequest, place: str, harm: Any, words: str
 ) -> None:
-    head, g1, g2 = harmed[1]
+    head, g1, g2 = request.getfixturevalue(place)
     with loaded(head) as spec:
         driver = Driver(head, address(head), "2", spec)
         driver.until(event="progress", host="g2")
@@ -250,16 +257,17 @@ def test_a_host_that_is_lost_says_so_and_the_other_goes_on(
         driver.until(event="progress", host="g2")
         if harm is _cut:
             assert_nothing_of_the_lab(g1)  # It hears nothing of its head.
+        driver.end()
         driver.finish()
     assert driver.process.returncode == 0
     assert set(driver.those("ended")) == {"g2"}
     assert_nothing_of_the_lab(g2)
+    if place == "calm":
+        assert_nothing_of_the_lab(g1)
 
 
-def test_nothing_runs_on_after_the_head_was_killed(
-    harmed: tuple[Hosts, list[NamespaceHost]],
-) -> None:
-    head, g1, g2 = harmed[1]
+def test_nothing_runs_on_after_the_head_was_killed(harmed: list[NamespaceHost]) -> None:
+    head, g1, g2 = harmed
     with loaded(head, 4 * LOAD_MS) as spec:
         driver = Driver(head, address(head), "2", spec)
         driver.until(event="progress")
@@ -274,15 +282,13 @@ def test_nothing_runs_on_after_the_head_was_killed(
             assert_nothing_of_the_lab(host)
 
 
-def test_a_late_joiner_is_there_for_the_next_run(
-    harmed: tuple[Hosts, list[NamespaceHost]],
-) -> None:
-    hosts, (head, *_) = harmed
-    first = Driver(head, address(head), "all")
-    assert set(_names(first.finish())) == {"g1", "g2"}
-    hosts.add("g3").start_ray(head.address)
-    second = Driver(head, address(head), "all")
-    assert set(_names(second.finish())) == {"g1", "g2", "g3"}
+def test_a_late_joiner_is_there_for_the_next_run(tmp_path: Path) -> None:
+    with cluster(tmp_path, ["g1", "g2"]) as (hosts, (head, *_)):
+        first = Driver(head, address(head), "all")
+        assert set(_names(first.finish())) == {"g1", "g2"}
+        hosts.add("g3").start_ray(head.address)
+        second = Driver(head, address(head), "all")
+        assert set(_names(second.finish())) == {"g1", "g2", "g3"}
 
 
 def test_a_clock_that_is_hours_ahead_is_measured_and_the_start_is_the_same(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Every command that README, tutorial and how-to show is run as it stands, in its order.
 
 Each document has a fresh folder that looks like a checkout, and one shell for all of its blocks;
-programs in Python come after them. TLSLAB_SHORT_RUNS cuts the lab's runs down. A block below
-`<!-- not run: REASON -->` is left out.
+programs in Python come after them. TLSLAB_SHORT_RUNS cuts the lab's runs down, and a load of three
+seconds by `tlslab-load` is one of a second. A block below `<!-- not run: REASON -->` is left out.
+A command that README shows, too, is run there. The studies that a document shows are judged by
+their run folders.
 """
 
 import os
@@ -16,6 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from live.studies import STUDIES, assert_whole, made_by
 from tlslab.experiment.short import VARIABLE
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +28,23 @@ NOT_RUN = {
     "README.md": 1,
     "docs/tutorial.md": 1,
     "docs/how-to.md": 9,
+}
+
+# Commands of other documents that README shows, too; they depend on nothing before them.
+OF_README = frozenset(
+    {
+        "tlslab targets",
+        "tlslab run offload",
+        "tlslab run runtimes",
+        "tlslab run capacity --target nginx,apache",
+    }
+)
+
+# The studies that are made for each document, just as it shows them.
+SHOWN: dict[str, set[str]] = {
+    "README.md": {"offload", "suites", "runtimes", "capacity"},
+    "docs/tutorial.md": set(),
+    "docs/how-to.md": set(),
 }
 
 LIMIT_S = 900
@@ -67,6 +87,17 @@ def blocks(text: str) -> list[Block]:
     return [Block(commands, reason or None) for reason, commands in found]
 
 
+def lines_of(document: str) -> list[str]:
+    """The lines of the blocks of a document that are not left out."""
+    kept = [b.commands for b in blocks((ROOT / document).read_text("utf-8")) if not b.reason]
+    return [line for commands in kept for line in commands.splitlines()]
+
+
+def command_of(line: str) -> str:
+    """A line without its comment."""
+    return line.partition("#")[0].strip()
+
+
 def programs(text: str) -> list[str]:
     """The blocks marked `python` of a document, in its order."""
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
@@ -97,6 +128,11 @@ def test_blocks_that_are_not_run_are_few_and_have_a_reason(document: str) -> Non
     assert all(len(block.reason or "") > 10 for block in left_out)
 
 
+def test_what_is_run_for_readme_alone_is_a_command_of_both() -> None:
+    readme, how_to = (set(map(command_of, lines_of(d))) for d in ("README.md", "docs/how-to.md"))
+    assert readme & how_to >= OF_README
+
+
 def test_no_block_escapes_for_want_of_a_name() -> None:
     for document in NOT_RUN:
         text = (ROOT / document).read_text("utf-8")
@@ -108,7 +144,8 @@ def test_no_block_escapes_for_want_of_a_name() -> None:
 @pytest.mark.parametrize("document", NOT_RUN)
 def test_every_command_of_a_document_works_as_it_stands(document: str, tmp_path: Path) -> None:
     folder = checkout(tmp_path)
-    wanted = [b.commands for b in blocks((ROOT / document).read_text("utf-8")) if not b.reason]
+    elsewhere = OF_README if document != "README.md" else frozenset()
+    wanted = [line for line in lines_of(document) if command_of(line) not in elsewhere]
     assert wanted
     log, failed = tmp_path / "log", tmp_path / "failed"
     failed.touch()
@@ -123,7 +160,7 @@ def test_every_command_of_a_document_works_as_it_stands(document: str, tmp_path:
     }
     with log.open("wb") as output:
         shell = subprocess.Popen(
-            ["bash", "-c", PROLOGUE + "\n".join(wanted)],
+            ["bash", "-c", PROLOGUE + "\n".join(wanted).replace(" -d 3s", " -d 1s")],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -146,6 +183,21 @@ def test_every_command_of_a_document_works_as_it_stands(document: str, tmp_path:
     # So short a run may be invalid, but each of its cells has to be measured.
     without = WITHOUT_RESULT.findall(log.read_text("utf-8", "replace"))
     assert not without, "\n".join([*without, said])
+    assert judged(folder / "runs") == SHOWN[document]
+
+
+def judged(runs: Path) -> set[str]:
+    """The studies that were made just as they are shown; each is whole."""
+    names = set()
+    for study in (each for each in STUDIES if each.shown):
+        for folder in made_by(runs, study.shown):
+            assert_whole(folder, study)
+            names.add(study.name)
+    return names
+
+
+def test_every_study_that_is_made_in_full_on_request_only_is_shown_by_a_document() -> None:
+    assert set().union(*SHOWN.values()) == {study.name for study in STUDIES if study.shown}
 
 
 def end(session: int) -> None:

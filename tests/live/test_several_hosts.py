@@ -13,6 +13,7 @@ import pytest
 from live.accounts import assert_accounts
 from live.hosts import NamespaceHost, cluster, lacking
 from live.lab_on_cluster import Lab, address, assert_nothing_of_the_lab, served
+from tlslab.experiment.short import VARIABLE
 from tlslab.lab.programs import require_program
 
 pytestmark = [
@@ -134,7 +135,7 @@ def test_a_capacity_study_by_two_hosts_names_them_and_what_is_known_of_their_clo
     assert "error: --generators 2: other hosts cannot reach a server on loopback" in err
     assert head.address in err
     place = ["--listen", head.address, "--out", str(tmp_path / "r")]
-    code, out, err = lab.run(*wanted, "--generators", "2", *place)
+    code, out, err = lab.run(*wanted, "--generators", "2", *place, **{VARIABLE: "1"})
     assert code in (0, 1), err
     assert "  g1: " in out
     assert "  g2: " in out
@@ -306,7 +307,9 @@ def _cut(host: NamespaceHost) -> None:
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(
-    ("policy", "harm"), [("fail", _die), ("keep", _die), ("keep", _cut)], ids=str
+    ("policy", "harm"),
+    [("fail", _die), ("keep", _die), ("keep", _cut)],
+    ids=["fail-die", "keep-die", "keep-cut"],
 )
 def test_a_host_that_is_lost_in_the_middle_is_a_verdict_and_never_a_smaller_sum(
     there: tuple[Lab, list[NamespaceHost]],

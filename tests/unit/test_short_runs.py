@@ -1,13 +1,27 @@
 """TLSLAB_SHORT_RUNS cuts every shipped experiment down to next to nothing, and it stays one."""
 
+from pathlib import Path
+
 import pytest
 
+from tlslab.cli.wanted import Changes, changed
 from tlslab.experiment import dumps, file_kind, load, loads, shipped
-from tlslab.experiment.short import LEVELS, MEASURE_MS, VARIABLE, VARYING, WARMUP_MS, asked_for
+from tlslab.experiment.short import (
+    BLOCKS,
+    LEVELS,
+    MEASURE_MS,
+    VARIABLE,
+    VARYING,
+    WARMUP_MS,
+    asked_for,
+    warmed_up,
+)
 from tlslab.model.benchmark import BenchmarkSettings
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.experiment import Experiment
 from tlslab.model.workload import Window
+from tlslab.targets import jdk
+from tlslab.targets.jdk import Jdk, Jdks
 
 
 def windows(experiment: Experiment) -> list[Window]:
@@ -54,3 +68,36 @@ def test_runs_are_short_only_when_they_are_asked_to_be() -> None:
     assert not asked_for({})
     assert not asked_for({VARIABLE: "0"})
     assert asked_for({VARIABLE: "1"})
+
+
+@pytest.mark.parametrize("name", ["groups", "capacity"])
+def test_an_option_gives_a_short_run_few_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(blocks: int) -> str:
+        return dumps(changed(load(name, quick=True), Changes(blocks=blocks)))
+
+    assert made(20) != made(BLOCKS)
+    monkeypatch.setenv(VARIABLE, "1")
+    assert made(20) == made(BLOCKS)
+    assert made(BLOCKS - 1) != made(BLOCKS)
+
+
+def test_a_server_of_a_short_run_is_hardly_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [warmed_up(length) for length in (0, 12_000)] == [0, 12_000]
+    monkeypatch.setenv(VARIABLE, "1")
+    assert [warmed_up(length) for length in (0, 12_000)] == [0, WARMUP_MS]
+
+
+def test_one_java_is_enough_for_a_short_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = Jdks((Jdk(Path("/old"), "17.0.1"), Jdk(Path("/new"), "25.0.1")), ())
+    monkeypatch.setattr(jdk, "find_jdks", lambda: both)
+
+    def levels(*options: str, given: tuple[str, ...] = ()) -> tuple[str, ...]:
+        asked = Changes(settings=options, jdks=tuple(Path(each) for each in given))
+        return changed(load("runtimes", quick=True), asked).levels("jdk")
+
+    assert levels() == ("jdk-17", "jdk-25")
+    monkeypatch.setenv(VARIABLE, "1")
+    assert levels() == ("jdk-25",)
+    assert levels(given=("/old",)) == ("jdk-17",)
+    # Levels are taken as they are given.
+    assert levels("jdk=jdk-17,jdk-25") == ("jdk-17", "jdk-25")

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from tlslab.cli.options import as_seconds, as_share, as_url
 from tlslab.experiment import file_kind, with_levels
+from tlslab.experiment.short import asked_for, few
 from tlslab.experiment.workload import required_status
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.targets import find_kind
-from tlslab.targets.jdk import expand
+from tlslab.targets.jdk import ALL, expand
 
 DEFAULT_TARGET = "reference"
 
@@ -50,17 +51,16 @@ def changed(experiment: Experiment, changes: Changes) -> Experiment:
 def _ending(experiment: Experiment, changes: Changes) -> Experiment:
     """The experiment with what decides on the number of its blocks."""
     kind = file_kind(experiment)
+    blocks = None if changes.blocks is None else few(changes.blocks)
     if changes.until is None and changes.budget is None:
-        return (
-            experiment if changes.blocks is None else kind.with_blocks(experiment, changes.blocks)
-        )
+        return experiment if blocks is None else kind.with_blocks(experiment, blocks)
     until = None if changes.until is None else as_share(changes.until, "--until")
     budget_s = None if changes.budget is None else as_seconds(changes.budget, "--budget")
     experiment = kind.with_stopping(experiment, until, budget_s)
     if kind.why_fixed:
         # The number of blocks follows from their length, which the servers decide on (lab.budget).
         return experiment
-    return experiment if changes.blocks is None else replace(experiment, blocks=changes.blocks)
+    return experiment if blocks is None else replace(experiment, blocks=blocks)
 
 
 def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
@@ -73,7 +73,11 @@ def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
         if given and not file_kind(experiment).finds_jdks:
             raise UsageError("--jdk is for experiments on Java: runtimes, concurrency")
         return experiment
-    return with_levels(experiment, {"jdk": expand(levels, given)})
+    found = expand(levels, given)
+    if asked_for() and ALL in levels:
+        # One shows that the command works: the first that is given, or the newest.
+        found = expand((), given[:1]) if given else found[-1:]
+    return with_levels(experiment, {"jdk": found})
 
 
 def parse_targets(given: list[str]) -> tuple[str, ...]:

@@ -19,6 +19,9 @@ VARIABLE = "TLSLAB_SHORT_RUNS"
 LEVELS = 2
 VARYING = 2
 
+# The most blocks that an option gives such a run: as many as the job of docs/ci takes at least.
+BLOCKS = 6
+
 WARMUP_MS = 50
 MEASURE_MS = 200
 
@@ -50,6 +53,16 @@ def shortened(experiment: Experiment) -> Experiment:
         settings=file_kind(experiment).shortened(experiment.settings),
         design=experiment.design and Design((), experiment.design.held_out[:1]),
     )
+
+
+def few(blocks: int) -> int:
+    """The number of blocks that an option asks for, BLOCKS at most where runs are to be short."""
+    return min(blocks, BLOCKS) if asked_for() else blocks
+
+
+def warmed_up(length_ms: int) -> int:
+    """How long a fresh server is warmed up, in milliseconds."""
+    return min(length_ms, WARMUP_MS) if asked_for() else length_ms
 
 
 def short(window: Window) -> Window:

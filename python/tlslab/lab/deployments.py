@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tlslab.experiment import short
 from tlslab.lab.discovery import discover
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.placement import Placement, may_run_in_real_time, place, usable
@@ -241,7 +242,7 @@ def _managed(
         processors=placement.server,
         host=request.listens_on,
         path=target.path,
-        warm_up_ms=kind.warm_up_ms if warmed_up else 0,
+        warm_up_ms=short.warmed_up(kind.warm_up_ms) if warmed_up else 0,
         fresh_per_trial=kind.restart_per_trial and warmed_up,
     )
     aim = Aim(

@@ -1,0 +1,87 @@
+"""The shipped studies as tests call them, and what the run folder of each must hold."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from live.harness import trials
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study, and the figures and tables that its page must have.
+
+    `flags` are those of its quick form. `shown`: the command, without `tlslab run`, by which a
+    document makes it, cut short by TLSLAB_SHORT_RUNS; empty for none.
+    """
+
+    name: str
+    flags: Sequence[str] = ()
+    figures: frozenset[str] = frozenset()
+    tables: frozenset[str] = frozenset()
+    shown: str = ""
+
+
+STUDIES = (
+    Study("groups", ("--target", "nginx"), tables=frozenset({"security", "policies"})),
+    Study("offload", shown="offload"),
+    # Cut short it has no figure of servers.
+    Study("servers", figures=frozenset({"servers-rate"})),
+    Study(
+        "suites",
+        ("--target", "nginx"),
+        tables=frozenset({"security", "policies"}),
+        shown="suites --target node,nginx,apache",
+    ),
+    Study(
+        "runtimes",
+        figures=frozenset({"warm-up", "maximum"}),
+        tables=frozenset({"warm-up-table", "published"}),
+        shown="runtimes",
+    ),
+    Study(
+        "concurrency",
+        ("--blocks", "1", "--set", "threads=1,2"),
+        tables=frozenset({"scaling", "processors", "drawing", "published"}),
+    ),
+    Study(
+        "capacity",
+        ("--target", "nginx"),
+        frozenset({"search", "maximum", "cpu-load"}),
+        frozenset({"maxima", "validation", "published"}),
+        shown="capacity --target nginx,apache",
+    ),
+)
+
+
+def assert_whole(folder: Path, study: Study) -> None:
+    """The run was carried out whole, and its page has what the study is for."""
+    made = [json.loads(line) for line in trials(folder)]
+    assert {trial["status"] for trial in made} <= {"done", "unsupported"}, _reasons(made)
+    summary = json.loads((folder / "summary.json").read_text("utf-8"))
+    assert summary["cells"]
+    assert all(cell["trials"] for cell in summary["cells"] if cell["verdict"] != "unsupported")
+    answer = summary["answer"]
+    assert answer["question"]
+    assert (answer["lacking"] is None) == bool(answer["sentences"])
+    # What carries no sentence says why.
+    assert answer["lacking"] is not None or summary["findings"]
+    assert study.figures <= {figure["id"] for figure in summary["figures"]}
+    assert study.tables <= {table["id"] for table in summary["tables"]}
+    assert (folder / "report.html").stat().st_size > 0
+
+
+def _reasons(made: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [f"{trial['cell']}: {trial['reason']}" for trial in made if trial["reason"]]
+
+
+def made_by(folder: Path, command: str) -> list[Path]:
+    """The run folders below a folder that were made by `tlslab run COMMAND`."""
+    wanted = ["tlslab", "run", *command.split()]
+    return [
+        path.parent
+        for path in sorted(folder.glob("*/environment.json"))
+        if json.loads(path.read_text("utf-8"))["command"] == wanted
+    ]
