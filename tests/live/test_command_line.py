@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -9,10 +10,17 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from typer.main import get_command
 
+from factories.costs import made_calibration
+from factories.folder import written
+from factories.run import made_run
 from live.harness import Ended, Own, Tlslab, assert_finished, trials, wait_for_trials
+from tlslab.cli.app import app
 
 Small = Callable[..., str]
+
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 
 
 def last_line(ended: Ended) -> str:
@@ -99,29 +107,62 @@ def test_report_ends_as_the_run_did_and_reports_what_is_lost(
     assert "make room" not in lost.err
 
 
+# A short command line of each command; OWN is a server of the test's own, as a URL with its --ca.
+BRIEFLY: dict[str, list[str]] = {
+    "run": ["small.toml", "--blocks", "1", "--out", "r"],
+    "report": ["groups"],
+    "export": ["groups"],
+    "compare": ["groups", "groups"],
+    "recommend": ["groups", "--for", "nginx"],
+    "prove": ["--for", "nginx", "--baseline", "old.conf", "--key", "rsa-2048", "--dry-run"],
+    "plan": ["costs", "--processors", "4"],
+    "history": ["groups"],
+    "probe": ["--only", "versions", "OWN"],
+    "grade": ["OWN"],
+    "scale": ["--levels", "1000,2000,3000", "--backend", "rustls"],
+    "validate": ["--rates", "50", "--seconds", "1"],
+    "selftest": ["--quick"],
+    "targets": ["reference", "nginx"],
+    "doctor": [],
+    "experiments": [],
+    "load": ["-n", "8", "-c", "2", "OWN"],
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the brief command lines name."""
+    folder = tmp_path_factory.mktemp("made")
+    written(folder / "groups", made_run(quick=True))
+    written(folder / "costs", made_calibration())
+    (folder / "old.conf").write_text("ssl_protocols TLSv1.2;\n", "utf-8")
+    return folder
+
+
+# But for the one that prints a shell's script.
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "completion"])
 def test_every_command_has_json_and_nothing_else(
-    tlslab: Tlslab, small: Small, own_reference: Own
+    tlslab: Tlslab,
+    small: Small,
+    made: Path,
+    name: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
 ) -> None:
-    ca = ["--ca", str(own_reference.ca)]
-    ran = tlslab.run("run", small(blocks=1), "--out", "r", "--json")
-    assert len(json.loads(ran.out)["cells"]) == 2
-    lines = [
-        ["report", "r"],
-        ["compare", "r", "r"],
-        ["run", small(), "--dry-run"],
-        ["probe", own_reference.url, *ca, "--only", "versions"],
-        ["load", "-n", "8", "-c", "2", *ca, own_reference.url],
-        ["targets", "reference", "nginx"],
-        ["doctor"],
-        ["experiments"],
-        ["scale", "--levels", "10,20,30", "--backend", "rustls"],
-    ]
-    for line in lines:
-        ended = tlslab.run(*line, "--json") if line[0] != "load" else tlslab.run(
-            line[0], "--json", *line[1:]
-        )  # fmt: skip
-        assert ended.code in (0, 1, 3), (line, ended.err)
-        assert json.loads(ended.out), line
+    small()
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    given = BRIEFLY[name]
+    if "OWN" in given:
+        own: Own = request.getfixturevalue("own_reference")
+        given = [*given[:-1], "--ca", str(own.ca), own.url]
+    ended = tlslab.run(name, "--json", *given, TLSLAB_SHORT_RUNS="1")
+    assert ended.code in (0, 1, 3, 4), ended.err
+    assert json.loads(ended.out)
+
+
+def test_a_plan_has_json(tlslab: Tlslab, small: Small) -> None:
+    planned = tlslab.run("run", small(), "--dry-run", "--json")
+    assert len(json.loads(planned.out)["plan"]["cells"]) == 2
 
 
 def test_a_plan_is_shown_and_nothing_is_started(
