@@ -217,7 +217,7 @@ def prove(name: str) -> Facts:
         folder = Path(made)
         (folder / file).write_text(proof.baseline, "utf-8")
         data, said = lab(folder, *command, "--out", name, "--json", ends=(0, 1, 4))
-        text, _ = lab(folder, "report", name, ends=(0, 1))
+        text, _ = lab(folder, "report", name, "--details", ends=(0, 1))
         keep(f"prove/{file}", proof.baseline)
         keep(f"prove/{name}.txt", f"{text}\n{said.splitlines()[-1]}")
         shutil.copy(folder / name / "report.html", DECISIONS / f"prove/{name}.html")
@@ -231,6 +231,10 @@ def proof_facts(name: str) -> Facts:
     packed = (DECISIONS / f"prove/{name}.summary.json.xz").read_bytes()
     summary = json.loads(lzma.decompress(packed))
     text = (DECISIONS / f"prove/{name}.txt").read_text("utf-8")
+    from tlslab.model.finding import Summary
+    from tlslab.report import warning_lines
+    from tlslab.store import from_json
+
     answer, machine = summary["answer"], summary["environment"]["machine"]
     lacking = answer["lacking"]
     return {
@@ -239,6 +243,7 @@ def proof_facts(name: str) -> Facts:
         "ended": text.splitlines()[-1],
         "sentences": answer["sentences"] or [f"Not enough to say. {lacking['why']}"],
         "confidence": answer["confidence"],
+        "warnings": warning_lines(from_json(summary, Summary)),
         "load": round(machine["load_average"], 1),
         "processors": machine["processors"],
     }
@@ -278,7 +283,7 @@ def _chosen(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"```sh\n{' '.join(found['command'])}\n```\n"
     yield f"Load at the start {found['load']}. [The run](recommend/groups) is kept.\n"
     yield f"> {found['reason']}\n"
-    yield "Each file was loaded by the real server as it is, and the server was probed.\n"
+    yield "Where the server can be had here, it loaded the file as it is, and was probed.\n"
     yield "| for | file | loaded by: what the probe sees |\n|---|---|---|"
     for each in found["rows"]:
         if "none" in each:
@@ -318,6 +323,7 @@ def _proofs(facts: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"> {sentence}\n" for sentence in each["sentences"])
         yield f"{each['confidence']}. Load at the start {each['load']}. Its last line:"
         yield f"`{each['ended']}`.\n"
+        yield from ("Its warnings:\n", *(f"- {line}" for line in each["warnings"]), "")
         files = (
             f"[page](prove/{name}.html)",
             f"[text](prove/{name}.txt)",

@@ -75,7 +75,8 @@ def command(
     if out_dir is not None and out_dir.resolve() in (first.resolve(), second.resolve()):
         raise UsageError("--out is one of the runs: give a folder of its own")
     summary = comparing.compared(first, second, margin)
-    more = () if details else (*summary.environment.command, "--details")
+    asked = ("--equivalence", equivalence) if equivalence is not None else ()
+    more = () if details else (*summary.environment.command, *asked, "--details")
     _print(summary, format_, more, as_json)
     if out_dir is not None:
         comparing.write_page(out_dir, summary)

@@ -80,7 +80,9 @@ def decided_words(proof: Proof) -> str:
     if proof.verdict == "no_difference":
         most = percent(proof.settings.margin)
         found = joined([figure_words(each, own=True) for each in deciding])
-        return f"{verdict}: more than {most} is excluded. The candidate has {found}."
+        by_rate = any(each.estimate.endswith("_per_s") for each in deciding)
+        what = most if by_rate else f"{most} of the server's processor time"
+        return f"{verdict}: more than {what} is excluded. The candidate has {found}."
     gains = [each for each in deciding if each.direction == "gain"]
     if proof.verdict == "do_not":
         losses = [each for each in deciding if each.direction == "loss"]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tlslab.model.estimates import estimate_name
 from tlslab.model.history import History
+from tlslab.model.wording import counted
 from tlslab.report import history_words as words
 from tlslab.report.markdown import escaped, listing_lines, table_lines
 from tlslab.report.numbers import Grid, Place
@@ -16,7 +17,7 @@ def render_history_markdown(found: History) -> str:
 
 
 def _document(found: History) -> Iterator[str]:
-    yield from (f"## History of {len(found.runs)} runs", "")
+    yield from (f"## History of {counted(len(found.runs), 'run')}", "")
     yield from (f"**{escaped(words.headline(found))}**", "")
     if changed := words.changed_cells(found):
         yield from table_lines("Changes", _changes(found, changed))
@@ -32,7 +33,7 @@ def _changes(found: History, changed: tuple[words.CellChanges, ...]) -> Grid:
     heads = ("cell", "what", "change", "verdict", "between", "facts that differ")
     rows = [
         (
-            cell.label,
+            _named(found, cell.history, cell.label),
             estimate_name(series.estimate),
             words.size(change),
             words.verdict_words(change),
@@ -46,9 +47,15 @@ def _changes(found: History, changed: tuple[words.CellChanges, ...]) -> Grid:
     return _grid(heads, rows)
 
 
+def _named(found: History, history: str, label: str) -> str:
+    """A cell's label, with its history where there are several: those of unlike machines."""
+    return label if len({each.history for each in found.cells}) == 1 else f"{label} ({history})"
+
+
 def _unchanged(found: History) -> Iterator[str]:
     for series in words.unchanged(found):
-        yield f"{series.label}, {estimate_name(series.estimate)}: {words.quiet(found, series)}"
+        label = _named(found, series.history, series.label)
+        yield f"{label}, {estimate_name(series.estimate)}: {words.quiet(found, series)}"
 
 
 def _runs(found: History) -> Grid:

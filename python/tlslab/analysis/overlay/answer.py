@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tlslab.analysis.enough import AIM, FEWEST, OWN, WIDE
+from tlslab.analysis.enough import AIM, DOTS_ONLY, FEWEST, OWN, WIDE
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.commands import without_options
 from tlslab.model.estimate import Estimate
@@ -40,7 +40,8 @@ def answer(
     if n < FEWEST:
         why = f"{counted(n, 'trial')} of a cell: fewer than {FEWEST} carry no sentence."
         again = (*without_options(command, OWN), "--blocks", str(2 * FEWEST))
-        return Answer(question, (), confidence, Lacking(why, again, few=True), (), figure)
+        said = f"{counted(n, 'trial')} of each cell at least: {DOTS_ONLY}"
+        return Answer(question, (), said, Lacking(why, again, few=True), (), figure)
     differing = sorted(
         (each for each in judged if each[1].differs), key=lambda each: -_size(each[1])
     )

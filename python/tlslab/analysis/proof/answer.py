@@ -7,7 +7,7 @@ from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.analysis.proof.figures import NO_RESULT
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import CONFIDENCE, SEQUENCE, Spread
-from tlslab.analysis.stats.power import detectable
+from tlslab.analysis.stats.power import excludable
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.estimate import Estimate
 from tlslab.model.proof import DECIDING, Measure, Proof, ProofFigure, needed
@@ -128,7 +128,7 @@ def _why_undecided(proof: Proof, undecided: Set[Measure]) -> str:
 
 
 def _wanted(found: ProofFigure, margin: float) -> int:
-    """The blocks that exclude or establish a difference of the margin, at this noise.
+    """The blocks that exclude a difference of the margin 9 times in 10, at this noise.
 
     The noise is read off the ratio's own interval. A run of exactly N blocks has Student's
     interval, whatever this one has.
@@ -137,7 +137,8 @@ def _wanted(found: ProofFigure, margin: float) -> int:
         return 2 * max(FEWEST, found.n)
     half = math.log(found.own_high / found.own_low) / 2
     noise = half / _unit_half_width(found)
-    enough = (n for n in range(FEWEST, _MOST_BLOCKS) if detectable(noise, n) <= margin)
+    measures = len(DECIDING)
+    enough = (n for n in range(FEWEST, _MOST_BLOCKS) if excludable(noise, n, measures) <= margin)
     return min(_MOST_BLOCKS, max(found.n + FEWEST, next(enough, _MOST_BLOCKS)))
 
 

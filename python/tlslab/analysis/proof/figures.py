@@ -4,7 +4,8 @@ Two measures decide: connections, a mix of new and returning clients', and reque
 kept open. Each has two ratios: of its rate, and of the server's processor time. The rate decides
 where it establishes a gain or a loss, else the processor time does, where that is known. The
 processor time alone establishes that nothing has changed: it has a few per cent of noise, where a
-rate has that of all else that the machine does, and it was chosen before the trials. Where the two
+rate has that of all else that the machine does, and it was chosen before the trials. A rate whose
+own interval has a loss beyond the margin, without the family's level, keeps its measure open. Where the two
 go opposite ways both decide, and the loss counts. The parts of the mix are shown beside it, and so
 is the p99 of the handshake: in a closed loop a time is the number of connections in flight over
 their rate, so that it says of new clients what their rate says, and the mix weighs those already.
@@ -97,10 +98,10 @@ def figures(
         ratios.append(_Ratio("handshake", HANDSHAKE, new, logs, why, only))
     known = sum(len(ratio.logs) > 1 and not ratio.why_open for ratio in ratios)
     found = [_judged(ratio, max(1, known), margin) for ratio in ratios]
-    return tuple(replace(each, decides=_decides(each, found)) for each in found)
+    return tuple(replace(each, decides=_decides(each, found, margin)) for each in found)
 
 
-def _decides(found: ProofFigure, family: Sequence[ProofFigure]) -> bool:
+def _decides(found: ProofFigure, family: Sequence[ProofFigure], margin: float) -> bool:
     """Whether the verdict goes by this ratio of a measure that decides, or by its other one."""
     if found.measure not in DECIDING or found.why_open:
         return False
@@ -110,7 +111,9 @@ def _decides(found: ProofFigure, family: Sequence[ProofFigure]) -> bool:
     if by_rate is None or by_cost is None:
         return True
     if by_rate.direction not in _OPPOSITE:
-        return found is by_cost
+        # Too little for the family, too much for "no difference": a loss by its own interval.
+        lost = by_rate.own_high is not None and by_rate.own_high < 1 / (1 + margin)
+        return found is by_cost or lost
     return found is by_rate or by_cost.direction == _OPPOSITE[by_rate.direction]
 
 

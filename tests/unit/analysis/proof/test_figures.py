@@ -275,10 +275,8 @@ def test_a_rate_that_establishes_a_gain_decides_in_its_place() -> None:
     assert by["requests", "keep_alive_server_cpu_us_per_request"]
 
 
-def test_a_rate_that_falls_while_the_processor_time_does_counts_as_a_loss() -> None:
-    """A server that waits: its processor has less to do, and its clients get less."""
-    sides = made_sides(new=(500.0, 400.0), returning=(200.0, 160.0))
-    slow = made_sides(new=(500.0, 800.0), returning=(200.0, 320.0))
+def with_rates_of(sides: dict[Measure, Sides], slow: dict[Measure, Sides]) -> dict[Measure, Sides]:
+    """A server that waits: the costs of `sides`, the rates of connections of `slow`."""
     mixture = [
         replace(
             side,
@@ -286,7 +284,30 @@ def test_a_rate_that_falls_while_the_processor_time_does_counts_as_a_loss() -> N
         )
         for side, other in zip(sides["connections"].both, slow["connections"].both, strict=True)
     ]
-    found = figures({**sides, "connections": Sides(*mixture)}, MARGIN)
+    return {**sides, "connections": Sides(*mixture)}
+
+
+def test_a_rate_that_is_lower_by_its_own_interval_keeps_equal_costs_open() -> None:
+    """Too little for a loss within the family, too much for "no difference"."""
+    seen = 0
+    for seed in range(30):
+        sides = made_sides(seed=seed, noise=0.005)
+        slow = made_sides(seed=seed, new=(500.0, 560.0), returning=(200.0, 224.0), rate_noise=0.06)
+        found = figures(with_rates_of(sides, slow), MARGIN)
+        rate, cost = (each for each in found if each.measure == "connections")
+        assert rate.own_high is not None
+        if rate.direction == "open" and rate.own_high < 1 / (1 + MARGIN):
+            seen += 1
+            assert cost.direction == "equal"
+            assert verdict_of(found) == "cannot_tell"
+    assert seen >= 3
+
+
+def test_a_rate_that_falls_while_the_processor_time_does_counts_as_a_loss() -> None:
+    """Its processor has less to do, and its clients get less."""
+    sides = made_sides(new=(500.0, 400.0), returning=(200.0, 160.0))
+    slow = made_sides(new=(500.0, 800.0), returning=(200.0, 320.0))
+    found = figures(with_rates_of(sides, slow), MARGIN)
     deciding = {each.estimate: each.direction for each in found if each.decides}
     assert deciding["connections_per_s"] == "loss"
     assert deciding["server_cpu_us_per_connection"] == "gain"
