@@ -173,7 +173,7 @@ def judged(runs: Path) -> set[str]:
 
 
 def test_every_study_that_is_made_in_full_on_request_only_is_shown_by_a_document() -> None:
-    assert SHOWN == {study.name for study in STUDIES if study.shown}
+    assert {study.name for study in STUDIES if study.shown} == SHOWN
 
 
 def end(session: int) -> None:

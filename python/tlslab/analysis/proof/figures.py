@@ -5,10 +5,11 @@ kept open. Each has two ratios: of its rate, and of the server's processor time.
 where it establishes a gain or a loss, else the processor time does, where that is known. The
 processor time alone establishes that nothing has changed: it has a few per cent of noise, where a
 rate has that of all else that the machine does, and it was chosen before the trials. A rate whose
-own interval has a loss beyond the margin, without the family's level, keeps its measure open. Where the two
-go opposite ways both decide, and the loss counts. The parts of the mix are shown beside it, and so
-is the p99 of the handshake: in a closed loop a time is the number of connections in flight over
-their rate, so that it says of new clients what their rate says, and the mix weighs those already.
+own interval has a loss beyond the margin, without the family's level, keeps its measure open. Where
+the two go opposite ways both decide, and the loss counts. The parts of the mix are shown beside it,
+and so is the p99 of the handshake: in a closed loop a time is the number of connections in flight
+over their rate, so that it says of new clients what their rate says, and the mix weighs those
+already.
 
 All ratios are one family. A gain or a loss is established by its interval at the level of 5 % over
 the number of ratios (Bonferroni), so that the chance of a single false one among all is at most

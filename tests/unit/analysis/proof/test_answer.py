@@ -58,7 +58,7 @@ def answered(**more: Any) -> Answer:
 def test_no_difference_is_said_with_its_bound_and_both_intervals() -> None:
     (sentence,) = answered(rate_noise=0.2).sentences
     assert sentence.startswith(
-        "No difference: more than 5 % of the server's processor time is excluded. The candidate has "
+        "No difference: more than 5 % of the server's processor time is excluded. The candidate "
     )
     assert sentence.count("times the server's processor time for ") == 2
     assert sentence.count("(95 %: ") == 2
