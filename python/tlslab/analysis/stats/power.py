@@ -34,8 +34,9 @@ def excludable(noise: float, n: int, measures: int) -> float:
     if n < 2:
         raise ValueError(f"{n} values have no test")
     of_each = POWER ** (1 / measures)
-    quantiles = scipy.stats.t.ppf([(1 + CONFIDENCE) / 2, (1 + of_each) / 2], n - 1)
-    return math.expm1(float(sum(quantiles)) * noise / math.sqrt(n))
+    interval = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    estimate = float(scipy.stats.t.ppf((1 + of_each) / 2, n - 1))
+    return math.expm1((interval + estimate) * noise / math.sqrt(n))
 
 
 def needed_effect(critical: float, degrees: float | None) -> float:
