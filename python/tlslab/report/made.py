@@ -202,7 +202,9 @@ def fitting(title: str, grid: Grid) -> RenderableType:
 
 
 def _part(title: str, caption: str, grid: Grid) -> Part:
-    shown = Group(_Fitting(title, grid), *_caption(caption), Text())
+    # Of a table without rows the caption says why.
+    drawn = _Fitting(title, grid) if grid.rows else Text(plain(title), style="bold cyan")
+    shown = Group(drawn, *_caption(caption), Text())
     return Part(title, counted(len(grid.rows), "row"), shown)
 
 
