@@ -82,6 +82,7 @@ def test_every_connection_of_a_trial_is_in_its_accounting(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:
     assert_finished(tlslab.run("run", small(), "--out", "r"), tmp_path / "r")
+    used_us = 0
     for line in trials(tmp_path / "r"):
         trial = json.loads(line)
         assert trial["status"] == "done"
@@ -95,7 +96,9 @@ def test_every_connection_of_a_trial_is_in_its_accounting(
             assert sum(fact["count"] for fact in facts) == outcomes["completed"]
             assert {fact["group"] for fact in facts} == {trial["factors"]["group"]}
             assert {fact["kind"] for fact in facts} == {"full"}
-            assert run["server"]["user_us"] > 0
+            used_us += run["server"]["user_us"]
+    # One window alone may be shorter than the kernel's count of processor time.
+    assert used_us > 0
 
 
 def test_the_servers_own_count_agrees_with_the_clients(
