@@ -35,10 +35,11 @@ class Brief:
         used = 0
         left: list[Part] = []
         for number, part in enumerate(self.parts):
-            used += len(console.render_lines(part.shown, options, pad=False)) if self.more else 0
-            if number and used > self.lines:
+            needs = len(console.render_lines(part.shown, options, pad=False)) if self.more else 0
+            if number and used + needs > self.lines:
                 left.append(part)
             else:
+                used += needs
                 yield part.shown
         yield from self._named(left)
 

@@ -76,13 +76,13 @@ def _section_parts(
     parts = []
     for number, section in enumerate(sections):
         cells = counted(len(section.rows), "cell")
-        shown = [
+        drawn = [
             _SectionTable(section, first),
             *([_kept_open(section, first)] if section.kept_open else []),
             *([_Legend(summary, sections)] if number == 0 else []),
             Text(),
         ]
-        parts.append(Part(section.label, cells, Group(*shown)))
+        parts.append(Part(section.label, cells, Group(*drawn)))
     return parts
 
 
@@ -286,8 +286,8 @@ def _published(summary: Summary) -> Part | None:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(row.name, row.setting, row.study, _value(row.ours), _value(row.ours_both))
-    shown = Group(table, Text(f"  {plain(study.source)}", style="dim"), Text())
-    return Part(title, counted(len(rows), "row"), shown)
+    drawn = Group(table, Text(f"  {plain(study.source)}", style="dim"), Text())
+    return Part(title, counted(len(rows), "row"), drawn)
 
 
 def _list_part(title: str, lines: list[str], style: str = "cyan") -> Part | None:

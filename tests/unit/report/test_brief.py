@@ -78,11 +78,17 @@ def test_of_many_cells_of_a_setting_the_best_are_shown_and_the_rest_counted() ->
 
 def test_the_first_part_is_shown_whatever_its_length_and_later_ones_where_there_is_room() -> None:
     parts = [
-        Part("long", "5 lines", "a\nb\nc\nd\ne"),
-        Part("longer", "3 lines", "f\ng\nh"),
+        Part("first", "5 lines", "a\nb\nc\nd\ne"),
+        Part("long", "3 lines", "f\ng\nh"),
+        Part("short", "1 line", "i"),
     ]
     text = drawn(Brief(parts, 4, MORE), 80)
     assert text.splitlines()[:5] == ["a", "b", "c", "d", "e"]
-    assert "longer (3 lines)" in text
+    assert "long (3 lines)" in text
+    assert "short (1 line)" in text
     assert "g" not in text.split()
-    assert drawn(Brief(parts, 4), 80).split() == list("abcdefgh")
+    # What is left out takes no room from what comes after it.
+    text = drawn(Brief(parts, 7, MORE), 80)
+    assert text.splitlines()[:6] == ["a", "b", "c", "d", "e", "i"]
+    assert "short (1 line)" not in text
+    assert drawn(Brief(parts, 4), 80).split() == list("abcdefghi")
