@@ -189,9 +189,11 @@ def _further(count: int, first: int | None) -> Iterator[Text]:
 
 
 def _table(section: view.Section, first: int | None, wide: bool) -> Table:
+    values = [value for row in section.rows for value in (row.value(view.RATE), row.ratio)]
+    interval = "95 %" if any(value and value.interval for value in values) else ""
     heads = [
-        "connections/s\n95 %",
-        "ratio\n95 %",
+        f"connections/s\n{interval}",
+        f"ratio\n{interval}",
         f"server {view.MICRO}\nuser + system",
         f"client {view.MICRO}\nuser + system",
     ]

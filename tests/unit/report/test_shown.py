@@ -65,6 +65,12 @@ def test_no_table_of_few_trials_has_an_interval(name: str) -> None:
     assert INTERVAL.findall(ranks_left_out(text(summary))) == []
 
 
+def test_heads_in_the_terminal_name_an_interval_only_where_there_is_one() -> None:
+    head = re.compile(r"^ *# +95 % +95 % ", re.MULTILINE)
+    assert not head.search(text(FEW["matrix"]()))
+    assert head.search(text(summarise(made_run(experiment=TEN_BLOCKS))))
+
+
 @pytest.mark.parametrize("name", FEW)
 def test_their_charts_have_dots_alone(name: str) -> None:
     figures = shown(FEW[name]()).figures
