@@ -66,9 +66,7 @@ def simulate(plan: Plan, cells: int, noise: float, seed: int, slower: float = 0.
 
     `noise` is the standard deviation of the logarithm of one trial's value within its block.
     """
-    drawn = _draw(plan.blocks, cells, noise, slower, np.random.default_rng(seed))
-    whole = [_cell(name, values, plan) for name, values in zip(NAMES, drawn, strict=False)]
-    run = whole if plan.stopping is None else _stopped(whole, plan.stopping, plan.blocks)
+    run = measured(plan, cells, noise, np.random.default_rng(seed), slower)
     table = comparisons(run, BASELINE, None)
     pairs = differing(run, RATE)
     last = len(run) - 1
@@ -79,6 +77,15 @@ def simulate(plan: Plan, cells: int, noise: float, seed: int, slower: float = 0.
         slower=all(found is not None and found.ratio > 1 for found in behind),
         blocks=max(len(cell.values[RATE]) for cell in run),
     )
+
+
+def measured(
+    plan: Plan, cells: int, noise: float, rng: np.random.Generator, slower: float = 0.0
+) -> list[Measured]:
+    """The cells of such a run, with the blocks that its plan gives them."""
+    drawn = _draw(plan.blocks, cells, noise, slower, rng)
+    whole = [_cell(name, values, plan) for name, values in zip(NAMES, drawn, strict=False)]
+    return whole if plan.stopping is None else _stopped(whole, plan.stopping, plan.blocks)
 
 
 def _stopped(cells: Sequence[Measured], stopping: Stopping, most: int) -> list[Measured]:
