@@ -19,6 +19,7 @@ from tlslab.analysis.stats.estimate import CONFIDENCE, estimate, mean_interval
 from tlslab.analysis.stats.posterior import credible, draws_of_means, probability_of_least
 from tlslab.model.estimate import Estimate
 from tlslab.model.proof import Measure
+from tlslab.model.two_stage import repetitions
 
 # Blocks differ by so much, trials in a block by less.
 BLOCK, TRIAL = 0.05, 0.02
@@ -48,6 +49,22 @@ def settled(noise: float, slower: float) -> Trial:
         first, second = measured(SEQUENTIAL, 2, noise, draw, slower)
         found = compare(second, first, RATE)
         return None if found is None else holds(found.low, found.high, 1 / (1 + slower))
+
+    return trial
+
+
+def maxima(noise: float) -> Trial:
+    """The ratio of two cells' maxima, 1.1, each repeated as its first five values ask for."""
+
+    def trial(draw: Draw) -> bool | None:
+        cells = []
+        for name, rate in (("first", 1000.0), ("second", 1100.0)):
+            values = rate * np.exp(draw.normal(0, noise, 5))
+            more = repetitions(values.tolist(), 0.05, 8) - 5
+            further = rate * np.exp(draw.normal(0, noise, more))
+            cells.append(cell(name, {RATE: np.concatenate([values, further])}))
+        found = compare(cells[1], cells[0], RATE)
+        return None if found is None else holds(found.low, found.high, 1.1)
 
     return trial
 
@@ -88,7 +105,6 @@ def gate_bound(blocks: int) -> Trial:
         return found.high >= 1.03
 
     return trial
-
 
 
 

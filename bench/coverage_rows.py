@@ -19,6 +19,7 @@ from bench.coverage_pairs import (
     independent_runs,
     level_change,
     level_change_found,
+    maxima,
     paired,
     proof,
     ranks,
@@ -143,6 +144,9 @@ def _ratios() -> Iterator[Row]:
     for noise in (0.01, 0.02, 0.03):
         truth = f"5 % slower, trials {100 * noise:g} %"
         yield Row("ratio, run until 2 %", truth, settled(noise, 0.05), True)
+    for noise in (0.02, 0.04):
+        truth = f"trials {100 * noise:g} %"
+        yield Row("ratio of two maxima, 5 to 8 repetitions", truth, maxima(noise))
     for blocks, other in ((5, 0.02), (5, 0.08), (10, 0.02)):
         truth = f"noise 2 % and {100 * other:g} %"
         trial = independent_runs(blocks, other)
