@@ -218,8 +218,11 @@ def spread_of_ratio(first: Estimate, second: Estimate) -> Spread | None:
 
 
 def _spread(found: Estimate) -> Spread | None:
-    """That of an estimate's logarithm: half its interval, the wider one, over its quantile."""
-    if found.low is None or found.high is None or min(found.low, found.value) <= 0:
+    """That of an estimate's logarithm: half its interval, the wider one, over its quantile.
+
+    None for one trial: an interval of it, as older summaries have it, knows its own values alone.
+    """
+    if found.n < 2 or found.low is None or found.high is None or min(found.low, found.value) <= 0:
         return None
     half = max(math.log(found.high / found.value), math.log(found.value / found.low))
     degrees = _degrees(found)
@@ -237,8 +240,7 @@ def _degrees(found: Estimate) -> float | None:
         return None
     first = _FIRST.search(found.method)
     values = found.n if first is None else int(first[1])
-    # Of one trial the interval is that of its many values.
-    return values - 1 if values > 1 else None
+    return values - 1
 
 
 def _student(data: Array) -> Interval:
