@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from bench.noise import Draw, Noise, Trial, cell, holds
-from bench.simulated import RATE, SEQUENTIAL, measured
+from bench.simulated import FACTOR, NAMES, RATE, SEQUENTIAL, measured, stopped
 from tlslab.analysis.compare import compare
 from tlslab.analysis.gate import gate
 from tlslab.analysis.history.changes import find, welch
@@ -17,6 +17,7 @@ from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.change_points import segments
 from tlslab.analysis.stats.estimate import CONFIDENCE, estimate, mean_interval
 from tlslab.analysis.stats.posterior import credible, draws_of_means, probability_of_least
+from tlslab.analysis.trade_offs import weigh
 from tlslab.model.estimate import Estimate
 from tlslab.model.proof import Measure
 from tlslab.model.two_stage import repetitions
@@ -162,6 +163,21 @@ def best(blocks: int) -> Trial:
         logs = draw.normal(0, BLOCK, blocks) + draw.normal(0, TRIAL, (4, blocks))
         draws = draws_of_means(logs + _STEP * np.arange(4)[:, None])
         return 0 in credible(probability_of_least(draws), CONFIDENCE)
+
+    return trial
+
+
+def best_when_settled(noise: float) -> Trial:
+    """The same by the rate, as a recommendation has them, of a run that ended by itself."""
+
+    def trial(draw: Draw) -> bool:
+        block = draw.normal(0, BLOCK, SEQUENTIAL.blocks)
+        whole = []
+        for place, name in enumerate(NAMES[:4]):
+            logs = block - _STEP * place + draw.normal(0, noise, SEQUENTIAL.blocks)
+            whole.append(cell(name, {RATE: np.exp(logs)}, {FACTOR: name}, anytime=True))
+        cells = stopped(whole, SEQUENTIAL)
+        return NAMES[0] in weigh(cells, dict.fromkeys(NAMES[:4], 0), (RATE,)).contenders
 
     return trial
 

@@ -15,6 +15,7 @@ from bench.coverage_costs import (
 from bench.coverage_pairs import (
     at_any_time,
     best,
+    best_when_settled,
     gate_bound,
     independent_runs,
     level_change,
@@ -167,6 +168,10 @@ def _choices() -> Iterator[Row]:
         truth = "each 1 % behind the one before"
         yield Row(f"all ranks of 6 cells, {blocks} blocks", truth, ranks(blocks), True)
         yield Row(f"cells that may be the best of 4, {blocks} blocks", truth, best(blocks), True)
+    for noise in (0.01, 0.03):
+        truth = f"each 1 % behind the one before, trials {100 * noise:g} %"
+        trial = best_when_settled(noise)
+        yield Row("cells that may be the best of 4, run until 2 %", truth, trial, True)
 
 
 def _queues() -> Iterator[Row]:
