@@ -108,7 +108,6 @@ def gate_bound(blocks: int) -> Trial:
     return trial
 
 
-
 def proof(blocks: int) -> Trial:
     """All ratios of a proof at once, the candidate being 1.05 times as good by each."""
     better = 1.05

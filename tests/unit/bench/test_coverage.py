@@ -22,7 +22,18 @@ QUICK = [
     for row in ROWS
     if row.short is None
     and row.estimator.startswith(
-        ("mean of", "share", "ratio", "gate", "proof", "all ranks of 6 cells, 5", "cost", "part", "p50", "maximum")
+        (
+            "mean of",
+            "share",
+            "ratio",
+            "gate",
+            "proof",
+            "all ranks of 6 cells, 5",
+            "cost",
+            "part",
+            "p50",
+            "maximum",
+        )
     )
 ]
 SIMULATIONS = 200
