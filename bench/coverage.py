@@ -30,7 +30,7 @@ PAGE = ROOT / "docs" / "validity-coverage.md"
 SIMULATIONS = 2_000
 WANTED, WITHIN = 0.95, 0.015
 
-# Of so many simulations of each row it is kept how each ended: a test makes them again, and fails
+# It is kept how the first N simulations of each row ended: a test makes them again, and fails
 # where the code has changed what they say.
 FIRST = 20
 

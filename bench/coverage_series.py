@@ -26,7 +26,7 @@ from tlslab.analysis.studies.suites.places import CLIENT_HANDSHAKE, HANDSHAKE
 from tlslab.lab.resolution import upper_end
 from tlslab.model.two_stage import repetitions
 
-# So many runs of a queue are simulated at a time: several servers take a step for each arrival.
+# N runs of a queue are simulated at a time: several servers take a step for each arrival.
 _AT_ONCE = 20
 
 # The loads of an open loop, as shares of what the server can take; at the last it falls behind.

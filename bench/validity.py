@@ -46,7 +46,7 @@ NOISES = (0.01, 0.02, 0.03)
 EQUAL_NOISE = 0.02
 SLOWER = 0.05
 
-# Of so many simulated runs it is kept how each ended: a test makes them again, and fails where the
+# It is kept how the first N simulated runs ended: a test makes them again, and fails where the
 # code has changed what they say.
 FIRST = 20
 

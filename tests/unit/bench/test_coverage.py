@@ -16,7 +16,7 @@ from tlslab.analysis.stats.queue import mean_response
 
 ROWS = list(rows())
 
-# Of these so many simulations are quick.
+# With N simulations these are quick.
 QUICK = [
     row
     for row in ROWS
