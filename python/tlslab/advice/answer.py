@@ -8,7 +8,7 @@ from tlslab.advice.preference import Subject
 from tlslab.model.answer import Answer, Lacking
 from tlslab.model.figure import Figure, Series
 from tlslab.model.finding import CellSummary, Ranking, Summary
-from tlslab.model.leading import lead, lead_words, tiles
+from tlslab.model.leading import lead, lead_words, open_words, tiles, unranked_words
 from tlslab.model.setting import RANKED_FIGURES, figure_id, settings_of
 from tlslab.model.wording import cell_label, counted, setting_of, short_label, subject_noun
 
@@ -86,9 +86,20 @@ def deployable(summary: Summary, against: Mapping[str, str]) -> Answer | None:
 
     words = lead_words(found, ranking.estimate, summary.cell, name)
     setting = f" with {cell_label(ranking.setting)}" if ranking.setting else ""
-    first = f"Of the {noun}s that you may deploy, {words}{setting}."
+    mates = [
+        cell
+        for cell in summary.cells
+        if setting_of(cell.factors, baseline) == ranking.setting and not against[cell.key]
+    ]
+    missing = (
+        open_words(found, ranking.estimate, summary.cell, name),
+        unranked_words(ranking, mates, name),
+    )
+    first = "; ".join(
+        [f"Of the {noun}s that you may deploy, {words}{setting}", *filter(None, missing)]
+    )
     second = _left_out(ranking, found.first, against, name)
-    return replace(answer, sentences=(first, second), tiles=tiles(summary.cell(found.first)))
+    return replace(answer, sentences=(f"{first}.", second), tiles=tiles(summary.cell(found.first)))
 
 
 def _answering(summary: Summary, answer: Answer) -> Ranking | None:

@@ -82,11 +82,14 @@ def _knee(curve: Curve, processors: int) -> str:
     most = f"{figure(best.value)}/s at {counted(threads, 'thread')}"
     on = f"on {counted(processors, 'processor')}"
     if knee.at_end:
-        return f"{_name(curve)}: throughput still grew at the most threads tried, {most} {on}."
+        tried = "that have a result" if curve.bare else "tried"
+        still = f"throughput still grew at the most threads {tried}"
+        return f"{_name(curve)}: {still}, {most} {on}{curve.without_result}."
     at = counted(int(knee.at.value), "thread")
     left = "" if knee.gain is None else f" ({difference(max(0.0, knee.gain - 1))} at most)"
     hedge = "not excluded" if knee.gain is not None and knee.gain > OPEN else ""
-    text = f"{_name(curve)}: beyond {at} no gain is detectable{left}; the most is {most} {on}."
+    text = f"{_name(curve)}: beyond {at} no gain is detectable{left}; the most is {most} {on}"
+    text += f"{curve.without_result}."
     return text.replace("at most)", f"{hedge})") if hedge else text
 
 

@@ -51,8 +51,9 @@ def _knee(curve: Curve, processors: int) -> Finding:
         text = f"{unknown}: {STILL_WARMING}. Warm up for longer."
         return Finding("knee_open", text, cells)
     if knee.at_end:
-        text = f"{where}: throughput still grew at {knee.at.value:g} threads, the most tried."
-        return Finding("no_knee", text, cells)
+        which = "the most that have a result" if curve.bare else "the most tried"
+        text = f"{where}: throughput still grew at {knee.at.value:g} threads, {which}"
+        return Finding("no_knee", f"{text}{curve.without_result}.", cells)
     if knee.gain is not None and knee.gain > UNKNOWN:
         text = (
             f"{unknown}: beyond {_threads(knee.at)} it may still be more than {UNKNOWN:g} times as "
@@ -68,7 +69,7 @@ def _knee(curve: Curve, processors: int) -> Finding:
     gain = "" if knee.gain is None else f" (at most {max(0.0, knee.gain - 1):.1%})"
     text = (
         f"{where}: beyond {_threads(knee.at)} no gain is detectable{gain}; the most is "
-        f"{best.value:,.0f}/s, on {processors} processors."
+        f"{best.value:,.0f}/s, on {processors} processors{curve.without_result}."
     )
     return Finding("knee", text, cells)
 
@@ -91,21 +92,29 @@ def _ratio(costs: Costs, study: PublishedConcurrency | None) -> Finding:
         "signing processors busy"
     )
     if study is None:
-        return Finding("processor_ratio", text + ".", cells)
+        return Finding("processor_ratio", f"{text}{_reservation(costs)}.", cells)
     wanted = study.signing_per_general
     text += f", which{_verdict(costs, wanted)} 1 : {wanted:g} here."
     return Finding("processor_ratio", text, cells)
 
 
+def _reservation(costs: Costs) -> str:
+    """Why a ratio is not to be relied on, with a comma before it; empty for one that is."""
+    ratio = costs.ratio
+    if ratio.low is None or ratio.high is None:
+        return ", without an interval"
+    if ratio.n < FEWEST:
+        return f", from fewer than {FEWEST} forks"
+    return f", while {STILL_WARMING}" if costs.curve.warming else ""
+
+
 def _verdict(costs: Costs, wanted: float) -> str:
     """What the costs say of a suggested ratio, in words that it follows."""
     ratio = costs.ratio
-    if ratio.low is None or ratio.high is None:
-        return ", without an interval, neither confirms nor refutes"
-    if ratio.n < FEWEST:
-        return f", from fewer than {FEWEST} forks, neither confirms nor refutes"
-    if costs.curve.warming:
-        return f", while {STILL_WARMING}, neither confirms nor refutes"
+    if reservation := _reservation(costs):
+        return f"{reservation}, neither confirms nor refutes"
+    assert ratio.low is not None
+    assert ratio.high is not None
     if not ratio.low <= wanted <= ratio.high:
         return " refutes"
     if wanted / CONFIRMED <= ratio.low and ratio.high <= wanted * CONFIRMED:

@@ -37,7 +37,10 @@ from tlslab.model.search import (
     search_state,
 )
 from tlslab.model.trial import Trial
-from tlslab.model.wording import counted, percent
+from tlslab.model.wording import counted, figure, percent
+
+# The highest load that meets the objective.
+_KEPT = "capacity_connections_per_s"
 
 
 @dataclass(frozen=True)
@@ -125,8 +128,11 @@ def measure(
     }
     times, missing = _times(counted_in, points)
     kept = _capacity(plan, points)
-    if kept is not None:
-        estimates["capacity_connections_per_s"] = kept.load
+    if kept is not None and kept.bound == "below":
+        lowest = figure(kept.load.value)
+        missing[_KEPT] = f"the objective is met at no load that was tried, from {lowest}/s on"
+    elif kept is not None:
+        estimates[_KEPT] = kept.load
     verdict, reasons = _judge(trials, maxima, counted_in, search, shared)
     reasons = (*reasons, *_disturbances(counted_in, processors))
     records = [run.record for trial in trials for run in trial.runs.values()]
@@ -138,6 +144,7 @@ def measure(
         trials=len(counted_in),
         estimates={**widened(estimates, counted_in), **times},
         not_measurable=missing,
+        lower_bounds=(_KEPT,) if kept is not None and kept.bound == "at_least" else (),
         cpu_over_time=cpu_over_time(counted_in, "maximum", len(processors.server) or None),
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),

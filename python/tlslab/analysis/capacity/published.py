@@ -6,9 +6,9 @@ from importlib import resources
 from typing import Any
 
 from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.known import flag, over
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import by_fraction
-from tlslab.analysis.compare import compare
 from tlslab.model.errors import UsageError
 from tlslab.model.figure import DataTable, TableCell
 from tlslab.model.trial import Trial
@@ -104,15 +104,14 @@ def _without(cell: CapacityCell, factor: str) -> dict[str, str]:
 def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Row]:
     for fewer, more in scaling_pairs(cells):
         n, m = int(fewer.factors["processors"]), int(more.factors["processors"])
-        ratio = compare(more.measured, fewer.measured, "connections_per_s")
+        ratio = over(more, fewer)
         if ratio is None:
             continue
         name = cell_names([more.factors, fewer.factors])[0]
-        at_least = "at least " if "at_least" in (more.summary.verdict,) else ""
         yield (
             f"connections/s with {m} processors over {n}: {more.factors.get('server', name)}",
             f"{m / n:.2f} (linear)",
-            f"{at_least}{_ratio(ratio.ratio, ratio.low, ratio.high)}",
+            f"{flag(more, fewer)}{_ratio(ratio.ratio, ratio.low, ratio.high)}",
             f"n = {ratio.n}; {ratio.method}",
         )
 
@@ -152,7 +151,7 @@ def _mean(points: Sequence[Any]) -> float:
 def _platforms(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:
     found = study["findings"]
     for first, other in platform_pairs(cells):
-        ratio = compare(other.measured, first.measured, "connections_per_s")
+        ratio = over(other, first)
         if ratio is None:
             continue
         names = f"{other.factors['server']} over {first.factors['server']}"
@@ -165,7 +164,7 @@ def _platforms(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Itera
         yield (
             f"connections/s of two platforms: {names}{where}",
             published,
-            _ratio(ratio.ratio, ratio.low, ratio.high),
+            f"{flag(other, first)}{_ratio(ratio.ratio, ratio.low, ratio.high)}",
             f"n = {ratio.n}; {ratio.method}",
         )
 

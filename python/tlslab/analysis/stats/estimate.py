@@ -90,8 +90,9 @@ def two_stage_estimate(values: Sequence[float], unit: str, first: int) -> Estima
     centre, n = float(np.log(values).mean()), len(values)
     half = half_width(values[:first], n)
     method = f"Student t on log values, 95 %, {_BY_FIRST.format(first)} (Stein 1945)"
-    low, high = math.exp(centre - half), math.exp(centre + half)
-    return Estimate(math.exp(centre), low, high, n, unit, method)
+    ends = math.exp(centre - half), math.exp(centre + half)
+    value, low, high = _possible(math.exp(centre), *ends, unit, min(values))
+    return Estimate(value, low, high, n, unit, method)
 
 
 def mean_interval(
