@@ -122,15 +122,17 @@ def _objective(cell: CapacityCell, plan: CapacityPlan) -> tuple[str, ...]:
     load = figure(found.load.value)
     most = "at most " if is_open(cell) else ""
     share = f" ({most}{percent(found.load.value / cell.maximum.value)} of the maximum)"
+    also = f"; {found.reservation}" if found.reservation else ""
     match found.bound:
         case "exact" if not found.reservation:
-            return (f"It meets {plan.objective} up to {value_words(found.load)}/s{share}.",)
+            where = f"up to {value_words(found.load)}/s{share}"
         case "exact":
-            return (f"It meets {plan.objective} up to {load}/s; {found.reservation}.",)
+            where = f"up to {load}/s{also}"
         case "at_least":
-            return (f"It meets {plan.objective} at every load that was tried, up to {load}/s.",)
+            where = f"at every load that could be judged, up to {load}/s{also}"
         case _:
-            return (f"It meets {plan.objective} at no load that was tried, from {load}/s on.",)
+            where = f"at no load that could be judged, from {load}/s on{also}"
+    return (f"It meets {plan.objective} {where}.",)
 
 
 def _confidence(cell: CapacityCell) -> str:

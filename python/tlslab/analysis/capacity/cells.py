@@ -130,7 +130,7 @@ def measure(
     kept = _capacity(plan, points)
     if kept is not None and kept.bound == "below":
         lowest = figure(kept.load.value)
-        missing[_KEPT] = f"the objective is met at no load that was tried, from {lowest}/s on"
+        missing[_KEPT] = f"the objective is met at no load that could be judged, from {lowest}/s on"
     elif kept is not None:
         estimates[_KEPT] = kept.load
     verdict, reasons = _judge(trials, maxima, counted_in, search, shared)

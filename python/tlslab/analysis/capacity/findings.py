@@ -87,7 +87,8 @@ def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
             text = f"{server} takes {times} times the connections/s with {m} processors that it "
             text += f"takes with {n}."
         else:
-            text = f"How much more {server} takes with {m} processors than with {n} is not known: "
+            name = more.factors.get("server", "the server")
+            text = f"How much more {name} takes with {m} processors than with {n} is not known: "
             text += "it may take more than was measured with either."
         if more.shared:
             text += (
