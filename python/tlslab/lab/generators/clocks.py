@@ -61,17 +61,19 @@ class ClockTrack:
 
     def __init__(self, first: Reading) -> None:
         self._readings = [first]
+        self._at_start = first
 
     def add(self, reading: Reading) -> None:
         """Keeps a reading, the latest so far."""
         self._readings.append(reading)
 
-    def there(self, at_ns: int) -> int:
-        """The host's clock at an instant of this machine's, by the last reading."""
-        return at_ns + self._readings[-1].offset_ns
+    def start(self, at_ns: int) -> int:
+        """The host's clock at the instant of the start, by the last reading before it."""
+        self._at_start = self._readings[-1]
+        return at_ns + self._at_start.offset_ns
 
     def clock(self) -> HostClock:
-        """What the readings say together."""
+        """What the readings say together; the offset is that which the start was set by."""
         first, last = self._readings[0], self._readings[-1]
         length = last.at_ns - first.at_ns
         drift, uncertainty = 0.0, 0.0
@@ -79,8 +81,8 @@ class ClockTrack:
             drift = (last.offset_ns - first.offset_ns) / length * 1e6
             uncertainty = (last.uncertainty_ns + first.uncertainty_ns) / length * 1e6
         return HostClock(
-            offset_s=first.offset_ns / NS,
-            uncertainty_s=first.uncertainty_ns / NS,
+            offset_s=self._at_start.offset_ns / NS,
+            uncertainty_s=self._at_start.uncertainty_ns / NS,
             drift_ppm=drift,
             drift_uncertainty_ppm=uncertainty,
             moved_s=moved_ns(self._readings) / NS,

@@ -148,5 +148,5 @@ class HostRun:
             return
         assert self.clock is not None
         at_ns, unix_s = self._start
-        self._conversation.start(self.clock.there(at_ns), unix_s)
+        self._conversation.start(self.clock.start(at_ns), unix_s)
         self._started = True
