@@ -13,6 +13,7 @@ from typing import Any
 from tlslab.cli.console import say, show_error
 from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
 from tlslab.cli.load_run import Follower, Loaded, Shown, progress_line
+from tlslab.cli.words import lost_words
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine_output import Event, EventLines, answer
 from tlslab.lab.generators.choose import several_generators
@@ -157,3 +158,5 @@ class _Watcher(Follower):
             sys.stderr.flush()
         elif event["event"] == "progress" and self._shown.lines:
             say(progress_line(event))
+        elif event["event"] == "lost":
+            say(lost_words(event["host"], event["reason"]))

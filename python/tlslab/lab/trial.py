@@ -8,7 +8,7 @@ from typing import Any
 
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Event
-from tlslab.lab.events import EngineEnded, EngineReport, Pace
+from tlslab.lab.events import EngineEnded, EngineReport, GeneratorLost, Pace
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.served_key import check_certificate
@@ -208,6 +208,8 @@ class _Watch:
             self._on_report(replace(pace, server_processors=self.meter.server_processors()))
         elif event["event"] == "ended":
             self._on_report(EngineEnded.of(event))
+        elif event["event"] == "lost":
+            self._on_report(GeneratorLost.of(event))
 
     def _on_phase(self, event: Mapping[str, Any]) -> None:
         if event["phase"] == "measure":

@@ -148,8 +148,7 @@ class JointRun:
             at_s += (monotonic_ns() - self._begun_ns) / NS
         last = last_totals(self._joint.last_of(run.name))
         self.lost.append(LostRun(run, Lost(reason, at_s, last)))
-        if self._begun_ns is not None:
-            self._joint.leave(run.name)
+        self._joint.leave(run.name, reason)
         goes_on = self._policy == "keep" or self._given_up
         if not goes_on or self._begun_ns is None or len(self.lost) == len(self._runs):
             raise EngineError(

@@ -11,6 +11,7 @@ from tlslab.lab.engine import PROBE_S, SLACK_S
 from tlslab.lab.engine_output import Listener
 from tlslab.lab.generators.host import Conversation, Host, HostLostError, said_of
 from tlslab.lab.generators.host_run import HostRun
+from tlslab.lab.generators.joint_events import loss
 from tlslab.lab.generators.joint_run import HOST_LOST, JointRun, LostPolicy
 from tlslab.lab.generators.merging import LostShare, merged
 from tlslab.lab.generators.pool import LostInRunError, require_generator
@@ -97,8 +98,10 @@ class SeveralHosts:
         try:
             run = self._opened(hosts, spec, listener)
         except LostBeforeError as error:
+            name = error.host.facts.name
             self._leave_out([error.host])
-            words = f"the generator {error.host.facts.name} was lost before the load"
+            listener(loss(name, error.reason))
+            words = f"the generator {name} was lost before the load"
             raise EngineError(HOST_LOST, f"{words}: {error.reason}") from None
         self._current = run
         try:
