@@ -15,7 +15,7 @@ from tlslab.store import from_json
 
 @dataclass(frozen=True)
 class RunStarted:
-    """The plan stands and its folder is made; `done` trials were finished by an earlier start.
+    """The plan is made, and so is its folder; `done` trials were finished by an earlier start.
 
     `target` is the server that is measured; None where there is none. `at_least`: the
     run may end after this time in seconds; None where it makes all trials of the plan.
@@ -62,14 +62,14 @@ class BlockStarted:
 
 @dataclass(frozen=True)
 class Forecasted:
-    """What the run will take, as its first blocks show it."""
+    """The forecast of the run's length, from its first blocks."""
 
     forecast: Forecast
 
 
 @dataclass(frozen=True)
 class TrialStarted:
-    """A cell's turn."""
+    """A trial of a cell starts."""
 
     block: int
     cell: str
@@ -248,7 +248,7 @@ class Left:
 
 @dataclass(frozen=True)
 class StepsStarted:
-    """A capacity experiment begins; how many steps its cells take is found out on the way."""
+    """A capacity experiment starts; the number of its steps becomes known during the run."""
 
     plan: Plan
     target: str

@@ -27,7 +27,7 @@ def answer(
     plan: CapacityPlan,
     figures: Sequence[Figure],
 ) -> Answer:
-    """By the cell that takes most; lower bounds by their value."""
+    """The answer by the cell with the highest rate; a lower bound counts by its value."""
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
     able = [(name, cell) for name, cell in named if cell.maximum is not None]
     question = contents.experiment.title
@@ -56,7 +56,7 @@ def _bound(cell: CapacityCell) -> bool:
 
 
 def _lacking(contents: RunContents, able: Named) -> Lacking | None:
-    """Too few repetitions or an interval too wide, of any of the cells that the answer is about."""
+    """What the answer lacks: repetitions, or narrow intervals, in the cells that it names."""
     n = min(len(cell.values.get(RATE, {})) for _, cell in able)
     if n < FEWEST:
         return too_few(contents, max(1, n), "repetition")
@@ -70,7 +70,7 @@ def _lacking(contents: RunContents, able: Named) -> Lacking | None:
 
 
 def _most(able: Named) -> str:
-    """The most that a cell takes, over the next one."""
+    """The highest rate of a cell, and its ratio to the next cell's."""
     name, best = able[0]
     assert best.maximum is not None
     if _bound(best):

@@ -1,6 +1,6 @@
-"""What a capacity experiment found, in sentences; each carries its intervals.
+"""The findings of a capacity experiment: sentences, each with its intervals.
 
-What fewer than FEWEST repetitions show has no sentence: it stands in the tables.
+Results of fewer than FEWEST repetitions have no sentence: they are in the tables.
 """
 
 from collections.abc import Iterator, Sequence

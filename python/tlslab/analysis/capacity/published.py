@@ -1,4 +1,4 @@
-"""The figures of the study that this method comes from, beside ours, as ratios."""
+"""The published figures of the study whose method this is, beside ours, as ratios."""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ def load_study(name: str, schema: str = SCHEMA) -> Mapping[str, Any]:
 
 
 def published_table(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> DataTable:
-    """What the study found and what was found here, both as ratios."""
+    """The study's results and ours, both as ratios."""
     rows = [
         *_flatness(cells, study),
         *_scaling(cells),
@@ -56,7 +56,7 @@ def _named(cells: Sequence[CapacityCell]) -> Iterator[tuple[str, CapacityCell]]:
 
 
 def _flatness(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:
-    """How flat the peak of the pre-test is: the neighbours of the best level, over it."""
+    """The flatness of the pre-test's peak: the levels next to the best one, over the best."""
     rates = [row["connections_per_s"] for row in study["pre_test"]]
     shares = [rate / max(rates) for rate in rates if rate < max(rates)]
     text = " and ".join(f"{share:.3f}" for share in shares)

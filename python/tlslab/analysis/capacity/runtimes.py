@@ -1,7 +1,7 @@
-"""What a comparison of Java runtimes has beside any capacity experiment.
+"""What a comparison of Java runtimes adds to a capacity experiment.
 
-How long each JVM took to get warm, what happens over time when more connections come than it can
-shake hands with, httperf's block, and the study of 2008 beside it.
+The warm-up time of each JVM, the overload over time when more connections arrive than the server
+can accept, httperf's block, and the study of 2008 beside our results.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +26,9 @@ Named = Sequence[tuple[str, CapacityCell]]
 
 @dataclass(frozen=True)
 class WarmUp:
-    """How one JVM got warm: connections/s of each window from its start on, `seconds` in all.
+    """The warm-up of one JVM: connections/s of each window since its start, `seconds` in all.
 
-    `warm` is whether the rate was steady in the end, or else the cap had ended it.
+    `warm`: the rate was steady at the end; otherwise the warm-up ended at its limit.
     """
 
     visit: int

@@ -1,6 +1,6 @@
 """Where a server saturates: the highest load that meets an objective, from open-loop runs. Pure.
 
-How the search of the maximum ended is reported by `model.search`, which the planner goes by.
+`model.search`, which the planner follows, reports how the search of the maximum ended.
 """
 
 import math
@@ -19,8 +19,8 @@ Bound = Literal["exact", "at_least", "below"]
 class Loaded:
     """An offered load in connections/s, and the time in ms that the objective is about.
 
-    `kept`: whether the server kept up with the load: the rate was achieved, hardly any
-    connection failed. Without that no time meets an objective.
+    `kept`: the server kept up with the load: the rate was achieved, and hardly any connection
+    failed. Otherwise no time meets an objective.
     """
 
     offered: float
@@ -57,10 +57,10 @@ class Capacity:
 def crossing(points: Sequence[Loaded], limit_ms: float) -> tuple[float, Bound]:
     """The highest load of one series of runs that meets the limit.
 
-    Between the last load that meets it and the first that does not, the logarithm of the time is
-    taken to be linear in the load: in a queue it bends upwards, so that this is not too high by
-    more than the distance of the two loads allows. Where the server did not keep up, there is no
-    time to go by: the last load that met it counts. Raises ValueError without points.
+    Between the last load that meets the limit and the first that does not, the logarithm of the
+    time is taken as linear in the load. In a queue it bends upwards, so that the result is too high
+    by less than the distance of the two loads. Where the server did not keep up, there is no time
+    to interpolate: the last load that met the limit counts. Raises ValueError without points.
     """
     ordered = sorted(points, key=lambda point: point.offered)
     if not ordered:

@@ -21,8 +21,8 @@ class JointEvents:
 
     A phase is the run's as soon as the first host enters it. Progress comes when every host has
     reported a second; each host's own is in its list `hosts`, whose `host` is the name. Percentiles
-    cannot be added: those of the whole are left out, unless there is one host. Of a host that has
-    ended or is lost, what it had done stays in the sums, and nobody waits for it.
+    cannot be added: those of the whole are left out, unless there is one host. The counts of a host
+    that has ended or is lost stay in the sums, and its reports are not waited for.
     """
 
     def __init__(self, names: Sequence[str], listener: Listener) -> None:
@@ -31,7 +31,8 @@ class JointEvents:
         self._preflight = False
         self._phase = -1
         self._latest: dict[str, Event] = {}
-        # Who has reported what since it was handed on, and of whom it is still to come.
+        # By kind of event: the hosts that have reported since the last joint event, and those whose
+        # report it still needs.
         self._new: dict[str, set[str]] = {"progress": set(), "ended": set()}
         self._awaited = {kind: set(names) for kind in self._new}
 
@@ -48,7 +49,7 @@ class JointEvents:
                     self._listener(event)
             case "progress" | "ended" as kind:
                 if name in self._new["progress"]:
-                    # Another host is late by a second: what it said last stands.
+                    # Another host is late by a second: its last report counts.
                     self._report("progress")
                 if kind == "ended":
                     self._awaited["progress"].discard(name)
@@ -57,7 +58,7 @@ class JointEvents:
                 self._report_if_whole()
 
     def leave(self, name: str) -> None:
-        """A host was lost: nobody waits for it any more, and what it had done by then stands."""
+        """Notes that a host was lost: its last counts stay, and its reports are not waited for."""
         for awaited in self._awaited.values():
             awaited.discard(name)
         if (last := self._latest.get(name)) is not None:
@@ -89,7 +90,7 @@ def counts_of(event: Event) -> dict[str, Any]:
 
 
 def lost_with(event: Event) -> dict[str, Any]:
-    """What a lost host reported last: nothing is known to happen there any more."""
+    """The last counts of a lost host, without rates: its present state is unknown."""
     done = counts_of(event)
     if isinstance(totals := event.get("totals"), Mapping):
         done["totals"] = {**totals, "in_flight": 0}
