@@ -21,7 +21,7 @@ _KIN = {"rwserve": "node"}
 
 
 def advised(summary: Summary) -> Summary:
-    """The summary with what follows from it; unchanged where there is nothing to choose."""
+    """The summary with its advice; unchanged where there is nothing to choose."""
     if summary.proof is not None:
         return proved(summary)
     subject = subject_of(summary)
@@ -159,7 +159,7 @@ def _recommendation(found: Sequence[Preference]) -> dict[str, Any] | None:
 
 
 def _sentence(summary: Summary, preference: Preference) -> Finding | None:
-    """The fastest that no policy objects to, and what is faster but not recommended."""
+    """The fastest level that no policy objects to, and faster levels that are not recommended."""
     if not preference.chosen:
         return None
     chosen = preference.chosen[0]

@@ -63,9 +63,9 @@ def _objected(series: Series, named: Mapping[str, str]) -> Series:
 
 
 def deployable(summary: Summary, against: Mapping[str, str]) -> Answer | None:
-    """The answer among what no policy objects to, where the summary's own names something else.
+    """The answer among the cells that no policy objects to, if the summary's answer is another.
 
-    What is objected to keeps its place in the ranking and is never the answer (ADR 0034).
+    Cells with an objection keep their place in the ranking and are never the answer (ADR 0034).
     """
     answer = summary.answer
     ranking = None if answer is None else _answering(summary, answer)
@@ -104,7 +104,7 @@ def _answering(summary: Summary, answer: Answer) -> Ranking | None:
 def _left_out(
     ranking: Ranking, first: str, against: Mapping[str, str], name: Callable[[str], str]
 ) -> str:
-    """What is faster, or may be, and is objected to: the first of it with the gravest objection."""
+    """The first cell that is, or may be, faster and has an objection, with the gravest one."""
     place = ranking.cells.index(first)
     beaten = {ranking.cells[number] for number in ranking.places[place].beats}
     out = [key for key in ranking.cells if against[key] and key not in beaten]

@@ -111,7 +111,7 @@ def _basis(found: Recommendation) -> str:
 
 
 def reason(found: Recommendation) -> str:
-    """Why the first is the first."""
+    """The reason for the choice."""
     if found.aim == "security":
         return _by_security(found)
     trade_offs, name = found.trade_offs, _name(found, found.order[0])

@@ -31,7 +31,7 @@ class Ended:
 class Snapshot:
     """A run at one moment.
 
-    `cell` and `stage` are empty between trials, `hosts` too. `left_s` is None where nobody knows.
+    `cell`, `stage` and `hosts` are empty between trials. `left_s` is None where it is not known.
     `times` names the times whose percentiles are shown. `failed` are all failures so far by class.
     """
 

@@ -17,7 +17,7 @@ _FEWEST_TILES = 3
 def answer(
     contents: RunContents, curves: Sequence[Curve], found: Sequence[Finding], processors: int
 ) -> Answer:
-    """By the first curve with several numbers of threads, one through the cluster if there is."""
+    """The answer by the first curve with several numbers of threads, preferably of the cluster."""
     question = contents.experiment.title
     drawn = [c for c in curves if c.benchmark != "draw" and len(c.cells) > 1]
     drawn.sort(key=lambda curve: curve.keys != "cluster")
@@ -75,7 +75,7 @@ def _name(curve: Curve) -> str:
 
 
 def _knee(curve: Curve, processors: int) -> str:
-    """Where more threads stop helping, and the most that there is."""
+    """The threads beyond which throughput stops growing, and the highest throughput."""
     assert curve.knee is not None
     knee = curve.knee
     threads, best = curve.best

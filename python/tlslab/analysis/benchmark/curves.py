@@ -1,4 +1,4 @@
-"""Cells that differ in their threads only, joined to a curve, and what its shape says."""
+"""Curves: cells that differ only in their threads, and what the shape of a curve shows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """What distinguishes it from the others of its benchmark."""
+        """The levels that distinguish it from the other curves of its benchmark."""
         runtime = "engine" if self.runtime == ENGINE else self.runtime.replace("-", " ").upper()
         return f"{runtime}, {KEY_WORDS[self.keys]}"
 

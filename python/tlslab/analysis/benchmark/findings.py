@@ -1,4 +1,4 @@
-"""What the curves, the costs and the faults say, in sentences."""
+"""The findings of a benchmark: sentences on its curves, costs and faults."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,16 +10,16 @@ from tlslab.analysis.enough import FEWEST
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
 
-# A knee beyond which more than that may still be gained is none yet.
+# A knee is not established where throughput may still grow by more than this factor beyond it.
 OPEN = 1.1
 
 # An interval that holds a suggested ratio and lies within this factor of it confirms it.
 CONFIRMED = 1.25
 
-# Where throughput may still grow by more than that, it is not known at all.
+# Where throughput may still grow by more than this factor, nothing is known of a knee.
 UNKNOWN = 2.0
 
-# What a curve says nothing of while this is so.
+# A reason for which a curve gives no finding.
 STILL_WARMING = "its processes were still warming up"
 
 
@@ -98,7 +98,7 @@ def _ratio(costs: Costs, study: PublishedConcurrency | None) -> Finding:
 
 
 def _verdict(costs: Costs, wanted: float) -> str:
-    """What the costs say of a suggested ratio, in words that it follows."""
+    """Whether the costs confirm a suggested ratio, in words that the ratio follows."""
     ratio = costs.ratio
     if ratio.low is None or ratio.high is None:
         return ", without an interval, neither confirms nor refutes"

@@ -1,4 +1,4 @@
-"""What an operation costs each side: how many signing processors go with a general one."""
+"""The cost of an operation on each side: how many signing processors one general one needs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a comparison of two runs says first: nothing differs, or what does, and by how much."""
+"""The answer of a comparison of two runs: no difference, or which differences, and how large."""
 
 from collections.abc import Sequence
 

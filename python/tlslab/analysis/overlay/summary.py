@@ -31,7 +31,10 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
     """
     kinds = (first.summary.experiment.kind, second.summary.experiment.kind)
     if kinds[0] != kinds[1]:
-        raise UsageError(f"{first.name} is of the kind {kinds[0]}, {second.name} of {kinds[1]}")
+        raise UsageError(
+            f"{first.name} is of the kind {kinds[0]}, {second.name} of {kinds[1]}",
+            "compare runs of one kind of experiment",
+        )
     pairs = shared_cells(first.summary, second.summary)
     if not pairs:
         raise UsageError(
