@@ -93,7 +93,7 @@ fn processor_time(reports: &[Report]) -> CpuTime {
     cpu
 }
 
-/// The verdicts of a run whose workers measured for so many seconds on average.
+/// The verdicts of a run whose workers measured for `seconds` on average.
 fn judged(
     request: &RunSpec,
     checked: &Checked,
