@@ -102,9 +102,9 @@ test-python: dev java ## the tests of the lab, on real servers
 	stages=$${TLSLAB_STAGES:-}
 	$(PYTEST) -m alone $${stages:+--stages "$$stages"} tests/live
 
-test-kills: dev ## kill -9 at 100 random moments of one run (about 5 minutes)
+test-kills: dev ## kill -9 at 100 random moments of one run, kept in docs/validity.md (about 5 minutes)
 	@$(ANNOUNCE) begin "kill -9 at 100 random moments (about 5 minutes)"
-	TLSLAB_KILLS=100 $(PYTEST) tests/live/test_kills.py
+	$(BIN)/python -m bench.kills
 	$(ANNOUNCE) end "kills"
 
 test-pythons: dev ## the wheel and the tests of parts on the other Pythons that are here
@@ -165,14 +165,14 @@ bench-instructions: setup ## count instructions under callgrind and compare (2 m
 bench-validity: setup ## count false alarms and missed slowdowns, simulated and in real runs (about 40 minutes; REAL=10 makes fewer real runs)
 	$(BIN)/python -m bench.validity $(if $(REAL),--real $(REAL))
 
-bench-gate: setup ## count how often the job script stops a planted slowdown of 5 %, and equal servers (about 2 hours; GATES=5 makes fewer runs)
-	$(BIN)/python -m bench.gate $(if $(GATES),--runs $(GATES))
+bench-gate: setup ## count how often the job script stops a planted slowdown of 5 %, and equal servers (45 minutes at most; GATES=5 makes fewer runs, MINUTES=90 allows more)
+	$(BIN)/python -m bench.gate $(if $(GATES),--runs $(GATES)) $(if $(MINUTES),--minutes $(MINUTES))
 
 report-gallery: dev ## pictures of report pages in target/report-gallery (RUNS="DIR..." shows these runs)
 	@scripts/install-debian.sh only chromium
 	$(BIN)/python scripts/report_gallery.py $(RUNS)
 
-bench-coverage: setup ## count how often intervals of 95 % hold what is true, on simulated servers (some minutes)
+bench-coverage: setup ## count how often intervals of 95 % hold what is true, on simulated servers (20 minutes)
 	$(BIN)/python -m bench.coverage
 
 clean: ## remove what was built, but not what was measured

@@ -1,9 +1,10 @@
 """`make bench-gate`: how often does the job script stop a slowdown of 5 %, and how often none?
 
 Runs docs/ci/gate.sh on two reference servers, by turns with one that burns 5 % of the processor
-time of new connections and with one that burns none. The results are added to those of earlier days
-in bench/validity.json and docs/validity.md. Exit codes: 0 every requirement met, 1 one not met, 3
-could not run.
+time of new connections and with one that burns none, until `--runs` or `--minutes` are used up. The
+results are added to those of earlier days in bench/validity.json and docs/validity.md; those of a
+bench that was interrupted, too. Exit codes: 0 every requirement met, 1 one not met, 3 could not
+run, 130 interrupted.
 """
 
 import argparse
@@ -13,90 +14,129 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bench.validity_file import FILE, ROOT, Gated, read
+from bench.provenance import ROOT, Made, made
+from bench.validity_file import FILE, Gated, read
 from bench.validity_page import publish
+from tlslab.lab.environment import machine
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import CannotRunError, TlslabError
-from tlslab.store import RunFolder
 from tlslab.targets.process import ServerProcess
 from tlslab.targets.reference import EventReader
 
 SCRIPT = ROOT / "docs" / "ci" / "gate.sh"
+EXPERIMENT = ROOT / "bench" / "gate.toml"
 
 # Runs with each of the two servers. Fewer say little: of 20 without an alarm 17 % is not excluded.
 RUNS = 20
+MINUTES = 45.0
 SHARES = (0.0, 0.05)
 
 # Between the slowdown and the gate there has to be room for the noise.
 GATE = "1%"
 BY = "server_cpu_us_per_connection"
 BLOCKS = 30
-CELL = ("--set", "tls=1.3", "--set", "key=ecdsa-p256", "--set", "group=X25519")
-MEASURE = ("--seconds", "0.5")
 
 PAGE_PATH = "/bytes/4788"
 START_S = 10.0
 
 STOPPED, PASSED, CANNOT_TELL = "stopped", "passed", "cannot_tell"
 WARNING = "::warning::"
+INTERRUPTED = 130
+
+
+@dataclass
+class Ends:
+    """How the runs ended, by the share that was burned, and their seconds."""
+
+    counts: Mapping[float, Counter[str]] = field(
+        default_factory=lambda: {share: Counter() for share in SHARES}
+    )
+    seconds: dict[float, float] = field(default_factory=lambda: dict.fromkeys(SHARES, 0.0))
+
+    def add(self, share: float, end: str, seconds: float) -> None:
+        """Counts a run."""
+        self.counts[share][end] += 1
+        self.seconds[share] += seconds
+
+    def rows(self, blocks: int, by: Made) -> tuple[Gated, ...]:
+        """The results of each share that was burned in a run."""
+        return tuple(self._row(share, blocks, by) for share in SHARES if self.counts[share])
+
+    def _row(self, share: float, blocks: int, by: Made) -> Gated:
+        here, ends = machine(), self.counts[share]
+        return Gated(
+            created=by.created,
+            processor=str(here.get("processor", "")),
+            processors=int(here.get("processors", 0)),
+            kernel=str(here.get("kernel", "")),
+            command=by.command,
+            gate=GATE,
+            by=BY,
+            blocks=blocks,
+            planted=share,
+            seconds=self.seconds[share] / ends.total(),
+            stopped=ends[STOPPED],
+            passed=ends[PASSED],
+            cannot_tell=ends[CANNOT_TELL],
+            commit=by.commit,
+        )
 
 
 def main() -> int:
     """Runs the script and writes the results; the exit code."""
     asked = _arguments()
-    command = f"python -m bench.gate --runs {asked.runs} --blocks {asked.blocks}"
+    options = f"--runs {asked.runs} --minutes {asked.minutes:g} --blocks {asked.blocks}"
+    ends, by, code = Ends(), made(f"python -m bench.gate {options}"), 0
     try:
-        rows = tuple(gated(asked.runs, asked.blocks, command))
+        gated(ends, asked.runs, 60 * asked.minutes, asked.blocks)
     except TlslabError as error:
         print(f"bench: {error.message}" + (f"; {error.remedy}" if error.remedy else ""))
-        return error.exit_code
+        code = error.exit_code
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     kept = read(FILE)
-    return publish(replace(kept, gated=(*kept.gated, *rows)))
+    missed = publish(replace(kept, gated=(*kept.gated, *ends.rows(asked.blocks, by))))
+    return code or missed
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.gate")
     parser.add_argument("--runs", type=int, default=RUNS, help="runs with each of both servers")
+    parser.add_argument(
+        "--minutes", type=float, default=MINUTES, help="no run begins that would end after these"
+    )
     parser.add_argument("--blocks", type=int, default=BLOCKS, help="BLOCKS of the script")
     return parser.parse_args()
 
 
-def gated(runs: int, blocks: int, command: str) -> Iterator[Gated]:
-    """The counts for each share that is burned. Raises CannotRunError."""
-    ends: dict[float, Counter[str]] = {share: Counter() for share in SHARES}
-    seconds = dict.fromkeys(SHARES, 0.0)
+def gated(ends: Ends, runs: int, budget_s: float, blocks: int) -> None:
+    """Adds runs with both servers by turns, while they fit into the budget. Raises CannotRunError.
+
+    The first run with each server is always made.
+    """
+    begun = time.monotonic()
+    longest = 0.0
     with tempfile.TemporaryDirectory(prefix="tlslab-gate-") as name:
         for number in range(runs):
+            if number and time.monotonic() - begun + len(SHARES) * longest > budget_s:
+                return
             for share in SHARES:
                 folder = Path(name) / f"{number}-{share:g}"
                 folder.mkdir()
-                begun = time.monotonic()
+                start = time.monotonic()
                 end = once(folder, share, blocks)
-                seconds[share] += time.monotonic() - begun
-                ends[share][end] += 1
-                print(f"[{number + 1}/{runs}] {100 * share:g} % burned: {end}", flush=True)
-        environment = RunFolder.open(folder / "runs" / "head").environment()
-    for share in SHARES:
-        yield Gated(
-            created=environment.created,
-            processor=str(environment.machine.get("processor", "")),
-            processors=int(environment.machine.get("processors", 0)),
-            kernel=str(environment.machine.get("kernel", "")),
-            command=command,
-            gate=GATE,
-            by=BY,
-            blocks=blocks,
-            planted=share,
-            seconds=seconds[share] / runs,
-            stopped=ends[share][STOPPED],
-            passed=ends[share][PASSED],
-            cannot_tell=ends[share][CANNOT_TELL],
-        )
+                seconds = time.monotonic() - start
+                longest = max(longest, seconds)
+                ends.add(share, end, seconds)
+                print(
+                    f"[{number + 1}/{runs}] {100 * share:g} % burned: {end}, {seconds:.0f} s",
+                    flush=True,
+                )
 
 
 def once(folder: Path, share: float, blocks: int) -> str:
@@ -110,12 +150,13 @@ def once(folder: Path, share: float, blocks: int) -> str:
         both.write_text("".join(_authority(folder, name).read_text() for name in ("base", "head")))
         programs = Path(sys.executable).parent
         ended = subprocess.run(
-            [str(SCRIPT), "--ca", str(both), *CELL, *MEASURE],
+            [str(SCRIPT), "--ca", str(both)],
             env={
                 **os.environ,
                 "PATH": f"{programs}:{os.environ['PATH']}",
                 "BASE_URL": base,
                 "HEAD_URL": head,
+                "EXPERIMENT": str(EXPERIMENT),
                 "GATE": GATE,
                 "GATE_BY": BY,
                 "BLOCKS": f"{blocks}",

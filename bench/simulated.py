@@ -66,9 +66,7 @@ def simulate(plan: Plan, cells: int, noise: float, seed: int, slower: float = 0.
 
     `noise` is the standard deviation of the logarithm of one trial's value within its block.
     """
-    drawn = _draw(plan.blocks, cells, noise, slower, np.random.default_rng(seed))
-    whole = [_cell(name, values, plan) for name, values in zip(NAMES, drawn, strict=False)]
-    run = whole if plan.stopping is None else _stopped(whole, plan.stopping, plan.blocks)
+    run = measured(plan, cells, noise, np.random.default_rng(seed), slower)
     table = comparisons(run, BASELINE, None)
     pairs = differing(run, RATE)
     last = len(run) - 1
@@ -81,11 +79,23 @@ def simulate(plan: Plan, cells: int, noise: float, seed: int, slower: float = 0.
     )
 
 
-def _stopped(cells: Sequence[Measured], stopping: Stopping, most: int) -> list[Measured]:
-    """The cells with the blocks that the rule for ending a run gives them."""
+def measured(
+    plan: Plan, cells: int, noise: float, rng: np.random.Generator, slower: float = 0.0
+) -> list[Measured]:
+    """The cells of such a run, with the blocks that its plan gives them."""
+    drawn = _draw(plan.blocks, cells, noise, slower, rng)
+    whole = [_cell(name, values, plan) for name, values in zip(NAMES, drawn, strict=False)]
+    return stopped(whole, plan)
+
+
+def stopped(cells: Sequence[Measured], plan: Plan) -> list[Measured]:
+    """The cells, whose factor is FACTOR, with the blocks that the plan gives them."""
+    if plan.stopping is None:
+        return list(cells)
+    stopping = plan.stopping
     have = {cell.summary.key: stopping.at_least for cell in cells}
     going = frozenset(have)
-    for block in range(stopping.at_least, most):
+    for block in range(stopping.at_least, plan.blocks):
         seen = [_first(cell, have[cell.summary.key]) for cell in cells]
         going &= open_pairs(seen, BASELINE, stopping).cells
         have |= dict.fromkeys(going, block + 1)

@@ -1,10 +1,10 @@
 """The page docs/validity.md, made of the results that are kept."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import scipy
 
+from bench.provenance import ROOT
 from bench.validity_file import (
     ALARM_BAR,
     FILE,
@@ -19,7 +19,7 @@ from bench.validity_file import (
 )
 from tlslab.analysis.stats.proportion import proportion_interval
 
-PAGE = Path(__file__).parent.parent / "docs" / "validity.md"
+PAGE = ROOT / "docs" / "validity.md"
 
 # What the largest of several rows has to exceed, over all rows together (Bonferroni).
 _TOGETHER = 0.05
@@ -36,7 +36,9 @@ def publish(contents: Contents) -> int:
 
 def page(contents: Contents) -> str:
     """The page, in Markdown."""
-    parts = [_HEAD, *_equal(contents.equal), _PLANTED, *_planted(contents.planted)]
+    made = "" if contents.simulated is None else f"\nMade {contents.simulated.words()}.\n"
+    parts = [_HEAD + made + _EQUAL, *_equal(contents.equal)]
+    parts += [_PLANTED, *_planted(contents.planted)]
     parts += [_BARS, *_bars(contents), _REAL, *_real(contents)]
     parts += [_GATED, *map(_gated, contents.gated)]
     if not contents.gated:
@@ -74,7 +76,7 @@ def _real(contents: Contents) -> Iterator[str]:
             yield (
                 f"| {row.created[:10]} | {_where(row)} | `{by.estimate}` | {by.runs} | "
                 f"{_of(by.alarms, by.runs)} | {_of(by.found, by.runs)} | {ratio} | {noise} | "
-                f"`{row.command}` |"
+                f"{_command(row)} |"
             )
     for name, runs, alarms in contents.totals():
         yield f"\nAll real runs by `{name}`: {runs}, with {_of(alarms, runs)} false alarms."
@@ -109,20 +111,25 @@ def _gated(row: Gated) -> str:
     return (
         f"| {row.created[:10]} | {_where(row)} | {row.gate} of `{row.by}` | {row.blocks} | "
         f"{row.seconds:.0f} s | {planted} | {row.runs} | {_of(row.stopped, row.runs)} | "
-        f"{row.passed} | {row.cannot_tell} | `{row.command}` |"
+        f"{row.passed} | {row.cannot_tell} | {_command(row)} |"
     )
 
 
 def _kills(row: Kills) -> str:
     return (
         f"| {row.created[:10]} | {_where(row)} | {row.kills} | {row.trials} | {row.rivals} | "
-        f"{row.seconds:.0f} s | `{row.command}` |"
+        f"{row.seconds:.0f} s | {_command(row)} |"
     )
 
 
 def _where(row: Real | Gated | Kills) -> str:
     """The machine."""
     return f"{row.processors} x {row.processor}, Linux {row.kernel}"
+
+
+def _command(row: Real | Gated | Kills) -> str:
+    """With the commit where that was kept."""
+    return f"`{row.command}`" + (f", {row.commit}" if row.commit else "")
 
 
 def _of(count: int, runs: int) -> str:
@@ -151,7 +158,9 @@ table of ratios (every cell and estimate). No promise is made for both together;
 Bars: 5 % of the runs at most in each family. A slowdown of 5 % has to be found in at least 9 of 10
 runs with ten blocks, or with fifteen at most of a run that ends when settled, if the noise of a
 trial is 2 % or less.
+"""
 
+_EQUAL = """
 | plan | runs | ranking | table of ratios | either |
 |---|---|---|---|---|"""
 
@@ -202,7 +211,8 @@ _GATED = """
 that burns more processor time than the other (`tlslab-serve --burn`). Stopped: exit code 1, slower
 than both measurements of the server as it is. Passed: a slowdown of more than the gate is excluded
 against both. Open: exit code 0 with the warning "cannot tell". Blocks are those of the server with
-the change; half as many are made before and after.
+the change; half as many are made before and after. Trials are as short as those of the self-test
+(bench/gate.toml).
 
 | date | machine | gate | blocks | time | planted | runs | stopped | passed | open | command |
 |---|---|---|---|---|---|---|---|---|---|---|"""

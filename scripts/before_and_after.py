@@ -13,7 +13,6 @@ Needs Chromium, git's history and the packages of requirements-dev.lock.
 import argparse
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -52,14 +51,13 @@ def first_page(kind: str, folder: Path) -> Path:
 
 
 def todays_page(kind: str, given: str) -> str:
-    """The text of a page of today; empty where there is only one that needs the old script."""
+    """The text of a page of today."""
     if given:
         path = Path(given)
         return page_of(path) if path.is_dir() else path.read_text("utf-8")
     if kind in kept_names():
         return kept_page(kind)
-    text = (REPORTS / kind / "report.html").read_text("utf-8")
-    return "" if f'src="../{SCRIPT}"' in text else text
+    return (REPORTS / kind / "report.html").read_text("utf-8")
 
 
 def shoot(browser: Browser, page_file: Path, picture: Path, height: int = HEIGHT) -> None:
@@ -94,12 +92,8 @@ def main() -> None:
                 shoot(browser, today, SHOWN_PICTURE, height=1000)
                 continue
             shoot(browser, first_page(kind, folder), PICTURES / f"{kind}-before.png")
-            text = todays_page(kind, given.get(kind, ""))
-            if text:
-                today.write_text(text, "utf-8")
-                shoot(browser, today, PICTURES / f"{kind}-after.png")
-            else:
-                sys.stderr.write(f"{kind}: the kept page is an old one; give {kind}=PAGE\n")
+            today.write_text(todays_page(kind, given.get(kind, "")), "utf-8")
+            shoot(browser, today, PICTURES / f"{kind}-after.png")
         browser.close()
 
 

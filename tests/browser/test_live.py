@@ -19,6 +19,8 @@ ANYWHERE = Address("127.0.0.1", 0)
 
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
 
+LOST = "its node died, or cannot be reached"
+
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,8 +88,10 @@ def running(hosts: tuple[str, ...] = ("",), cell: str = "tls=1.3 group=X25519") 
 def test_the_page_fits_its_reader_and_asks_its_own_server_alone(
     browser: Browser, width: int, scheme: str
 ) -> None:
-    with opened(browser, running(("alpha", "beta")), width, scheme) as live:
-        live.page.wait_for_selector("#hosts tbody tr")
+    watched = running(("alpha", "beta"))
+    watched.state.take(events.GeneratorLost("gamma", LOST))
+    with opened(browser, watched, width, scheme) as live:
+        live.page.wait_for_selector("#hosts tbody tr .silent")
         assert page_faults(live.page) == []
         assert text_faults(live.page) == []
         live.page.evaluate(AXE)
@@ -146,6 +150,26 @@ def test_a_silent_host_is_marked_and_percentiles_are_not_added(browser: Browser)
         assert live.page.is_visible("#slowest")
 
 
+def test_a_lost_host_stays_with_its_reason_until_it_makes_load_again(browser: Browser) -> None:
+    watched = running(("alpha", "beta"))
+    with opened(browser, watched) as live:
+        live.page.wait_for_selector("#hosts tbody tr:nth-child(2)")
+        watched.state.take(events.GeneratorLost("beta", LOST))
+        live.page.wait_for_selector("#hosts tbody tr .silent")
+        alpha, beta = live.rows("hosts")
+        assert alpha[0] == "alpha"
+        assert beta == [f"betalost: {LOST}", *["–"] * 8]
+        assert not live.page.is_visible("#slowest")
+        # Between two trials no host makes load.
+        watched.state.take(events.TrialStarted(2, "the next"))
+        live.page.get_by_text("the next").wait_for()
+        assert live.rows("hosts") == [alpha, beta]
+        said = pace(1.0, totals(1400, 0, 9), 1400.0, "beta")
+        watched.state.take(events.Rate("the next", "capacity", said))
+        live.page.wait_for_selector("#hosts tbody tr .silent", state="detached")
+        assert [name for name, *_ in live.rows("hosts")] == ["beta"]
+
+
 def test_it_says_when_the_run_has_ended_and_names_the_report(browser: Browser) -> None:
     watched = running()
     with opened(browser, watched) as live:
@@ -174,9 +198,10 @@ def test_what_a_server_says_is_text(browser: Browser) -> None:
     said = replace(totals(10), failed={HOSTILE: 3}, arrivals=13)
     watched.state.take(events.RunEnded(HOSTILE, "capacity", events.EngineEnded("", said)))
     watched.state.take(events.Rate(HOSTILE, "capacity", pace(1.0, totals(10), 10.0, HOSTILE)))
+    watched.state.take(events.GeneratorLost("gone", HOSTILE))
     with opened(browser, watched) as live:
         live.page.wait_for_selector("#hosts tbody tr")
         assert live.page.text_content("#turn") == HOSTILE
-        assert live.rows("hosts")[0][0] == HOSTILE
+        assert [name for name, *_ in live.rows("hosts")] == [HOSTILE, f"gonelost: {HOSTILE}"]
         assert live.page.locator("main img, main script").count() == 0
         assert live.complaints == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ViewportSize
 
-from browser.opened import PHONE, SCHEMES, Opened
+from browser.opened import DESKTOP, PHONE, SCHEMES, Opened
 from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
@@ -67,6 +67,17 @@ def test_a_chart_without_a_table_is_saved_with_all_its_digits(
     assert [row[0] for row in rows[1:]] == [repr(x) for x in drawn.series[0].x]
     for column, series in enumerate(drawn.series, start=1):
         assert [row[column] for row in rows[1:]] == [repr(y) for y in series.y]
+
+
+def test_the_contents_stay_in_sight(browser: Browser, pages: dict[str, Path]) -> None:
+    with Opened(browser, pages["ranking"]) as opened:
+        opened.open_all()
+        half = "{top: document.body.scrollHeight / 2, behavior: 'instant'}"
+        opened.page.evaluate(f"scrollTo({half})")
+        assert opened.page.evaluate("scrollY") > 2 * DESKTOP["height"]
+        box = opened.page.locator(".contents a").first.bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] < DESKTOP["height"]
 
 
 def test_no_entry_of_the_contents_is_cut_off(browser: Browser, pages: dict[str, Path]) -> None:

@@ -86,7 +86,8 @@ class CapacityWorld:
 
     `alone` connections/s with one connection at a time, contention and crosstalk as Gunther has
     them; `noise` between runs, on a logarithmic scale; the generator needs `client_us` for each,
-    and starts those of an open loop `late_ms` late. Of several generators, each on a machine of its
+    and starts those of an open loop `late_ms` late. At its maximum the server is busy for `busy` of
+    its time. Of several generators, each on a machine of its
     own, none makes more than its processor has time for; `loses` names a step in which one is lost.
     """
 
@@ -96,6 +97,7 @@ class CapacityWorld:
     noise: float = 0.005
     client_us: float = 60.0
     late_ms: float = 0.01
+    busy: float = 1.0
     fails_from: int | None = None
     seed: int = 1
     status: Callable[[Step], str] = lambda step: "done"
@@ -151,9 +153,9 @@ class CapacityWorld:
         record = self._record(step, achieved, seconds, service_ms, response_ms)
         if step.generators is not None:
             record = made_by(record, step.generators, self.loses(step))
-        server_us = 1e6 / self.best * achieved / (achieved or 1)
+        server_us = self.busy * 1e6 / self.best
         used = round(achieved * seconds * server_us)
-        busy = min(1.0, achieved / capacity)
+        busy = self.busy * min(1.0, achieved / capacity)
         machine = MachineUsage(
             seconds, used, 0, round(seconds * 1e6), 0, 0,
             tuple(ProcessorUsage(b, b, 0.0, 0.0, 0.0) for b in (busy, 0.5)),

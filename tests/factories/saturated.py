@@ -1,11 +1,11 @@
-"""Trials whose generator was the limit."""
+"""Trials whose generator was the limit, or neither side was."""
 
 from collections.abc import Collection
 from dataclasses import replace
 
 from factories.run import Change
 from tlslab.model.record import CpuTime, WorkerUsage
-from tlslab.model.trial import Trial
+from tlslab.model.trial import Trial, TrialRun
 
 
 def saturated(groups: Collection[str]) -> Change:
@@ -21,3 +21,23 @@ def saturated(groups: Collection[str]) -> Change:
         return replace(trial, runs={**trial.runs, "capacity": replace(run, record=record)})
 
     return change
+
+
+def idle(groups: Collection[str]) -> Change:
+    """Makes the server of the trials of these groups idle half of the time."""
+
+    def change(trial: Trial) -> Trial:
+        if trial.factors["group"] not in groups:
+            return trial
+        return replace(trial, runs={kind: _half_idle(run) for kind, run in trial.runs.items()})
+
+    return change
+
+
+def _half_idle(run: TrialRun) -> TrialRun:
+    assert run.server is not None
+    user_us, system_us = run.server.user_us // 2, run.server.system_us // 2
+    first, *others = run.machine.per_processor
+    machine = replace(run.machine, per_processor=(replace(first, busy=0.5), *others))
+    server = replace(run.server, user_us=user_us, system_us=system_us)
+    return replace(run, machine=machine, server=server)

@@ -1,7 +1,12 @@
-"""Exporters for tests: the real node_exporter, and one of a machine whose only work is a server."""
+"""Exporters for tests: the real node_exporter, and one of a machine whose only work is a server.
+
+`python -m live.exporters ADDRESS PORT PROGRAM` is the latter on a host of its own, whose server is
+the program of that name.
+"""
 
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -56,15 +61,21 @@ class Machine(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, tree: Callable[[], list[psutil.Process]], answers: int = 1 << 30) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(
+        self,
+        tree: Callable[[], list[psutil.Process]],
+        answers: int = 1 << 30,
+        place: tuple[str, int] = ("127.0.0.1", 0),
+    ) -> None:
+        super().__init__(place, _Handler)
         self.tree = tree
         self.answers = answers
         self.began = time.monotonic()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/metrics"
+        host, port = self.server_address[:2]
+        return f"http://{host!s}:{port}/metrics"
 
     def text(self) -> str:
         times = [process.cpu_times() for process in self.tree()]
@@ -108,3 +119,20 @@ def machine_of(
         made.shutdown()
         made.server_close()
         thread.join()
+
+
+def _running(program: str) -> list[psutil.Process]:
+    return [each for each in psutil.process_iter(["name"]) if each.info["name"] == program]
+
+
+def main() -> None:
+    """Serves until it is killed."""
+    host, port, program = sys.argv[1:]
+    machine = Machine(lambda: _running(program), place=(host, int(port)))
+    sys.stdout.write(f"{machine.url}\n")
+    sys.stdout.flush()
+    machine.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

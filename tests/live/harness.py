@@ -16,6 +16,9 @@ import psutil
 from tlslab.targets import Running
 from tlslab.targets.base import Setting
 
+# Processor time of a worker that has made load, in a second of a busy machine.
+WORKED_S = 0.03
+
 # Two cells, short windows: enough to go through everything, too short to mean anything.
 SMALL = """\
 schema = "tlslab.experiment/2"
@@ -147,11 +150,31 @@ class Tlslab:
             time.sleep(0.02)
         raise AssertionError(f"no process {name}")
 
+    def engines(self) -> list[psutil.Process]:
+        """The generators of several that run, or are ready to, in the order of their start."""
+        found = []
+        for process in self.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if process.name() == "tlslab-load" and "--barrier" in process.cmdline():
+                    found.append(process)
+        return sorted(found, key=lambda process: process.pid)
+
     def assert_nothing_left(self, seconds: float = 10) -> None:
         deadline = time.monotonic() + seconds
         while self.processes() and time.monotonic() < deadline:
             time.sleep(0.05)
         assert self.processes() == []
+
+
+def makes_load(engine: psutil.Process) -> bool:
+    """Whether a generator is beyond the barrier: until then its workers do next to nothing."""
+    with contextlib.suppress(psutil.Error):
+        # Without it an engine answers a question, and makes no load.
+        if "--barrier" not in engine.cmdline():
+            return False
+        workers = [each for each in engine.threads() if each.id != engine.pid]
+        return any(each.user_time + each.system_time > WORKED_S for each in workers)
+    return False
 
 
 def trials(folder: Path) -> list[bytes]:

@@ -1,14 +1,12 @@
 """`tlslab` on the head of a cluster of namespaces, a server there, and what is left at the end."""
 
-import contextlib
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-import psutil
-
+from live.harness import makes_load
 from live.hosts import PORT, NamespaceHost
 from tlslab.lab.generators.cluster.hosts import HEAD_SILENT_S
 from tlslab.lab.programs import require_program
@@ -69,12 +67,8 @@ class Lab:
 
 
 def _is_loading(host: NamespaceHost) -> bool:
-    """Whether an engine there is beyond the barrier: it has used some processor time."""
-    for engine in host.named("tlslab-load"):
-        with contextlib.suppress(psutil.Error):
-            if "--barrier" in engine.cmdline() and sum(engine.cpu_times()[:2]) > 0.2:
-                return True
-    return False
+    """Whether an engine there is beyond the barrier."""
+    return any(makes_load(engine) for engine in host.named("tlslab-load"))
 
 
 def address(head: NamespaceHost) -> str:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -198,6 +198,40 @@ def test_a_cluster_that_asks_for_no_token_is_refused_unless_it_is_loopback(tmp_p
         driver = Driver(own, "auto", "1")
         assert [line["name"] for line in driver.finish()] == ["own"]
         assert driver.process.returncode == 0
+
+
+def secured(folder: Path, hosts: Sequence[NamespaceHost]) -> dict[str, str]:
+    """The variables of a cluster with Ray's own TLS; all hosts have one certificate."""
+    names = ",".join(f"IP:{host.address}" for host in hosts)
+    (folder / "names").write_text(f"subjectAltName={names}\n", "ascii")
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-extfile", "names", "-out", "node.pem"]
+    for line in (
+        ["req", "-x509", *key, "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem"],
+        ["req", *key, "-subj", "/CN=node", "-keyout", "node.key", "-out", "node.csr"],
+        ["x509", "-req", "-in", "node.csr", *signed],
+    ):
+        subprocess.run(["openssl", *line], cwd=folder, check=True, capture_output=True, timeout=60)
+    files = {"SERVER_CERT": "node.pem", "SERVER_KEY": "node.key", "CA_CERT": "ca.pem"}
+    own = {f"RAY_TLS_{name}": str(folder / file) for name, file in files.items()}
+    return {"RAY_USE_TLS": "1", **own}
+
+
+def test_a_cluster_with_rays_own_tls_makes_load_and_lets_nobody_in_without(tmp_path: Path) -> None:
+    with Hosts(tmp_path, "a token of a test") as hosts:
+        head, g1 = hosts.add("head"), hosts.add("g1")
+        tls = secured(tmp_path, hosts.hosts)
+        head.start_ray(None, 0, **tls)
+        g1.start_ray(head.address, 1, **tls)
+        with loaded(head, 300) as spec:
+            driver = Driver(head, address(head), "1", spec, **tls)
+            driver.finish()
+            assert driver.process.returncode == 0, driver.lines
+            assert driver.those("ended")["g1"]["outcomes"]["completed"] > 0
+        plain = Driver(head, address(head), "1")
+        (line,) = plain.finish()
+        assert plain.process.returncode == 3
+        assert "cannot be asked for its authentication" in line["error"]
 
 
 def test_an_address_that_is_no_cluster_is_one_line(calm: list[NamespaceHost]) -> None:

@@ -1,6 +1,6 @@
 """kill -9 at random moments of a run: no finished trial is lost, none is counted twice.
 
-Ten kills in the tests; `make test-kills` makes 100.
+Ten kills in the tests; `make test-kills` makes 100, and keeps what came of them (bench.kills).
 """
 
 import json
@@ -18,6 +18,9 @@ from live.harness import Tlslab, assert_finished, trials, wait_for_trials
 Small = Callable[..., str]
 
 KILLS = int(os.environ.get("TLSLAB_KILLS", "10"))
+
+# The file that is to have what came of them; none in the tests.
+KEPT = os.environ.get("TLSLAB_KILLS_FILE", "")
 
 # A kill comes at a random moment after the start, or after the first trial of that start: in the
 # setting up, in a trial, or in what is written after one.
@@ -76,7 +79,7 @@ def test_kills_at_random_moments_lose_nothing_and_count_nothing_twice(
     # More trials than the kills let through: each start carries out two or three of them.
     arguments = ["run", small(blocks=3 * KILLS, measure_ms=150)]
     before: list[bytes] = []
-    killed = 0
+    killed = rivals = 0
     for number in range(KILLS):
         begun = (folder / "plan.json").exists()
         where = _where(folder)
@@ -87,6 +90,7 @@ def test_kills_at_random_moments_lose_nothing_and_count_nothing_twice(
         before = after
         if begun and number % RIVAL_EVERY == 0:
             _check_rival(tlslab, arguments)
+            rivals += 1
             tlslab.assert_nothing_left()
             after = trials(folder)
             assert after[: len(before)] == before
@@ -100,6 +104,9 @@ def test_kills_at_random_moments_lose_nothing_and_count_nothing_twice(
     numbers = [json.loads(line)["trial"] for line in after]
     assert sorted(numbers) == list(range(6 * KILLS))
     assert list(tlslab.private.iterdir()) == []
+    if KEPT:
+        counts = {"kills": killed, "trials": len(numbers), "rivals": rivals}
+        Path(KEPT).write_text(json.dumps(counts), "utf-8")
 
 
 def test_a_line_that_a_kill_has_torn_is_no_trial(

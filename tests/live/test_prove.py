@@ -183,13 +183,13 @@ def test_a_dry_run_starts_and_writes_nothing(tlslab: Tlslab, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "what is the present configuration?"),
+        ((), "the present configuration is missing"),
         (("--for", "apache", "--baseline", "poor.conf"), "'apache' is not"),
         (("--for", "nginx", "--baseline", "none.conf"), "No such file"),
         (("--for", "nginx", "--baseline", "poor.conf"), "poor.pem cannot be read"),
-        (("--url", "https://localhost:1/", "--apply", "a"), "--revert: the command is empty"),
+        (("--url", "https://localhost:1/", "--apply", "a"), "--revert is missing"),
         (("--url", "https://localhost:1/", "--baseline", "good.conf"), "--url is a live server"),
-        (("--for", "nginx", "--baseline", "good.conf", "--apply", "a"), "goes with a live server"),
+        (("--for", "nginx", "--baseline", "good.conf", "--apply", "a"), "needs a live server"),
         (("--for", "nginx", "--baseline", "good.conf", "--client", "Nobody"), "no known client"),
         (("--url", "https://localhost:1/", "--policy", "rfc9325"), "--policy chooses a candidate"),
         (

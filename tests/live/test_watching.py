@@ -4,16 +4,19 @@ import json
 import re
 import signal
 import socket
+import subprocess
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from live.harness import Own, Tlslab, trials, wait_for_trials
+from live.harness import Own, Tlslab, makes_load, trials, wait_for_trials
 from live.prometheus import Prometheus, prometheus
 from tlslab.targets.ports import free_port
 
@@ -164,17 +167,25 @@ def test_a_port_that_is_taken_is_one_line(tlslab: Tlslab, small: Callable[..., s
     assert not (tlslab.folder / "r").exists()
 
 
+def page_of(child: subprocess.Popen[str]) -> str:
+    """The URL of the page of a command that has just been started."""
+    word = "live page: "
+    assert child.stderr is not None
+    return next(line for line in child.stderr if line.startswith(word)).removeprefix(word).strip()
+
+
+def updates_of(url: str) -> list[dict[str, Any]]:
+    """All that a page hears until the run has ended."""
+    with urllib.request.urlopen(f"{url}events", timeout=60) as stream:
+        data = [line.removeprefix(b"data: ") for line in stream if line.startswith(b"data: {")]
+    return [json.loads(line) for line in data]
+
+
 def test_the_page_shows_a_load_and_how_it_ended(tlslab: Tlslab, own_reference: Own) -> None:
     trust = ["--ca", str(own_reference.ca), "--sni", "localhost"]
     child = tlslab.start("load", "--live", "-d", "3s", "-c", "4", *trust, own_reference.url)
-    assert child.stderr is not None
-    words = child.stderr.readline()
-    url = re.sub(r"^live page: ", "", words.strip())
-    updates = []
-    with urllib.request.urlopen(f"{url}events", timeout=60) as stream:
-        for line in stream:
-            if line.startswith(b"data: {"):
-                updates.append(json.loads(line.removeprefix(b"data: ")))
+    url = page_of(child)
+    updates = updates_of(url)
     ended = tlslab.finish(child)
     running = [update for update in updates if update["hosts"]]
     assert running, updates
@@ -185,6 +196,46 @@ def test_the_page_shows_a_load_and_how_it_ended(tlslab: Tlslab, own_reference: O
     assert updates[-1]["completed"] >= running[-1]["completed"] > 0
     with pytest.raises(urllib.error.URLError, match="refused"):
         urllib.request.urlopen(url, timeout=5)
+
+
+def warming_up(tlslab: Tlslab) -> list[psutil.Process]:
+    """Two generators that are beyond the barrier."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        running = tlslab.engines()
+        if len(running) == 2 and all(map(makes_load, running)):
+            return running
+        time.sleep(0.02)
+    raise AssertionError("never two generators that make load")
+
+
+def test_a_generator_that_is_lost_before_its_first_report_is_shown_and_scraped(
+    tlslab: Tlslab, own_reference: Own, scraper: Prometheus
+) -> None:
+    watched = ["--live", "--metrics", f"127.0.0.1:{scraper.scraped_port}"]
+    line = ["load", "--generators", "2", "--on-lost-host", "keep", "--json", *watched]
+    # Generators report their measurement, once it lasts a second.
+    child = tlslab.start(
+        *line, "--warmup", "8s", "-d", "4s", "-c", "8", "--insecure", own_reference.url
+    )
+    url = page_of(child)
+    warming_up(tlslab)[1].kill()
+    updates = updates_of(url)
+    ended = tlslab.finish(child)
+    assert ended.code == 1, ended.err
+    reason = "its engine was ended by SIGKILL"
+    assert f"warning: the generator local-2 was lost: {reason}" in ended.err.splitlines()
+    assert updates[-1]["lost"] == [{"host": "local-2", "reason": reason}]
+    assert {host["name"] for now in updates for host in now["hosts"]} == {"local-1"}
+    record = json.loads(ended.out)
+    (gone,) = (host for host in record["hosts"] if host["lost"])
+    assert (gone["name"], gone["outcomes"]["attempts"]) == ("local-2", 0)
+    own = of_load(record)
+    scraped = scraper.query(f"last_over_time(tlslab_completed_total{own}{RANGE})")
+    kept = record["outcomes"]["completed"]
+    assert [(labels["host"], value) for labels, value in scraped] == [("local-1", kept)]
+    lost = 'last_over_time(tlslab_host_lost{experiment="load", host="%s"}[10m])'
+    assert [scraper.value(lost % name) for name in ("local-1", "local-2")] == [0, 1]
 
 
 def samples(text: str, name: str) -> dict[tuple[str, str], float]:

@@ -1,8 +1,8 @@
-"""The shape of the crates: no circles among modules, and no type that is spread over files.
+"""The shape of the crates: no import cycles among modules, and no type spread over files.
 
-Cargo sees to the crates. Inside one, the children of each folder may import one another in one
-direction only, as import-linter has it for Python's; and the inherent methods of a type are in the
-file that defines it. Tests beside the code are left out, since they may look at whatever they test.
+Cargo rejects cycles of crates. Inside a crate, the children of each folder may import one another
+in one direction only, as import-linter checks for Python; and the inherent methods of a type are in
+the file that defines it. Tests beside the code are left out: they may import whatever they test.
 """
 
 import re
@@ -89,11 +89,11 @@ def test_modules_of_a_crate_import_one_another_in_one_direction(sources: Path) -
         try:
             TopologicalSorter(graph).prepare()
         except CycleError as error:
-            circle = " -> ".join(reversed(error.args[1]))
-            pytest.fail(f"a circle in {sources / Path(*folder)}: {circle}")
+            cycle = " -> ".join(reversed(error.args[1]))
+            pytest.fail(f"an import cycle in {sources / Path(*folder)}: {cycle}")
 
 
-def test_a_circle_is_found(tmp_path: Path) -> None:
+def test_an_import_cycle_is_found(tmp_path: Path) -> None:
     (tmp_path / "lib.rs").write_text("mod one;\nmod two;\nmod three;\n")
     (tmp_path / "one.rs").write_text("use super::two::Two;\nuse crate::{three::Three, two};\n")
     (tmp_path / "two.rs").write_text("// use crate::one::One;\nuse super::three;\n")

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlslab.experiment import KNOWN_LEVELS, dumps, load, loads, shipped, with_levels
+from tlslab.experiment import dumps, load, loads, shipped, with_levels
+from tlslab.experiment.factors import RULES
 from tlslab.model.errors import ExperimentError, UsageError
 from tlslab.model.experiment import Exclusion, Experiment, Factor, Pin
 from tlslab.model.stopping import Stopping
@@ -169,6 +170,9 @@ def test_set_reports_what_is_known(levels: dict[str, tuple[str, ...]], words: st
 
 
 texts = st.text(min_size=1, max_size=30).filter(lambda text: "\r" not in text)
+# The levels of the factors whose levels are a list of names.
+KNOWN_LEVELS = {name: rule.known for name, rule in RULES.items() if rule.known}
+
 windows = st.builds(Window, st.integers(0, 10_000), st.integers(100, 10_000))
 whens = st.fixed_dictionaries({}, optional={"tls": texts, "key": texts})
 

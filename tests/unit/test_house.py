@@ -1,9 +1,11 @@
 """The house itself: what its documents, its tasks and its package say about each other is true."""
 
+import ast
 import re
 import stat
 import subprocess
 import tomllib
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -20,6 +22,23 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PRIVATE_FOLDERS = ("work", "root", "home", "Users")
 
 TEXT_LIMIT_BYTES = 2_000_000
+
+# The most lines of a function, so that it is read on one screen.
+SCREEN_LINES = 60
+
+# Longer functions, and the reason.
+LONG_FUNCTIONS = {
+    ("crates/programs/src/bin/tlslab-load/problem.rs", "remedy"): "a table, a row for each class",
+    ("crates/tls/src/rustls/session.rs", "receive"): "hot path: one buffer is borrowed throughout",
+    ("crates/tls/src/rustls/session/processing.rs", "process"): "hot path: one loop over states",
+}
+
+# A function of Rust up to its opening brace: its indentation and its name.
+RUST_FUNCTION = re.compile(
+    r"^( *)(?:pub(?:\([^)]*\))? )?(?:(?:const|async|unsafe|extern \"C\") )*fn (\w+)"
+    r"(?:[^;{\[]|\[[^\]]*\])*\{",
+    re.MULTILINE,
+)
 
 
 @cache
@@ -144,3 +163,55 @@ def test_the_package_ships_all_its_data() -> None:
 def test_both_parts_have_one_version() -> None:
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text("utf-8"))
     assert cargo["workspace"]["package"]["version"] == PYPROJECT["project"]["version"]
+
+
+def python_functions(path: Path) -> Iterator[tuple[str, int]]:
+    """The functions of a file with the number of their lines."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            yield node.name, node.end_lineno - node.lineno + 1
+
+
+def rust_functions(path: Path) -> Iterator[tuple[str, int]]:
+    """The same for Rust as rustfmt writes it: a body ends at a brace indented like its `fn`."""
+    text = path.read_text("utf-8")
+    for found in RUST_FUNCTION.finditer(text):
+        body = text.find(f"\n{found[1]}}}\n", found.end() - 1)
+        if text[found.end() : text.find("\n", found.end())].strip():
+            continue  # The whole body is on this line.
+        yield found[2], text.count("\n", found.start(), body) + 2
+
+
+def long_functions(files: Iterable[Path]) -> set[tuple[str, str]]:
+    readers = {".py": python_functions, ".rs": rust_functions}
+    return {
+        (str(path.relative_to(ROOT)), name)
+        for path in files
+        for name, lines in readers[path.suffix](path)
+        if lines > SCREEN_LINES
+    }
+
+
+def test_a_function_is_read_on_one_screen() -> None:
+    sources = [path.relative_to(ROOT) for path in tracked() if path.suffix in (".py", ".rs")]
+    ours = [
+        ROOT / path
+        for path in sources
+        if path.parts[0] in ("python", "bench", "scripts", "crates", "fuzz")
+        and "tests" not in path.with_suffix("").parts
+    ]
+    assert len(ours) > 500
+    assert long_functions(ours) == set(LONG_FUNCTIONS)
+
+
+def test_the_lines_of_functions_are_counted(tmp_path: Path) -> None:
+    body = "\n".join(["    x = 1"] * SCREEN_LINES)
+    (tmp_path / "a.py").write_text(f"def short():\n    pass\n\n\ndef long():\n{body}\n")
+    lines = "\n".join(["        x();"] * SCREEN_LINES)
+    (tmp_path / "a.rs").write_text(
+        "impl A {\n    fn short() {}\n\n    pub const fn long<T>(x: [u8; 2]) -> T {\n"
+        f"{lines}\n    }}\n\n    fn other() {{\n        x();\n    }}\n}}\n"
+    )
+    assert dict(python_functions(tmp_path / "a.py")) == {"short": 2, "long": SCREEN_LINES + 1}
+    assert dict(rust_functions(tmp_path / "a.rs")) == {"long": SCREEN_LINES + 2, "other": 3}

@@ -1,4 +1,4 @@
-"""TLSLAB_SHORT_RUNS cuts every shipped experiment down to next to nothing, and it stays one."""
+"""TLSLAB_SHORT_RUNS shortens every shipped experiment; the short one is still valid."""
 
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def test_a_short_experiment_is_short(
     assert min(len(several), 1) <= len(vary) <= max(VARYING + len(whole.only), len(always))
     if isinstance(short.settings, BenchmarkSettings):
         assert short.settings.seconds <= 1
-    # What the run folder keeps is read back as it is.
+    # The run folder's copy of the experiment is read back unchanged.
     assert dumps(loads(dumps(short), name)) == dumps(short)
 
 
@@ -99,5 +99,5 @@ def test_one_java_is_enough_for_a_short_run(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv(VARIABLE, "1")
     assert levels() == ("jdk-25",)
     assert levels(given=("/old",)) == ("jdk-17",)
-    # Levels are taken as they are given.
+    # Levels that --set names are all kept.
     assert levels("jdk=jdk-17,jdk-25") == ("jdk-17", "jdk-25")

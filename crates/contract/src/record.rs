@@ -1,4 +1,4 @@
-//! What happened: the record of one run, plain data.
+//! The record of one run of the load generator: plain data.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,17 @@ use serde::{Deserialize, Serialize};
 pub use self::hosts::{
     CommonWindow, HostClock, HostFound, HostPart, LastTotals, Lost, LostHost, StartTime,
 };
+pub use self::preflight::{Certificate, Preflight, SessionsGiven};
+pub use self::usage::{Bytes, CpuTime, WorkerUsage};
+pub use self::verdict::{Verdict, VerdictCode};
 use crate::accounting::Outcomes;
 use crate::spec::RunSpec;
 use tlslab_wire::tls::Facts;
 
 mod hosts;
+mod preflight;
+mod usage;
+mod verdict;
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.
 pub const RECORD_SCHEMA: &str = "tlslab.record/1";
@@ -247,56 +253,6 @@ pub struct Environment {
     pub processors: usize,
 }
 
-/// The one connection made before the load began.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Preflight {
-    /// What was negotiated.
-    pub facts: Facts,
-    /// The server's certificate.
-    pub certificate: Option<Certificate>,
-    /// The status of the response, unless the run is handshake-only.
-    pub status: Option<u16>,
-    /// The length of the response's body in bytes.
-    pub body_bytes: Option<u64>,
-    /// The SHA-256 digest of the response's body in hexadecimal, where bodies are checked by it.
-    #[serde(default)]
-    pub body_sha256: Option<String>,
-    /// The Server header of the response, at most 128 bytes of it.
-    pub server: Option<String>,
-    /// What the server gives to resume by; null where nothing is to be resumed.
-    #[serde(default)]
-    pub sessions: Option<SessionsGiven>,
-}
-
-/// The sessions to resume that came with each kind of handshake in the preflight. In TLS 1.2 a session
-/// that was resumed can be resumed again, and counts as given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SessionsGiven {
-    /// With the full handshake.
-    pub full: u32,
-    /// With the handshake that resumed.
-    pub resumed: u32,
-}
-
-/// What a server's certificate says; every string comes from the server and is hostile.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Certificate {
-    /// The subject's name, at most 256 bytes of it.
-    pub subject: String,
-    /// The issuer's name, at most 256 bytes of it.
-    pub issuer: String,
-    /// The kind and size of the key: `ECDSA P-256`, `RSA-2048`, `Ed25519`.
-    pub key: String,
-    /// Start of validity, seconds since 1970.
-    pub not_before: i64,
-    /// End of validity, seconds since 1970.
-    pub not_after: i64,
-    /// Certificates that the server sent.
-    pub chain_length: usize,
-    /// Their size in bytes.
-    pub chain_bytes: usize,
-}
-
 /// The client's own certificate; its key is in no record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientCertificate {
@@ -369,80 +325,6 @@ impl std::ops::AddAssign for Kinds {
     }
 }
 
-/// Processor time in microseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CpuTime {
-    /// In user space.
-    pub user_us: u64,
-    /// In the kernel.
-    pub system_us: u64,
-}
-
-impl CpuTime {
-    /// User and system time together, in microseconds.
-    pub fn total_us(self) -> u64 {
-        self.user_us + self.system_us
-    }
-}
-
-impl std::ops::Sub for CpuTime {
-    type Output = Self;
-
-    /// The time used between two readings; never negative, though the kernel's split may jitter.
-    fn sub(self, earlier: Self) -> Self {
-        Self {
-            user_us: self.user_us.saturating_sub(earlier.user_us),
-            system_us: self.system_us.saturating_sub(earlier.system_us),
-        }
-    }
-}
-
-impl std::ops::AddAssign for CpuTime {
-    fn add_assign(&mut self, other: Self) {
-        self.user_us += other.user_us;
-        self.system_us += other.system_us;
-    }
-}
-
-/// What one worker used during the measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkerUsage {
-    /// The processor that the worker was pinned to.
-    pub processor: Option<usize>,
-    /// Its processor time.
-    pub cpu: CpuTime,
-    /// The length of its measurement in seconds.
-    pub seconds: f64,
-}
-
-/// Bytes over the connections that ended in the measurement.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Bytes {
-    /// TCP payload sent before the handshake was complete, the client's Finished included.
-    pub handshake_sent: u64,
-    /// TCP payload received before the handshake was complete.
-    pub handshake_received: u64,
-    /// TCP payload sent in all.
-    pub sent: u64,
-    /// TCP payload received in all.
-    pub received: u64,
-    /// HTTP heads received.
-    pub head: u64,
-    /// HTTP bodies received.
-    pub body: u64,
-}
-
-impl std::ops::AddAssign<&Bytes> for Bytes {
-    fn add_assign(&mut self, other: &Self) {
-        self.handshake_sent += other.handshake_sent;
-        self.handshake_received += other.handshake_received;
-        self.sent += other.sent;
-        self.received += other.received;
-        self.head += other.head;
-        self.body += other.body;
-    }
-}
-
 /// A histogram in short, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
@@ -497,47 +379,4 @@ pub fn add_slices(mine: &mut Vec<Interval>, theirs: &[Interval]) {
             None => mine.push(*other),
         }
     }
-}
-
-/// A statement about a run that its reader must know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Verdict {
-    /// What is the matter.
-    pub code: VerdictCode,
-    /// The same in words, with the figures.
-    pub message: String,
-}
-
-/// The kinds of verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum VerdictCode {
-    /// Nothing is the matter.
-    Valid,
-    /// A worker was busy nearly all the time: rates are lower bounds.
-    ClientSaturated,
-    /// More connections than the limit had another handshake than the one asked for.
-    Unexpected,
-    /// More connections than the limit failed.
-    Failures,
-    /// Time in flight differs from the times that connections took (Little's law).
-    LittlesLaw,
-    /// An open loop started its connections later than intended.
-    LateArrivals,
-    /// An open loop did not start as many connections as it should have.
-    RateNotAchieved,
-    /// Another share of the connections resumed than was asked for.
-    ResumeRatio,
-    /// The server stopped answering before the end of the measurement.
-    Stalled,
-    /// No connection completed.
-    NothingCompleted,
-    /// The generators of a merged record did not measure at the same time.
-    NotSimultaneous,
-    /// A generator of a merged record was lost: what it did after its last report is not known.
-    HostLost,
-    /// The clock of a generator of a merged record moved against the others'.
-    ClockMoved,
-    /// The run was interrupted before its end.
-    Interrupted,
 }

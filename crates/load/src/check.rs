@@ -1,4 +1,4 @@
-//! Before a run: is the target allowed, is it there, and does it do what is asked?
+//! Checks before a run that the target is allowed and reachable, and supports what is asked for.
 
 use std::io;
 use std::net::UdpSocket;
@@ -28,30 +28,30 @@ use tlslab_wire::names::{Group, TlsVersion};
 use tlslab_wire::outcome::{Failure, Mismatch, Outcome};
 use tlslab_wire::target::Target;
 
-/// A target that has been found to be what was asked for.
+/// A target that has passed the checks.
 #[derive(Debug, Clone)]
 pub struct Checked {
-    /// Where it is.
+    /// The permitted address.
     pub permit: Permit,
     /// The back end that makes the handshakes.
     pub backend: Choice,
-    /// What the preflight connection saw.
+    /// What the preflight connection found.
     pub preflight: Preflight,
     /// What each connection offers.
     pub(crate) settings: ClientSettings,
     /// What each connection does.
     pub(crate) script: Script,
-    /// What was found on the way that a reader of the record has to know.
+    /// Notes for the record on what the checks found.
     pub(crate) notes: Vec<String>,
 }
 
-/// Resolves, permits and tries the target with one connection; all that can be known to be wrong
-/// before a load is found here.
+/// Resolves and permits the target, and tries it with one connection: all faults that can be found
+/// before a load are found here.
 pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
     check_logged(spec, trust, None)
 }
 
-/// The same; the secrets of all connections, of the run's as well, are written to the log.
+/// The same checks; the secrets of all connections, the run's included, are written to the log.
 pub fn check_logged(
     spec: &CheckedSpec,
     trust: TrustAnchors,
@@ -60,7 +60,7 @@ pub fn check_logged(
     check_permitted(spec, trust, key_log, guard::permit(spec.spec(), spec.peer())?)
 }
 
-/// The same, of a target that is known to be one.
+/// The same checks of a target whose URL is parsed.
 fn check_permitted(
     spec: &CheckedSpec,
     trust: TrustAnchors,
@@ -96,10 +96,10 @@ fn check_permitted(
     Ok(Checked { permit, backend, preflight, settings, script, notes })
 }
 
-/// Tries the minimal client, if the run is to have it, with each server name. It is stricter than the
-/// library: where the server does what only the library lets pass, the library makes all connections,
-/// and a note says why. Where another connection by the library fails as well, or the minimal client
-/// succeeds after it, it is not the client that is refused, and the run shows what is the matter.
+/// Tries the minimal client, if the run uses it, with each server name. It is stricter than the library:
+/// if the server does something that only the library accepts, the library makes all connections, and a
+/// note says why. If another connection by the library fails as well, or the minimal client then
+/// succeeds, the fault is not the minimal client's, and the run will show it.
 fn minimal_client_or_library(
     spec: &CheckedSpec,
     settings: &mut ClientSettings,
@@ -121,7 +121,7 @@ fn minimal_client_or_library(
     Ok(None)
 }
 
-/// The group for which the server asked by a HelloRetryRequest, where the choice was the client's own.
+/// The group that the server asked for by a HelloRetryRequest, if no option forces the key share.
 fn retried(spec: &CheckedSpec, error: &PreflightError) -> Option<Group> {
     let is_free = spec.spec().tls.groups.is_empty();
     let is_retried = error.outcome == Outcome::Unexpected(Mismatch::HelloRetryRequest);
@@ -133,8 +133,8 @@ fn retried(spec: &CheckedSpec, error: &PreflightError) -> Option<Group> {
     }
 }
 
-/// Has each connection send the key share that the server takes, with the other groups behind it, so
-/// that no connection of the run needs a HelloRetryRequest. Gives the note on it.
+/// Has each connection send the key share that the server accepts, with the other groups after it, so
+/// that no connection of the run needs a HelloRetryRequest. Returns the note on it.
 fn send_share(group: Group, settings: &mut ClientSettings) -> String {
     let others = USUAL_GROUPS.into_iter().filter(|other| *other != group);
     settings.groups = std::iter::once(group).chain(others).collect();
@@ -144,8 +144,8 @@ fn send_share(group: Group, settings: &mut ClientSettings) -> String {
     )
 }
 
-/// One connection for each server name, and a second one if sessions are to be resumed; gives what
-/// the one for the first name saw.
+/// One connection for each server name, and a second one if sessions are to be resumed; returns what the
+/// connection for the first name found.
 fn try_all_names(
     spec: &CheckedSpec,
     backend: Choice,
@@ -194,7 +194,7 @@ fn only(spec: &CheckedSpec, page: &(Target, u32)) -> Messages {
     Messages::new(&[(page.0.clone(), 1)], &spec.spec().http.parts(), 0)
 }
 
-/// The same offer with one server name.
+/// The settings with one server name only.
 fn asking_for(name: &str, settings: &ClientSettings) -> ClientSettings {
     ClientSettings { server_names: vec![name.to_owned()], ..settings.clone() }
 }
@@ -215,7 +215,8 @@ fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
     if granted < needed { Err(RunError::Files { needed, granted }) } else { Ok(()) }
 }
 
-/// An address that is not this machine's is reported before the run, not as a failure of each connection.
+/// Checks the addresses to connect from: one that is not this machine's is reported before the run, not
+/// as a failure of each connection.
 fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
     for &address in &spec.spec().sources {
         let refused = |source| RunError::Source { address, source };
@@ -293,7 +294,7 @@ fn settings(spec: &CheckedSpec, trust: TrustAnchors) -> ClientSettings {
     }
 }
 
-/// Whether the target serves the page by which its operator agrees to be loaded.
+/// Whether the target serves the page by which its operator consents to the load.
 fn serves_proof(
     spec: &CheckedSpec,
     script: &Script,
@@ -339,7 +340,7 @@ fn add_certificate_group(
         ClientSettings { groups: Vec::new(), trust, resume: Resume::None, ..settings.clone() };
     let mut script = script.clone();
     script.handshake_only = true;
-    // Which protocols are agreed on is the only thing that it has to do as the run's connections do.
+    // Only its versions and protocols must be those of the run's connections.
     let protocols = TlsSpec { alpn: spec.spec().tls.alpn.clone(), ..TlsSpec::default() };
     script.expectation = Expectation::new(&protocols, spec.spec().http.version);
     let backend = choose(spec.spec().tls.backend, &open)?;
@@ -349,18 +350,18 @@ fn add_certificate_group(
                 let group = certificate_group(&trial.certificates);
                 settings.groups.extend(group.filter(|group| !settings.groups.contains(group)));
             }
-            // Nobody has to wait for the same twice.
+            // The same time-out is not waited for twice.
             Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
                 return Err(failed(spec, name, error));
             }
-            // A target that cannot be scouted will fail its preflight, which says why.
+            // If this handshake fails, so will the preflight, which reports the reason.
             Err(_) => {}
         }
     }
     Ok(())
 }
 
-/// What each connection of a run does, but for the body, of which nothing is known yet.
+/// The script of a run's connections, without the check of bodies, of which nothing is known yet.
 fn script(spec: &CheckedSpec, permit: &Permit) -> Script {
     let (deadlines, http) = (&spec.spec().deadlines, &spec.spec().http);
     Script {
@@ -395,7 +396,7 @@ fn learning(spec: &CheckedSpec, script: &Script) -> Script {
     Script { requests: Some(1), body, messages, ..script.clone() }
 }
 
-/// How the bodies of a run are checked, by what the preflight has seen.
+/// The rule for the bodies of a run, from the body that the preflight has received.
 fn body_rule(check: BodyCheck, seen: &Preflight) -> BodyRule {
     let hash = seen.body_sha256.as_deref().and_then(from_hexadecimal);
     match (check, hash, seen.body_bytes) {

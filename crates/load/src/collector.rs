@@ -1,5 +1,5 @@
-//! Makes full handshakes, uncounted, for the sessions that come with them: before a load that resumes
-//! ([`crate::prime`]), and beside it where the server gives none on resumed connections.
+//! Makes full handshakes, uncounted, to collect sessions to resume: before a load that resumes
+//! ([`crate::prime`]), and during it if the server gives no sessions on resumed connections.
 
 use std::io;
 
@@ -16,7 +16,7 @@ pub const AT_ONCE: usize = 16;
 /// Connections in a row that may fail, or bring nothing to resume by, before collecting is given up.
 const FRUITLESS: u32 = 32;
 
-/// How often deadlines are looked at.
+/// How often deadlines are checked.
 pub const LOOK: Nanos = 20 * MILLISECOND;
 
 /// How long nothing is begun after a connection that failed, so that a dead server is not hammered.
@@ -28,7 +28,7 @@ pub struct Collector<S> {
     collection: Collection,
 }
 
-/// What is known of the connections that collect.
+/// The state of the connections that collect sessions.
 struct Collection {
     script: Script,
     in_flight: usize,
@@ -43,7 +43,7 @@ struct Collection {
 }
 
 impl<S: Session> Collector<S> {
-    /// One that does as the load's connections do, with one request each and N of them at once.
+    /// A collector of connections like the load's, with one request each and N of them at once.
     pub fn new(script: &Script, at_once: usize) -> io::Result<Self> {
         let script = Script { requests: Some(1), early_data: false, ..script.clone() };
         Ok(Self {
@@ -70,7 +70,7 @@ impl<S: Session> Collector<S> {
         self.collection.started
     }
 
-    /// Connections that did as asked so far.
+    /// Connections completed so far.
     pub fn completed(&self) -> u64 {
         self.collection.completed
     }
@@ -85,8 +85,7 @@ impl<S: Session> Collector<S> {
         self.collection.failed.filter(|_| self.collection.fruitless > FRUITLESS)
     }
 
-    /// Starts as many connections as there is room for and sessions are missing, of which each
-    /// connection brings N.
+    /// Starts connections in free slots, as many as the missing sessions need if each brings N.
     pub fn fill<B: Backend<Session = S>>(&mut self, backend: &mut B, missing: usize, each: usize) {
         let Self { events, collection } = self;
         let missing = missing.div_ceil(each.max(1)).saturating_sub(collection.in_flight);

@@ -22,8 +22,8 @@ use tlslab_wire::names::TlsVersion;
 use tlslab_wire::outcome::{Failure, Outcome, Step};
 use tlslab_wire::reason::Reason;
 
-/// How often a connection may read in one turn: a MiB at most. A peer that sends as fast as it is
-/// read leaves time for other connections, deadlines and the end of the run this way.
+/// How often a connection may read in one turn: a MiB at most. So a peer that sends as fast as it is
+/// read leaves time for other connections, deadlines and the end of the run.
 const READS: u32 = 64;
 
 /// What a connection is waiting for, or how it ended.
@@ -35,11 +35,11 @@ pub enum Turn {
     Write,
     /// For the instant at which its next request may be sent.
     Think(Nanos),
-    /// For nothing any more.
+    /// For nothing: the connection has ended.
     Ended(Outcome),
 }
 
-/// What of a server's next message has come when a connection has to wait for it.
+/// The part of a server's next message that has arrived when a connection has to wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// Nothing.
@@ -67,7 +67,7 @@ pub struct Context<'w, C> {
 }
 
 impl<'w, C> Context<'w, C> {
-    /// For a connection of which nothing is counted, and that nothing has to wait for.
+    /// The context of a connection that is not counted, and for which nothing waits.
     pub fn uncounted(script: &'w Script, clock: &'w C, plaintext: &'w mut [u8]) -> Self {
         Self { script, clock, recorder: None, plaintext, urgent_at: Nanos::MAX, draining: false }
     }
@@ -87,7 +87,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// With a full handshake, at once, on a socket of its own.
+    /// The start of a single connection: a full handshake, at once, on a new socket.
     pub fn full(number: u64) -> Self {
         Self { number, wanted: HandshakeKind::Full, intended: None, socket: None }
     }
@@ -191,7 +191,7 @@ impl<S: Session> Connection<S> {
         Some(self.end(Outcome::Failed(Failure::TimedOut(step)), context))
     }
 
-    /// The session, for what a person wants to know of a single connection.
+    /// The session, for details of a single connection.
     pub fn session(&self) -> &S {
         &self.link.session
     }
@@ -206,7 +206,7 @@ impl<S: Session> Connection<S> {
         self.link.requests_done
     }
 
-    /// Gives up the room that only a connection at work needs.
+    /// Frees the buffers that only an active connection needs.
     pub fn rest(&mut self) {
         self.link.session.rest();
     }
@@ -224,7 +224,7 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// What has come of the message that the connection waits for; of its first response, if any.
+    /// The arrived part of the message that the connection waits for, if that is its first response.
     pub fn wait(&self) -> Wait {
         let came = self.since_handshake();
         match self.link.step {
@@ -331,8 +331,8 @@ impl<S: Session> Connection<S> {
         Ok(Next::Go)
     }
 
-    /// A full handshake in place of one that was to resume is not what was asked for, yet it is where
-    /// the next session to resume comes from.
+    /// A full handshake in place of a resumed one is unexpected, but the connection goes on: it brings
+    /// the next session to resume.
     fn may_bring_tickets(&self, facts: &Negotiated) -> bool {
         self.link.wanted == HandshakeKind::Resumed && facts.kind == HandshakeKind::Full
     }
@@ -374,9 +374,9 @@ impl<S: Session> Connection<S> {
         })
     }
 
-    /// Sends the server the reason why the connection ends, as far as that goes without waiting: by an alert
-    /// (RFC 8446, section 6.2) or by HTTP/2 (RFC 9113, section 5.4). Whether it arrives changes
-    /// nothing for us.
+    /// Sends the server the reason why the connection ends, as far as possible without waiting: by an
+    /// alert (RFC 8446, section 6.2) or by HTTP/2 (RFC 9113, section 5.4). The outcome does not depend on
+    /// its arrival.
     fn send_reason(&mut self, failure: Failure) {
         if failure == Failure::HttpProtocol
             && let Some(multiplexed) = &mut self.multiplexed
@@ -388,10 +388,10 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// Why it ended as it did, where more is known than its class says.
+    /// The reason of its failure, if more than its class is known.
     pub fn reason(&self, outcome: Outcome) -> Option<Reason> {
         match outcome {
-            // What an alert means its class says.
+            // The class names an alert already.
             Outcome::Completed | Outcome::Failed(Failure::Alert(_)) => None,
             Outcome::Failed(failure) if failure.is_of_http() => match &self.multiplexed {
                 Some(multiplexed) => multiplexed.reason(),

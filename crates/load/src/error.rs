@@ -16,10 +16,10 @@ pub enum RunError {
     /// The client's own certificate cannot be used.
     #[error("client certificate: {0}")]
     ClientIdentity(#[from] IdentityError),
-    /// The target is not to be loaded, or not to be found.
+    /// The target may not be loaded, or is not found.
     #[error(transparent)]
     Guard(#[from] GuardError),
-    /// No back end can do what was asked.
+    /// No back end supports what was asked for.
     #[error(transparent)]
     Backend(#[from] BackendError),
     /// The preflight connection did not do what was asked.
@@ -49,7 +49,7 @@ pub enum RunError {
         /// The system's words.
         source: io::Error,
     },
-    /// The processor that a worker should be pinned to is not there.
+    /// The processor that a worker should be pinned to does not exist.
     #[error("cannot pin a worker to processor {processor}: {source}")]
     Pin {
         /// The processor.
@@ -67,7 +67,7 @@ pub enum RunError {
         /// The time that they had.
         ms: u64,
     },
-    /// A run that was to begin when somebody said so, and nobody did.
+    /// A run that was to begin at an agreed instant, and was given none.
     #[error("there was no load: {0}")]
     NoStart(String),
     /// The instant at which the run was to begin had passed.
@@ -85,7 +85,7 @@ pub enum RunError {
     /// The operating system refused something that a run needs.
     #[error("the operating system refused: {0}")]
     System(#[from] io::Error),
-    /// A public target was loaded beyond what it takes without proof; the run was ended.
+    /// A public target was loaded beyond the limits without proof of consent; the run was ended.
     #[error(transparent)]
     Exceeded(GuardError),
 }
@@ -101,7 +101,7 @@ impl RunError {
         }
     }
 
-    /// Why the server's certificate does not pass, where that prevents the run.
+    /// Why the server's certificate is not accepted, if that prevents the run.
     pub fn certificate_reason(&self) -> Option<&str> {
         match self {
             Self::Preflight { error, .. }
@@ -178,6 +178,6 @@ fn describe_preflight(target: &str, error: &PreflightError) -> String {
             format!("{target} negotiated another {fact} than the one asked for{words}")
         }
         (Outcome::Failed(failure), _) => format!("{target}: {failure}{words}"),
-        (Outcome::Completed, _) => format!("{target}: nothing is the matter"),
+        (Outcome::Completed, _) => format!("{target}: the preflight completed"),
     }
 }

@@ -14,10 +14,10 @@ use tlslab_wire::outcome::{Failure, Outcome};
 /// Room for decrypted bytes: a whole record's worth (RFC 8446, section 5.1).
 const PLAINTEXT: usize = 16 * 1024;
 
-/// How a connection that waits is looked after.
+/// What the loop does for a connection that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Care {
-    /// Its events are served, its deadlines are kept.
+    /// Its events are served, its deadlines are checked.
     Busy,
     /// Only its end is noticed.
     Idle,
@@ -56,7 +56,7 @@ pub trait Policy<S: Session, C: Clock>: Sized {
         Care::Busy
     }
 
-    /// The deadline of a connection is about to be looked at.
+    /// The deadline of a connection is about to be checked.
     #[inline]
     fn swept(&mut self, _: &mut Connection<S>, _now: Nanos) {}
 
@@ -79,13 +79,13 @@ pub struct EventLoop<S, C> {
     ready: Vec<Ready>,
     slots: Vec<Slot<S>>,
     plaintext: Vec<u8>,
-    /// How often deadlines are looked at, and when that is due.
+    /// How often deadlines are checked, and when that is due next.
     every: Nanos,
     next_sweep: Nanos,
 }
 
 impl<S: Session, C: Clock> EventLoop<S, C> {
-    /// N free slots; deadlines are looked at every so often.
+    /// A loop of N free slots, which checks deadlines at this interval.
     pub fn new(slots: usize, every: Nanos, clock: C) -> io::Result<Self> {
         Ok(Self {
             clock,
@@ -216,7 +216,7 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         self.ready = ready;
     }
 
-    /// Lets the connection of a slot go on, whatever its socket has.
+    /// Lets the connection of a slot go on, whatever the state of its socket.
     pub fn go_on<P: Policy<S, C>>(&mut self, policy: &mut P, slot: usize) {
         self.serve(policy, Ready { slot, readable: false, ended: false });
     }
@@ -275,13 +275,13 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         self.slots[event.slot] = Slot::Idle(connection);
     }
 
-    /// When deadlines are looked at next.
+    /// When deadlines are checked next.
     #[inline]
     pub fn next_sweep(&self) -> Nanos {
         self.next_sweep
     }
 
-    /// Ends the connections whose step took too long, if it is time to look; whether it was.
+    /// Ends the connections whose step took too long, if the check is due; whether it was.
     #[inline]
     pub fn sweep_if_due<P: Policy<S, C>>(&mut self, policy: &mut P, now: Nanos) -> bool {
         let is_due = now >= self.next_sweep;

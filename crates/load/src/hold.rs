@@ -1,9 +1,9 @@
-//! Connections that are opened, used once and then held idle, to see what each costs in memory.
+//! Opens connections, uses each once, and then holds them idle, to measure the memory of each.
 //!
-//! One thread opens connections up to each of several levels; each makes one request, so that it has
-//! been through all that a used connection has been through, and then rests. At each level the
-//! process's own memory is read; whoever watches may read the server's meanwhile. At the end each
-//! connection makes another request: only one that still works was held.
+//! One thread opens connections up to each of several levels; each makes one request, as a used
+//! connection has, and is then idle. At each level the process's own memory is read; an observer may
+//! read the server's meanwhile. At the end each connection makes another request: only a connection that
+//! still works was held.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -36,10 +36,10 @@ pub const HOLD_SCHEMA: &str = "tlslab.hold/1";
 /// allocator keeps for a while, stays small beside that of idle connections.
 const AT_WORK: usize = 32;
 
-/// Between two requests of a connection: longer than anybody waits.
+/// The time between two requests of a connection: longer than any run.
 const FOREVER: Nanos = Nanos::MAX / 2;
 
-/// How often deadlines, and whoever may interrupt, are looked at.
+/// How often deadlines and the interrupt flag are checked.
 const SWEEP: Nanos = 50 * MILLISECOND;
 
 /// How many connections to hold, and for how long.
@@ -203,7 +203,7 @@ impl<'r, B: Backend> Holder<'r, B> {
         Ok(())
     }
 
-    /// Lets time pass, and takes note of connections that the server ends.
+    /// Waits, and notes the connections that the server ends.
     fn rest(&mut self, time: Nanos) -> io::Result<()> {
         let end = self.events.now() + time;
         while !self.is_interrupted() {
@@ -216,7 +216,7 @@ impl<'r, B: Backend> Holder<'r, B> {
         Ok(())
     }
 
-    /// Lets every connection that rests make another request.
+    /// Lets every idle connection make another request.
     fn ask_all(&mut self) -> io::Result<()> {
         for slot in 0..self.events.slots() {
             while self.held.at_work >= AT_WORK && !self.is_interrupted() {
@@ -264,7 +264,7 @@ impl<S: Session, C: Clock> Policy<S, C> for Held<'_> {
         Context::uncounted(self.script, clock, plaintext)
     }
 
-    /// A connection has ended while it was at work: for the first time, or when it was asked again.
+    /// A connection has ended during its first request, or during the one at the end.
     fn ended(
         &mut self,
         _: &mut EventLoop<S, C>,

@@ -6,12 +6,12 @@ use tlslab_tls::HandshakeKind;
 const WHOLE: u32 = 1_000_000;
 
 /// A sequence of kinds in which, at any point, the share of resumed ones is as close below the one
-/// asked for as whole connections allow (Bresenham's line). No chance is in it: two runs differ by
-/// nothing here, and neither kind comes in bursts.
+/// asked for as whole connections allow (Bresenham's line). The sequence is the same in every run, and
+/// neither kind comes in bursts.
 #[derive(Debug, Clone, Copy)]
 pub struct Mix {
     resumed: u32,
-    /// What is owed to the resumed ones, in millionths of a connection.
+    /// By how much the resumed ones are below their share, in millionths of a connection.
     owed: u32,
 }
 

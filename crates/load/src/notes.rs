@@ -1,4 +1,4 @@
-//! What is out of the ordinary in what was asked for, and no fault: the notes of a record.
+//! The notes of a record: settings and findings that are unusual, but no fault.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use tlslab_contract::record::{CountedFacts, Kinds, Preflight, SessionsGiven};
 use tlslab_tls::{ClientSettings, Facts, HTTP_2};
 use tlslab_wire::names::{CipherSuite, TlsVersion};
 
-/// The notes on a run that offered this, with what its preflight saw, what its handshakes negotiated
-/// and their kinds.
+/// The notes on a run with these settings, this preflight, these negotiated facts, and these kinds of
+/// handshake.
 pub fn notes(
     settings: &ClientSettings,
     preflight: &Preflight,

@@ -2,8 +2,8 @@
 //!
 //! Arrivals are a process of rate one, evenly spaced or Poisson, whose time is stretched by the rate
 //! curve: the n-th arrival is due when the curve's integral reaches the n-th point of that process. So
-//! constant rates, ramps and steps, and both arrival processes, are one mechanism, and nothing that happens in a
-//! run moves an arrival.
+//! constant rates, ramps and steps, and both arrival processes, are one mechanism, and no event of a run
+//! moves an arrival.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -191,7 +191,7 @@ impl Pacing {
         if self.left == 0 { Nanos::MAX } else { self.due.next() }
     }
 
-    /// Takes note of all arrivals that are due before an instant; how many they are.
+    /// Notes all arrivals that are due before an instant; returns their number.
     pub fn look(&mut self, before: Nanos) -> u64 {
         let seen = self.seen;
         while self.next_due() < before {
@@ -215,14 +215,14 @@ impl Pacing {
         })
     }
 
-    /// How many have come to wait since this was last asked.
+    /// How many have begun to wait since the last call.
     pub fn newly_waiting(&mut self) -> u64 {
         let new = self.seen - self.counted.max(self.taken);
         self.counted = self.seen;
         new
     }
 
-    /// Begins to count anew: how many are waiting; only N more may become due.
+    /// Counts the waiting arrivals anew; returns how many there are. Only N more may become due.
     pub fn begin(&mut self, left: u64) -> u64 {
         self.left = left;
         self.counted = self.taken;

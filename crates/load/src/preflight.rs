@@ -1,4 +1,4 @@
-//! The one connection before the load: is this the server, and the handshake, that was asked for?
+//! The one connection before the load, which checks the server and its handshake.
 
 use crate::connection::{Connection, Context, Script, Start};
 use crate::event_loop::{Entry, EventLoop, Policy};
@@ -11,7 +11,7 @@ use tlslab_tls::{Backend, HandshakeKind, Negotiated, Session};
 use tlslab_wire::http::body::hexadecimal;
 use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
 
-/// How often a waiting preflight looks at its deadline.
+/// How often a waiting preflight checks its deadline.
 const LOOK: Nanos = 20 * MILLISECOND;
 
 /// Why the preflight connection did not do what was asked.
@@ -21,16 +21,16 @@ pub struct PreflightError {
     pub outcome: Outcome,
     /// The TLS library's own words, or what was negotiated instead.
     pub explanation: String,
-    /// The status of the response, if that was the trouble.
+    /// The status of the response, if that was the fault.
     pub status: Option<u16>,
     /// What was negotiated, if the handshake was done.
     pub negotiated: Option<Negotiated>,
 }
 
-/// What a connection saw that did what was asked.
+/// The findings of a connection that did what was asked for.
 #[derive(Debug)]
 pub struct PreflightConnection {
-    /// What records keep of it.
+    /// The findings for the record.
     pub preflight: Preflight,
     /// The certificates that the server sent.
     pub certificates: Vec<Vec<u8>>,
@@ -38,7 +38,7 @@ pub struct PreflightConnection {
     pub gained: u32,
 }
 
-/// What the connection saw, or why it did not do what was asked.
+/// The findings of the connection, or why it did not do what was asked for.
 pub type PreflightResult = Result<PreflightConnection, Box<PreflightError>>;
 
 /// Makes the one connection, with a full handshake.
@@ -46,8 +46,7 @@ pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> PreflightResul
     try_session(|| backend.open(), HandshakeKind::Full, script)
 }
 
-/// Makes one connection by the minimal client, with a full handshake; `None` where the run has no use
-/// for it.
+/// Makes one connection by the minimal client, with a full handshake; `None` if the run does not use it.
 pub fn minimal(backend: &RustlsBackend, script: &Script) -> Option<PreflightResult> {
     let session = backend.open_minimal()?;
     Some(try_session(|| session, HandshakeKind::Full, script))
@@ -107,7 +106,7 @@ fn try_session<S: Session>(
     Ok(PreflightConnection { preflight, certificates, gained: connection.session().gained() })
 }
 
-/// One connection, which is kept when it has ended.
+/// The policy of one connection, which is kept when it has ended.
 struct Trial<'r, S> {
     script: &'r Script,
     ended: Option<(Box<Connection<S>>, Outcome)>,

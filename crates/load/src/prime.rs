@@ -13,14 +13,14 @@ use tlslab_system::clock::{Clock, MonotonicClock};
 use tlslab_system::guard::{GuardError, Permit};
 use tlslab_tls::Backend;
 
-/// What a worker wants to be primed for.
+/// What a worker's priming is for.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'r> {
     /// Its connections in flight at once.
     pub connections: usize,
     /// Workers that are primed at the same time.
     pub workers: u32,
-    /// What the target takes.
+    /// The limits of the target.
     pub permit: &'r Permit,
     /// Ends the priming early.
     pub interrupt: &'r AtomicBool,
@@ -34,7 +34,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The sessions that N connections in flight at once want to find in the pool.
+/// The number of sessions in the pool for N connections in flight at once.
 pub fn reserve(connections: usize) -> usize {
     connections + connections / 4 + 4
 }
@@ -53,7 +53,7 @@ pub fn prime<B: Backend>(
     backend.keep(2 * sessions);
     let mut collector = Collector::new(script, AT_ONCE.min(sessions))?;
     let began = MonotonicClock.now();
-    // Those under way at the end go on to theirs, so that the server sees none broken off.
+    // Connections under way are completed, so that the server sees none aborted.
     while backend.resumable() < sessions || collector.in_flight() > 0 {
         if wanted.interrupt.load(Ordering::Relaxed) {
             break;

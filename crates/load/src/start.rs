@@ -8,7 +8,7 @@ use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 /// From the moment that all workers are ready until they begin.
 const LEAD: Nanos = 2 * MILLISECOND;
 
-/// The longest time from then that somebody else may set: workers that wait hear no interruption.
+/// The longest time from then to an agreed instant: workers that wait cannot be interrupted.
 const LONGEST: Nanos = 60 * SECOND;
 
 /// The instant at which the workers begin.
@@ -16,13 +16,13 @@ const LONGEST: Nanos = 60 * SECOND;
 pub struct StartInstant {
     /// By this machine's CLOCK_MONOTONIC.
     pub at: Nanos,
-    /// The same instant in seconds since 1970, by the clock that a record goes by; without it, this
-    /// machine's own.
+    /// The same instant in seconds since 1970, by the clock of the record; without it, the record has
+    /// this machine's clock.
     pub unix_s: Option<f64>,
 }
 
 impl StartInstant {
-    /// An instant that somebody else has set, if the workers can still keep it.
+    /// An instant that the conductor of several generators has set, if the workers can still keep it.
     ///
     /// # Errors
     /// [`RunError::LateStart`] if it has passed, [`RunError::NoStart`] if it makes no sense.
@@ -49,7 +49,7 @@ impl StartInstant {
 
 /// Decides when a run begins.
 pub trait Starter {
-    /// Asked once, when all workers are ready; may wait, and gives up once `interrupt` is true.
+    /// Called once, when all workers are ready; may wait, and gives up once `interrupt` is true.
     ///
     /// # Errors
     /// There is to be no load.

@@ -1,4 +1,4 @@
-//! The instants of single connections, for comparison with what others saw of them.
+//! The instants of single connections, for comparison with a packet capture or a server's log.
 
 use tlslab_system::clock::Nanos;
 use tlslab_wire::outcome::Outcome;
@@ -45,7 +45,7 @@ impl TracedConnection {
 pub struct Trace {
     /// Those that are kept.
     pub connections: Vec<TracedConnection>,
-    /// How many there was no room for.
+    /// The number of connections that there was no room for.
     pub left_out: u64,
 }
 

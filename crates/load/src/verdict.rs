@@ -1,4 +1,4 @@
-//! What the reader of a record must know before using its numbers.
+//! Judges a run: the verdicts that the reader of a record must know before using its figures.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use tlslab_contract::record::{
 /// The share of its processor above which a worker of a closed loop was the bottleneck.
 pub(crate) const SATURATED: f64 = 0.95;
 
-/// The same for an open loop, which is late long before it is busy all the time.
+/// The same share for an open loop, whose starts are late long before it is busy all the time.
 pub(crate) const SATURATED_OPEN: f64 = 0.8;
 
 /// The shortest measurement, in seconds, over which a worker's processor time means something: the
@@ -50,14 +50,14 @@ const SILENCE_TIMES: f64 = 3.0;
 /// How far the share of resumed connections may be from the one asked for.
 const RESUME_RATIO_LIMIT: f64 = 0.01;
 
-/// What is judged.
+/// The evidence by which a run is judged.
 #[derive(Debug)]
 pub struct Evidence<'r> {
     /// The accounting.
     pub outcomes: &'r Outcomes,
     /// The histograms in short.
     pub summaries: &'r BTreeMap<String, Summary>,
-    /// What became of the arrivals, in an open loop.
+    /// The accounting of arrivals, in an open loop.
     pub open_loop: Option<OpenLoop>,
     /// Time that connections spent in flight.
     pub flight: Flight,
@@ -82,7 +82,7 @@ pub struct Evidence<'r> {
     pub interrupted: bool,
 }
 
-/// The verdicts, `valid` alone when nothing is the matter.
+/// The verdicts; only `valid` if there is no objection.
 pub fn verdicts(evidence: &Evidence<'_>) -> Vec<Verdict> {
     let mut found: Vec<Verdict> = [
         interrupted(evidence),
@@ -133,9 +133,9 @@ fn interrupted(evidence: &Evidence<'_>) -> Option<Verdict> {
     evidence.interrupted.then_some(Verdict { code: VerdictCode::Interrupted, message })
 }
 
-/// Whether connections were in flight at the end and none of them came to an end for longer than any
-/// took before: a server that stopped answering is no steady one, though nothing has failed yet. Reported of
-/// a constant number of connections with one request each.
+/// Whether connections were in flight at the end, but for longer than any connection took before none
+/// ended: the server has stopped answering, though nothing has failed yet. Reported for a constant
+/// number of connections with one request each.
 fn stalled(evidence: &Evidence<'_>) -> Option<Verdict> {
     let Outcomes { in_flight_at_stop: waiting, completed, .. } = *evidence.outcomes;
     evidence.connections.filter(|_| waiting > 0 && evidence.requests <= completed)?;
@@ -177,8 +177,8 @@ fn unexpected(evidence: &Evidence<'_>) -> Option<Verdict> {
     })
 }
 
-/// The sequence of kinds is exact; only connections under way at the edges of the measurement, and
-/// those that did not complete, can shift what of it was counted.
+/// The sequence of kinds is exact; the counted share can differ only by connections under way at the
+/// edges of the measurement, and by those that did not complete.
 fn resume_ratio(evidence: &Evidence<'_>) -> Option<Verdict> {
     let completed = evidence.outcomes.completed as f64;
     let asked = f64::from(evidence.resume_millionths) / 1e6;
@@ -225,9 +225,10 @@ fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {
     (busiest >= limit).then_some(Verdict { code: VerdictCode::ClientSaturated, message })
 }
 
-/// Little's law as an identity: what connections spent in flight in the measurement is the service
-/// times of those that completed, and the parts of the others' lives that fall into it. It holds in a
-/// ramp, with connections that wait beyond the measurement, and with a server that stands still.
+/// Little's law as an identity: the time that connections spent in flight during the measurement is the
+/// sum of the service times of those that completed, and of the other connections' time within the
+/// measurement. It holds in a ramp, with connections that outlast the measurement, and with a server
+/// that stops answering.
 fn littles_law(evidence: &Evidence<'_>) -> Option<Verdict> {
     let message = lost_times(evidence)
         .or_else(|| wrong_times(evidence))
@@ -243,8 +244,8 @@ fn lost_times(evidence: &Evidence<'_>) -> Option<String> {
     })
 }
 
-/// What was counted in flight over time, set against the times that connections were found to take.
-/// Only the completed ones' times come from a histogram: so they are compared, not the sums.
+/// Compares the time counted in flight with the connections' own times. Only the times of completed
+/// connections come from a histogram: so these are compared, not the sums.
 fn wrong_times(evidence: &Evidence<'_>) -> Option<String> {
     let FlightTimes { within_s, before_s, troubled_s, unfinished_s } = evidence.flight.times();
     let service = evidence.summaries["service"];
@@ -259,8 +260,8 @@ fn wrong_times(evidence: &Evidence<'_>) -> Option<String> {
     ((found - flown).abs() > LITTLES_LAW_LIMIT * flown.max(0.0) + blur).then_some(message)
 }
 
-/// A closed loop keeps as many in flight as it was told to, from its first moment on if it then does,
-/// and unless failed ones make it pause.
+/// A closed loop keeps the given number in flight, if it does so at the start of the measurement, and
+/// unless failed connections make it pause.
 fn lost_connections(evidence: &Evidence<'_>) -> Option<String> {
     let kept = evidence.connections.filter(|_| evidence.open_loop.is_none())?;
     let paused = evidence.outcomes.ended() != evidence.outcomes.completed;

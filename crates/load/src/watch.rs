@@ -15,16 +15,16 @@ use tlslab_system::guard::{PUBLIC_TIME, Permit};
 
 pub use crate::recorder::{BOUNDS, Buckets, Percentiles, TimesInBuckets, Totals};
 
-/// How often a run's progress is looked at.
+/// How often a run's progress is checked.
 const WATCH: Duration = Duration::from_millis(20);
 
-/// How long to wait for the answers of workers that are asked how it goes.
+/// How long to wait for the answers of workers that are asked for their counts.
 const ANSWER: Nanos = 250 * MILLISECOND;
 
 /// The least time from when the workers are asked to measure until they do.
 const NOTICE: Nanos = 200 * MILLISECOND;
 
-/// Who wants to know how a run goes.
+/// Follows a run: each method is one event.
 pub trait Observer {
     /// The preflight connection has been made.
     fn preflight(&mut self, checked: &Checked);
@@ -75,7 +75,7 @@ pub struct Progress {
     pub response: Option<Percentiles>,
     /// Times of the requests that were answered, from their start to their last byte.
     pub exchange: Option<Percentiles>,
-    /// What became of all connections since the measurement began.
+    /// The accounting of all connections since the measurement began.
     pub totals: Totals,
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn watch(
     let mut opening = spec.load.open_within_ms > 0;
     let mut ending = Ending::Planned;
     let mut phase = None;
-    let mut teller = Teller::new(statuses, spec.load.rate.is_some());
+    let mut reporter = ProgressReporter::new(statuses, spec.load.rate.is_some());
     let mut beat = 0;
     while !finished() {
         let now = MonotonicClock.now();
@@ -132,7 +132,7 @@ pub(crate) fn watch(
         }
         if is_reported && next == Phase::Measure {
             let left = schedule.drain.map(|drain| drain.saturating_sub(now));
-            teller.look(now.saturating_sub(schedule.measure), left, observer);
+            reporter.report(now.saturating_sub(schedule.measure), left, observer);
         }
         let connections: u64 = statuses.iter().map(WorkerStatus::started).sum();
         let elapsed = now.saturating_sub(start).min(PUBLIC_TIME + SECOND);
@@ -145,7 +145,7 @@ pub(crate) fn watch(
         thread::sleep(WATCH.min(Duration::from_nanos(change)));
     }
     observer.phase(Phase::Done.name(), MonotonicClock.now());
-    (ending, teller.totals)
+    (ending, reporter.totals)
 }
 
 /// The accounting of a run that is over: of each worker, what it has reported, and what is left in its
@@ -171,7 +171,7 @@ fn merged(workers: &[Totals]) -> Totals {
 }
 
 /// Asks the workers once a second what they did, and reports it to the observer.
-struct Teller<'r> {
+struct ProgressReporter<'r> {
     statuses: &'r [WorkerStatus],
     /// When to ask next, in time since the measurement began.
     next: Nanos,
@@ -180,16 +180,16 @@ struct Teller<'r> {
     totals: Vec<Totals>,
 }
 
-impl<'r> Teller<'r> {
+impl<'r> ProgressReporter<'r> {
     fn new(statuses: &'r [WorkerStatus], open_loop: bool) -> Self {
         let totals = vec![Totals::new(open_loop); statuses.len()];
         Self { statuses, next: SECOND, asked: false, totals }
     }
 
-    /// Goes on asking and reporting, this long after the start of the measurement and before its end. A
-    /// worker that does not
-    /// answer in time, because it was stopped or is at work, is heard the next time.
-    fn look(&mut self, passed: Nanos, left: Option<Nanos>, observer: &mut dyn Observer) {
+    /// Asks the workers, or reports what they have answered. `passed` is the time since the start of the
+    /// measurement, `left` the time to its end. A worker that does not answer in time, because it was
+    /// stopped or is busy, is included in the next report.
+    fn report(&mut self, passed: Nanos, left: Option<Nanos>, observer: &mut dyn Observer) {
         if !self.asked && passed >= self.next {
             self.statuses.iter().for_each(WorkerStatus::ask);
             self.asked = true;

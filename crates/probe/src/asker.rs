@@ -1,4 +1,4 @@
-//! What all questions of a probe share: ClientHellos, the answers to them, and what they have shown.
+//! Sends a probe's ClientHellos, and keeps the findings that later questions depend on.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// One that has asked nothing.
+    /// An asker that has asked nothing.
     pub fn new(spec: &CheckedProbe, permit: Permit) -> Self {
         let limits = spec.limits(permit.address.ip().to_canonical().is_loopback());
         Self {
@@ -79,7 +79,7 @@ impl Asker {
         self.suites_at_once
     }
 
-    /// From now on N suites at most are offered at once.
+    /// Limits each offer from now on to N suites.
     pub fn limit_suites(&mut self, suites_at_once: usize) {
         self.suites_at_once = suites_at_once;
     }
@@ -94,7 +94,7 @@ impl Asker {
         self.legacy_suites = suites;
     }
 
-    /// A ClientHello of one version that offers all there is, with key shares that most servers take.
+    /// A ClientHello of one version that offers everything, with key shares that most servers accept.
     pub fn hello(&self, version: Protocol) -> ClientHello {
         let usual = [29, 23].map(|group| (group, shares::public_key(group).unwrap_or_default()));
         ClientHello {
@@ -136,8 +136,8 @@ impl Asker {
             .find(|version| (Protocol::Ssl3..=Protocol::Tls12).contains(version))
     }
 
-    /// The server's flight, if it goes on as the hello has it; else how it refuses. A reset may have
-    /// come from anything on the way: it is asked again, and only a second one is an answer.
+    /// The server's flight, if it continues as the hello offers; else how it refuses. A reset may have
+    /// come from any device on the path: the question is repeated, and only a second reset is an answer.
     pub fn ask(&mut self, hello: &ClientHello) -> Result<Result<Flight, Refusal>, Stop> {
         let answer = match self.connector.ask(hello)? {
             Answer::Refused(refusal) if refusal.is_reset() => self.connector.ask(hello)?,

@@ -1,5 +1,5 @@
-//! Whether the server compresses its certificates (RFC 8879). Nothing is decompressed: that the
-//! server sent a compressed certificate by this algorithm is all there is to know.
+//! Whether the server compresses its certificates (RFC 8879). Nothing is decompressed: it is enough to
+//! see that the server has sent a certificate compressed by an algorithm.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn client(witness: &'static Witness, server_name: &str) -> Option<ClientConnecti
     ClientConnection::new(Arc::new(config), name).ok()
 }
 
-/// Says that it can decompress, and takes note when it is asked to.
+/// A decompressor that only notes that it was called.
 #[derive(Debug)]
 struct Witness(CertificateCompressionAlgorithm);
 
@@ -83,7 +83,7 @@ impl CertDecompressor for Witness {
     }
 }
 
-/// Takes every server: nothing is sent that would be worth protecting.
+/// Accepts every server: the probe sends nothing that needs protection.
 #[derive(Debug)]
 struct Anyone;
 

@@ -1,5 +1,5 @@
-//! The certificate chains that the server has: a server with several chooses by the client's schemes
-//! and suites, so that each kind of key is asked for by itself.
+//! Finds the server's certificate chains: a server with several chooses by the client's schemes and
+//! suites, so each kind of key is asked for separately.
 
 use std::net::IpAddr;
 
@@ -93,7 +93,7 @@ fn chain_in_the_clear(
     Ok(answer.ok().map(|flight| (flight.certificates, flight.staple)))
 }
 
-/// What a chain says, and whether it leads to an anchor.
+/// The fields of a chain, and whether it leads to a trust anchor.
 fn describe_chain(
     chain: &[Vec<u8>],
     staple: Option<&[u8]>,

@@ -11,7 +11,7 @@ use tlslab_wire::tls::answer::{Answer, Refusal};
 use tlslab_wire::tls::client_hello::ClientHello;
 use tlslab_wire::tls::server_flight::Reader;
 
-/// What a probe may take.
+/// The limits of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Connections in all.
@@ -24,7 +24,7 @@ pub struct Limits {
     pub all: Duration,
 }
 
-/// Why a probe ends before it knows all.
+/// Why a probe ends early.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
     /// All connections that it may make are made.
@@ -118,7 +118,7 @@ impl ProbeConnection {
         Ok(Self { stream, deadline, received: 0 })
     }
 
-    /// Gives what is left less time.
+    /// Shortens the remaining time.
     pub fn hurry(&mut self, left: Duration) {
         self.deadline = self.deadline.min(Instant::now() + left);
     }
@@ -159,12 +159,12 @@ impl ProbeConnection {
     }
 }
 
-/// Less than this is no time at all: the system's own timers are not finer.
+/// A shorter time counts as none: the system's own timers are not finer.
 const MOMENT: Duration = Duration::from_millis(1);
 
 const CLOSED: Failure = Failure::Closed(Step::Handshake);
 
-/// What an error on a connection means for the handshake on it.
+/// The answer that an error on a connection stands for.
 pub fn refusal(error: &io::Error) -> Refusal {
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => Refusal::silence(),
@@ -181,7 +181,7 @@ impl Read for ProbeConnection {
         }
         self.stream.set_read_timeout(Some(self.left()?))?;
         let length = match self.stream.read(buffer) {
-            // That is how the system says that the time is over. To a caller it would mean: again.
+            // The system reports a time-out by this error, which a caller would take as a request to retry.
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
             other => other?,
         };

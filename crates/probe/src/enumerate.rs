@@ -1,5 +1,5 @@
-//! Enumeration by taking away: what the server chooses is left out of the next offer, until it
-//! refuses the rest. One connection for each thing that it has, and one more.
+//! Enumerates what the server supports by elimination: its choice is left out of the next offer, until
+//! it refuses the rest. This takes one connection for each item, and one more.
 
 use super::connection::Stop;
 use super::record::Order;
@@ -70,7 +70,8 @@ fn take_away<T>(
     Ok(())
 }
 
-/// Offers what it has the other way round: does it choose the client's first, or what it chose before?
+/// Whose order decides: offers the server's items in reverse, and looks whether it now chooses the
+/// client's first one or its own.
 fn order<T>(
     chosen: &[(u16, T)],
     mut ask: impl FnMut(&[u16]) -> Result<Choice<T>, Stop>,

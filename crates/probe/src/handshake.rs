@@ -1,5 +1,5 @@
-//! Real handshakes, for what TLS 1.3 encrypts and for what comes after a handshake. By OpenSSL, which
-//! knows all versions and takes any server; whom to trust is judged apart from the handshake.
+//! Complete handshakes, for what TLS 1.3 encrypts and for what follows a handshake. OpenSSL makes them,
+//! since it has all versions and accepts any server; certificates are verified apart from the handshake.
 
 use std::io::Write;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use tlslab_wire::tls::registry::{self, Protocol};
 /// How much longer a probe listens to a server that has nothing it must say.
 const SHORT_WHILE: Duration = Duration::from_secs(2);
 
-/// A group that servers have only if somebody has set them up for it (RFC 8734).
+/// A group that servers have only by an explicit setting (RFC 8734).
 const UNUSUAL_GROUP: &str = "brainpoolP512r1tls13";
 
 /// What a handshake is made with.
@@ -69,20 +69,20 @@ impl Terms {
         Ok(self)
     }
 
-    /// Goes without tickets.
+    /// Does not ask for tickets.
     pub fn without_tickets(mut self) -> Self {
         self.context.set_options(SslOptions::NO_TICKET);
         self
     }
 
-    /// Offers to resume a session, which has been made on equal terms.
+    /// Offers to resume a session, which was made with the same settings.
     pub fn session(mut self, session: SslSession) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// Goes on without a key exchange where a session is resumed, and offers none but one in a group
-    /// that servers do not have.
+    /// Resumes without a key exchange, if the server agrees: the only group offered is one that servers
+    /// do not have.
     pub fn without_exchange(mut self) -> Result<Self, ErrorStack> {
         ffi::allow_psk_without_key_exchange(&mut self.context);
         self.context.set_groups_list(UNUSUAL_GROUP)?;
@@ -184,7 +184,7 @@ pub fn known_families() -> Vec<Vec<u16>> {
     families.filter(|family| !family.is_empty()).collect()
 }
 
-/// A request without a consequence.
+/// A request without side effects.
 pub fn request(host: &str) -> String {
     format!("HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
 }
@@ -199,17 +199,17 @@ pub fn exchange(stream: &mut SslStream<ProbeConnection>, host: &str) {
     }
 }
 
-/// Ends a session in an orderly way: a reset would make many servers forget it, and without the flags
-/// of a farewell OpenSSL itself takes it for one that must not be resumed.
+/// Ends a session orderly: after a reset many servers drop the session, and without a close_notify
+/// OpenSSL itself does not resume it.
 pub fn part(stream: &mut SslStream<ProbeConnection>) {
-    // A server that does not take the farewell may still know the session.
+    // A server that does not read the close_notify may still keep the session.
     let _ = stream.shutdown();
     stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
     stream.get_mut().hurry(SHORT_WHILE);
     let _ = stream.get_mut().part();
 }
 
-/// Begins a new handshake on a connection; whether the server goes along with it.
+/// Begins a new handshake on a connection; whether the server completes it.
 fn renegotiate(stream: &mut SslStream<ProbeConnection>) -> bool {
     ffi::begin_renegotiation(stream.ssl())
         && stream.do_handshake().is_ok()

@@ -1,11 +1,11 @@
-//! The probe: what does this server accept? Few connections, one after the other, most of them
-//! ended after the server's first flight.
+//! The probe finds out what a server accepts, by few connections, one after the other, most of which
+//! end after the server's first flight.
 //!
-//! What can be learned in the clear is learned by ClientHellos of our own (`hello`, `shares`) and
-//! the answers to them (`flight`, `answer`): versions, suites, groups, and up to TLS 1.2 schemes and
-//! certificates. That costs no key exchange and does not depend on what a TLS library offers. What
-//! TLS 1.3 encrypts, and what comes after a handshake, is learned by real ones (`handshake`,
-//! `sessions`, `certificate_compression`).
+//! What servers send unencrypted is found by the probe's own ClientHellos and the answers to them (the
+//! modules `client_hello`, `server_flight` and `answer` of tlslab-wire, and `shares`): versions, suites,
+//! groups, and up to TLS 1.2 schemes and certificates. That needs no key exchange and does not depend on
+//! what a TLS library offers. What TLS 1.3 encrypts, and what follows a handshake, is found by complete
+//! handshakes (`handshake`, `sessions`, `certificate_compression`).
 
 mod asker;
 mod certificate_compression;
@@ -44,7 +44,7 @@ use connection::Stop;
 /// Why a probe found nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// The target is not to be connected to, or not to be found.
+    /// The target may not be connected to, or is not found.
     #[error(transparent)]
     Guard(#[from] GuardError),
     /// No connection could be made.
@@ -201,7 +201,7 @@ fn fill(
     Ok(())
 }
 
-/// A server whose sites go by name may refuse whoever asks for none, as by an address.
+/// A server that selects its sites by name may refuse a client that sends no name, as for an address.
 fn hint_at_names(asker: &Asker) -> Option<String> {
     let hint = "an address has no name to ask for, and the server refuses all versions: if its \
                 sites go by name, give one with --sni NAME";

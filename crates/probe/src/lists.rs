@@ -1,4 +1,4 @@
-//! Lists of what the server has: suites, groups, signature schemes.
+//! Finds the server's suites, groups and signature schemes.
 
 use super::asker::Asker;
 use super::connection::Stop;

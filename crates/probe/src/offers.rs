@@ -1,5 +1,5 @@
-//! Single offers: would the server go along with exactly this handshake? By a ClientHello with a key
-//! share for the first group, as a load's would be, and without a key exchange.
+//! Single offers: whether the server would continue with exactly this handshake. Found by a ClientHello
+//! with a key share for the first group, as a load's would be, without completing the key exchange.
 
 use super::asker::Asker;
 use super::connection::Stop;

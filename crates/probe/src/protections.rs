@@ -1,4 +1,4 @@
-//! Protections of the handshake, read off ServerHellos; and what RFC 3749 left of compression.
+//! Protections of the handshake, read from ServerHellos, and the compression of records (RFC 3749).
 
 use super::asker::Asker;
 use super::connection::Stop;
@@ -39,8 +39,8 @@ pub fn find_protections(asker: &mut Asker) -> Result<Protections, Stop> {
     Ok(found)
 }
 
-/// Offers its second newest version as if by falling back; `None` when it has only one. Beside that:
-/// how it refuses, if it does so by anything but the alert that is meant for it.
+/// Whether the server refuses a fallback to its second newest version; `None` if it has only one. With
+/// that, how it refuses the fallback, if not by the alert that is meant for it.
 fn refuses_fallback(asker: &mut Asker) -> Result<(Option<bool>, Option<Refusal>), Stop> {
     let older =
         asker.versions().iter().copied().filter(|version| *version != Protocol::Ssl2).nth(1);
@@ -51,7 +51,7 @@ fn refuses_fallback(asker: &mut Asker) -> Result<(Option<bool>, Option<Refusal>)
     Ok(match asker.ask(&hello)? {
         Ok(_) => (Some(false), None),
         Err(refusal) if refusal.class == INAPPROPRIATE_FALLBACK => (Some(true), None),
-        // Is it the fallback that it refuses?
+        // Checks that the server refuses the fallback, and not the version.
         Err(refusal) => (Some(false), asker.ask(&without)?.is_ok().then_some(refusal)),
     })
 }

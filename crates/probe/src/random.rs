@@ -5,7 +5,7 @@ use openssl::rand::rand_bytes;
 /// As many as a ClientHello's random or session ID has, or a challenge of SSL 2.0.
 pub fn random<const LENGTH: usize>() -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
-    // Where there is no randomness a probe still works: its hellos protect nothing.
+    // A probe works without randomness as well: its hellos protect nothing.
     let _ = rand_bytes(&mut bytes);
     bytes
 }

@@ -1,4 +1,4 @@
-//! Resumption: a session is made and offered again.
+//! Finds how the server resumes sessions: makes a session and offers it again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,7 +16,7 @@ use tlslab_wire::tls::registry::Protocol;
 /// The most tickets that are counted.
 const TICKETS_LIMIT: usize = 64;
 
-/// What came with a handshake.
+/// The tickets and facts of a handshake.
 struct Given {
     /// Whether it resumed the session that was offered.
     resumed: bool,
@@ -123,8 +123,9 @@ fn takes(
     Ok(handshake::shake(asker, terms)?.is_ok_and(|stream| stream.ssl().session_reused()))
 }
 
-/// Whether the key alone resumes. A client of OpenSSL cannot leave a key exchange unoffered, so
-/// it offers one that no server is set up for: one that goes on has done without.
+/// Whether the server resumes by the pre-shared key alone. OpenSSL's client always offers a key
+/// exchange, so it offers one in a group that servers do not have: a server that continues has done
+/// without a key exchange.
 fn takes_psk_alone(asker: &mut Asker) -> Result<Option<bool>, Stop> {
     let Some(session) = tickets(asker)?.and_then(|mut tickets| tickets.pop()) else {
         return Ok(None);

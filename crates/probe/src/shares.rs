@@ -1,5 +1,5 @@
-//! Public keys for the key share of TLS 1.3 whose secret nobody needs: a server that takes one
-//! answers, and the connection ends there. They are the simplest that every server has to accept.
+//! Fixed public keys for the key share of TLS 1.3, without a known private key: a server that accepts
+//! one answers, and the connection ends there. They are the simplest that every server must accept.
 
 use openssl::bn::BigNumContext;
 use openssl::ec::{EcGroup, PointConversionForm};

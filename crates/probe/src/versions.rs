@@ -1,4 +1,4 @@
-//! Which versions the server has; and whether it speaks TLS at all.
+//! Finds the server's versions, and whether it speaks TLS at all.
 
 use super::End;
 use super::asker::Asker;
@@ -16,7 +16,7 @@ const FEW_SUITES: usize = 64;
 /// N silent answers in a row are enough to know that no others will come.
 const PATIENCE: usize = 2;
 
-/// Finds the versions, newest first. A server that has nothing to say in TLS ends the probe.
+/// Finds the versions, newest first. A server that does not answer in TLS ends the probe.
 pub fn find_versions(asker: &mut Asker) -> Result<Vec<VersionFound>, End> {
     let mut found = find_with_hellos(asker, PATIENCE)?;
     let none = |found: &[VersionFound]| !found.iter().any(|version| version.accepted);

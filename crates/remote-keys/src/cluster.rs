@@ -1,8 +1,8 @@
 //! A key that several signing nodes hold: the transit engine of OpenBao or Vault, over HTTPS.
 //!
-//! Who is asked is settled beforehand, by the weights. There is no second attempt and nobody is left
-//! out for having failed: a node that is slow or away costs the handshakes that fall to it, as it
-//! does a client that knows no better.
+//! The weights alone decide which node is asked next. There is no second attempt, and a node that has
+//! failed is asked again: a node that is slow or down delays or fails its share of the handshakes, as
+//! with a client without health checks.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use tlslab_system::guard::permit_host;
 use tlslab_wire::sanitize::sanitize;
 use tlslab_wire::target::Target;
 
-/// The header that carries what lets one sign.
+/// The header with the token that permits signing.
 const TOKEN_HEADER: &str = "X-Vault-Token";
 
 /// The nodes, and what it takes to ask them.
@@ -39,7 +39,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Checks the description; nobody is asked yet.
+    /// Checks the description; no node is asked yet.
     pub fn new(asked: &ClusterKey) -> Result<Self, KeyError> {
         let usage = |message: &str| KeyError::Usage(format!("signing nodes: {message}"));
         if asked.nodes.iter().map(|node| u64::from(node.weight)).sum::<u64>() == 0 {
@@ -65,7 +65,7 @@ impl Cluster {
     }
 }
 
-/// TLS that trusts these authorities and nobody else.
+/// A TLS configuration that trusts only these authorities.
 fn trusting(pem: &str) -> Option<ClientConfig> {
     let mut roots = RootCertStore::empty();
     for certificate in X509::stack_from_pem(pem.as_bytes()).ok()? {
@@ -145,7 +145,8 @@ impl Signs for NodeConnections {
 }
 
 impl NodeConnections {
-    /// Opens a connection to each node, so that no handshake has to; one that is away stays so.
+    /// Opens a connection to each node before the first handshake. Errors are ignored: the requests for
+    /// signatures will report them.
     fn connect(&mut self) {
         for (connection, host) in self.connections.iter_mut().zip(&self.hosts) {
             let health = format!("GET /v1/sys/health HTTP/1.1\r\nHost: {host}\r\n\r\n");

@@ -25,7 +25,7 @@ use tlslab_wire::names::SignatureScheme;
 /// Why a key cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// What was asked for cannot be.
+    /// The specification is at fault.
     #[error("{0}")]
     Usage(String),
     /// The key does not sign, here and now.
@@ -38,7 +38,7 @@ pub trait KeySource: std::fmt::Debug + Send + Sync {
     /// The public key, PKCS #1 in DER.
     fn public_key(&self) -> &[u8];
 
-    /// The names of those who sign.
+    /// The names of the signers.
     fn nodes(&self) -> Vec<String>;
 
     /// A way to the key for one thread.
@@ -85,7 +85,7 @@ impl RsaScheme {
     }
 }
 
-/// Goes to where a key is and sees that it is of the kind that the specification has.
+/// Opens the key's source and checks that the key is of the kind in the specification.
 pub fn key_source(place: &KeyPlace, kind: KeyKind) -> Result<Arc<dyn KeySource>, KeyError> {
     let source: Arc<dyn KeySource> = match place {
         KeyPlace::Pkcs11(key) => Arc::new(pkcs11::Token::open(key)?),

@@ -16,7 +16,7 @@ use tlslab_wire::sanitize::sanitize;
 /// The most of an answer that is read: a signature of RSA-4096 in base64 is 684 bytes.
 const ANSWER_LIMIT: usize = 64 * 1024;
 
-/// The most of what others say that is passed on.
+/// The most characters of a node's words that are passed on.
 pub const WORDS_LIMIT: usize = 200;
 
 /// A node's answer.
@@ -28,7 +28,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// A way to one node.
+/// A connection to one node.
 pub struct NodeConnection {
     address: SocketAddr,
     config: Arc<ClientConfig>,

@@ -1,4 +1,4 @@
-//! One thread's way to a key, and its accounting.
+//! One thread's session with a key, and its accounting.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -10,11 +10,12 @@ use tlslab_contract::histogram::empty_histogram;
 use tlslab_system::clock::{Clock, MonotonicClock};
 
 thread_local! {
+    /// The failure class of the last signature that was not made on this thread. TLS libraries pass on
+    /// only the message of a signer's error, not a class.
     static CLASS: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// The failure class of a signature that was not made on this thread since the last call. A TLS
-/// library passes on words only.
+/// The failure class of a signature that was not made on this thread since the last call.
 pub fn take_class() -> Option<&'static str> {
     CLASS.take()
 }
@@ -24,7 +25,7 @@ pub fn is_away(class: &str) -> bool {
     matches!(class, "signing_timeout" | "signing_unreachable")
 }
 
-/// What came of asking for a signature.
+/// The result of a request for a signature.
 #[derive(Debug)]
 pub struct Signed {
     /// The number of the node that was asked.

@@ -1,4 +1,4 @@
-//! Who is asked next.
+//! Chooses the node that is asked next.
 
 /// Smooth weighted round robin, as nginx has it: in every round of as many turns as the weights' sum
 /// each gets as many as its weight, and those of one are spread over the round.
@@ -9,13 +9,13 @@ pub struct WeightedRoundRobin {
 }
 
 impl WeightedRoundRobin {
-    /// A turns over these weights, of which one at least is not 0.
+    /// A sequence with these weights, of which at least one is not 0.
     pub fn new(weights: impl IntoIterator<Item = u32>) -> Self {
         let weights: Vec<_> = weights.into_iter().map(i64::from).collect();
         Self { credits: vec![0; weights.len()], weights }
     }
 
-    /// Whose turn it is.
+    /// The number of the next one.
     pub fn turn(&mut self) -> usize {
         for (credit, weight) in self.credits.iter_mut().zip(&self.weights) {
             *credit += weight;

@@ -1,8 +1,8 @@
 //! A planted slowdown: processor time that new connections waste, as a share of what they cost.
 //!
-//! A tool that is to find a slowdown of 5 % needs a server that is slower by 5 % and otherwise the
-//! same. The share is one of the processor time that the worker's thread spends on new connections,
-//! so that it means the same on every machine and with every key.
+//! The test of a comparison that must find a slowdown of 5 % needs a server that is 5 % slower and
+//! otherwise the same. The share is one of the processor time that the worker's thread spends on new
+//! connections, so that it means the same on every machine and with every key.
 
 use tlslab_system::clock::{Clock, Nanos};
 
@@ -11,12 +11,12 @@ pub(crate) const BURN_LIMIT: f64 = 10.0;
 
 /// Spins on a thread's clock for a share of the time that it is given.
 ///
-/// What was spun too little or too long is carried over, so that the sum is right however short the
-/// single pieces of work are beside a reading of the clock.
+/// The remainder, positive or negative, is carried over, so that the sum is right even if single pieces
+/// of work are shorter than a reading of the clock.
 pub(crate) struct Burner<C> {
     clock: C,
     share: f64,
-    /// What is still to be spun, in nanoseconds; negative: what was spun too long.
+    /// The time still to be wasted, in nanoseconds; negative: too much was wasted.
     owed: f64,
     burned: Nanos,
 }

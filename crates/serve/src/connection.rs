@@ -12,20 +12,21 @@ use super::stats::WorkerCounts;
 use super::tls::{Inbound, RECORD, Session, TlsFailure};
 use tlslab_system::clock::{Nanos, SECOND};
 
-/// A peer may take so long for its handshake, its first request, or between two signs of receiving.
+/// The longest time for a peer's handshake, for its first request, and between two signs that it
+/// receives.
 const PATIENCE: Nanos = 30 * SECOND;
 
-/// A peer may take so long to close after the server has.
+/// The longest time from the server's close to the peer's.
 const LINGER: Nanos = 2 * SECOND;
 
 /// Plaintext that is encrypted before it is sent: large enough for few system calls, small enough
 /// that a peer that does not read costs little memory.
 const QUANTUM: usize = 4 * RECORD;
 
-/// Quanta of one response before it is the turn of others.
+/// Quanta of one response before other connections have their turn.
 const TURN: u32 = 16;
 
-/// What becomes of a connection after it was served.
+/// What a connection waits for after it was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It waits for its socket.
@@ -38,19 +39,19 @@ pub(super) enum Fate {
     Over,
 }
 
-/// Where a connection is.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Handshake,
     /// Between requests, or within a request's head.
     Request,
-    /// So much of a body is still to be encrypted.
+    /// The rest of a body is still to be encrypted.
     Response(Body),
     /// HTTP/2, from the end of the handshake to the end of the connection.
     Multiplexed,
-    /// What was made is still to be sent, then the sending side is closed.
+    /// Encrypted bytes are still to be sent, then the sending side is closed.
     Closing,
-    /// The sending side is closed. What still arrives is thrown away, since closing a socket with
+    /// The sending side is closed. Arriving bytes are read and discarded, since closing a socket with
     /// unread bytes resets the connection, and a reset destroys data that the peer has not read.
     Lingering,
 }
@@ -61,9 +62,9 @@ pub(super) struct Connection<S> {
     session: S,
     state: State,
     deadline: Nanos,
-    /// Plaintext that is received and not yet understood.
+    /// Plaintext that is received and not yet parsed.
     request: Vec<u8>,
-    /// When a request that is there in full is to be answered.
+    /// When a request that has arrived in full is to be answered.
     answer_at: Option<Nanos>,
     /// The peer will send no more requests: it has ended its side of the session.
     ended: bool,
@@ -75,7 +76,7 @@ pub(super) struct Connection<S> {
     kept_alive: bool,
     /// At least one request was answered.
     answered: bool,
-    /// In place of requests and responses one by one, with HTTP/2.
+    /// The requests with HTTP/2, in place of one request after the other.
     http2: Option<Box<Multiplexed>>,
 }
 
@@ -124,7 +125,7 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// Ends the connection if its time is up.
+    /// Ends the connection if its deadline has passed.
     pub fn expire(&mut self, context: &mut Context<'_>) -> Fate {
         match self.state {
             _ if self.deadline > context.now => Fate::Waits,
@@ -166,7 +167,7 @@ impl<S: Session> Connection<S> {
         !self.kept_alive && self.state != State::Multiplexed
     }
 
-    /// Whether only the peer's closing is waited for.
+    /// Whether the connection waits only for the peer's close.
     pub fn is_lingering(&self) -> bool {
         self.state == State::Lingering
     }
@@ -187,7 +188,7 @@ impl<S: Session> Connection<S> {
         Ok(Fate::Continues)
     }
 
-    /// Takes what has arrived, sends a quantum of what is to be sent, or else receives more.
+    /// Processes received bytes, sends a quantum of waiting bytes, or else receives more.
     fn multiplex(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
         let Some(http2) = &mut self.http2 else { return Err(ErrorKind::InvalidData.into()) };
         let mut broken = false;
@@ -215,7 +216,7 @@ impl<S: Session> Connection<S> {
         } else if broken || http2.is_over() || (http2.is_idle() && (self.ended || self.close)) {
             self.end(context.now);
         } else if self.ended && http2.next_due().is_none() {
-            // What is left waits for a window that nobody will open any more.
+            // The remaining bytes wait for a flow-control window that the client will not open.
             return Err(ErrorKind::UnexpectedEof.into());
         } else {
             let due = http2.next_due();
@@ -228,7 +229,7 @@ impl<S: Session> Connection<S> {
         Ok(None)
     }
 
-    /// Answers a request that is there in full, or else receives more.
+    /// Answers a request that has arrived in full, or else receives more.
     fn take_request(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
         if self.state == State::Request {
             match parse(&self.request) {
@@ -252,7 +253,7 @@ impl<S: Session> Connection<S> {
         self.receive(context)
     }
 
-    /// Whether the answer has to wait, as if there were work to do for it.
+    /// Whether the answer has to wait, as if it took work.
     fn pause(&mut self, context: &Context<'_>) -> Option<Fate> {
         match self.answer_at {
             None if context.timing.pause == 0 => None,

@@ -1,11 +1,11 @@
-//! What a worker lends to the connection that it serves.
+//! The context that a worker lends to the connection that it serves.
 
 use tlslab_system::clock::Nanos;
 
 use crate::http::Responder;
 use crate::stats::{Shared, WorkerCounts};
 
-/// How a server takes its time.
+/// The pauses and time limits of a server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
     /// Before each response.
@@ -14,7 +14,7 @@ pub(crate) struct Timing {
     pub idle: Nanos,
 }
 
-/// What a worker lends to the connection that it serves.
+/// The context that a worker lends to the connection that it serves.
 pub(crate) struct Context<'a> {
     pub now: Nanos,
     pub timing: Timing,

@@ -12,7 +12,7 @@ pub(super) struct EdgeSocket {
     socket: TcpStream,
     /// There may be something to read.
     readable: bool,
-    /// The end of what the peer sends, or an error, stands behind what is to be read.
+    /// The end of the stream, or an error, follows the bytes to be read.
     ending: bool,
 }
 
@@ -54,7 +54,7 @@ impl EdgeSocket {
         Ok(None)
     }
 
-    /// Lets the peer know that nothing more will be sent.
+    /// Closes the sending side of the stream.
     pub fn finish(&mut self) -> io::Result<()> {
         self.socket.shutdown(Shutdown::Write)
     }

@@ -48,8 +48,8 @@ impl Server {
     /// Starts the workers. When this returns, the server accepts connections.
     ///
     /// # Errors
-    /// What the specification asks for does not exist in the back end, does not fit together, or the
-    /// operating system refuses it. Nothing is left running then.
+    /// The back end lacks something that the specification asks for, its parts contradict each other, or
+    /// the operating system refuses something. Nothing is left running then.
     pub fn start(spec: &ServeSpec) -> Result<Self, ServeError> {
         spec.check()?;
         match spec.backend {

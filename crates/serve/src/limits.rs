@@ -1,4 +1,4 @@
-//! What the operating system grants: files.
+//! The limit of open files, and each worker's share of it.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tlslab_system::files;
 /// Files that are not connections: standard streams, pollers, listeners, and some in reserve.
 const OTHER_FILES: u64 = 64;
 
-/// What one worker may use.
+/// One worker's share of the limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WorkerLimits {
     /// Connections that it may hold at once.

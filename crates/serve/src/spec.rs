@@ -1,4 +1,4 @@
-//! What the reference server is to be.
+//! The specification of the reference server.
 
 use std::net::SocketAddr;
 
@@ -69,9 +69,9 @@ pub const DH_SIZES: [u32; 7] = [1024, 1536, 2048, 3072, 4096, 6144, 8192];
 /// How clients are authenticated.
 #[derive(Debug, Clone)]
 pub struct ClientAuth {
-    /// Whom to trust to have issued their certificates.
+    /// The certificate authorities that are trusted for their certificates.
     pub(super) authorities: Vec<X509>,
-    /// Whether a client without a certificate is turned away. One with a bad certificate always is.
+    /// Whether a client without a certificate is refused. One with a bad certificate always is.
     pub required: bool,
 }
 
@@ -195,7 +195,7 @@ impl ServeSpec {
         }
     }
 
-    /// Obsolete things are served to those who say that they want them.
+    /// Checks that obsolete parameters are allowed, if any are asked for.
     fn check_obsolete(&self) -> Result<(), ServeError> {
         let version = self.versions.iter().find(|version| version.is_obsolete());
         let suite = self.suites.iter().find(|suite| suite.is_obsolete());
@@ -212,7 +212,7 @@ impl ServeSpec {
     }
 }
 
-/// Why a server cannot be started, or ended badly.
+/// Why a server cannot be started, or has failed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ServeError {
@@ -220,17 +220,17 @@ pub enum ServeError {
     NoThreads,
     #[error("a server needs a certificate with its key, or a self-signed one")]
     NoIdentity,
-    #[error("a share of {0} cannot be burned; there is: 0 to {BURN_LIMIT}")]
+    #[error("burn ({0}) must be a share from 0 to {BURN_LIMIT}")]
     Burn(f64),
-    #[error("early data goes with resumption by psk")]
+    #[error("early data needs resumption by psk")]
     EarlyDataWithoutPsk,
     #[error("suite {0} belongs to TLS {1}, which is not among the versions asked for")]
     SuiteOutsideVersions(CipherSuite, TlsVersion),
     #[error("no suite given for TLS {0}; give one, or leave that version or all suites out")]
     VersionWithoutSuite(TlsVersion),
-    #[error("TLS {0} is left out between versions asked for, which no protocol can express")]
+    #[error("the versions must be consecutive, but TLS {0} is missing between them")]
     VersionsApart(TlsVersion),
-    #[error("there is no Diffie-Hellman prime of {0} bits here; there is: {DH_SIZES:?}")]
+    #[error("there is no Diffie-Hellman prime of {0} bits here; known sizes: {DH_SIZES:?}")]
     DhSize(u32),
     #[error("{0} is obsolete; give --allow-obsolete (allow_obsolete) to have it all the same")]
     Obsolete(String),
@@ -251,7 +251,7 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// What to do about it.
+    /// The remedy.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
@@ -263,7 +263,7 @@ impl ServeError {
                 "please report it with the command line: it is a fault of the server"
             }
             Self::System(_) => {
-                "see that the system has memory, files and processes left (ulimit -a)"
+                "check that the system has memory, files and processes left (ulimit -a)"
             }
             Self::Backend(_) => {
                 "ask for what this library has, or give the other one with --backend"
@@ -273,7 +273,7 @@ impl ServeError {
         }
     }
 
-    /// Whether what was asked for cannot be (as opposed to: this machine refuses it now).
+    /// Whether the specification is at fault, and not this machine.
     pub fn is_usage(&self) -> bool {
         !matches!(
             self,

@@ -1,4 +1,4 @@
-//! The server's own counts, kept apart by worker and added up when somebody asks.
+//! The server's own counts, kept by worker and added up when they are read.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -46,7 +46,7 @@ pub struct HandshakeCounts {
     pub mutual: u64,
 }
 
-/// One worker's counts. Only that worker writes; a cache line of its own keeps others off it.
+/// One worker's counts. Only that worker writes them, on a cache line of their own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct WorkerCounts {

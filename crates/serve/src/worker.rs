@@ -29,13 +29,13 @@ const EVENTS: usize = 1024;
 /// Bytes received from a socket at once.
 const RECEIVED: usize = 32 * 1024;
 
-/// Deadlines are looked at so often; they are tens of seconds long.
+/// How often deadlines are checked; they are tens of seconds long.
 const ROUND: Nanos = SECOND;
 
-/// Out of files or memory, accepting pauses for so long.
+/// How long accepting pauses without files or memory.
 const PAUSE: Nanos = 50 * MILLISECOND;
 
-/// When stopping, exchanges under way may take so long.
+/// The longest time for exchanges under way when the server stops.
 const GRACE: Nanos = SECOND;
 
 /// One thread's part of the server.
@@ -49,7 +49,7 @@ pub(super) struct Worker<A: Acceptor> {
     /// Connections that pause before a response, by the instant at which that is due.
     pausing: BinaryHeap<Reverse<(Nanos, usize)>>,
     timing: Timing,
-    /// What new connections are to waste.
+    /// The processor time that new connections waste.
     burner: Option<Burner<ThreadClock>>,
     /// Connections may wait to be accepted although the listener will not report it.
     accept_due: Option<Nanos>,
@@ -145,8 +145,8 @@ impl<A: Acceptor> Worker<A> {
         Ok(())
     }
 
-    /// Lets connections go on whose pause is over. One that has ended meanwhile, and whose key another
-    /// connection has now, does no harm: whoever goes on without need waits on.
+    /// Lets connections go on whose pause is over. If one has ended meanwhile, and another connection
+    /// has its key, that one goes on needlessly and waits again.
     fn end_pauses(&mut self, now: Nanos) {
         while let Some(&Reverse((due, key))) = self.pausing.peek()
             && due <= now
@@ -207,7 +207,7 @@ impl<A: Acceptor> Worker<A> {
         }
     }
 
-    /// Serves one connection, if it is still there.
+    /// Serves one connection, if it has not ended.
     fn serve<F>(&mut self, key: usize, now: Nanos, how: F)
     where
         F: FnOnce(&mut Connection<A::Session>, &mut Context<'_>) -> Fate,
@@ -266,7 +266,7 @@ impl<A: Acceptor> Worker<A> {
     /// Stops listening, ends what is idle, and gives the rest a little time.
     fn drain(&mut self, events: &mut Events) -> io::Result<()> {
         let end = self.clock.now() + GRACE;
-        // Who was already connected in the kernel's eyes would be reset by closing the listener.
+        // Closing the listener would reset connections that the kernel has established already.
         self.accept_all(self.clock.now());
         self.listener = None;
         self.serve_all(self.clock.now(), |connection, context| connection.stop(context));

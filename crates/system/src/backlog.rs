@@ -1,5 +1,5 @@
-//! Connections that waited for the server to have room for them: what the kernel of this machine counts
-//! of it, and what a record says.
+//! Connections that waited because the server's queue was full: this kernel's counter, and the note in a
+//! record.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -13,7 +13,7 @@ pub struct Overflows {
 }
 
 impl Overflows {
-    /// Looks at the counter, if the server at this address is one that this kernel counts for.
+    /// Reads the counter, if the server at this address is on this machine.
     pub fn begin(server: SocketAddr) -> Self {
         Self { before: is_local(server.ip()).then(counted).flatten() }
     }

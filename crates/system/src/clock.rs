@@ -1,4 +1,4 @@
-//! Time, as a value that is handed in.
+//! Clocks, which code is given as a parameter.
 
 use std::cell::Cell;
 

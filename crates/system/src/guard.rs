@@ -23,10 +23,10 @@ pub const PUBLIC_TIME: Nanos = 60 * SECOND;
 /// By what share a rate may be off that was divided, written as JSON and read.
 const BLUR: f64 = 1e-9;
 
-/// Why a target is not to be loaded.
+/// Why a target may not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
-    /// The name leads to no address.
+    /// The name has no address.
     #[error("cannot find an address of '{host}': {why}")]
     NameNotFound {
         /// The host as given.
@@ -34,7 +34,7 @@ pub enum GuardError {
         /// The resolver's words.
         why: String,
     },
-    /// Nobody said in time whether the name leads to an address.
+    /// The name server did not answer in time.
     #[error("no name server says what the address of '{host}' is")]
     NameTimedOut {
         /// The host as given.
@@ -137,8 +137,8 @@ pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
     Ok(())
 }
 
-/// Asks the system's resolver, which knows no deadline, in a thread of its own; one that was given
-/// up ends by itself, or with the process.
+/// Asks the system's resolver, which has no deadline, in a thread of its own; after a time-out the thread
+/// ends by itself, or with the process.
 fn resolve(target: &Target, patience: Duration) -> Result<SocketAddr, GuardError> {
     let not_found = |why: String| GuardError::NameNotFound { host: target.host.clone(), why };
     if let Ok(ip) = target.host.parse::<IpAddr>() {

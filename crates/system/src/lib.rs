@@ -1,5 +1,5 @@
-//! What the machine has to give: time, sockets and their readiness, processors, memory, and the rule
-//! which hosts may be connected to at all.
+//! The resources of the machine: clocks, sockets and their poller, processors, memory; and the guard,
+//! which decides what hosts may be connected to.
 
 pub mod backlog;
 pub mod clock;

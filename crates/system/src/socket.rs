@@ -11,9 +11,9 @@ use tlslab_wire::outcome::{Failure, Step};
 
 /// A connection's TCP socket, in non-blocking mode.
 ///
-/// Dropping it resets the connection (SO_LINGER 0), unless [`Socket::end_with_fin`] was called: that leaves no TIME_WAIT behind, without which a
-/// generator runs out of local ports after some 28,000 connections. A connection is dropped only
-/// after the server's answer was seen, so that the reset hides no failure.
+/// Dropping it resets the connection (SO_LINGER 0), unless [`Socket::end_with_fin`] was called. A reset
+/// leaves no TIME_WAIT: with it, a generator would run out of local ports after some 28,000 connections.
+/// A connection is dropped only after the server's answer was seen, so that the reset hides no failure.
 #[derive(Debug)]
 pub struct Socket {
     socket: socket2::Socket,

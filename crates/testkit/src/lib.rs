@@ -1,5 +1,5 @@
-//! Peers and certificates for tlslab's own tests. Everything here panics on failure: that is how a
-//! test wants to hear of it.
+//! Peers and certificates for tlslab's own tests. Everything here panics on failure, so that the test
+//! fails.
 
 pub mod certificates;
 mod der;

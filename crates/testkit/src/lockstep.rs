@@ -1,5 +1,5 @@
-//! A TLS server without a socket, which moves only when it is given something: what it says can be
-//! delivered in whatever pieces, and nothing depends on time.
+//! A TLS server without a socket, which acts only on the bytes that it is given: its own bytes can be
+//! delivered in any pieces, and nothing depends on time.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};

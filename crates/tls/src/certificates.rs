@@ -1,10 +1,10 @@
-//! What a server's certificates say.
+//! Reads the fields of a server's certificates that records and reports show.
 
 use tlslab_contract::record::Certificate;
 use tlslab_wire::names::Group;
 use tlslab_wire::sanitize::sanitize;
 
-/// What a server's certificate strings are cut to; they end up in records and reports.
+/// The length in bytes to which names in certificates are cut: the server chooses them.
 const NAME_LIMIT: usize = 256;
 
 /// The group on whose curve the server's key lies, if it is an ECDSA key.
@@ -19,7 +19,7 @@ pub fn certificate_group(certificates: &[Vec<u8>]) -> Option<Group> {
     }
 }
 
-/// What a chain's first certificate says, and how long the chain is.
+/// The fields of a chain's first certificate, and the length of the chain.
 pub fn describe(certificates: &[Vec<u8>]) -> Option<Certificate> {
     let (_, certificate) = x509_parser::parse_x509_certificate(certificates.first()?).ok()?;
     let name = |name: &x509_parser::x509::X509Name<'_>| sanitize(&name.to_string(), NAME_LIMIT);

@@ -5,7 +5,7 @@ use super::rustls::RustlsBackend;
 use super::{BackendError, ClientSettings};
 use tlslab_contract::spec::BackendChoice;
 
-/// A back end that can do what is asked.
+/// A back end that supports all that a run asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// rustls on aws-lc-rs.
@@ -24,8 +24,8 @@ impl Choice {
     }
 }
 
-/// Takes the back end that was asked for; with `auto`, rustls if it can do what is offered, else
-/// OpenSSL, which alone takes a server's obsolete keys as well. An error names what is lacking.
+/// Chooses the back end: the one asked for, or with `auto` rustls if it supports the offer, else
+/// OpenSSL. Only OpenSSL accepts obsolete keys of servers. An error names what is unsupported.
 pub fn choose(asked: BackendChoice, settings: &ClientSettings) -> Result<Choice, BackendError> {
     let rustls = || RustlsBackend::new(settings).map(|_| Choice::Rustls);
     let openssl = || OpensslBackend::new(settings).map(|_| Choice::Openssl);

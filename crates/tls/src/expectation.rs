@@ -6,7 +6,7 @@ use tlslab_wire::outcome::Mismatch;
 
 use super::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
 
-/// What every connection of a run must have negotiated. An empty list asks for nothing.
+/// What every connection of a run must have negotiated. An empty list allows any value.
 #[derive(Debug, Clone, Default)]
 pub struct Expectation {
     versions: Vec<TlsVersion>,
@@ -16,7 +16,7 @@ pub struct Expectation {
     http: HttpVersion,
     /// The size of the server's own Diffie-Hellman parameters, in bits.
     dh_bits: Option<u32>,
-    /// One of these; `None`: `http/1.1`, or no protocol.
+    /// The application protocol must be one of these; `None`: `http/1.1`, or no protocol.
     alpn: Option<Vec<Alpn>>,
     /// Whether the server must have asked for the client's certificate.
     client_certificate: bool,
@@ -70,8 +70,8 @@ impl Expectation {
         if !self.signature_agrees(negotiated) {
             return Some(Mismatch::SignatureScheme);
         }
-        // A server that rejects early data is within its rights, and counted; a ticket that does not
-        // let any be sent makes another connection of it.
+        // A server may reject early data: that is counted, but is no mismatch. A ticket that allows no
+        // early data is a mismatch.
         let early = self.early_data && wanted == HandshakeKind::Resumed;
         if early != (negotiated.early_data != EarlyData::None) {
             return Some(Mismatch::EarlyData);
@@ -79,8 +79,8 @@ impl Expectation {
         if !self.alpn_agrees(negotiated.alpn) {
             return Some(Mismatch::Alpn);
         }
-        // A server does not ask again whom it knows from the session that is resumed, and sends no
-        // certificate to which anything could be stapled.
+        // In a resumed handshake the server does not ask for the client's certificate again, and sends
+        // no certificate of its own, so no OCSP response either.
         if negotiated.kind != HandshakeKind::Full {
             return None;
         }
@@ -100,7 +100,7 @@ impl Expectation {
         negotiated.kind == wanted && negotiated.resumed_by == resumed_by
     }
 
-    /// A resumed handshake exchanges keys in TLS 1.3 alone, and there not always.
+    /// A resumed handshake has a key exchange only in TLS 1.3, and even there not always.
     fn group_agrees(&self, negotiated: &Negotiated) -> bool {
         match (negotiated.group, negotiated.resumed_by) {
             (group, Resume::Id | Resume::Ticket | Resume::PskOnly) => group.is_none(),
@@ -116,7 +116,7 @@ impl Expectation {
         }
     }
 
-    /// A resumed handshake has no signature: the server shows that it has the session's secret.
+    /// A resumed handshake has no signature: the server proves that it has the session's secret.
     fn signature_agrees(&self, negotiated: &Negotiated) -> bool {
         match negotiated.signature_scheme {
             _ if negotiated.resumed_by != Resume::None => negotiated.signature_scheme.is_none(),
@@ -128,7 +128,7 @@ impl Expectation {
     }
 
     /// A server may leave ALPN out (RFC 7301, section 3.2), unless the protocol was asked for by
-    /// name. HTTP/2 is spoken with a server that has selected it only (RFC 9113, section 3.3).
+    /// name. HTTP/2 needs a server that has selected it (RFC 9113, section 3.3).
     fn alpn_agrees(&self, selected: Option<Alpn>) -> bool {
         match (&self.alpn, selected) {
             (None, selected) => match self.http {

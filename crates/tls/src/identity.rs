@@ -19,7 +19,7 @@ pub struct Identity {
     /// The owner's certificate, then the intermediate ones.
     chain: Vec<X509>,
     key: PKey<Private>,
-    /// What says that the owner's certificate is not revoked, DER.
+    /// The OCSP response for the owner's certificate, DER.
     ocsp_response: Option<Vec<u8>>,
 }
 
@@ -70,11 +70,11 @@ impl Identity {
         }
     }
 
-    /// The same with an OCSP response for its certificate, DER, that a server staples where it is asked
-    /// to (RFC 6066, section 8). Whether it speaks of this certificate is not looked at.
+    /// The same identity with an OCSP response, DER, which a server staples for clients that ask for it
+    /// (RFC 6066, section 8). The response is not checked against the certificate.
     ///
     /// # Errors
-    /// The bytes are no OCSP response, or one that says that there is none (RFC 6960, section 4.2.1).
+    /// The bytes are no OCSP response, or one with an error status (RFC 6960, section 4.2.1).
     pub fn with_ocsp_response(self, der: Vec<u8>) -> Result<Self, IdentityError> {
         match OcspResponse::from_der(&der).map(|response| response.status()) {
             Ok(OcspResponseStatus::SUCCESSFUL) => Ok(Self { ocsp_response: Some(der), ..self }),
@@ -109,7 +109,7 @@ impl Identity {
 
     /// The owner's certificate, DER.
     pub fn certificate(&self) -> Vec<u8> {
-        // What was parsed from DER can be written as DER; OpenSSL fails at it for want of memory only.
+        // A certificate parsed from DER can be written as DER: OpenSSL fails only without memory.
         self.chain[0].to_der().unwrap_or_default()
     }
 

@@ -30,7 +30,7 @@ impl KeyLog {
     /// Writes out what is buffered.
     ///
     /// # Errors
-    /// The first error that there has been, now or while connections were made.
+    /// The first error, now or while connections were made.
     pub fn finish(&self) -> io::Result<()> {
         self.with(Write::flush);
         let mut sink = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -48,7 +48,7 @@ pub enum Progress {
     Cut,
 }
 
-/// What a back end is built from: what each connection offers, and how the server is judged.
+/// What a back end is built from: what each connection offers, and how the server is checked.
 #[derive(Debug, Clone)]
 pub struct ClientSettings {
     /// Protocol versions; empty: the back end's default.
@@ -69,13 +69,13 @@ pub struct ClientSettings {
     pub alpn: Vec<String>,
     /// What to show to a server that asks for a client's certificate.
     pub client_identity: Option<Identity>,
-    /// Whom to trust to have issued the server's certificate.
+    /// The certificate authorities that are trusted for the server's certificate.
     pub trust: TrustAnchors,
     /// How often the server is authenticated.
     pub authenticate: Authenticate,
-    /// Whether each connection draws a key share of its own.
+    /// Whether each connection makes a fresh key share.
     pub key_share: KeyShare,
-    /// Who makes the handshakes that there is a client of our own for.
+    /// Whether the minimal client or the library makes the handshakes that both can make.
     pub client: ClientChoice,
     /// Where to write the secrets of connections.
     pub key_log: Option<Arc<KeyLog>>,
@@ -85,7 +85,7 @@ pub struct ClientSettings {
     pub resume: Resume,
     /// Whether resumed connections may send early data.
     pub early_data: bool,
-    /// The share that goes first, and is the only one sent, so that the server asks for another.
+    /// The group of the only key share that is sent, so that the server asks for another share.
     pub hello_retry: Option<HelloRetry>,
 }
 
@@ -94,12 +94,12 @@ pub struct ClientSettings {
 pub const USUAL_GROUPS: [Group; 4] =
     [Group::X25519MlKem768, Group::X25519, Group::P256, Group::P384];
 
-/// Whom to trust to have issued a server's certificate.
+/// The certificate authorities that are trusted for a server's certificate.
 #[derive(Debug, Clone)]
 pub enum TrustAnchors {
-    /// Whoever holds the key of one of these certificates, DER.
+    /// The authorities of these certificates, DER.
     Certificates(Vec<Vec<u8>>),
-    /// Anybody: chain, name and validity are not checked; the handshake signature still is.
+    /// All: chain, name and validity are not checked; the handshake signature still is.
     Anyone,
 }
 
@@ -167,13 +167,13 @@ pub trait Backend {
     fn keep(&mut self, sessions: usize);
 }
 
-/// Asked between the records of a handshake: whether something is due that is not to wait for the
-/// others. `None` where nothing ever is.
+/// Called between the records of a handshake: whether something is due that must not wait for the
+/// remaining records. `None` if nothing ever is.
 pub type Urgent<'u> = Option<&'u dyn Fn() -> bool>;
 
 /// One connection's TLS state.
 pub trait Session {
-    /// The bytes that the session has taken or made and not yet sent.
+    /// The number of bytes that the session has accepted or made and not yet sent.
     fn unsent(&self) -> usize;
 
     /// Takes plaintext to send as early data, ahead of the first call of [`Session::handshake`];
@@ -211,18 +211,18 @@ pub trait Session {
         0
     }
 
-    /// Gives up the room that only a session at work needs. The connection rests from here on.
+    /// Frees the buffers that only an active session needs. The connection is idle from here on.
     fn rest(&mut self) {}
 
-    /// The certificates that the server sent, DER, its own first; none where the session looks at none.
+    /// The certificates that the server sent, DER, its own first; empty if the session reads none.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
-    /// Why the session failed, where more is known than the failure's class says.
+    /// The reason why the session failed, if more than the failure's class is known.
     fn reason(&self) -> Option<Reason> {
         None
     }
 
-    /// The same in words for a person; empty where no more is known.
+    /// The same reason in words; empty if no more is known.
     fn explain(&self) -> String {
         self.reason().map(|reason| reason.in_one_line()).unwrap_or_default()
     }

@@ -1,15 +1,15 @@
 //! The sessions that a worker's connections can resume.
 //!
 //! In TLS 1.3 a ticket should be used once (RFC 8446, appendix C.4), and many servers insist on it:
-//! one that is shared by all connections fails. So what is taken is gone from the pool, and what
-//! servers send comes in; a session of TLS 1.2 comes back once its handshake was good. The newest
-//! goes first, since a server that keeps a bounded number of sessions forgets the oldest.
+//! one that is shared by all connections fails. So a session that is taken leaves the pool, and new
+//! sessions from servers are added; a session of TLS 1.2 is put back after a successful handshake. The
+//! newest is taken first, since a server that keeps a bounded number of sessions drops the oldest.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Kept until somebody asks for more: enough for one connection after the other.
+/// The size of a pool by default: enough for one connection after the other.
 const LIMIT: usize = 16;
 
 /// A worker's pool; its back end and the sessions of its connections all hold it.
@@ -38,7 +38,7 @@ impl<T> Pool<T> {
         kept.limit = limit;
     }
 
-    /// Adds a session; the oldest makes room for it.
+    /// Adds a session; drops the oldest if the pool is full.
     pub fn put(&self, session: T) {
         let mut kept = self.0.borrow_mut();
         if kept.sessions.len() >= kept.limit {

@@ -1,6 +1,5 @@
-//! What stands on the wire, and how it is read and written: names and code points, URLs, the rules
-//! and readers of TLS and HTTP, and how a connection ends. Sans I/O, and without a TLS library: this is
-//! what the fuzz targets build.
+//! The formats on the wire, their readers and writers: names and code points, URLs, TLS and HTTP with
+//! their rules, and how a connection ends. No I/O and no TLS library: the fuzz targets build this crate.
 
 pub mod http;
 pub mod names;

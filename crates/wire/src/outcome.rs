@@ -103,7 +103,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether it is HTTP that says more about it, and not TLS.
+    /// Whether the HTTP layer, and not TLS, knows the reason of this failure.
     pub fn is_of_http(self) -> bool {
         match self {
             Self::HttpProtocol

@@ -1,8 +1,8 @@
 //! Why a connection failed, more exactly than its class says.
 //!
-//! A class is what records are compared by, and there are few. The reason beside it is what a person
-//! needs to find the fault: which rule a server broke, which alert it got for that, which status it
-//! answered with. Reasons are bounded in number and length, and hold nothing that drives a terminal.
+//! Records are compared by classes, of which there are few. The reason beside a class helps a person to
+//! find the fault: which rule a server broke, which alert it got for that, which status it answered
+//! with. Reasons are limited in number and length, and hold no control characters.
 
 use std::borrow::Cow;
 
@@ -23,20 +23,20 @@ pub const REASONS_LIMIT: usize = 32;
 /// The most connections of one reason that are kept as examples: the first.
 pub const EXAMPLES_LIMIT: usize = 3;
 
-/// The reason of those connections that have none of their own.
+/// The reason of connections without a reason of their own, or with one beyond [`REASONS_LIMIT`].
 pub const OTHER: &str = "other";
 
 /// Why one connection failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
-    /// What connections are counted by: the same for all that failed alike.
+    /// The reason that connections are counted by: the same for all that failed alike.
     pub name: Cow<'static, str>,
-    /// What else is known of this one, for a person; often nothing.
+    /// Details of this one connection, in words; often empty.
     pub words: Cow<'static, str>,
 }
 
 impl Reason {
-    /// A reason that says all there is.
+    /// A reason without details.
     pub fn named(name: impl Into<Cow<'static, str>>) -> Self {
         Self { name: name.into(), words: "".into() }
     }
@@ -52,7 +52,7 @@ impl Reason {
         Self::named(format!("{alert} ({words})"))
     }
 
-    /// Cut to the limits, and without what could drive a terminal.
+    /// The reason cut to the limits, and without control characters.
     pub fn bounded(&self) -> Self {
         let cut = |text: &str, limit| Cow::Owned(sanitize(text, limit));
         Self { name: cut(&self.name, REASON_LIMIT), words: cut(&self.words, WORDS_LIMIT) }

@@ -1,7 +1,7 @@
-//! Text that a peer has sent. It ends up in records, on terminals and in pages.
+//! Makes text from a peer safe to show: it gets into records, terminals and pages.
 
-/// The text, cut to N characters, without what could drive a terminal or reorder what stands
-/// around it; each such character becomes U+FFFD.
+/// The text, cut to N characters, without control characters and characters that reorder the text around
+/// them; each such character becomes U+FFFD.
 pub fn sanitize(text: &str, limit: usize) -> String {
     let replace = |c: char| if c.is_control() || is_bidi(c) { '\u{fffd}' } else { c };
     text.chars().map(replace).take(limit).collect()

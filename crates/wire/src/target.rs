@@ -39,7 +39,7 @@ impl Target {
         if text.len() > URL_LIMIT {
             return Err(refuse(format!("is longer than {URL_LIMIT} bytes")));
         }
-        // A host with a port, as every other tool takes it, is a URL of the only scheme there is.
+        // A host with a port, as every other tool accepts it, is a URL of the only scheme that is supported.
         let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
         let url = Url::parse(&whole)
             .map_err(|e| refuse(format!("{e}; it has the form https://HOST[:PORT]/PATH")))?;

@@ -1,6 +1,6 @@
 """Advice joined to a summary: grades as a table, configurations as texts, a recommendation."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,26 +13,27 @@ from tlslab.advice.proof import proved
 from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable, TextBlock
 from tlslab.model.finding import CellSummary, Finding, Summary
-from tlslab.model.leading import is_bound
-from tlslab.model.wording import figure, level_label, with_interval
+from tlslab.model.leading import is_bound, unranked_words
+from tlslab.model.wording import figure, level_label, setting_of, with_interval
 
 # Servers whose syntax is of another server's family: the order of Node's holds for RWSERVE.
 _KIN = {"rwserve": "node"}
 
 
 def advised(summary: Summary) -> Summary:
-    """The summary with what follows from it; unchanged where there is nothing to choose."""
+    """The summary with its advice; unchanged where there is nothing to choose."""
     if summary.proof is not None:
         return proved(summary)
     subject = subject_of(summary)
     if subject is None:
         return summary
-    found = preferences(summary)
+    found, against = preferences(summary), objections(summary, subject)
     few = summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few
     sentences = tuple(
-        s for each in ([] if few else _main(found)) if (s := _sentence(summary, each)) is not None
+        s
+        for each in ([] if few else _main(found))
+        if (s := _sentence(summary, each, against)) is not None
     )
-    against = objections(summary, subject)
     return replace(
         summary,
         answer=deployable(summary, against),
@@ -158,8 +159,10 @@ def _recommendation(found: Sequence[Preference]) -> dict[str, Any] | None:
     }
 
 
-def _sentence(summary: Summary, preference: Preference) -> Finding | None:
-    """The fastest that no policy objects to, and what is faster but not recommended."""
+def _sentence(
+    summary: Summary, preference: Preference, against: Mapping[str, str]
+) -> Finding | None:
+    """The fastest level that no policy objects to, and faster levels that are not recommended."""
     if not preference.chosen:
         return None
     chosen = preference.chosen[0]
@@ -187,7 +190,29 @@ def _sentence(summary: Summary, preference: Preference) -> Finding | None:
             f"({_value(summary.cell(faster.cell), measure)}) is not slower, and not recommended: "
             f"{faster.graded.objection}."
         )
+    text += _unranked(summary, preference, against)
     return Finding("recommendation", text, (chosen.cell,))
+
+
+def _unranked(summary: Summary, preference: Preference, against: Mapping[str, str]) -> str:
+    """What no policy objects to and the order has not got, in a sentence; empty for nothing."""
+    ranking = next(
+        each
+        for each in summary.rankings
+        if each.setting == preference.setting and each.estimate == preference.by[0]
+    )
+    mates = [
+        cell
+        for cell in summary.cells
+        if setting_of(cell.factors, summary.experiment.baseline) == ranking.setting
+        and not against[cell.key]
+    ]
+
+    def name(key: str) -> str:
+        return level_label(preference.subject, summary.cell(key).factors[preference.subject])
+
+    words = unranked_words(ranking, mates, name)
+    return f" {words[:1].upper()}{words[1:]}." if words else ""
 
 
 def _value(cell: CellSummary, measure: str) -> str:

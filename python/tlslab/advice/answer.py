@@ -8,7 +8,7 @@ from tlslab.advice.preference import Subject
 from tlslab.model.answer import Answer, Lacking
 from tlslab.model.figure import Figure, Series
 from tlslab.model.finding import CellSummary, Ranking, Summary
-from tlslab.model.leading import lead, lead_words, tiles
+from tlslab.model.leading import lead, lead_words, open_words, tiles, unranked_words
 from tlslab.model.setting import RANKED_FIGURES, figure_id, settings_of
 from tlslab.model.wording import cell_label, counted, setting_of, short_label, subject_noun
 
@@ -63,9 +63,9 @@ def _objected(series: Series, named: Mapping[str, str]) -> Series:
 
 
 def deployable(summary: Summary, against: Mapping[str, str]) -> Answer | None:
-    """The answer among what no policy objects to, where the summary's own names something else.
+    """The answer among the cells that no policy objects to, if the summary's answer is another.
 
-    What is objected to keeps its place in the ranking and is never the answer (ADR 0034).
+    Cells with an objection keep their place in the ranking and are never the answer (ADR 0034).
     """
     answer = summary.answer
     ranking = None if answer is None else _answering(summary, answer)
@@ -86,9 +86,20 @@ def deployable(summary: Summary, against: Mapping[str, str]) -> Answer | None:
 
     words = lead_words(found, ranking.estimate, summary.cell, name)
     setting = f" with {cell_label(ranking.setting)}" if ranking.setting else ""
-    first = f"Of the {noun}s that you may deploy, {words}{setting}."
+    mates = [
+        cell
+        for cell in summary.cells
+        if setting_of(cell.factors, baseline) == ranking.setting and not against[cell.key]
+    ]
+    missing = (
+        open_words(found, ranking.estimate, summary.cell, name),
+        unranked_words(ranking, mates, name),
+    )
+    first = "; ".join(
+        [f"Of the {noun}s that you may deploy, {words}{setting}", *filter(None, missing)]
+    )
     second = _left_out(ranking, found.first, against, name)
-    return replace(answer, sentences=(first, second), tiles=tiles(summary.cell(found.first)))
+    return replace(answer, sentences=(f"{first}.", second), tiles=tiles(summary.cell(found.first)))
 
 
 def _answering(summary: Summary, answer: Answer) -> Ranking | None:
@@ -104,7 +115,7 @@ def _answering(summary: Summary, answer: Answer) -> Ranking | None:
 def _left_out(
     ranking: Ranking, first: str, against: Mapping[str, str], name: Callable[[str], str]
 ) -> str:
-    """What is faster, or may be, and is objected to: the first of it with the gravest objection."""
+    """The first cell that is, or may be, faster and has an objection, with the gravest one."""
     place = ranking.cells.index(first)
     beaten = {ranking.cells[number] for number in ranking.places[place].beats}
     out = [key for key in ranking.cells if against[key] and key not in beaten]

@@ -111,7 +111,7 @@ def _basis(found: Recommendation) -> str:
 
 
 def reason(found: Recommendation) -> str:
-    """Why the first is the first."""
+    """The reason for the choice."""
     if found.aim == "security":
         return _by_security(found)
     trade_offs, name = found.trade_offs, _name(found, found.order[0])
@@ -122,15 +122,7 @@ def reason(found: Recommendation) -> str:
     contenders = [_name(found, key) for key in trade_offs.contenders]
     match trade_offs.verdict:
         case "settled":
-            cell = trade_offs.cell(found.order[0])
-            if cell is None:
-                return f"{name} is the best by {by}."
-            value = cell.values[trade_offs.measure]
-            sure = probability(cell.best[trade_offs.measure])
-            return (
-                f"{name} is the best of {count} that no policy objects to by {by}: "
-                f"{figure(value.value)}{_UNITS.get(value.unit, '')}; probability {sure}."
-            )
+            return _settled(found, name)
         case "equal":
             return (
                 f"{joined(contenders)} may be the best by {by} (95 %), and differ by "
@@ -143,6 +135,25 @@ def reason(found: Recommendation) -> str:
             )
         case _:
             return f"{_undecided(found)} The order is that of the policies alone."
+
+
+def _settled(found: Recommendation, name: str) -> str:
+    """The best one, among those that were measured."""
+    trade_offs, count = found.trade_offs, len(found.order)
+    by = estimate_name(trade_offs.measure)
+    cell = trade_offs.cell(found.order[0])
+    if cell is None:
+        return f"{name} is the best by {by}."
+    measured = count - len(trade_offs.unmeasured)
+    if measured == 1:
+        return f"{name} alone has a valid measurement, of {count} that no policy objects to."
+    among = str(count) if measured == count else f"the {measured} measured, of {count}"
+    value = cell.values[trade_offs.measure]
+    return (
+        f"{name} is the best of {among} that no policy objects to by {by}: "
+        f"{figure(value.value)}{_UNITS.get(value.unit, '')}; probability "
+        f"{probability(cell.best[trade_offs.measure])}."
+    )
 
 
 def _undecided(found: Recommendation) -> str:

@@ -1,4 +1,4 @@
-"""What a run compared, and what of it may be recommended: the cells of one setting, graded."""
+"""The graded cells of one setting of a run: what was compared, and what may be recommended."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ class Field:
 
     @property
     def allowed(self) -> tuple[Entry, ...]:
-        """What no policy objects to and the server can do; each name once."""
+        """The entries without objections that the server supports; each name once."""
         once: dict[str, Entry] = {}
         for each in self.entries:
             if each.graded.passes and each.seen:
@@ -65,12 +65,12 @@ class Field:
 
     @property
     def objected(self) -> tuple[Entry, ...]:
-        """What a policy objects to, or none speaks of."""
+        """The entries with an objection, and those that no policy mentions."""
         return tuple(each for each in self.entries if not each.graded.passes)
 
     @property
     def lacking(self) -> tuple[Entry, ...]:
-        """What no policy objects to, but the server was not seen to do."""
+        """The entries without objections that the server was not seen to support."""
         return tuple(each for each in self.entries if each.graded.passes and not each.seen)
 
     @property

@@ -69,7 +69,7 @@ def _verdict(policy: Policy, found: Sequence[Found]) -> Verdict:
 
 
 def _notes(offered: Offered, day: date) -> list[str]:
-    """What no policy grades and a reader should know."""
+    """Facts that no policy grades and a reader should know."""
     notes = list(offered.hints)
     midnight = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
     for chain in offered.certificates:

@@ -40,7 +40,7 @@ def _days(seconds: int) -> int:
 
 
 def _traits(offered: Offered) -> Iterator[tuple[str, bool]]:
-    """What policies may object to, each with whether it is so."""
+    """Traits that policies may object to, each with whether the server has it."""
     spoken = offered.spoken
     yield "TLS 1.3 is missing", "1.3" not in spoken
     yield "TLS 1.2 is missing", "1.2" not in spoken

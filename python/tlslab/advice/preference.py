@@ -1,4 +1,4 @@
-"""The order that a run found, less what policies would not have: what a server should prefer."""
+"""The preference for a server: a run's order without what policies object to."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -106,7 +106,7 @@ def _forbidden_by(policy: str, grading: Grading) -> list[Offer]:
 
 
 def _thing(found: Offer) -> tuple[Topic, str]:
-    """What makes two things the same one: a certificate's lifetime is, however long."""
+    """The key by which two things are the same; all certificate lifetimes have one key."""
     return found.topic, "" if found.topic == "lifetime" else found.name
 
 

@@ -1,4 +1,4 @@
-"""One choice among the cells that no policy objects to, by an aim, and what it is paid with."""
+"""One choice among the cells that no policy objects to, by an aim, with its price."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -49,7 +49,7 @@ class _RefusedError(Exception):
 
 
 def simulate(offered: Offered, client: Client) -> Outcome:
-    """What this client meets."""
+    """The outcome of this client's connection: what is negotiated, or why nothing is."""
     about = (client.name, client.released, client.source)
     try:
         version = _version(offered, client)

@@ -1,4 +1,4 @@
-"""How safe settings are, one against the other: by the policies first, then by what they resist.
+"""The relative security of settings: by the policies first, then by their strength.
 
 These criteria are applied in turn, each to what the earlier ones leave equal:
 

@@ -19,11 +19,11 @@ from tlslab.model.validation import (
     TracedConnection,
 )
 
-# A quantile p needs 8 / (1 - p) samples at least, else it is no measurement.
+# A quantile p needs at least 8 / (1 - p) samples.
 NEEDED = 8
 
-# A traced connection and a captured one of the same port are the same one if they begin so close
-# to each other; the clocks are mapped once, and a port is not used again so soon.
+# A traced and a captured connection of the same port are one connection if they start within this
+# time of each other: the clocks are mapped once, and a port is not used again so soon.
 NEAR_NS = 200_000_000
 
 Pair = tuple[TracedConnection, CapturedConnection]

@@ -12,7 +12,7 @@ from tlslab.analysis.stats.estimate import Array, mean_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, false_discovery
 from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict
 
-# What cells are compared by. Rates: more is faster; costs: less is faster.
+# The estimates by which cells are compared. Rates: more is faster; costs: less is faster.
 COMPARED = (
     "connections_per_s",
     "server_cpu_us_per_connection",
@@ -31,7 +31,7 @@ COMPARED = (
     "keep_alive_server_memory_bytes",
 )
 
-# Two cells are called equivalent when the interval of their ratio lies within so much of 1.
+# Two cells are equivalent when the interval of their ratio lies within this share of 1.
 EQUIVALENCE = 0.10
 
 
@@ -39,7 +39,7 @@ EQUIVALENCE = 0.10
 class Measured:
     """A cell, and its usable values: by estimate name, then by block.
 
-    `anytime`: the values decided when to stop, so that intervals must hold at any time.
+    `anytime`: the values decided when the run stopped, so that intervals must hold at every block.
     """
 
     summary: CellSummary
@@ -49,7 +49,7 @@ class Measured:
     def may_rank(self, estimate: str) -> bool:
         """Whether the cell may be ranked by an estimate.
 
-        Not by a lower bound, and not by a rate that was neither side's limit.
+        A lower bound is not ranked, nor is a rate that neither side limited.
         """
         verdicts = ("valid",) if is_bounded(estimate) else ("valid", "at_least")
         if estimate in (*self.summary.lower_bounds, *self.summary.unsaturated):
@@ -80,17 +80,17 @@ def paired_logs(candidate: Mapping[int, float], baseline: Mapping[int, float]) -
 
 
 def is_bounded(estimate: str) -> bool:
-    """Whether a generator that was the limit with new connections makes it a lower bound."""
+    """Whether an estimate is a lower bound where the generator limited the new connections."""
     return estimate.endswith("_per_s") and not estimate.startswith(keep_alive.PREFIX)
 
 
 def more_is_faster(estimate: str) -> bool:
-    """Whether more of it is better: true of rates, false of costs."""
+    """Whether a higher value is better: true for rates, false for costs."""
     return estimate.endswith("_per_s") or estimate.startswith("connections_per")
 
 
 def is_amount(estimate: str) -> bool:
-    """Whether it is an amount (memory, bytes): more or less of it, neither faster nor slower."""
+    """Whether an estimate is an amount (memory, bytes), which is more or less, not faster."""
     return estimate.endswith("_bytes") or "_bytes_per_" in estimate.removesuffix("_per_s")
 
 
@@ -103,8 +103,8 @@ def compare(
 ) -> Comparison | None:
     """Candidate over baseline, as if it were the only ratio; None when no block has both.
 
-    With `bounds` a side may be a lower bound where it is the greater one: the ratio is at least
-    that. Otherwise such a ratio is not comparable.
+    With `bounds` the greater side may be a lower bound: the ratio is then a lower bound, too.
+    Without, a ratio with a lower bound is not comparable.
     """
     logs = paired_logs(candidate.values.get(estimate, {}), baseline.values.get(estimate, {}))
     if not len(logs):
@@ -156,7 +156,7 @@ def may_differ(low: float | None, high: float | None) -> float | None:
 def judged(
     comparison: Comparison, adjusted_p: float | None, margin: float = EQUIVALENCE
 ) -> Comparison:
-    """The comparison with its verdict, by a p-value that is adjusted for those beside it."""
+    """The comparison with its verdict, by a p-value adjusted for the others of its family."""
     if comparison.verdict == "not_comparable":
         return comparison
     return replace(

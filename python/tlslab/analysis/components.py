@@ -11,9 +11,9 @@ Casella and McCulloch 1992, "Variance Components", chapter 4), with B blocks, D 
 cells of each: the mean square of trials within starts, of (B - 1) sum(C_d - 1) degrees of freedom,
 estimates t; that of the means of the starts, of (B - 1)(D - 1) degrees, s + t mean(1/C_d).
 
-What the design does not show: with one deployment the start's part is that of the whole block,
-and no comparison has it. With one cell of each deployment it is not separable from the trial's, and
-every comparison has both: their sum is all that counts there.
+Limits of the design: with one deployment the start's part is the same in the whole block, and no
+comparison has it. With one cell of each deployment it cannot be separated from the trial's part,
+and every comparison has both, so that only their sum matters.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -86,7 +86,7 @@ def components(
 
 
 def _interaction(values: Array) -> _Square:
-    """What is left of a table, rows by blocks, beside the means of both."""
+    """The residuals of a table, rows by blocks, after the means of both."""
     rows, blocks = values.shape
     left = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
     return _Square(float((left**2).sum()), (rows - 1) * (blocks - 1))

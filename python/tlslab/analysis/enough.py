@@ -13,13 +13,14 @@ from tlslab.model.run import RunContents
 from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.wording import counted
 
-# With fewer blocks, or repetitions, no sentence: half of their intervals' width is their own.
+# With fewer blocks or repetitions there is no finding: half of an interval's width would come from
+# their small number.
 FEWEST = LEAST_BLOCKS
 
-# How sure the answer of such a run is; no report shows its intervals (report.shown).
+# The certainty of an answer from so few; no report shows its intervals (report.shown).
 DOTS_ONLY = "dots only, no interval"
 
-# An interval whose ends lie this many times apart says too little of a value.
+# An interval whose upper end is this many times its lower end is too wide for a finding.
 WIDE = 1.5
 
 # The difference that a repeated run is to find or to exclude, and the blocks that it may take.
@@ -55,14 +56,14 @@ def again(contents: RunContents, *options: str) -> tuple[str, ...]:
 
 
 def too_few(contents: RunContents, n: int, what: str = "block") -> Lacking:
-    """Fewer than FEWEST of anything that is drawn anew each time; run as many as are enough."""
+    """A lack of blocks or repetitions: fewer than FEWEST, and how many would be enough."""
     why = f"{counted(n, what)}: fewer than {FEWEST} carry no sentence."
     command = again(contents, "--blocks", str(FEWEST))
     return Lacking(why, command, minutes(contents, FEWEST / n), few=True)
 
 
 def open_still(contents: RunContents, why: str, blocks: int) -> Lacking:
-    """A run in blocks whose intervals are too wide; until what is open is settled."""
+    """A lack of precision in a run in blocks; the remedy is --until what is open is settled."""
     begun = 1 + max((trial.block for trial in contents.trials), default=0)
     command = again(contents, "--until", f"{AIM:.0%}", "--blocks", str(blocks))
     return Lacking(why, command, minutes(contents, blocks / begun))
@@ -74,5 +75,5 @@ def minutes(contents: RunContents, times: float) -> float | None:
     if len(starts) < 2 or starts[-1] == starts[0]:
         return None
     whole = (starts[-1] - starts[0]).total_seconds() * len(starts) / (len(starts) - 1)
-    # To a tenth, upwards: a run of seconds does not take no time.
+    # Rounded up to a tenth, so that a run of seconds does not take 0 minutes.
     return math.ceil(whole * times / 6) / 10

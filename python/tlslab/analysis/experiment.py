@@ -1,4 +1,4 @@
-"""What a report says of the experiment that a run has carried out."""
+"""The experiment of a run, as its summary has it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from tlslab.model.run import RunContents
 
 
 def summarise_experiment(contents: RunContents, workload: Mapping[str, Any]) -> ExperimentSummary:
-    """The experiment in short; `workload` is what its trials did, by the names of its settings."""
+    """The experiment in short; `workload` has the settings of its trials by name."""
     experiment, plan = contents.experiment, contents.plan
     return ExperimentSummary(
         name=experiment.name,

@@ -1,6 +1,6 @@
 """Whether a run is slower than another by more than is allowed: the verdict of a gate. Pure.
 
-Of each ratio the slowdown is taken: how many times slower, whatever its estimate. A slowdown beyond
+Each ratio becomes a slowdown: how many times slower, whatever its estimate. A slowdown beyond
 the limit is established by a one-sided test at 5 % over the family of all gated ratios (Holm); it
 is excluded when each ratio's own one-sided 95 % bound lies below the limit (all must, so that no
 adjustment is needed: Berger 1982, intersection-union tests). Both by Student's t with the degrees

@@ -58,7 +58,7 @@ def _most(values: Iterable[float]) -> float | None:
 
 
 def _drift(clocks: Sequence[HostClock]) -> float | None:
-    """The largest that is no mere error of reading; 0 where none is."""
+    """The largest that exceeds its own error of reading; 0 where none does."""
     known = [clock for clock in clocks if abs(clock.drift_ppm) > clock.drift_uncertainty_ppm]
     if not clocks:
         return None

@@ -1,4 +1,4 @@
-"""The trials of a cell, judged, with what each measured; and a cell of them, without estimates."""
+"""The trials of a cell with their judgements and values; a cell of them, without estimates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -19,9 +19,6 @@ REQUESTS = "keep_alive_requests_per_s"
 SERVER = "keep_alive_server_cpu_us_per_request"
 CLIENT = "keep_alive_client_cpu_us_per_request"
 
-# Names of rates, of which a generator that was the limit makes lower bounds.
-BOUNDED = (REQUESTS, "keep_alive_bytes_per_s")
-
 UNITS: dict[str, str] = {
     REQUESTS: RATE,
     "keep_alive_bytes_per_s": BYTE_RATE,
@@ -40,8 +37,8 @@ UNITS: dict[str, str] = {
 def keep_alive_values(trial: Trial, server_processors: int) -> dict[str, float]:
     """The values of a done trial's keep_alive run; none where it has no such run.
 
-    None either where the measurement did not wait until all connections were open: handshakes may
-    have reached into it. Bytes are those of HTTP, heads and bodies: what TLS adds is counted when a
+    None as well where the measurement did not wait until all connections were open: it may then
+    contain handshakes. Bytes are those of HTTP, heads and bodies: what TLS adds is counted when a
     connection ends.
     """
     run = trial.runs.get("keep_alive")

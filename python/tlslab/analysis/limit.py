@@ -55,7 +55,7 @@ def limit_ratios(trial: Trial, primitives: Primitives | None) -> dict[str, float
 
 
 def client_limit_us(record: RunRecord, primitives: Primitives) -> float | None:
-    """The limit of one connection of a client, in microseconds; None when a part is not known."""
+    """The limit of a client's connection in microseconds; None where a primitive is unknown."""
     completed = record.outcomes.completed
     facts = _facts(record)
     if completed == 0 or facts is None:

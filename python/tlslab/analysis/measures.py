@@ -15,7 +15,7 @@ BYTE_RATE = "B/s"
 SHARE = "share"
 RATIO = "ratio"
 
-# The rates of the kinds of experiment, of which a run has one: what a gate looks at by itself.
+# The rates of the kinds of experiments; a run has one of them, which a gate judges by default.
 RATES = ("capacity_connections_per_s", "connections_per_s", "requests_per_s")
 
 UNITS: dict[str, str] = {
@@ -55,7 +55,7 @@ class Processors:
 
     @property
     def server_count(self) -> int:
-        """How many processors the server may use; one for a server of somebody else's."""
+        """How many processors the server may use; one where the lab did not start the server."""
         return max(1, len(self.server))
 
 
@@ -73,18 +73,18 @@ def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
         values |= _client(run)
     parts = [values.get(f"{side}_cpu_us_per_connection") for side in ("client", "server")]
     if parts[0] is not None and parts[1] is not None and not _elsewhere(trial):
-        # What a host could carry that had to do the work of both sides, as published.
+        # The rate of a host that does the work of both sides, as in published studies.
         values["connections_per_cpu_s"] = 1e6 / (parts[0] + parts[1])
     return values
 
 
 def _elsewhere(trial: Trial) -> bool:
-    """Whether the server ran on another machine, whose microseconds are not those of this one."""
+    """Whether the server ran on another machine, whose processors may be faster or slower."""
     return any(run.server and run.server.source == "node_exporter" for run in trial.runs.values())
 
 
 def loading_values(run: TrialRun, server_processors: int) -> dict[str, float]:
-    """What one run of the lean client gives: rates, bytes, memory, the server's cost."""
+    """The values of one run of the lean client: rates, bytes, memory, the server's cost."""
     return _capacity(run) | _server(run, server_processors)
 
 
@@ -130,7 +130,7 @@ def server_cost_us(run: TrialRun) -> float | None:
 
 
 def steal_share(run: TrialRun) -> float:
-    """The share of the machine's time that its host took away."""
+    """The share of the machine's processor time that the hypervisor took (steal)."""
     machine = run.machine
     whole = machine.user_us + machine.system_us + machine.idle_us + machine.steal_us
     return machine.steal_us / whole if whole else 0.0

@@ -47,7 +47,7 @@ _LEAST_BETWEEN = 0.1
 
 @dataclass(frozen=True)
 class Pilot:
-    """What the first blocks show.
+    """The noise that the first blocks show.
 
     `within` is the variance over one second, by cell; `between` that from trial to trial beside it,
     `found` the components that it is of. `logs` has the logarithms of the rates by cell, `starts`
@@ -85,7 +85,7 @@ class Pilot:
         return 0.0 if self.found.start is None else self.found.start.value
 
     def forecast(self, done: int, most: int) -> Forecast:
-        """What the run will take after `done` blocks, `most` being those of the plan."""
+        """The forecast of the run after `done` blocks; the plan has `most` blocks."""
         spread = self.found.trial
         ends = (spread.low, spread.high)
         low, high = (end / spread.value if spread.value else 1.0 for end in ends)
@@ -105,7 +105,7 @@ class Pilot:
         )
 
     def _blocks(self, times: float, most: int) -> dict[str, int]:
-        """The blocks of each cell at N times the variance; more than `most`: not enough."""
+        """The blocks of each cell at N times the variance; above `most`: the plan has too few."""
         lengths = self.shares()
         needed = dict.fromkeys(self.logs, self.stopping.at_least)
         for mates in self.mates:

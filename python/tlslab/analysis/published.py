@@ -33,7 +33,7 @@ class Offloader:
 
 @dataclass(frozen=True)
 class TwoServers:
-    """How many times as much the better of a study's servers carried at its best."""
+    """The ratio of the better to the worse of a study's servers, each at its best."""
 
     ratio: float
     words: str

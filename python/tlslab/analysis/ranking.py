@@ -101,9 +101,9 @@ def rank(cells: Iterable[Measured], estimate: str) -> tuple[Ranked, ...]:
     The order is by the cells' parts in an additive model of logarithms, cell and block: where all
     cells have all blocks, by their geometric means. The ranks follow from the tests of pairs.
 
-    A lower bound has its place by its value, and nothing is better than it: what it is a bound of
-    is not known. It is better than what its value is detectably above. Where all cells have bounds
-    only, there is no order.
+    A lower bound has its place by its value. No cell is better than a lower bound, since its true
+    value is unknown; it is better than cells that its value is detectably above. Where all cells
+    have lower bounds only, there is no order.
     """
     able = [cell for cell in cells if cell.has_place(estimate)]
     if all(cell.is_bound(estimate) for cell in able):

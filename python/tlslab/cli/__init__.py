@@ -45,7 +45,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = app(args=list(arguments), prog_name="tlslab", standalone_mode=False)
     except TlslabError as error:
-        show_error(error.message, fitting(error.remedy, _options(arguments)))
+        name, options = _command(arguments)
+        show_error(error.message, fitting(error.remedy, name, options))
         return conclude(_WHY[error.exit_code], error.exit_code)
     except _ParserError as error:
         return _wrong_usage(error)
@@ -54,11 +55,13 @@ def run(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _options(arguments: Sequence[str]) -> set[str]:
-    """The options of the command that these arguments name."""
+def _command(arguments: Sequence[str]) -> tuple[str, set[str]]:
+    """The command that these arguments name, and its options; both empty where there is none."""
     commands: Any = getattr(typer.main.get_command(app), "commands", {})
-    command = commands.get(next(iter(arguments), ""))
-    return {name for param in command.params for name in param.opts} if command else set()
+    name = next(iter(arguments), "")
+    if name not in commands:
+        return "", set()
+    return name, {option for param in commands[name].params for option in param.opts}
 
 
 def _wrong_usage(error: Any) -> int:

@@ -20,6 +20,10 @@ def read_allow_file() -> tuple[str, ...]:
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {getattr(error, 'strerror', 'not a text in UTF-8')}") from None
+        raise UsageError(
+            f"the allow file {path} cannot be read: "
+            f"{getattr(error, 'strerror', 'not a text in UTF-8')}",
+            "make it a text file with one host a line, or remove it",
+        ) from None
     hosts = (line.partition("#")[0].strip() for line in lines)
     return tuple(host for host in hosts if host)

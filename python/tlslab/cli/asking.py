@@ -10,7 +10,7 @@ import typer
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude
 from tlslab.cli.engine_error import engine_error
-from tlslab.cli.options import as_place
+from tlslab.cli.values import as_place
 from tlslab.lab.trust import whom_to_trust
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.orphans import bound
@@ -24,27 +24,37 @@ _ENGINE_FLAGS = {
     "--rate": "--probe-rate",
 }
 
-Place = Annotated[str, typer.Argument(metavar="HOST[:PORT]", help="Or a URL; by default port 443.")]
-ServerName = Annotated[str | None, typer.Option(help="The name to ask for, if not HOST.")]
-Insecure = Annotated[bool, typer.Option("--insecure", help="Do not check the certificate chains.")]
+Place = Annotated[
+    str, typer.Argument(metavar="HOST[:PORT]", help="The server, or its URL; port 443 by default.")
+]
+ServerName = Annotated[
+    str | None, typer.Option(help="The name for SNI and the certificate check, if not HOST.")
+]
+Insecure = Annotated[
+    bool, typer.Option("--insecure", help="Do not check the certificate chains and names.")
+]
 Allowed = Annotated[
-    list[str] | None, typer.Option(metavar="HOST", help="A host that may be probed.")
+    list[str] | None,
+    typer.Option(metavar="HOST", help="A host beyond loopback that may be probed; repeatable."),
 ]
 Connections = Annotated[
-    int | None, typer.Option(min=1, help="Connections at most (by default 400).")
+    int | None, typer.Option(min=1, help="Connections at most; 400 by default.")
 ]
 Rate = Annotated[
     int | None,
-    typer.Option(min=1, help="Connections a second (by default 20; any number on loopback)."),
+    typer.Option(
+        min=1, help="Connections a second at most; 20 by default, any number on loopback."
+    ),
 ]
 Timeout = Annotated[
-    str | None, typer.Option(metavar="TIME", help="For each connection (by default 5s).")
+    str | None,
+    typer.Option(metavar="TIME", help="The longest that a connection may take; 5s by default."),
 ]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Whom to ask, and how, by the options of a command line."""
+    """The server to probe, and how, by the options of a command line."""
 
     target: str
     sni: str | None
@@ -57,7 +67,7 @@ class Asked:
 
 
 def ask(asked: Asked, only: str | None, as_json: bool) -> "subprocess.CompletedProcess[str]":
-    """Runs the probe to its end. Raises UsageError, and typer.Exit when it is interrupted."""
+    """Runs the engine's probe. Raises UsageError, and typer.Exit when it is interrupted."""
     from tlslab.lab.programs import require_program
 
     whom_to_trust(asked.ca, insecure=False)

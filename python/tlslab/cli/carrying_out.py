@@ -1,17 +1,20 @@
-"""Carries a run out, as every command does that makes one."""
+"""Carries a run out, as every command does that makes one, and reports how it ended."""
 
 import json
+from collections.abc import Callable
 
 import typer
 
 from tlslab import report
-from tlslab.cli.console import show
+from tlslab.cli.console import conclude, err, say, show
+from tlslab.cli.ending import EXIT_INTERRUPTED
 from tlslab.cli.parts import provide
 from tlslab.cli.progress import watch
 from tlslab.cli.watching import Watching, watched
 from tlslab.lab import events
 from tlslab.lab.run import Request, Result, execute
 from tlslab.live.state import State
+from tlslab.model.finding import Summary
 from tlslab.store import to_json
 
 
@@ -37,6 +40,23 @@ def _show(result: Result, as_json: bool) -> None:
     else:
         more = ("tlslab", "report", str(result.folder), "--details")
         show(report.render_text(result.summary, more))
+
+
+def conclude_run(
+    result: Result, as_json: bool, ending: Callable[[Summary], tuple[str, int]]
+) -> int:
+    """Prints where the results are and the reason of the exit code; the exit code.
+
+    `ending`: the reason and the exit code of a run that was not interrupted.
+    """
+    if as_json:
+        for warning in report.warning_lines(result.summary):
+            say(f"warning: {warning}")
+    err.print(f"report: {result.folder / 'report.html'}", soft_wrap=True, markup=False)
+    if result.interrupted:
+        say(f"the rest: {report.resume_command(result.folder)}")
+        return conclude("interrupted", EXIT_INTERRUPTED)
+    return conclude(*ending(result.summary))
 
 
 def both(observer: events.Observer, state: State) -> events.Observer:

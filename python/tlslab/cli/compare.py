@@ -9,7 +9,8 @@ import typer
 
 from tlslab.cli.console import conclude, show, write_utf8
 from tlslab.cli.ending import EXIT_VERDICT
-from tlslab.cli.options import AsJson, Details, Version, as_share
+from tlslab.cli.options import AsJson, Details, Version
+from tlslab.cli.values import as_share
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import Summary
 from tlslab.model.wording import counted
@@ -23,57 +24,67 @@ class Form(StrEnum):
     csv = "csv"
 
 
+First = Annotated[Path, typer.Argument(metavar="A", help="The run folder of the baseline.")]
+Second = Annotated[Path, typer.Argument(metavar="B", help="The run folder of the candidate.")]
+PageFolder = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="A folder for the page with the figures."),
+]
+Equivalence = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PERCENT",
+        help="Call two cells equivalent when the interval of their ratio lies within this of 1: "
+        "3%. 10% by default.",
+    ),
+]
+Limit = Annotated[
+    str | None,
+    typer.Option(
+        "--gate",
+        metavar="PERCENT",
+        help="Hold B against A: exit 1 when B is established to be slower by more than this, 0 "
+        "when that is excluded, 4 when neither is established.",
+    ),
+]
+GateBy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--gate-by",
+        metavar="ESTIMATE",
+        help="The estimate that the gate judges, as summary.json names it; repeatable; the rate by "
+        "default.",
+    ),
+]
+FormOption = Annotated[
+    Form, typer.Option("--format", help="text, markdown (for pull requests), or csv.")
+]
+
+
 def command(
-    first: Annotated[Path, typer.Argument(metavar="A", help="A run folder.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Another of the same kind.")],
-    out_dir: Annotated[
-        Path | None, typer.Option("--out", help="A folder for the page with the figures.")
-    ] = None,
-    equivalence: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PERCENT",
-            help="Call two cells equivalent when their ratio's interval lies within this of 1: 3%. "
-            "10% by default.",
-        ),
-    ] = None,
-    limit: Annotated[
-        str | None,
-        typer.Option(
-            "--gate",
-            metavar="PERCENT",
-            help="Hold B against A: exit 1 when B is established to be slower by more than this, 0 "
-            "when that is excluded, 4 when neither is established.",
-        ),
-    ] = None,
-    gate_by: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--gate-by",
-            metavar="ESTIMATE",
-            help="What the gate looks at, as it is named in summary.json; the rate by default. "
-            "May be repeated.",
-        ),
-    ] = None,
-    format_: Annotated[
-        Form, typer.Option("--format", help="text, markdown (for pull requests), or csv.")
-    ] = Form.text,
+    first: First,
+    second: Second,
+    out_dir: PageFolder = None,
+    equivalence: Equivalence = None,
+    limit: Limit = None,
+    gate_by: GateBy = None,
+    format_: FormOption = Form.text,
     details: Details = False,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """Lay two runs over each other: B over A, as ratios of the cells that they share.
+    """Compare two runs of one kind: B over A, as ratios of the cells that both have.
 
-    Ends with 1 when no cell could be compared; with --gate by what the gate says.
+    Ends with 1 when no cell could be compared; with --gate by the gate's verdict.
     """
     from tlslab.cli import comparing
 
     margin = None if equivalence is None else as_share(equivalence, "--equivalence")
     allowed = None if limit is None else as_share(limit, "--gate")
     if gate_by and allowed is None:
-        raise UsageError("--gate-by goes with --gate", "add, for instance, --gate 3%")
+        raise UsageError("--gate-by needs --gate", "add, for instance, --gate 3%")
     if out_dir is not None and out_dir.resolve() in (first.resolve(), second.resolve()):
-        raise UsageError("--out is one of the runs: give a folder of its own")
+        raise UsageError(f"--out {out_dir} is one of the runs", "give another folder")
     summary = comparing.compared(first, second, margin)
     asked = ("--equivalence", equivalence) if equivalence is not None else ()
     more = () if details else (*summary.environment.command, *asked, "--details")
@@ -104,7 +115,7 @@ def _conclude(summary: Summary) -> int:
     """Prints the reason of the exit code; the exit code."""
     ratios = [each for each in summary.comparisons if each.n]
     if not ratios:
-        return conclude("no cell has a value in both runs", EXIT_VERDICT)
+        return conclude("nothing was compared: no cell has a value in both runs", EXIT_VERDICT)
     bare = sum(each.verdict == "not_comparable" for each in ratios)
     reported = counted(len(ratios), "ratio")
     if bare:

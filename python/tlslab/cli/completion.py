@@ -1,4 +1,4 @@
-"""`tlslab completion`: commands, options, targets and experiments by the tabulator key."""
+"""`tlslab completion`: commands, options, targets and experiments by the Tab key."""
 
 import os
 from enum import StrEnum

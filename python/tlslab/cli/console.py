@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tlslab.model.plain import plain
 
-# What goes to a file or a pipe is as wide as its tables like it.
+# The width of output to a file or a pipe, in characters.
 WIDTH = 130
 
 out = Console(
@@ -19,10 +19,10 @@ out = Console(
 )
 err = Console(stderr=True, highlight=False)
 
-# The longest message that is shown: a line of our own words around what a server or a file said.
+# The longest message that is shown, in characters; parts of it come from servers or files.
 MESSAGE_LIMIT = 2000
 
-# What is written where a terminal's or a pipe's encoding lacks a character.
+# Replacements for characters that the encoding of a terminal or a pipe lacks.
 _SPELT = {
     "≥": ">=", "≤": "<=", "×": "x", "µ": "u", "–": "-", "—": "-", "…": "...", "±": "+/-",
     "→": "->", "·": ".", "•": "*", "━": "-", "╸": "-", "╺": "-", "─": "-", "│": "|",
@@ -31,7 +31,7 @@ _SPELT = {
 
 
 def any_encoding() -> None:
-    """Has both streams spell out what their encoding lacks, instead of failing on it."""
+    """Makes both streams replace characters that their encoding lacks, instead of failing."""
     codecs.register_error("tlslab", _spell)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -46,7 +46,7 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
 
 
 def write_utf8(text: str) -> None:
-    """A page, which says of itself that it is UTF-8, whatever the stream's own encoding."""
+    """Writes a page in UTF-8, as the page declares, whatever the encoding of standard output."""
     sys.stdout.flush()
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:
@@ -57,23 +57,23 @@ def write_utf8(text: str) -> None:
 
 
 def show(report: RenderableType) -> None:
-    """A report on standard output; a line that must stay whole may be longer than the console."""
+    """Prints a report; lines that must stay whole may be longer than the console is wide."""
     out.print(report, crop=False)
 
 
 def show_error(message: str, remedy: str) -> None:
-    """One line for what went wrong, one for what to do about it."""
+    """Prints one line with the error and one with the remedy."""
     err.print(Text.assemble(("error: ", "bold red"), plain(message, MESSAGE_LIMIT)), soft_wrap=True)
     if remedy:
         err.print(Text.assemble(("  help: ", "bold"), plain(remedy, MESSAGE_LIMIT)), soft_wrap=True)
 
 
 def say(line: str) -> None:
-    """A line for people, as it is, on standard error."""
+    """Prints a line on standard error, without markup."""
     err.print(Text(plain(line, MESSAGE_LIMIT)), soft_wrap=True)
 
 
 def conclude(reason: str, code: int) -> int:
-    """The last line of a command: why its exit code is what it is; the code."""
+    """Prints the last line of a command, the reason of its exit code; the code."""
     say(f"{reason}: exit {code}")
     return code

@@ -10,7 +10,7 @@ from rich.text import Text
 from tlslab.cli.console import conclude, out
 from tlslab.cli.words import by_reason, duration
 from tlslab.experiment import file_kind
-from tlslab.lab.foresee import Foreseen
+from tlslab.lab.foresee import Foreseen, require_cells
 from tlslab.lab.request import Request
 from tlslab.lab.run import foresee
 from tlslab.model.errors import UsageError
@@ -29,9 +29,7 @@ def show(request: Request, as_json: bool) -> int:
             f"`tlslab report {request.resume}` says what is done",
         )
     found = foresee(request)
-    if not found.plan.cells:
-        reasons = "; ".join(reason for reason, _ in by_reason(found.plan.excluded))
-        raise UsageError(f"no cell is left to run: {reasons}")
+    require_cells(found.plan)
     if as_json:
         data = {"schema": "tlslab.dry-run/1", **to_json(found)}
         typer.echo(json.dumps(data, allow_nan=False))

@@ -8,18 +8,19 @@ from typing import Annotated
 import typer
 
 from tlslab.cli.console import conclude, say
-from tlslab.cli.options import AsJson, Version
+from tlslab.cli.options import AsJson, RunFolderPath, Version
 from tlslab.model.export_format import Format
 from tlslab.model.wording import counted
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
+    folder: RunFolderPath,
     format_: Annotated[
         Format, typer.Option("--format", help="parquet, csv, or hgrm (HdrHistogram's percentiles).")
     ] = Format.csv,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to [default: DIR/export-FORMAT].")
+        Path | None,
+        typer.Option(metavar="DIR", help="The folder to write to [default: DIR/export-FORMAT]."),
     ] = None,
     as_json: AsJson = False,
     _version: Version = False,

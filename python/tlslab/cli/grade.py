@@ -50,8 +50,8 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"The exit code is by this policy; repeatable: {', '.join(GRADING)}. Without it "
-            "by what the policies for every server forbid.",
+            help=f"Decide the exit code by this policy; repeatable: {', '.join(GRADING)}. Without "
+            "it: by what the policies for every server forbid.",
             autocompletion=complete_policy,
         ),
     ] = None,

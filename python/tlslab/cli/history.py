@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from tlslab.cli.console import conclude, err, out, write_utf8
-from tlslab.cli.options import AsJson, Version, as_share
+from tlslab.cli.options import AsJson, Version
+from tlslab.cli.values import as_share
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.history import History
 

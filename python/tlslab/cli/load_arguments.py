@@ -60,12 +60,14 @@ def own_options(given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         if not found[name] or found[name].startswith("-"):
             raise UsageError(f"{name} needs a value", f"give {OWN[name]}")
     if ON_LOST_HOST in found and GENERATORS not in found:
-        raise UsageError(f"{ON_LOST_HOST} goes with {GENERATORS}")
+        raise UsageError(
+            f"{ON_LOST_HOST} needs {GENERATORS}", f"add {GENERATORS} N, or leave {ON_LOST_HOST} out"
+        )
     return rest, found
 
 
 def engine_arguments(given: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """The engine's command line: what was given, the allowed hosts, the record asked for."""
+    """The engine's command line: what was given, the allowed hosts, and --json for the record."""
     mode, rest = mode_of(given)
     alone = mode in _LONE_MODES or has(given, _ALONE)
     hosts = [] if alone else [word for host in allowed for word in ("--allow", host)]

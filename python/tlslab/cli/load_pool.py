@@ -13,6 +13,7 @@ from typing import Any
 from tlslab.cli.console import say, show_error
 from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
 from tlslab.cli.load_run import Follower, Loaded, Shown, progress_line
+from tlslab.cli.words import lost_words
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine_output import Event, EventLines, answer
 from tlslab.lab.generators.choose import several_generators
@@ -27,15 +28,15 @@ from tlslab.model.record import RunRecord
 from tlslab.model.wording import counted
 from tlslab.store import to_json
 
-# What belongs to one engine on this machine, and has no place with several.
+# Options of one engine on this machine, which several generators cannot have.
 _OF_ONE = ("--trace", "--keylog", "--client-key", "--client-cert", "--source", "--barrier")
 
-# How the engine shows a result, which the lab does itself here.
+# Options for the engine's output; here the lab shows the result.
 _SHOWN = ("--json", "--events", "--progress")
 
 _OUTPUT = ("-o", "--output")
 
-# The engine's own time to say what options stand for.
+# The longest that the engine may take to print a specification, in seconds.
 _PRINT_S = 30.0
 
 
@@ -44,9 +45,11 @@ def pool_spec(given: Sequence[str], allowed: Sequence[str]) -> tuple[dict[str, A
 
     Raises UsageError for options that several generators cannot have, EngineError for wrong ones.
     """
-    for word in given:
-        if word.partition("=")[0] in (*_OF_ONE, "--format"):
-            raise UsageError(f"{word.partition('=')[0]} goes with one generator", "leave one out")
+    for option in (word.partition("=")[0] for word in given):
+        if option in (*_OF_ONE, "--format"):
+            raise UsageError(
+                f"{option} is for one generator", f"leave {option} out, or --generators"
+            )
     line, output = _without_output([word for word in given if word not in _SHOWN])
     hosts = [word for host in allowed for word in ("--allow", host)]
     command = [require_program("tlslab-load"), "--json", "--print-spec", *hosts, *line]
@@ -157,3 +160,5 @@ class _Watcher(Follower):
             sys.stderr.flush()
         elif event["event"] == "progress" and self._shown.lines:
             say(progress_line(event))
+        elif event["event"] == "lost":
+            say(lost_words(event["host"], event["reason"]))

@@ -12,7 +12,7 @@ from typing import IO, Any
 from tlslab.cli.console import say
 from tlslab.cli.engine_error import PREFIX, is_conclusion
 from tlslab.lab.accounting import Meter
-from tlslab.lab.events import EngineEnded, Pace, Rate, RunEnded
+from tlslab.lab.events import EngineEnded, GeneratorLost, Pace, Rate, RunEnded
 from tlslab.lab.server_side.side import Side, SideMeter
 from tlslab.live.state import State
 from tlslab.model.server_side import ServerSide
@@ -159,6 +159,8 @@ class Follower:
                 self._state.take(Rate(self._address, RUN, pace))
             case "ended":
                 self._state.take(RunEnded(self._address, RUN, EngineEnded.of(event)))
+            case "lost":
+                self._state.take(GeneratorLost.of(event))
 
     def _phase(self, phase: str) -> None:
         if phase == "measure":

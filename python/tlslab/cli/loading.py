@@ -41,15 +41,15 @@ Added by tlslab load:
       {SERVER_METRICS} <URL>
           Read the server's processor time from the node_exporter on its host: http://HOST:9100/metrics
       {METRICS} <HOST:PORT>
-          Serve Prometheus metrics of the run there: 127.0.0.1:9464. Beyond loopback only if HOST is
-          an address that others reach
+          Serve Prometheus metrics of the run there: 127.0.0.1:9464. For other hosts, HOST is an
+          address of this machine that they reach
       {LIVE}[=<HOST:PORT>]
           Serve a page that shows the run while it goes on, on a free port of loopback by default
       {GENERATORS} <N|auto|ray://HOST:PORT>
-          Load from several hosts, whose records are merged: N processes of this machine, or N hosts
-          of the Ray cluster of RAY_ADDRESS; or all hosts of a cluster
+          Load from several generators and merge their records: N processes of this machine, or N
+          hosts of the Ray cluster of RAY_ADDRESS; auto or ray://HOST:PORT: all hosts of a cluster
       {ON_LOST_HOST} <fail|keep>
-          A generator that is lost: the load ends, or goes on without it and is not valid
+          When a generator is lost: end the load, or go on without that generator, as not valid
           [default: fail]
 """
 
@@ -74,7 +74,10 @@ def _refuse(own: Mapping[str, str], options: Sequence[str]) -> None:
     """Refuses options of the lab's own. Raises UsageError."""
     for name in options:
         if name in own:
-            raise UsageError(f"{name} has no place in the engine's own output", "leave one out")
+            raise UsageError(
+                f"{name} has no place in the engine's own output",
+                f"leave {name} out, or the option or mode that selects that output",
+            )
 
 
 def _plainly(line: Sequence[str], is_help: bool) -> int:
@@ -111,7 +114,10 @@ def _load_together(
 ) -> int:
     """A load by several generators; the exit code."""
     if mode != RUN or has(given, (*OTHER, *WORDS)):
-        raise UsageError(f"{GENERATORS} goes with a load, and with no other mode")
+        raise UsageError(
+            f"{GENERATORS} is for a load, not for the engine's other modes",
+            f"leave {GENERATORS} out, or the other mode",
+        )
     wanted = check_generators(own[GENERATORS])
     policy = check_policy(own.get(ON_LOST_HOST, "fail"), wanted)
     assert wanted is not None
@@ -133,14 +139,14 @@ def _load_together(
 
 
 def _passed_on(loaded: Loaded, record: RunRecord | None) -> int:
-    """The exit code behind output of the engine's own, whose reason may be the last line."""
+    """The exit code after the engine's own output, with its reason where there is one."""
     return _ended(loaded, record) if loaded.code or loaded.conclusion else 0
 
 
 def _ended(loaded: Loaded, record: RunRecord | None) -> int:
-    """Shows the engine's error, if there is one, as the lab shows its own; the exit code.
+    """Shows the engine's error, if there is one, in the form of the lab's errors; the exit code.
 
-    The last line is the engine's where it had one.
+    The last line is the engine's where it has one.
     """
     if loaded.error:
         show_error(*error_of(loaded))
@@ -177,7 +183,7 @@ def _reason(code: int, record: RunRecord | None) -> str:
 
 
 def _record(output: bytes) -> RunRecord | None:
-    """The record; None when there is none, of which the engine itself has said why."""
+    """The record; None when there is none: the engine has then reported why."""
     try:
         return from_json(json.loads(output), RunRecord)
     except (ValueError, StoreError):

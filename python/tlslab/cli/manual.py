@@ -16,6 +16,7 @@ EXIT_CODES = (
     ("1", "done, but a verdict failed; the last line says which"),
     ("2", "wrong usage"),
     ("3", "it could not be done; the error says why, and what to do about it"),
+    ("4", "cannot tell: what was measured does not carry the answer"),
     ("130", "interrupted: what was finished is kept"),
 )
 

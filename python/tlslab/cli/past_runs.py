@@ -15,7 +15,9 @@ def usable_runs(paths: Sequence[Path]) -> list[Run]:
     """The runs of these folders that can be used, each once. Raises StoreError if there is none."""
     runs = list(_distinct(_read_all(paths)))
     if not runs:
-        raise StoreError("none of the runs can be used")
+        raise StoreError(
+            "none of the runs can be used", "the warnings above give the reason for each run"
+        )
     return runs
 
 

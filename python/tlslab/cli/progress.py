@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from tlslab.cli.console import err
 from tlslab.cli.steps import begun_words, ended_words, steps_opening, time_left
-from tlslab.cli.words import by_reason, duration
+from tlslab.cli.words import by_reason, duration, lost_words
 from tlslab.lab import events
 from tlslab.live.work import TrialsLeft
 from tlslab.model.plain import plain
@@ -72,6 +72,7 @@ class Lines:
                 | events.NotSampled()
                 | events.Switched()
                 | events.Unchanged()
+                | events.GeneratorLost()
             ):
                 yield beside_words(event)
             case events.StepEnded(trial, left):
@@ -108,6 +109,7 @@ class Live:
                 | events.NotSampled()
                 | events.Switched()
                 | events.Unchanged()
+                | events.GeneratorLost()
             ):
                 self._say(beside_words(event))
             case events.StepsStarted(left=left):
@@ -214,13 +216,16 @@ def beside_words(
     | events.Sampled
     | events.NotSampled
     | events.Switched
-    | events.Unchanged,
+    | events.Unchanged
+    | events.GeneratorLost,
 ) -> str:
-    """What was done beside the trials."""
+    """What was done beside the trials, or went wrong."""
     if isinstance(event, events.Forecasted):
         return forecast_words(event.forecast)
     if isinstance(event, events.Unchanged):
         return f"warning: {event.message}"
+    if isinstance(event, events.GeneratorLost):
+        return lost_words(event.host, event.reason)
     return switched(event) if isinstance(event, events.Switched) else sampled_words(event)
 
 

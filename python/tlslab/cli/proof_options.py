@@ -34,7 +34,7 @@ Candidate = Annotated[
 ]
 ServerName = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Which server of the files, where they have several."),
+    typer.Option(metavar="NAME", help="The server block to take, where a file has several."),
 ]
 Keys = Annotated[
     list[str] | None,
@@ -62,44 +62,58 @@ LiveUrl = Annotated[
 ]
 Apply = Annotated[
     str | None,
-    typer.Option("--apply", metavar="COMMAND", help="Gives the live server the candidate."),
+    typer.Option(
+        "--apply",
+        metavar="COMMAND",
+        help="Command that gives the live server the candidate configuration.",
+    ),
 ]
 Revert = Annotated[
     str | None,
     typer.Option(
         metavar="COMMAND",
-        help="Gives it its present configuration back. Run in any case, also after kill -9; "
-        "may be run twice.",
+        help="Command that gives the live server its present configuration back. It runs in any "
+        "case, also after kill -9, and may run twice.",
     ),
 ]
 Settle = Annotated[
     float,
     typer.Option(
-        min=0, metavar="SECONDS", help="How long the server is left alone after a command."
+        min=0,
+        metavar="SECONDS",
+        help="How long the server is left alone after --apply or --revert.",
     ),
 ]
 Ready = Annotated[
     float,
-    typer.Option(min=0, metavar="SECONDS", help="What the server may take after that."),
+    typer.Option(
+        min=0, metavar="SECONDS", help="The longest that the server may then take to be ready."
+    ),
 ]
 Client = Annotated[
     str, typer.Option(metavar="NAME", help="The known client whose connections are measured.")
 ]
 Returning = Annotated[
     str,
-    typer.Option(metavar="PERCENT", help="How many connections are those of clients that return."),
+    typer.Option(metavar="PERCENT", help="The share of connections that returning clients make."),
 ]
 Margin = Annotated[
-    str, typer.Option(metavar="PERCENT", help="The largest difference that counts as none.")
+    str,
+    typer.Option(
+        metavar="PERCENT", help="The largest difference that still counts as no difference."
+    ),
 ]
 MayLose = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="A known client that may stay away; repeatable."),
+    typer.Option(
+        metavar="NAME",
+        help="A known client that may fail to connect with the candidate; repeatable.",
+    ),
 ]
 Quick = Annotated[
     bool, typer.Option("--quick", help="Short measurements: large differences in a minute.")
 ]
 Blocks = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=1000, help="Exactly N passes over both."),
+    typer.Option(metavar="N", min=1, max=1000, help="Exactly N passes over both configurations."),
 ]

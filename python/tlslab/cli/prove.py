@@ -5,7 +5,20 @@ import sys
 import typer
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.options import Allow, AsJson, Authorities, Insecure, Status, Version, as_share
+from tlslab.cli.options import (
+    Allow,
+    AsJson,
+    Authorities,
+    Budget,
+    Dry,
+    Insecure,
+    Out,
+    Seed,
+    ServerMetrics,
+    Status,
+    Version,
+    Yes,
+)
 from tlslab.cli.proof_options import (
     Apply,
     Baseline,
@@ -26,10 +39,9 @@ from tlslab.cli.proof_options import (
     ServerOption,
     Settle,
 )
-from tlslab.cli.run import Budget, Dry, Out, Seed, ServerMetrics, Yes
 from tlslab.cli.watching import LivePage, Metrics, Watching
 from tlslab.model.hook_times import READY_S, SETTLE_S
-from tlslab.model.proof import CLIENT, ProofSettings
+from tlslab.model.proof import CLIENT
 
 
 def command(
@@ -72,24 +84,12 @@ def command(
     with 0 for "deploy" and "no difference", 1 for "do not", 4 where the run cannot tell.
     """
     from tlslab.cli import proving
-    from tlslab.lab.proof.discover import client_named
     from tlslab.lab.run import Request
 
-    watching = Watching.of(metrics, live)
-    files = proving.Files(
-        server, baseline, candidate, server_name, tuple(key or ()), keep_certificate
-    )
-    proving.check_policy(policy or (), url, candidate)
-    settings = ProofSettings(
-        server=proving.target_of(url, files),
-        client=client_named(client).name,
-        margin=as_share(margin, "--margin"),
-        returning=as_share(returning, "--returning"),
-        configurations=() if url else proving.configurations_of(files, policy or ()),
-        may_lose=tuple(client_named(name).name for name in may_lose or ()),
-        apply=proving.live_command(apply_, "--apply", url),
-        revert=proving.live_command(revert, "--revert", url),
-    )
+    files = proving.Files(server, baseline, candidate, server_name, key or (), keep_certificate)
+    live_server = proving.LiveServer(url, apply_, revert)
+    terms = proving.Terms(client, margin, returning, may_lose or ())
+    settings = proving.settings(files, live_server, policy or (), terms)
     request = Request(
         experiment=proving.experiment_of(settings, quick, blocks, budget, expect_status),
         targets=(settings.server,),
@@ -103,4 +103,4 @@ def command(
         ready_s=ready,
         settle_s=settle,
     )
-    raise typer.Exit(proving.prove(request, watching, dry_run, yes, as_json))
+    raise typer.Exit(proving.prove(request, Watching.of(metrics, live), dry_run, yes, as_json))

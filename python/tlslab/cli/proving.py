@@ -4,20 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tlslab import report
 from tlslab.advice.policy import policies_named
 from tlslab.cli import dry
-from tlslab.cli.carrying_out import carry_out
-from tlslab.cli.console import conclude, err, say
-from tlslab.cli.ending import EXIT_INTERRUPTED
-from tlslab.cli.options import as_seconds, as_url
+from tlslab.cli.carrying_out import carry_out, conclude_run
+from tlslab.cli.console import say
 from tlslab.cli.proof_options import Server
+from tlslab.cli.values import as_seconds, as_share, as_url
 from tlslab.cli.watching import Watching
 from tlslab.experiment import file_kind
 from tlslab.experiment.proof import proof_experiment
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.experiment.workload import required_status
 from tlslab.lab.candidate import candidate_of, with_key
+from tlslab.lab.proof.discover import client_named
 from tlslab.lab.proof.reading import (
     Reading,
     check_keys,
@@ -25,10 +24,11 @@ from tlslab.lab.proof.reading import (
     with_default_certificate,
 )
 from tlslab.lab.proof.switch import command_of
-from tlslab.lab.run import Request, Result
+from tlslab.lab.run import Request
 from tlslab.model.configuration import BASELINE, Configuration
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
+from tlslab.model.finding import Summary
 from tlslab.model.proof import ProofSettings, ProofVerdict, settings_of
 from tlslab.model.proof_words import VERDICTS
 
@@ -48,7 +48,7 @@ def prove(request: Request, watching: Watching, dry_run: bool, yes: bool, as_jso
     if dry_run:
         return dry.show(request, as_json)
     result = carry_out(request, yes, as_json, watching)
-    return _conclude(result, as_json)
+    return conclude_run(result, as_json, _ending)
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,58 @@ class Files:
     baseline: Path | None
     candidate: Path | None
     server_name: str | None
-    keys: tuple[str, ...]
+    keys: Sequence[str]
     keep_certificate: bool
 
     @property
     def given(self) -> bool:
-        """Whether there are any."""
+        """Whether any of these options is given."""
         return self != Files(None, None, None, None, (), False)
 
 
-def target_of(url: str | None, files: Files) -> str:
+@dataclass(frozen=True)
+class LiveServer:
+    """The options of a live server: its URL, and the commands that switch it."""
+
+    url: str | None
+    apply: str | None
+    revert: str | None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The options that the verdict depends on: the client, percentages, clients to lose."""
+
+    client: str
+    margin: str
+    returning: str
+    may_lose: Sequence[str]
+
+
+def settings(
+    files: Files, live_server: LiveServer, policy: Sequence[str], terms: Terms
+) -> ProofSettings:
+    """What the proof compares, as the options have it. Raises UsageError."""
+    url = live_server.url
+    _check_policy(policy, url, files.candidate)
+    return ProofSettings(
+        server=_target(url, files),
+        client=client_named(terms.client).name,
+        margin=as_share(terms.margin, "--margin"),
+        returning=as_share(terms.returning, "--returning"),
+        configurations=() if url else _configurations(files, policy),
+        may_lose=tuple(client_named(name).name for name in terms.may_lose),
+        apply=_live_command(live_server.apply, "--apply", url),
+        revert=_live_command(live_server.revert, "--revert", url),
+    )
+
+
+def _target(url: str | None, files: Files) -> str:
     """The managed target, or the live server's URL. Raises UsageError."""
     if url is None:
         if files.server is None or files.baseline is None:
             raise UsageError(
-                "what is the present configuration?",
+                "the present configuration is missing",
                 "give --for nginx --baseline FILE, or a live server: "
                 "--url URL --apply COMMAND --revert COMMAND",
             )
@@ -89,8 +126,8 @@ def target_of(url: str | None, files: Files) -> str:
     return target
 
 
-def check_policy(policy: Sequence[str], url: str | None, candidate: Path | None) -> None:
-    """Refuses policies where the candidate is somebody else's choice. Raises UsageError."""
+def _check_policy(policy: Sequence[str], url: str | None, candidate: Path | None) -> None:
+    """Refuses policies where no policy chooses the candidate. Raises UsageError."""
     if policy and (url is not None or (candidate is not None and not candidate.is_dir())):
         given = "--url" if url is not None else f"--candidate {candidate}"
         raise UsageError(
@@ -99,20 +136,24 @@ def check_policy(policy: Sequence[str], url: str | None, candidate: Path | None)
         )
 
 
-def live_command(text: str | None, option: str, url: str | None) -> str:
-    """A command for a live server, as it was written. Raises UsageError."""
+def _live_command(text: str | None, option: str, url: str | None) -> str:
+    """A command for a live server, as it was written; empty without one. Raises UsageError."""
     if url is None and text is not None:
-        raise UsageError(f"{option} goes with a live server", "give its --url as well")
-    if url is not None:
-        command_of(text or "", option)
+        raise UsageError(f"{option} needs a live server", "give its --url as well")
+    if url is not None and text is None:
+        raise UsageError(
+            f"{option} is missing", "a live server needs --apply COMMAND and --revert COMMAND"
+        )
+    if text is not None:
+        command_of(text, option)
     return text or ""
 
 
-def configurations_of(files: Files, policy: Sequence[str]) -> tuple[Configuration, Configuration]:
+def _configurations(files: Files, policy: Sequence[str]) -> tuple[Configuration, Configuration]:
     """Baseline and candidate, from the files. Raises UsageError."""
     assert files.baseline is not None
     check_keys(files.keys)
-    how = Reading("--baseline", files.server_name, files.keys)
+    how = Reading("--baseline", files.server_name, tuple(files.keys))
     before = with_default_certificate(read_configuration(files.baseline, BASELINE, how), how)
     policies = policies_named(policy)
     given = files.candidate
@@ -133,7 +174,7 @@ def experiment_of(
     experiment = proof_experiment(settings, quick)
     kind = file_kind(experiment)
     if blocks is not None and budget is not None:
-        raise UsageError("--blocks and --budget exclude each other", "leave one out")
+        raise UsageError("--blocks and --budget are both given", "leave one of them out")
     if blocks is not None:
         experiment = kind.with_blocks(experiment, blocks)
     if budget is not None:
@@ -158,17 +199,10 @@ def _announce(found: Configuration) -> None:
         say(f"  not taken: {', '.join(found.ignored)}")
 
 
-def _conclude(result: Result, as_json: bool) -> int:
-    """Says where the results are and what the verdict is; the exit code."""
-    if as_json:
-        for warning in report.warning_lines(result.summary):
-            say(f"warning: {warning}")
-    err.print(f"report: {result.folder / 'report.html'}", soft_wrap=True, markup=False)
-    if result.interrupted:
-        say(f"the rest: {report.resume_command(result.folder)}")
-        return conclude("interrupted", EXIT_INTERRUPTED)
-    proof = result.summary.proof
+def _ending(summary: Summary) -> tuple[str, int]:
+    """The verdict in words and the exit code; without an answer the run cannot tell."""
+    proof = summary.proof
     assert proof is not None
-    lacking = result.summary.answer is None or result.summary.answer.lacking is not None
+    lacking = summary.answer is None or summary.answer.lacking is not None
     verdict: ProofVerdict = "cannot_tell" if lacking else proof.verdict
-    return conclude(VERDICTS[verdict].lower(), EXIT_CODES[verdict])
+    return VERDICTS[verdict].lower(), EXIT_CODES[verdict]

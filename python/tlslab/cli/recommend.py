@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Server(StrEnum):
-    """Whose configurations there are."""
+    """Servers for which a configuration can be written."""
 
     nginx = "nginx"
     apache = "apache"
@@ -28,7 +28,7 @@ class Server(StrEnum):
 
 
 class AimName(StrEnum):
-    """What may be the aim."""
+    """The qualities that a recommendation can optimise."""
 
     throughput = "throughput"
     latency = "latency"
@@ -48,9 +48,14 @@ def command(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A run folder of groups or suites.")
     ],
-    server: Annotated[Server, typer.Option("--for", help="Whose configuration to write.")],
+    server: Annotated[
+        Server, typer.Option("--for", help="The server to write the configuration for.")
+    ],
     aim: Annotated[
-        AimName, typer.Option(help="What is to be best among what no policy objects to.")
+        AimName,
+        typer.Option(
+            help="The quality to optimise, among configurations that no policy objects to."
+        ),
     ] = AimName.throughput,
     policy: Annotated[
         list[str] | None,
@@ -65,7 +70,7 @@ def command(
     """Recommend a configuration by a run, and write it to standard output.
 
     Reason, price and the Pareto set go to standard error. What a policy objects to is never
-    recommended. Ends with 1 when the run has nothing that may be.
+    recommended. Ends with 1 when nothing in the run may be recommended.
     """
     from tlslab.cli.recommending import recommended
 

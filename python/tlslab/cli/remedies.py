@@ -1,4 +1,4 @@
-"""Remedies of the engine that name its options, in commands that lack some of these."""
+"""Remedies in the words of one command: its name, and options that it lacks."""
 
 import re
 from collections.abc import Collection
@@ -7,10 +7,18 @@ from collections.abc import Collection
 _QUOTED = re.compile(r"`[^`]*`")
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 
+# Stands for the command's name in remedies that hold for every command.
+_ANY_COMMAND = "`tlslab COMMAND "
 
-def fitting(remedy: str, known: Collection[str]) -> str:
-    """The remedy for a command with these options: says of the others which command has them."""
+
+def fitting(remedy: str, command: str, known: Collection[str]) -> str:
+    """The remedy for a command with these options: says of the others which command has them.
+
+    `command` is its name; empty where the command line names none.
+    """
     remedy = remedy.replace("with --probe", "with `tlslab probe`")
+    if command:
+        remedy = remedy.replace(_ANY_COMMAND, f"`tlslab {command} ")
     named = dict.fromkeys(_OPTION.findall(_QUOTED.sub("", remedy)))
     lacking = [option for option in named if option not in known]
     if not lacking:

@@ -1,16 +1,15 @@
-"""`tlslab report`: a run folder's results once more, in the form that is wanted."""
+"""`tlslab report`: the results of a run folder, analysed anew, in the form that is wanted."""
 
 import json
 import sys
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tlslab.cli.console import conclude, say, show, write_utf8
 from tlslab.cli.ending import exit_code, reason
-from tlslab.cli.options import AsJson, Details, Version
+from tlslab.cli.options import AsJson, Details, RunFolderPath, Version
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import Summary
 
@@ -31,7 +30,7 @@ class Format(StrEnum):
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
+    folder: RunFolderPath,
     format_: Annotated[
         Format,
         typer.Option(
@@ -66,10 +65,12 @@ def command(
 
 
 def _folded(run: "RunFolder") -> str:
-    """Each stack with its samples, below its cell: what flame graph programs read."""
+    """Folded stacks, each with its cell as the first frame: what flame graph tools read."""
     sampled = [each for each in run.stacks() if each.folded]
     if not sampled:
-        raise UsageError(f"{run.path} has no call stacks", "tlslab run EXPERIMENT --why takes them")
+        raise UsageError(
+            f"{run.path} has no call stacks", "`tlslab run EXPERIMENT --why` samples them"
+        )
     lines = [f"{each.cell};{line}" for each in sampled for line in each.folded.splitlines()]
     return "\n".join(lines) + "\n"
 

@@ -12,11 +12,17 @@ from tlslab.cli.options import (
     Allow,
     AsJson,
     Authorities,
+    Budget,
+    Dry,
     Generators,
     Insecure,
     OnLostHost,
+    Out,
+    Seed,
+    ServerMetrics,
     Status,
     Version,
+    Yes,
     complete_experiment,
     complete_target,
 )
@@ -43,7 +49,11 @@ Targets = Annotated[
 ]
 Levels = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="FACTOR=LEVEL,LEVEL", help="Other levels for a factor."),
+    typer.Option(
+        "--set",
+        metavar="FACTOR=LEVEL,LEVEL",
+        help="Other levels for a factor; repeatable: --set group=X25519,P-256.",
+    ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="The experiment's short form.")]
 Blocks = Annotated[
@@ -52,24 +62,16 @@ Blocks = Annotated[
         metavar="N",
         min=1,
         max=1000,
-        help="Passes over all cells, each in an order of its own: exactly N; N at most with "
-        "--until or --budget.",
+        help="Passes over all cells, each in a random order of its own: exactly N; with --until or "
+        "--budget N at most.",
     ),
 ]
 Until = Annotated[
     str | None,
     typer.Option(
         metavar="PERCENT",
-        help="End when each comparison is settled: a difference is established, or one of more "
-        "than this is excluded (2%).",
-    ),
-]
-Budget = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TIME",
-        help="End within this time (90s, 10m, 2h), or when settled; with a fixed plan as many "
-        "blocks as fit.",
+        help="End when each comparison is settled: a difference is established, or a difference of "
+        "more than this is excluded: 2%.",
     ),
 ]
 Seconds = Annotated[
@@ -78,16 +80,12 @@ Seconds = Annotated[
         metavar="S", min=0.1, max=3600, help="The length of each measurement, without its warm-up."
     ),
 ]
-Dry = Annotated[
-    bool, typer.Option("--dry-run", help="Show the plan and its length; start and write nothing.")
-]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="The run folder to make.")]
 Resume = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Run what is missing in a run folder, as it was begun."),
-]
-Seed = Annotated[
-    int | None, typer.Option(metavar="N", min=0, help="The seed of the trials' order.")
+    typer.Option(
+        metavar="DIR",
+        help="Finish the run of this folder, with the options that it was started with.",
+    ),
 ]
 ObjectiveText = Annotated[
     str | None,
@@ -99,7 +97,9 @@ JdkFolders = Annotated[
 ]
 AllowObsolete = Annotated[
     bool,
-    typer.Option("--allow-obsolete", help="Run the cell of a capacity experiment that needs it."),
+    typer.Option(
+        "--allow-obsolete", help="Run the cell of a capacity experiment that has obsolete settings."
+    ),
 ]
 Proof = Annotated[
     str | None,
@@ -113,21 +113,17 @@ Configure = Annotated[
     str | None,
     typer.Option(
         metavar="COMMAND",
-        help="Run before each cell, to set the server of a URL up: 'ssh host set {group}'.",
+        help="A command that sets the server of a URL up, run before each cell: "
+        "'ssh host set {group}'.",
     ),
 ]
 ConfigureTimeout = Annotated[
-    float, typer.Option(min=0.1, metavar="SECONDS", help="What that command may take.")
+    float, typer.Option(min=0.1, metavar="SECONDS", help="The longest that --configure may take.")
 ]
 Ready = Annotated[
-    float, typer.Option(min=0, metavar="SECONDS", help="What the server may take after it.")
-]
-ServerMetrics = Annotated[
-    str | None,
+    float,
     typer.Option(
-        metavar="URL",
-        help="A node_exporter on the host of a running server, for its processor time: "
-        "http://HOST:9100/metrics.",
+        min=0, metavar="SECONDS", help="The longest that the server may take after --configure."
     ),
 ]
 Why = Annotated[
@@ -145,10 +141,6 @@ Listen = Annotated[
         help="The address of this machine on which servers that the lab starts listen, for "
         "generators on other hosts; loopback by default.",
     ),
-]
-Yes = Annotated[
-    bool,
-    typer.Option("--yes", "-y", help="Build or fetch what is missing for it, without asking."),
 ]
 
 
@@ -195,6 +187,9 @@ def command(
     from tlslab.cli.running import run
 
     if out_dir is not None and resume is not None:
-        raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
-    # It reads the options from the context: a resumed run has to know which of them were given.
+        raise UsageError(
+            "--out and --resume are both given",
+            "leave --out out: a resumed run stays in its folder",
+        )
+    # `run` reads the options from the context, which knows which of them were given (--resume).
     raise typer.Exit(run(context, Watching.of(metrics, live)))

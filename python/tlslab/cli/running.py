@@ -7,23 +7,24 @@ from typing import Any
 
 import typer
 
-from tlslab import report
 from tlslab.cli import dry
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.carrying_out import carry_out
-from tlslab.cli.console import conclude, err, say
-from tlslab.cli.ending import EXIT_INTERRUPTED, exit_code, reason
-from tlslab.cli.options import EXPERIMENTS, as_seconds
+from tlslab.cli.carrying_out import carry_out, conclude_run
+from tlslab.cli.console import say
+from tlslab.cli.ending import exit_code, reason
+from tlslab.cli.options import EXPERIMENTS
 from tlslab.cli.resumed import folder_experiment, refuse_commands, taken_over
+from tlslab.cli.values import as_seconds
 from tlslab.cli.wanted import Changes, changed, parse_targets, with_targets
 from tlslab.cli.watching import Watching
 from tlslab.experiment import file_kind, load
 from tlslab.lab.budget import MOST, within
 from tlslab.lab.generators.choose import check_generators, check_policy
 from tlslab.lab.generators.reach import require_reachable
-from tlslab.lab.run import Request, Result
+from tlslab.lab.run import Request
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
+from tlslab.model.finding import Summary
 from tlslab.model.hook_times import SETTLE_S
 from tlslab.store import RunFolder
 from tlslab.targets.address import own_address
@@ -40,7 +41,10 @@ def run(context: typer.Context, watching: Watching) -> int:
     if given["experiment"] is None:
         folder = given["resume"]
         if folder is None:
-            raise UsageError("which experiment?", f"give {EXPERIMENTS}, or a file in TOML")
+            raise UsageError(
+                "the experiment is missing",
+                f"give {EXPERIMENTS}, or a file in TOML; or --resume DIR",
+            )
         wanted = folder_experiment(RunFolder.open(folder))
         options |= taken_over(context, folder)
     else:
@@ -57,7 +61,7 @@ def run(context: typer.Context, watching: Watching) -> int:
     if given["dry_run"]:
         return dry.show(request, given["as_json"])
     result = carry_out(request, given["yes"], given["as_json"], watching)
-    return _conclude(result, given["as_json"])
+    return conclude_run(result, given["as_json"], _ending)
 
 
 def _changes(options: Mapping[str, Any]) -> Changes:
@@ -108,14 +112,6 @@ def _request(experiment: Experiment, options: Mapping[str, Any]) -> Request:
     return replace(request, allow=(*request.allow, *read_allow_file()))
 
 
-def _conclude(result: Result, as_json: bool) -> int:
-    """Says where the results are, and why the exit code is what it is; the exit code."""
-    if as_json:
-        for warning in report.warning_lines(result.summary):
-            say(f"warning: {warning}")
-    err.print(f"report: {result.folder / 'report.html'}", soft_wrap=True, markup=False)
-    if result.interrupted:
-        say(f"the rest: {report.resume_command(result.folder)}")
-        return conclude("interrupted", EXIT_INTERRUPTED)
-    code = exit_code(result.summary)
-    return conclude(reason([cell.verdict for cell in result.summary.cells]), code)
+def _ending(summary: Summary) -> tuple[str, int]:
+    """The verdicts of the cells in words, and the exit code."""
+    return reason([cell.verdict for cell in summary.cells]), exit_code(summary)

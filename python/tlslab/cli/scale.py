@@ -1,4 +1,4 @@
-"""`tlslab scale`: what does a idle connection cost?"""
+"""`tlslab scale`: what does an idle connection cost?"""
 
 import json
 from typing import Annotated
@@ -15,8 +15,8 @@ from tlslab.cli.options import (
     Status,
     Target,
     Version,
-    as_url,
 )
+from tlslab.cli.values import as_url
 from tlslab.experiment.workload import required_status
 from tlslab.lab.specs import EXPECTED_STATUS
 from tlslab.model.errors import UsageError
@@ -31,7 +31,11 @@ BACKENDS = ("rustls", "openssl")
 
 def command(
     levels: Annotated[
-        str, typer.Option(metavar="N,N,...", help="Connections held at once, rising.")
+        str,
+        typer.Option(
+            metavar="N,N,...",
+            help="How many connections are held idle: one level or several, rising.",
+        ),
     ] = "1000,5000,10000",
     target: Target = "reference",
     backend: Annotated[
@@ -49,7 +53,7 @@ def command(
 ) -> None:
     """Measure the memory of idle connections, client and server apart.
 
-    Ends with 1 when a connection did not last.
+    Ends with 1 when a connection is lost before the end.
     """
     from tlslab.lab.scale import Request, scale
     from tlslab.report.scale import render_scale
@@ -58,7 +62,8 @@ def command(
     backends = tuple(backend or BACKENDS)
     if unknown := set(backends) - set(BACKENDS):
         name = unknown.pop()
-        raise UsageError(f"--backend {name}: give rustls or openssl", did_you_mean(name, BACKENDS))
+        meant = did_you_mean(name, BACKENDS)
+        raise UsageError(f"--backend {name}: unknown", f"{meant} known: rustls, openssl".lstrip())
     request = Request(
         target=as_url(target),
         levels=parse_levels(levels),
@@ -74,18 +79,20 @@ def command(
         typer.echo(json.dumps(to_json(found) | {"valid": found.valid}))
     else:
         out.print(render_scale(found))
-    reported = "every connection lasted" if found.valid else "a connection did not last, see above"
+    reported = "every connection lasted" if found.valid else "a connection was lost, see above"
     raise typer.Exit(conclude(reported, 0 if found.valid else EXIT_LOST))
 
 
 def parse_levels(text: str) -> tuple[int, ...]:
-    """Rising levels out of `1000,5000`. Raises UsageError."""
+    """`1000,5000` as rising levels. Raises UsageError."""
     try:
         levels = tuple(int(part) for part in text.split(","))
     except ValueError:
         levels = ()
     if not levels or levels[0] < 1 or list(levels) != sorted(set(levels)):
-        raise UsageError(f"--levels {text}: give rising numbers of connections, as in 1000,5000")
+        raise UsageError(
+            f"--levels {text}: not rising numbers of connections", "write them like 1000,5000"
+        )
     return levels
 
 

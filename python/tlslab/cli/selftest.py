@@ -2,14 +2,14 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tlslab.cli.console import conclude, out, say
 from tlslab.cli.ending import EXIT_INTERRUPTED
-from tlslab.cli.options import AsJson, Version, as_seconds
+from tlslab.cli.options import AsJson, Out, Seed, Version
+from tlslab.cli.values import as_seconds
 
 if TYPE_CHECKING:
     from tlslab.lab.selftest import Result
@@ -19,24 +19,21 @@ def command(
     budget: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="How long it may take: 90s, 10m, 1h; 5m by default. More tries."
+            metavar="TIME",
+            help="How long it may take: 90s, 10m, 1h; 5m by default. More time is more tries.",
         ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer slowdowns and tries, in some 75 s.")
     ] = False,
-    out_dir: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="The run folder to make.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="The seed of the trials' order.")
-    ] = None,
+    out_dir: Out = None,
+    seed: Seed = None,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
     """Compare a server with itself and with slower ones: what does this machine tell apart?
 
-    Later runs on this machine quote the result. Ends with 0 whatever it is.
+    Later runs on this machine quote the result. Ends with 0, whatever the result is.
     """
     from tlslab.cli.progress import watch
     from tlslab.lab.selftest import BUDGET_S, QUICK_BUDGET_S, Request, selftest

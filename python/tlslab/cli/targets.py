@@ -61,7 +61,7 @@ def _lines(found: TargetFound) -> Iterator[tuple[str, str]]:
         yield "version", f"{found.software} with {found.backend} ({found.program})"
     if found.problem is not None:
         yield "missing" if found.software is None else "problem", found.problem
-        yield "remedy", found.remedy or "see its words"
+        yield "remedy", found.remedy or "see the problem above"
         return
     suites = {version: f" with {len(names)} suites" for version, names in found.suites.items()}
     yield "TLS", ", ".join(version + suites.get(version, "") for version in found.versions)

@@ -16,8 +16,8 @@ from tlslab.cli.options import (
     Status,
     Target,
     Version,
-    as_url,
 )
+from tlslab.cli.values import as_url
 from tlslab.experiment.workload import required_status
 from tlslab.lab.specs import EXPECTED_STATUS
 from tlslab.model.errors import UsageError
@@ -37,16 +37,25 @@ class Format(StrEnum):
 
 def command(
     rates: Annotated[
-        str, typer.Option(metavar="R,R,...", help="New connections per second.")
+        str,
+        typer.Option(
+            metavar="R,R,...", help="The rates to compare at, in new connections a second."
+        ),
     ] = "50,200,500,1000,2000",
     seconds: Annotated[
-        float, typer.Option(min=0.1, help="At each rate at least; 1,000 connections need longer.")
+        float,
+        typer.Option(
+            min=0.1,
+            help="The shortest time at each rate; it is longer where 1,000 connections need more.",
+        ),
     ] = 10.0,
     target: Target = "reference",
     pause_ms: Annotated[
         int, typer.Option(min=0, max=10_000, help="The reference server's work per response.")
     ] = 100,
-    interface: Annotated[str, typer.Option(help="Where tcpdump listens.")] = "lo",
+    interface: Annotated[
+        str, typer.Option(help="The network interface on which tcpdump captures.")
+    ] = "lo",
     backend: Annotated[str, typer.Option(help="auto, rustls or openssl.")] = "auto",
     expect_status: Status = None,
     allow: Allow = None,
@@ -102,13 +111,15 @@ def _print(found: Validation, form: Format) -> None:
 
 
 def parse_rates(text: str) -> tuple[float, ...]:
-    """Rates out of `50,200`. Raises UsageError."""
+    """`50,200` as rates in connections/s. Raises UsageError."""
     try:
         rates = tuple(float(part) for part in text.split(","))
     except ValueError:
         rates = ()
     if not rates or not all(0.1 <= rate <= 100_000 for rate in rates):
-        raise UsageError(f"--rates {text}: give numbers from 0.1 to 100000, as in 50,200")
+        raise UsageError(
+            f"--rates {text}: not rates from 0.1 to 100000 connections/s", "write them like 50,200"
+        )
     return rates
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tlslab.cli.options import as_seconds, as_share, as_url
+from tlslab.cli.values import as_seconds, as_share, as_url
 from tlslab.experiment import file_kind, with_levels
 from tlslab.experiment.short import asked_for, few
 from tlslab.experiment.workload import required_status
@@ -42,7 +42,10 @@ def changed(experiment: Experiment, changes: Changes) -> Experiment:
     if changes.expect_status is not None:
         status = required_status(changes.expect_status)
         if not kind.has_server:
-            raise UsageError("--expect-status is for experiments with a server")
+            raise UsageError(
+                f"--expect-status is for experiments with a server: {experiment.name} has none",
+                "leave --expect-status out",
+            )
         workload = replace(experiment.workload, expect_status=status)
         experiment = replace(experiment, workload=workload)
     return experiment
@@ -64,24 +67,26 @@ def _ending(experiment: Experiment, changes: Changes) -> Experiment:
 
 
 def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
-    """The experiment on the Java installations of this machine and those given. UsageError.
+    """The experiment on the Java installations of this machine and those given.
 
-    Benchmarks find theirs when they begin.
+    Benchmarks find theirs when they start. Raises UsageError.
     """
     levels = experiment.levels("jdk")
     if not levels:
         if given and not file_kind(experiment).finds_jdks:
-            raise UsageError("--jdk is for experiments on Java: runtimes, concurrency")
+            raise UsageError(
+                "--jdk is for experiments on Java: runtimes, concurrency", "leave --jdk out"
+            )
         return experiment
     found = expand(levels, given)
     if asked_for() and ALL in levels:
-        # One shows that the command works: the first that is given, or the newest.
+        # A short run takes one: the first that is given, or the newest.
         found = expand((), given[:1]) if given else found[-1:]
     return with_levels(experiment, {"jdk": found})
 
 
 def parse_targets(given: list[str]) -> tuple[str, ...]:
-    """`--target` options, each a URL or names with commas between them; none twice.
+    """The targets of `--target` options: a URL, or names with commas between them; each once.
 
     `localhost:8443` is the URL https://localhost:8443/. Raises UsageError for unknown names.
     """
@@ -100,16 +105,19 @@ def parse_targets(given: list[str]) -> tuple[str, ...]:
 def with_targets(
     experiment: Experiment, targets: tuple[str, ...]
 ) -> tuple[Experiment, tuple[str, ...]]:
-    """The experiment with these servers, and its servers; several are levels of a factor.
+    """The experiment on these servers, and the servers; several are levels of the factor `server`.
 
-    Without any, those of the experiment, or the reference server. Raises UsageError.
+    Without any: those of the experiment, or the reference server. Raises UsageError.
     """
     if not targets:
         own = file_kind(experiment).server(experiment)
         return experiment, experiment.levels("server") or (own or DEFAULT_TARGET,)
     if any("://" in target for target in targets):
         if len(targets) > 1 or experiment.levels("server"):
-            raise UsageError("--target: a URL cannot be compared with other servers in one run")
+            raise UsageError(
+                "--target: a URL cannot be compared with other servers in one run",
+                "make a run for each server; `tlslab compare A B` compares two runs",
+            )
         return experiment, targets
     if len(targets) > 1 or experiment.levels("server"):
         experiment = with_levels(experiment, {"server": targets})
@@ -123,8 +131,14 @@ def parse_levels(settings: list[str]) -> dict[str, tuple[str, ...]]:
         factor, equals, values = setting.partition("=")
         wanted = tuple(value.strip() for value in values.split(",") if value.strip())
         if not equals or not wanted:
-            raise UsageError(f"--set {setting}: has the form FACTOR=LEVEL,LEVEL")
+            raise UsageError(
+                f"--set {setting}: not of the form FACTOR=LEVEL,LEVEL",
+                "write it like --set group=X25519,P-256",
+            )
         if factor in levels:
-            raise UsageError(f"--set names the factor '{factor}' twice")
+            raise UsageError(
+                f"--set names the factor '{factor}' twice",
+                f"give all levels at once: --set {factor}=LEVEL,LEVEL",
+            )
         levels[factor] = wanted
     return levels

@@ -1,4 +1,4 @@
-"""How a run can be watched from outside: as metrics, and as a page."""
+"""Options that show a run while it goes on: as Prometheus metrics, and as a page."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,8 +22,8 @@ Metrics = Annotated[
     typer.Option(
         METRICS_OPTION,
         metavar="HOST:PORT",
-        help="Serve Prometheus metrics of the run there: 127.0.0.1:9464. Beyond loopback only if "
-        "HOST is an address that others reach.",
+        help="Serve Prometheus metrics of the run there: 127.0.0.1:9464. For other hosts, HOST is "
+        "an address of this machine that they reach.",
     ),
 ]
 LivePage = Annotated[
@@ -59,7 +59,7 @@ class Watching:
 
 
 def spelled_out(arguments: Sequence[str]) -> list[str]:
-    """A command line in which `--live` has its address: the next word is none."""
+    """The command line with an address for a bare `--live`: the word after it is not its value."""
     return [f"{word}={ANYWHERE.shown}" if word == PAGE_OPTION else word for word in arguments]
 
 

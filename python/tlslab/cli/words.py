@@ -25,3 +25,8 @@ def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
     for each in excluded:
         counts[each.reason] = counts.get(each.reason, 0) + 1
     return sorted(counts.items(), key=lambda item: -item[1])
+
+
+def lost_words(host: str, reason: str) -> str:
+    """Which generator was lost, and why."""
+    return f"warning: the generator {host} was lost: {reason}"

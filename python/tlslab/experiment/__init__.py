@@ -6,13 +6,11 @@ repeat `blocks`, `factors` and a kind's tables with the values that a quick run 
 """
 
 from tlslab.experiment import benchmark, capacity, costs, matrix, proof
-from tlslab.experiment.factors import KNOWN_LEVELS
 from tlslab.experiment.files import SCHEMA, dumps, load, loads, shipped, with_levels
 from tlslab.experiment.kinds import FILE_KINDS, FileKind, file_kind
 
 __all__ = [
     "FILE_KINDS",
-    "KNOWN_LEVELS",
     "SCHEMA",
     "FileKind",
     "benchmark",

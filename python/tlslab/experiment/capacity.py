@@ -41,7 +41,7 @@ LIMIT_FRACTION = 5.0
 LIMIT_REQUESTS = 1_000_000
 ARRIVALS = ("constant", "poisson")
 
-OBJECTIVE_FORM = "has the form p99<50ms, with p50, p90, p95, p99 or mean"
+OBJECTIVE_FORM = "must have the form p99<50ms, with p50, p90, p95, p99 or mean"
 
 _WINDOW = ("warmup_ms", "measure_ms")
 

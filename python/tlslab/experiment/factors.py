@@ -24,7 +24,7 @@ CONNECTORS = ("jsse", "openssl", "openssl-ffm")
 DH_BITS = ("1024", "2048", "3072", "4096")
 SWITCHED = ("off", "on")
 
-# The name of a managed target; which there are, the lab knows.
+# The name of a managed target; `targets.registry` has all of them.
 _TARGET = re.compile(r"[a-z][a-z0-9-]{0,31}")
 
 # The share of the connections that resume a session.
@@ -36,7 +36,7 @@ _COPY = re.compile(r"[a-z0-9]{1,16}")
 # A planted slowdown; the server itself refuses more than ten times the whole.
 _BURN = re.compile(r"(?:1000|[0-9]{1,3}(?:\.[0-9]{1,2})?)%")
 
-# The folder of a Java installation, or what the lab knows it by; a comma would part levels.
+# The folder of a Java installation, or the lab's name for it; a comma would separate levels.
 _JDK = re.compile(r"[A-Za-z0-9/._+-]{1,200}")
 
 
@@ -74,7 +74,7 @@ def count_rule(most: int) -> Rule:
 
 
 def pattern_rule(pattern: re.Pattern[str], words: str, known: tuple[str, ...] = ()) -> Rule:
-    """Whatever matches a pattern as a whole."""
+    """Levels that match a pattern as a whole; `words` describe them."""
     return Rule(known, lambda level: pattern.fullmatch(level) is not None, words=words)
 
 
@@ -109,10 +109,6 @@ RULES: Mapping[str, Rule] = {
     "requests": count_rule(1_000_000),
     "copy": pattern_rule(_COPY, "names of equal servers: a, b"),
     "burn": pattern_rule(_BURN, "shares from 0% to 1000%"),
-}
-
-KNOWN_LEVELS: Mapping[str, tuple[str, ...]] = {
-    name: rule.known for name, rule in RULES.items() if rule.known
 }
 
 

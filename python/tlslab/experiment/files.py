@@ -39,8 +39,8 @@ def shipped() -> tuple[str, ...]:
 def load(name: str, quick: bool = False) -> Experiment:
     """The shipped experiment of that name, or the one in the file of that name.
 
-    Cut down to next to nothing where TLSLAB_SHORT_RUNS asks for it. Raises UsageError when there is
-    neither, ExperimentError when the file is faulty.
+    Shortened where TLSLAB_SHORT_RUNS is set. Raises UsageError when there is neither,
+    ExperimentError when the file is faulty.
     """
     experiment = _load(name, quick)
     return shortened(experiment) if asked_for() else experiment
@@ -54,7 +54,9 @@ def _load(name: str, quick: bool) -> Experiment:
     try:
         return loads(path.read_text("utf-8"), name, quick)
     except UnicodeDecodeError:
-        raise UsageError(f"{name}: not a text in UTF-8") from None
+        raise UsageError(
+            f"{name}: not a text in UTF-8", "give an experiment file in TOML"
+        ) from None
     except OSError as error:
         known = ", ".join(shipped())
         meant = did_you_mean(name, shipped())

@@ -1,4 +1,4 @@
-"""What each kind of experiment has in its files, and what options may change in it.
+"""The files of each kind of experiment, and the changes that options make to them.
 
 A kind registers its `FileKind` in `FILE_KINDS`; `lab.kinds` joins it with the kind's other parts.
 """
@@ -20,8 +20,8 @@ class FileKind(ABC):
     `tables` are the names at the root of the file that only this kind has; `[quick]` may repeat
     them. `rules` are its factors, in the order of a cell's key. `has_server`: its cells are run
     against a server. `finds_jdks`: it looks for Java installations itself. `always_vary` are
-    factors that vary in runs that are cut short, too (experiment.short). `why_fixed`: why its plan
-    is not ended by what it shows; empty where it may be.
+    factors that vary in shortened runs, too (experiment.short). `why_fixed`: why a run of this kind
+    does not end before its plan is done; empty where it may.
     """
 
     tables: ClassVar[tuple[str, ...]]
@@ -65,7 +65,7 @@ class FileKind(ABC):
     def with_stopping(
         self, experiment: Experiment, until: float | None, budget_s: float | None
     ) -> Experiment:
-        """The experiment ending when its answer is known so well, or after this time.
+        """The experiment with an end: when its answer is known to within `until`, or by a time.
 
         Kinds with a fixed plan stay as they are: the budget sets the number of their blocks before
         the run (lab.budget). Raises UsageError for `until` there.
@@ -86,7 +86,9 @@ class FileKind(ABC):
         Raises UsageError where the kind has neither.
         """
         if objective is not None or allow_obsolete:
-            raise UsageError("--objective and --allow-obsolete go with capacity experiments")
+            raise UsageError(
+                "--objective and --allow-obsolete are for capacity experiments", "leave them out"
+            )
         return experiment
 
 

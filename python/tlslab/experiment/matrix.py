@@ -13,7 +13,7 @@ from tlslab.model.experiment import MATRIX, Experiment
 from tlslab.model.stopping import Stopping
 from tlslab.toml_table import Table
 
-# What `--budget` alone holds a run to, and how far `--until` goes without `--blocks`.
+# The precision that `--budget` alone aims at, and the most blocks of `--until` without `--blocks`.
 DEFAULT_UNTIL = 0.05
 MOST_BLOCKS = 50
 

@@ -1,7 +1,7 @@
-"""Experiments cut down until they only show that a command works, by TLSLAB_SHORT_RUNS=1.
+"""Experiments shortened by TLSLAB_SHORT_RUNS=1, so that they only show that a command works.
 
-Nothing measured in so short a time means anything; the tests of the documentation run every
-command that it shows in this way.
+The figures of such a run mean nothing; the tests of the documentation run every documented command
+in this way.
 """
 
 import os
@@ -15,7 +15,7 @@ from tlslab.model.workload import NO_WINDOW, Window
 
 VARIABLE = "TLSLAB_SHORT_RUNS"
 
-# Levels of those factors that still vary, and how many do; a baseline is always a level.
+# The levels of factors that still vary, and how many factors do; a baseline is always a level.
 LEVELS = 2
 VARYING = 2
 

@@ -20,7 +20,7 @@ _KEYS = (
     "resume", "resume_ratio", "keep_alive", "expect_status",
 )  # fmt: skip
 
-STATUS_FORM = "has the form 2xx, 302, any, or several like 200,302"
+STATUS_FORM = "must have the form 2xx, 302, any, or several like 200,302"
 
 _STATUS = re.compile(r"any|[1-5](?:xx|[0-9]{2})(?:,[1-5](?:xx|[0-9]{2}))*")
 

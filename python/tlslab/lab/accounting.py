@@ -71,7 +71,7 @@ class Meter:
         self._thread.start()
 
     def end(self) -> None:
-        """Marks its end; without a start, or a second time, it does nothing."""
+        """Marks the end of the measurement; does nothing before a start, and nothing twice."""
         if self._stop.is_set() or not self._readings:
             return
         self._stop.set()
@@ -83,7 +83,7 @@ class Meter:
         self._ended = True
 
     def close(self) -> None:
-        """Ends the thread, whatever happened."""
+        """Ends the thread."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()

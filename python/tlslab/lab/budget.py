@@ -11,7 +11,7 @@ from tlslab.lab.run import foresee
 from tlslab.model.errors import UsageError
 from tlslab.model.stopping import LEAST_BLOCKS
 
-# An interval needs two blocks, a sentence LEAST_BLOCKS. More than MOST are asked for with --blocks.
+# An interval needs two blocks, a finding LEAST_BLOCKS. For more than MOST give --blocks.
 LEAST = 2
 MOST = 50
 
@@ -25,7 +25,7 @@ class Fitted:
 
     @property
     def reservation(self) -> str:
-        """What a run of so few blocks will not say, in a line; empty where they are enough."""
+        """A warning that the blocks are too few for a finding; empty where they are enough."""
         if self.blocks >= LEAST_BLOCKS:
             return ""
         return (

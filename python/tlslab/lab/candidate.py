@@ -15,11 +15,11 @@ from tlslab.store import RunFolder
 from tlslab.targets.nginx_file import read_directives
 from tlslab.targets.nginx_tls import tls_part
 
-# The certificate that new clients get beside the one that there is: the cheapest to sign with that
-# every client of today verifies.
+# The key of the certificate that is added for new clients: of all keys that every current client
+# verifies, signing with it costs least.
 KEY = "ecdsa-p256"
 
-# With a larger one beside it a certificate with KEY brings something.
+# A certificate with KEY is added only beside keys of these kinds, which cost more to sign with.
 _COSTLY = ("rsa-", "ecdsa-p384", "ecdsa-p521")
 
 
@@ -67,7 +67,7 @@ def _of_run(given: Path, policies: tuple[Policy, ...]) -> Configuration:
     if found is None:
         raise UsageError(
             f"--candidate {given}: nothing in this run may be recommended",
-            f"tlslab recommend {given} --for nginx says why",
+            f"`tlslab recommend {given} --for nginx` says why",
         )
     text = form.text(offer_of(preference(found), policies, "nginx"), ())
     assert text is not None  # nginx has settings for suites and for groups.

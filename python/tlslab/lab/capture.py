@@ -28,7 +28,7 @@ SETTLE_S = 1.5
 
 @dataclass
 class Capture:
-    """A capture's file, and once it has ended the packets that the kernel lost of it."""
+    """A capture's file, and, once it has ended, how many packets the kernel dropped."""
 
     path: Path
     dropped: int = 0
@@ -83,7 +83,7 @@ def _wait_for_begin(child: subprocess.Popen[bytes], words: Path) -> None:
 
 
 def _dropped(words: str) -> int:
-    """Packets lost, by tcpdump's last words. Raises CannotRunError when they are not there."""
+    """Packets dropped, by tcpdump's last lines. Raises CannotRunError where those are missing."""
     counts = re.findall(r"^(\d+) packets? dropped by (?:kernel|interface)", words, re.MULTILINE)
     if not counts:
         raise CannotRunError(f"tcpdump did not say what it lost: {' '.join(words.split())[:300]}")

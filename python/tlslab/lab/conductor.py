@@ -29,7 +29,7 @@ class Visit(Protocol):
 
 
 class Agenda(Protocol):
-    """What an experiment still has to run, as its kind plans it."""
+    """The visits that an experiment still has to run, as its kind plans them."""
 
     def visits(self, earlier: Sequence[Trial]) -> Iterator[Visit]:
         """The visits to come, after the trials that the folder holds already."""
@@ -39,7 +39,7 @@ class Agenda(Protocol):
 
 
 def carry_out(agenda: Agenda, folder: RunFolder) -> None:
-    """Runs what the folder does not hold yet.
+    """Runs the trials that the folder does not hold yet.
 
     Raises StoreError, CannotRunError, and NoGeneratorError, with the command that makes the rest.
     """

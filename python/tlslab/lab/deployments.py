@@ -24,7 +24,7 @@ from tlslab.planning import make_cells, refuse_levels
 from tlslab.targets import Running, Setting, build, find_kind, lacking
 from tlslab.targets.own_certificates import server_name
 
-# What a managed server has when the experiment does not say: what every client can do.
+# The settings of a managed server where the experiment names none: every client supports them.
 DEFAULT_KEYS = ("ecdsa-p256",)
 DEFAULT_GROUPS = ("X25519", "P-256", "P-384", "P-521")
 
@@ -37,8 +37,8 @@ class Prepared:
 
     `start` is None for a server that the lab did not start; `side` is then where its processor time
     is read, and `switch`, if there is one, brings that server to the deployment's configuration.
-    `unavailable` are the levels that it
-    lacks, with reasons; `bar` is a reason that holds for all its cells.
+    `unavailable` are the levels that it lacks, with reasons; `bar` is a reason that holds for all
+    its cells.
     """
 
     info: TargetInfo
@@ -51,7 +51,7 @@ class Prepared:
     switch: Callable[[], None] | None = None
 
     def refuse(self, cell: Cell) -> str | None:
-        """Why the server has not got what a cell needs; None when it has."""
+        """Why the server lacks something that a cell needs; None if it lacks nothing."""
         return self.bar or refuse_levels(self.unavailable)(cell)
 
 
@@ -137,22 +137,16 @@ def prepare(
 ) -> Servers:
     """Sets up every deployment that the experiment's cells ask for, and those of `more` cells.
 
-    `warmed_up`: fresh servers that need it are loaded before their first trial, and started anew
-    for each trial where they get slower; not where the trials themselves find out when one is warm.
+    `warmed_up`: fresh servers that need a warm-up are loaded before their first trial, and servers
+    that get slower are started anew for each trial. Capacity experiments find the end of the
+    warm-up themselves.
 
-    One that cannot be set up fails alone, unless it is the only one. Raises UsageError for unknown
-    targets, CannotRunError when no server at all can be set up.
+    A deployment that cannot be set up fails alone. Raises UsageError for unknown targets,
+    CannotRunError when no deployment can be set up.
     """
     if request.external:
         return _external(request, engine)
-    if request.hook is not None:
-        raise UsageError("--configure is for a server that the lab did not start: --target URL")
-    if request.authority is not None or request.insecure:
-        raise UsageError("--ca and --insecure are for servers that the lab did not start")
-    if request.server_metrics is not None:
-        raise UsageError("--server-metrics is for a server that the lab did not start")
-    if request.proof is not None:
-        raise UsageError("--proof is for a server that the lab did not start")
+    _refuse_options_of_urls(request)
     by_deployment: dict[Deployment, list[Cell]] = {}
     for cell in (*make_cells(request.experiment, request.targets[0])[0], *more):
         assert cell.deployment is not None
@@ -172,10 +166,31 @@ def prepare(
     return Servers(request.experiment, prepared, generator)
 
 
+def _refuse_options_of_urls(request: Request) -> None:
+    """Refuses options that only a server of a URL can have. Raises UsageError."""
+    given = {
+        "--configure": request.hook is not None,
+        "--ca": request.authority is not None,
+        "--insecure": request.insecure,
+        "--server-metrics": request.server_metrics is not None,
+        "--proof": request.proof is not None,
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise UsageError(
+                f"{option} is for a server that the lab did not start",
+                f"leave {option} out, or give that server: --target URL",
+            )
+
+
 def _external(request: Request, engine: GeneratorPool) -> Servers:
+    """The server of a URL, which the lab does not start. Raises UsageError, CannotRunError."""
     url = request.targets[0]
     if request.experiment.levels("server") or len(request.targets) > 1:
-        raise UsageError("a URL cannot be compared with other targets in one run")
+        raise UsageError(
+            "a URL cannot be compared with other targets in one run",
+            "make a run for each server; `tlslab compare A B` compares two runs",
+        )
     generator = place(managed=False, generators=engine.size).generator
     aim = Aim(
         url=url,
@@ -186,7 +201,10 @@ def _external(request: Request, engine: GeneratorPool) -> Servers:
         expect_status=request.experiment.workload.expect_status,
     )
     if request.listen is not None:
-        raise UsageError("--listen is for a server that the lab starts: --target NAME")
+        raise UsageError(
+            "--listen is for a server that the lab starts",
+            "leave --listen out, or give --target NAME",
+        )
     side = Side.of(request.server_metrics)
     found = discover(engine, aim, request.experiment)
     if request.hook is not None:

@@ -29,7 +29,7 @@ class Discovered:
     unavailable: dict[tuple[str, str], str]
 
     def reconfigured(self, factors: frozenset[str], experiment: Experiment) -> "Discovered":
-        """What is left of the findings when the server is configured anew for these factors."""
+        """The findings that still hold where a command configures the server for these factors."""
         kept = {key: why for key, why in self.unavailable.items() if key[0] not in factors}
         fitted = experiment if "key" in factors else self.experiment
         return replace(self, experiment=fitted, unavailable=kept)

@@ -21,11 +21,11 @@ from tlslab.store import from_json
 
 __all__ = ["Engine", "Event", "Listener"]
 
-# Beyond its own windows the engine needs time to connect, verify, drain and merge; every step has a
-# deadline of ten seconds, so that this is only ever reached by an engine that hangs.
+# The time beyond its windows in which the engine connects, verifies, drains and merges. Each of
+# these steps has a deadline of ten seconds, so that only an engine that hangs takes longer.
 SLACK_S = 60.0
 
-# A machine that opens fewer connections a second than this has other things to do.
+# The least rate at which any machine opens idle connections, for the deadline of `hold`.
 SLOWEST_PER_S = 50
 # A probe ends by itself after two minutes.
 PROBE_S = 120.0

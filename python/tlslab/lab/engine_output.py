@@ -1,6 +1,6 @@
-"""What the engine says: events and words on standard error, one answer on standard output.
+"""The engine's output: events and messages on standard error, one answer on standard output.
 
-Light to import: a node of a cluster reads it with nothing but Python.
+Imports only Python's standard library and light modules: nodes of a cluster run it.
 """
 
 import json

@@ -47,7 +47,7 @@ def describe(
 def selftest_of(here: Mapping[str, Any]) -> Selftest | None:
     """The self-test that was made on such a machine by this version; None without one.
 
-    A damaged file is as good as none: it stops no run.
+    A damaged file counts as none: it does not prevent a run.
     """
     try:
         kept = read_selftest()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tlslab.model.capacity import Step
 from tlslab.model.plan import Plan
@@ -12,10 +12,12 @@ from tlslab.model.totals import Totals
 from tlslab.model.trial import Trial
 from tlslab.store import from_json
 
+_Part = TypeVar("_Part")
+
 
 @dataclass(frozen=True)
 class RunStarted:
-    """The plan stands and its folder is made; `done` trials were finished by an earlier start.
+    """The plan is made, and so is its folder; `done` trials were finished by an earlier start.
 
     `target` is the server that is measured; None where there is none. `at_least`: the
     run may end after this time in seconds; None where it makes all trials of the plan.
@@ -62,14 +64,14 @@ class BlockStarted:
 
 @dataclass(frozen=True)
 class Forecasted:
-    """What the run will take, as its first blocks show it."""
+    """The forecast of the run's length, from its first blocks."""
 
     forecast: Forecast
 
 
 @dataclass(frozen=True)
 class TrialStarted:
-    """A cell's turn."""
+    """A trial of a cell starts."""
 
     block: int
     cell: str
@@ -96,7 +98,8 @@ class Pace:
     host, empty for this machine. `left_s` is None where the run ends by count. `totals` are those
     since the start of the measurement; None from an engine that does not report them.
     `server_processors` is how many processors the server's processes kept busy; None where they
-    are not on this machine. `parts` are those of several generators that still run, by host.
+    are not on this machine. `parts` are those of the generators of a pool that still run, by host;
+    None from the one generator of this machine.
     """
 
     connections_per_s: float
@@ -114,7 +117,7 @@ class Pace:
     host: str = ""
     totals: Totals | None = None
     server_processors: float | None = field(default=None, compare=False)
-    parts: tuple["Pace", ...] = ()
+    parts: tuple["Pace", ...] | None = None
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> "Pace":
@@ -135,7 +138,7 @@ class Pace:
             exchange=Percentiles.of(event.get("exchange")),
             host=str(event.get("host", "")),
             totals=_totals(event),
-            parts=tuple(cls.of(part) for part in _parts(event)),
+            parts=_parts(event, cls.of),
         )
 
     @property
@@ -156,7 +159,7 @@ class EngineEnded:
     host: str
     totals: Totals | None
     at_s: float = 0.0
-    parts: tuple["EngineEnded", ...] = ()
+    parts: tuple["EngineEnded", ...] | None = None
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> "EngineEnded":
@@ -165,17 +168,34 @@ class EngineEnded:
             host=str(event.get("host", "")),
             totals=_totals(event),
             at_s=float(event.get("at_s", 0.0)),
-            parts=tuple(cls.of(part) for part in _parts(event)),
+            parts=_parts(event, cls.of),
         )
 
 
-def _parts(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What each of several generators reported, but for those lost, or ended before the others."""
-    hosts = event.get("hosts", ())
-    if len(hosts) < 2:
-        return []
-    kind = event["event"]
-    return [host for host in hosts if host["event"] == kind and not host.get("lost")]
+@dataclass(frozen=True)
+class GeneratorLost:
+    """A generator of a pool was lost, by the name of its host, and why."""
+
+    host: str
+    reason: str
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any]) -> "GeneratorLost":
+        """From the pool's `lost` event."""
+        return cls(str(event["host"]), str(event["reason"]))
+
+
+def _parts(
+    event: Mapping[str, Any], of: Callable[[Mapping[str, Any]], _Part]
+) -> tuple[_Part, ...] | None:
+    """What each generator of a pool reported, but for those lost, or ended before the others.
+
+    None where there is no pool.
+    """
+    if "hosts" not in event:
+        return None
+    there = (host for host in event["hosts"] if not host.get("lost"))
+    return tuple(of(host) for host in there if host["event"] == event["event"])
 
 
 def _totals(event: Mapping[str, Any]) -> Totals | None:
@@ -183,8 +203,8 @@ def _totals(event: Mapping[str, Any]) -> Totals | None:
     return None if found is None else from_json(found, Totals)
 
 
-# What one run of the engine reports.
-EngineReport = Pace | EngineEnded
+# What one run of the engine, or of a pool of them, reports.
+EngineReport = Pace | EngineEnded | GeneratorLost
 
 
 @dataclass(frozen=True)
@@ -248,7 +268,7 @@ class Left:
 
 @dataclass(frozen=True)
 class StepsStarted:
-    """A capacity experiment begins; how many steps its cells take is found out on the way."""
+    """A capacity experiment starts; the number of its steps becomes known during the run."""
 
     plan: Plan
     target: str
@@ -283,6 +303,7 @@ Event = (
     | TrialStarted
     | Rate
     | RunEnded
+    | GeneratorLost
     | TrialEnded
     | Skipped
     | StepsStarted
@@ -297,4 +318,6 @@ Observer = Callable[[Event], None]
 
 def of_run(cell: str, kind: str, report: EngineReport) -> Event:
     """What a run of a cell reports, as an event of the laboratory."""
+    if isinstance(report, GeneratorLost):
+        return report
     return Rate(cell, kind, report) if isinstance(report, Pace) else RunEnded(cell, kind, report)

@@ -60,7 +60,7 @@ class OpenedRun:
 
 
 def open_run(path: str | Path) -> OpenedRun:
-    """Opens a run folder. Raises UsageError, StoreError: it is none, or it is damaged."""
+    """Opens a run folder. Raises UsageError, StoreError if it is not a run folder or damaged."""
     return OpenedRun(read_contents(RunFolder.open(Path(path))))
 
 
@@ -74,7 +74,7 @@ def export(folder: Path, format_: Format, out: Path) -> list[Path]:
     contents = read_contents(RunFolder.open(folder))
     if not contents.trials:
         raise UsageError(
-            f"{folder} holds no finished trial", f"tlslab run --resume {folder} goes on with it"
+            f"{folder} holds no finished trial", f"`tlslab run --resume {folder}` goes on with it"
         )
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -6,16 +6,18 @@ from dataclasses import dataclass
 
 from tlslab.lab.request import Request
 from tlslab.model.deployment import NO_FRONT
+from tlslab.model.errors import UsageError
 from tlslab.model.plan import Cell, Plan
 from tlslab.targets import find_kind, lacking
 
 
 @dataclass(frozen=True)
 class Foreseen:
-    """A plan, the time that it takes in seconds, and what only the server itself knows.
+    """A plan, the time that it takes in seconds, and what becomes known only when servers run.
 
-    `at_most`: the length is found out on the way, and is no more than `seconds`; `trials` are the
-    steps then. `at_least`: the time after which it may end early; None where it cannot.
+    `at_most`: `seconds` is an upper bound, since the length becomes known during the run; `trials`
+    are the steps then. `at_least`: the time after which the run may end early; None where it does
+    not.
     """
 
     plan: Plan
@@ -31,8 +33,18 @@ def seed_of(request: Request) -> int:
     return random.SystemRandom().getrandbits(32) if request.seed is None else request.seed
 
 
+def require_cells(plan: Plan) -> None:
+    """Raises UsageError, with the reasons, for a plan that leaves every cell out."""
+    if not plan.cells:
+        reasons = "; ".join(dict.fromkeys(excluded.reason for excluded in plan.excluded))
+        raise UsageError(
+            f"no cell is left to run: {reasons}",
+            "choose other levels with --set, or another --target",
+        )
+
+
 def refusals(request: Request) -> Callable[[Cell], str | None]:
-    """What the lab itself knows to be impossible with the servers that it starts."""
+    """A function that says why a cell cannot run on the servers that the lab starts."""
 
     def refuse(cell: Cell) -> str | None:
         if request.external or cell.deployment is None:
@@ -43,7 +55,7 @@ def refusals(request: Request) -> Callable[[Cell], str | None]:
 
 
 def unknown_before(request: Request, plan: Plan) -> tuple[str, ...]:
-    """What only the servers themselves can say, in a sentence each."""
+    """What is known only once the servers run, one sentence each."""
     if request.external:
         return (
             f"which versions, groups, suites and certificate keys {request.targets[0]} has: "

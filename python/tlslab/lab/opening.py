@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tlslab.experiment import dumps, file_kind
+from tlslab.lab.foresee import require_cells
 from tlslab.lab.request import Request
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
@@ -33,9 +34,7 @@ def open_folder(
         return folder, folder.plan()
     seed = random.SystemRandom().getrandbits(32) if request.seed is None else request.seed
     plan = make_plan(seed)
-    if not plan.cells:
-        reasons = "; ".join(dict.fromkeys(excluded.reason for excluded in plan.excluded))
-        raise UsageError(f"no cell is left to run: {reasons}")
+    require_cells(plan)
     path = request.out or default_folder(
         experiment.name, target if file_kind(experiment).has_server else None
     )
@@ -45,13 +44,23 @@ def open_folder(
 def _refuse_other(
     folder: RunFolder, request: Request, experiment: Experiment, target: TargetInfo
 ) -> None:
+    """Refuses to resume a folder whose run differs from the request. Raises UsageError."""
     if folder.experiment_text() != dumps(experiment):
-        raise UsageError(f"{folder.path} holds another experiment than the one asked for")
+        raise UsageError(
+            f"{folder.path} holds another experiment than the one asked for",
+            f"finish that one: `tlslab run --resume {folder.path}`; or leave --resume out",
+        )
     earlier = folder.environment().target.name
     if earlier != target.name:
-        raise UsageError(f"{folder.path} holds a run against '{earlier}'")
+        raise UsageError(
+            f"{folder.path} holds a run against '{earlier}', not '{target.name}'",
+            "leave --target out, or make a new run without --resume",
+        )
     if request.seed not in (None, folder.plan().seed):
-        raise UsageError(f"{folder.path} was planned with the seed {folder.plan().seed}")
+        raise UsageError(
+            f"{folder.path} was planned with the seed {folder.plan().seed}",
+            "leave --seed out: a resumed run keeps its seed",
+        )
 
 
 def default_folder(experiment: str, target: TargetInfo | None) -> Path:

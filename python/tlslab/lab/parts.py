@@ -24,7 +24,7 @@ BUILD_S = 3600.0
 
 _LAST_LINES = 12
 
-# The program by which scripts/install-debian.sh knows a server.
+# The name of each server's program, which scripts/install-debian.sh takes.
 _PROGRAMS = {
     "nginx": "nginx",
     "apache": "apache2",
@@ -36,7 +36,7 @@ _PROGRAMS = {
 
 @dataclass(frozen=True)
 class Part:
-    """Something that is missing: `words` say what it is, `scripts` how it comes, in their order."""
+    """A missing part: `words` describe it, `scripts` build or fetch it, in their order."""
 
     name: str
     words: str
@@ -45,12 +45,12 @@ class Part:
 
     @property
     def commands(self) -> str:
-        """What to type to have it."""
+        """The commands that build or fetch it, as a user types them."""
         return " && ".join(shlex.join((_typed(line[0]), *line[1:])) for line in self.scripts)
 
 
 def _typed(script: str) -> str:
-    """A script as it is typed where the user is."""
+    """The path of a script, relative to the working directory where possible."""
     path = SCRIPTS / script
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 

@@ -48,11 +48,11 @@ def place(
 ) -> Placement:
     """The first `count` processors for the server, the next one for the generator.
 
-    `generators` of this machine get one each, as far as there are any. `most` is the largest count
-    of the run: the generator stays on one processor throughout it. If no processor is left for it,
-    it shares the last one with the server. On a single processor nothing is pinned: the two then
-    compete, and preflight says so. Beside a server that the lab did not start only the generator is
-    pinned, to the last processor.
+    `generators` of this machine get one processor each while there are any left. `most` is the
+    largest `count` of the run: it keeps the generator on one processor throughout. If no processor
+    is left, the generator shares the last one with the server. On a single processor nothing is
+    pinned: server and generator compete, and preflight says so. Beside a server that the lab did
+    not start only the generator is pinned, to the last processor.
     """
     processors = usable() if available is None else available
     if len(processors) < 2:

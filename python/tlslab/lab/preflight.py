@@ -1,6 +1,6 @@
 """What must be right on this machine before a measurement, each fault with its remedy.
 
-Checks look and do not touch. `hard` faults stop a run, the others are kept with its results.
+Checks change nothing. `hard` faults prevent a run; warnings are kept with its results.
 """
 
 import os
@@ -31,7 +31,7 @@ COMPANY_WINDOW_S = 0.5
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at; `remedy` is empty where nothing is to be done."""
+    """The result of one check; `remedy` is empty where nothing is to be done."""
 
     name: str
     level: Level
@@ -133,9 +133,9 @@ def check_processors(managed: bool) -> Check:
 
 
 def check_company() -> Iterator[Check]:
-    """What others do to this machine's processors now, over half a second in which we sleep.
+    """The processor time that other programs use, over half a second in which the lab sleeps.
 
-    The load average of the last minute is no reason by itself: what has ended disturbs nothing.
+    The load average is not used: programs that have ended no longer disturb.
     """
     before = psutil.cpu_times()
     time.sleep(COMPANY_WINDOW_S)

@@ -1,4 +1,4 @@
-"""Has the engine measure the primitives that a plan's cells are made of."""
+"""Measures, by the engine, the primitives that a plan's cells consist of."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from tlslab.model.primitives import RESPONSE_BYTES, Primitives
 # Each primitive gets so long. With two libraries a plan of six groups takes about a second.
 TIME = "8ms"
 
-# What the engine's own listener may answer with.
+# The largest response of the engine's own listener, in bytes.
 _RESPONSE_LIMIT = 32_768
 
 # A head of a response, beside the document.

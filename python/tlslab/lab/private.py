@@ -1,8 +1,8 @@
-"""A folder of one's own for what a run needs beside its results; and those that were left behind.
+"""A private folder for a run's temporary files, and the removal of folders left behind.
 
-A lab that ends removes its folder. One that was killed cannot: the next one does. The folder's name
-holds its owner's process id, and the namespace that the id is counted in, so that nobody takes away
-what another one is still using.
+A lab that ends removes its folder; the folder of a lab that was killed is removed by the next lab.
+The folder's name holds its owner's process id and the id's namespace, so that no lab removes the
+folder of another that still runs.
 """
 
 import os
@@ -32,7 +32,7 @@ def clear_stale() -> None:
 
 
 def _is_stale(folder: Path) -> bool:
-    """Whether it is a folder of this user's whose owner is no process of this machine any more."""
+    """Whether a folder belongs to this user and to a process that no longer exists here."""
     found = _NAME.fullmatch(folder.name)
     if found is None or int(found[1]) != _namespace():
         return False

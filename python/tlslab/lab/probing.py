@@ -27,7 +27,7 @@ CONNECTIONS_LIMIT = 2000
 
 
 def probe_cells(engine: GeneratorPool, aim: Aim, cells: Sequence[Cell]) -> Probed:
-    """What the server would make of each cell. Where the probe itself fails, nothing is known."""
+    """For each cell whether the server supports it; empty where the probe itself fails."""
     try:
         found = engine.probe(probe_spec(aim, cells))
     except EngineError:

@@ -1,4 +1,4 @@
-"""From a run folder to a recommendation: the analysis weighs, the policies decide what may win."""
+"""From a run folder to a recommendation: by its measurements, among what the policies allow."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from tlslab.lab.results import read_contents
 from tlslab.model.errors import UsageError
 from tlslab.store import RunFolder
 
-REMEDY = "take a run of groups or of suites: tlslab run groups --target nginx"
+REMEDY = "take a run of groups or of suites: `tlslab run groups --target nginx`"
 
 
 def recommend(

@@ -1,4 +1,4 @@
-"""What a run is asked for, and what it gives back."""
+"""The request for a run, and its result."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +64,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """A run folder and its summary; `interrupted` when trials of the plan are missing for it."""
+    """A run folder and its summary; `interrupted`: trials of the plan are missing."""
 
     folder: Path
     summary: Summary

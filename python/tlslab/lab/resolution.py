@@ -83,12 +83,12 @@ def measure_resolution(
             child.wait()
     around, before, behind = np.array(found, dtype=float).T
     middle, high = (
-        max(_at_most(around, q), _at_most(before, q) + _at_most(behind, q)) for q in (0.5, 0.99)
+        max(upper_end(around, q), upper_end(before, q) + upper_end(behind, q)) for q in (0.5, 0.99)
     )
     return Resolution(median_us=middle / 1000, p99_us=high / 1000, n=count)
 
 
-def _at_most(values: NDArray[np.float64], quantile: float) -> float:
+def upper_end(values: NDArray[np.float64], quantile: float) -> float:
     """The upper end of a 95 % interval of a quantile, by order statistics (Conover, chapter 3)."""
     place = int(scipy.stats.binom.ppf(0.975, len(values), quantile))
     return float(np.sort(values)[min(place, len(values) - 1)])

@@ -23,7 +23,7 @@ def read_contents(folder: RunFolder) -> RunContents:
 
 
 def newest_calibration(below: Path = Path("runs")) -> Path:
-    """The run folder with the costs of parts that was begun last. Raises UsageError for none."""
+    """The newest run folder of a calibration. Raises UsageError where there is none."""
     found = []
     for path in sorted(below.glob("*/")):
         try:
@@ -35,13 +35,13 @@ def newest_calibration(below: Path = Path("runs")) -> Path:
     if not found:
         raise UsageError(
             f"no run folder of calibrate below {below}/",
-            "name one, or make one: tlslab run calibrate --target SERVER",
+            "name one, or make one: `tlslab run calibrate --target SERVER`",
         )
     return max(found)[1]
 
 
 def analyse(folder: RunFolder) -> Summary:
-    """What a run folder's content means, and what follows from it; nothing is written."""
+    """The summary of a run folder, with its advice; nothing is written."""
     contents = read_contents(folder)
     return advised(analysis.explained(analysis.summarise(contents), contents))
 

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def foresee(request: Request) -> Foreseen:
-    """What a run of the request would be. Raises UsageError."""
+    """The plan and the length of a run of the request. Raises UsageError."""
     _check_why(request)
     _check_generators(request)
     found = kind_of(request.experiment).foresee(request)
@@ -35,7 +35,7 @@ def foresee(request: Request) -> Foreseen:
 
 
 def missing_parts(request: Request) -> tuple[Part, ...]:
-    """What a run of the request needs, has not got, and this checkout can make; none elsewhere."""
+    """The missing parts of a run that this checkout can make; none outside a checkout."""
     if not parts.in_checkout():
         return ()
     return tuple(kind_of(request.experiment).parts(request))
@@ -74,5 +74,5 @@ def _check_why(request: Request) -> None:
     if request.external:
         raise UsageError(
             "--why samples the processes of a server that the lab starts",
-            "give --target nginx, apache, ... (tlslab targets lists them)",
+            "give --target nginx, apache, ... (`tlslab targets` lists them)",
         )

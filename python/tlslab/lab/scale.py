@@ -26,7 +26,7 @@ KEY = "ecdsa-p256"
 GROUP = "X25519"
 DOCUMENT_BYTES = 2048
 
-# Longer than any measurement: a server that closes idle connections would hold none.
+# The server's limit for idle connections, longer than any measurement: it must close none.
 IDLE_S = 1800
 
 # The pause at each level: the client's allocator then frees the memory of the handshakes.

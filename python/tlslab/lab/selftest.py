@@ -17,12 +17,12 @@ from tlslab.store.selftest import write_selftest
 
 TARGET = "reference"
 
-# Of a try. Four or fewer blocks give an interval that is many times as wide.
+# Blocks of a try. Four or fewer give an interval that is many times as wide.
 BLOCKS = 5
 BUDGET_S = 300.0
 QUICK_BUDGET_S = 75.0
 
-# Before the first trial: checks, certificates, the cost of primitives.
+# The time before the first trial in seconds: checks, certificates, the cost of primitives.
 SETUP_S = 8.0
 
 

@@ -20,7 +20,7 @@ def key_name_level(key: str) -> str:
 
 
 def check_certificate(cell: Cell, record: RunRecord) -> None:
-    """Whether the server showed the certificate that the cell names. Raises EngineError if not.
+    """Checks that the server showed the certificate that the cell names. Raises EngineError.
 
     A server with keys of several kinds chooses by the client's signature schemes: where the
     experiment pins none, another key than the cell's may have been measured.

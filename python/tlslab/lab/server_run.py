@@ -21,7 +21,7 @@ from tlslab.store import RunFolder
 
 
 def preflight(request: Request, connections: int, observer: events.Observer) -> tuple[str, ...]:
-    """Refuses what cannot work on this machine, and reports what may disturb."""
+    """Checks the machine: raises CannotRunError for a fault, and reports the warnings."""
     targets = request.experiment.levels("server") or request.targets
     checks = check_run(connections, targets, not request.external)
     for check in checks:
@@ -44,8 +44,8 @@ def open_run(
 ) -> tuple[RunFolder, Plan]:
     """The run folder and its plan, with the warnings of preflight and of the servers.
 
-    `amend` makes of the cells' plan what the kind of experiment needs; `found` is what the
-    configurations of a proof were seen to do.
+    `amend` adapts the plan to the kind of experiment; `found` is what the configurations of a
+    proof were seen to do.
     """
     for warning in servers.warnings():
         observer(events.Warned(warning))

@@ -42,9 +42,9 @@ class Benches:
     ) -> Iterator[Bench]:
         """A bench with a fresh server of a deployment, stopped whatever happens.
 
-        `cells` are those of the plan. With several deployments a server that fails takes its own
-        cells with it and no others: NoBenchError; a single one ends the run: CannotRunError. No
-        server is started where all generators were lost: NoGeneratorError.
+        `cells` are those of the plan. Raises NoBenchError for a server that fails where there are
+        several deployments: its own cells fail, and no others. Raises CannotRunError where there is
+        one deployment, and NoGeneratorError where all generators were lost.
         """
         if reason := prepared.failure or prepared.bar:
             raise NoBenchError(Reason(SETUP_FAILED, reason))
@@ -81,9 +81,9 @@ class Benches:
     def _with_probe(
         self, bench: Bench, deployment: Deployment | None, cells: Sequence[Cell]
     ) -> Bench:
-        """Asks a deployment's first server what it accepts; its others are configured alike.
+        """Probes a deployment's first server; its later servers are configured alike.
 
-        No probe knows the obsolete protocols: there the first connection shows it.
+        The probe does not know the obsolete protocols: for those the first connection shows it.
         """
         if deployment is not None and deployment.obsolete:
             return bench

@@ -14,7 +14,7 @@ SCHEMA = "tlslab.spec/1"
 # The engine's own default, which is not repeated in specifications.
 EXPECTED_STATUS = "2xx"
 
-# The engine takes shorter Diffie-Hellman parameters only from those who allow it in so many words.
+# The engine accepts shorter Diffie-Hellman parameters only with `allow_obsolete`.
 SAFE_DH_BITS = 2048
 
 
@@ -24,7 +24,7 @@ class Aim:
 
     `trust` is `system`, `anyone` or a text in PEM; `server_name` overrides the URL's host for SNI
     and the certificate check; `allow` lists hosts beside loopback ones that the user has allowed;
-    `proof` is the token by which a public one shows that its operator has.
+    `proof` is the token by which a public host shows that its operator allows the load.
     `realtime`: open loops are kept in real time, ahead of all else on the generator's processors.
     `expect_status` is the status that a response must have.
     """
@@ -42,9 +42,9 @@ class Aim:
 def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> dict[str, Any]:
     """The specification of one of a trial's runs.
 
-    `capacity` has the lean client (sampled authentication, one key share); `client_cost` and
-    `keep_alive`, which keeps its connections open, the full one of the TLS library, since they show
-    what an ordinary client needs.
+    `capacity` has the lean client (sampled authentication, one key share). `client_cost` and
+    `keep_alive`, which keeps its connections open, have the library client, since they show the
+    costs of an ordinary client.
     """
     if kind == "keep_alive":
         return _keep_alive_spec(aim, profile, workload)
@@ -110,7 +110,7 @@ def _status(aim: Aim) -> dict[str, str]:
 
 
 def tls_spec(profile: Profile) -> dict[str, Any]:
-    """What a profile offers."""
+    """The part of the specification on TLS: what a profile offers."""
     spec: dict[str, Any] = {
         "versions": [] if profile.tls is None else [profile.tls],
         "suites": list(profile.suites),
@@ -126,13 +126,13 @@ def tls_spec(profile: Profile) -> dict[str, Any]:
         spec["ocsp_stapling"] = profile.ocsp_stapling
     if profile.dh_bits is not None:
         spec["dh_bits"] = profile.dh_bits
-        # A modulus so short is measured on purpose, and never anything else that is obsolete.
+        # A short modulus is measured on purpose; nothing else obsolete is offered with it.
         spec["allow_obsolete"] = profile.dh_bits < SAFE_DH_BITS
     return spec
 
 
 def is_obsolete(profile: Profile) -> bool:
-    """Whether a profile asks for what the engine only does when it is allowed to."""
+    """Whether a profile needs `allow_obsolete` from the engine."""
     old_suites = set(profile.suites) & set(OBSOLETE_SUITES)
     return profile.tls in OBSOLETE_TLS_VERSIONS or profile.key in OBSOLETE_KEYS or bool(old_suites)
 

@@ -1,4 +1,4 @@
-"""One server for a command that is no experiment: started by the lab, or there already."""
+"""One server for a command without an experiment: started by the lab, or already running."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +11,9 @@ from tlslab.targets import Running, Setting, Target, find_kind
 
 @dataclass(frozen=True)
 class Stage:
-    """Which server, and what it is set up with if the lab starts it (see `targets.base.Setting`).
+    """Which server, and its setting if the lab starts it (see `targets.base.Setting`).
 
-    `authority` and `insecure` say whom to trust for a server that is there already.
+    `authority` and `insecure` say whom to trust for a server that already runs.
     """
 
     folder: Path

@@ -1,4 +1,4 @@
-"""Which servers are on this machine, and what each can do: it is started, and asked."""
+"""Finds the servers of this machine, and starts and probes each to see what it can do."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,14 +25,14 @@ DH_BITS = 2048
 TOPICS = ("versions", "groups", "certificates", "alpn")
 CONNECTIONS = 1000
 
-# What varies in a proof alone, and in no experiment of the user's.
+# Factors that vary only in a proof, not in experiments of users.
 OF_PROOFS = {"configuration"}
 
 
 def survey(engine: GeneratorPool, kinds: Mapping[str, Kind] = MANAGED) -> tuple[TargetFound, ...]:
     """Every kind of server that the lab can start, found or missing.
 
-    What one of them cannot do, be it to start, is its own problem.
+    A server that does not start, or lacks something, does not affect the others.
     """
     with ThreadPoolExecutor(max_workers=len(kinds) or 1) as each:
         return tuple(each.map(lambda kind: examine(engine, kind), kinds.values()))
@@ -88,7 +88,7 @@ def _ask(engine: GeneratorPool, kind: Kind) -> AbilitiesFound:
 
 
 def _settings(private: Path, kind: Kind) -> Iterator[Setting]:
-    """With everything that the lab has; then with fewer keys."""
+    """The settings to try: with all keys of the lab first, then with fewer."""
     for keys in (KEYS, KEYS[:1]):
         folder = private / str(len(keys))
         folder.mkdir()

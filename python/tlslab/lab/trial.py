@@ -8,7 +8,7 @@ from typing import Any
 
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Event
-from tlslab.lab.events import EngineEnded, EngineReport, Pace
+from tlslab.lab.events import EngineEnded, EngineReport, GeneratorLost, Pace
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.served_key import check_certificate
@@ -22,10 +22,10 @@ from tlslab.model.trial import Reason, RunKind, Trial, TrialRun, TrialStatus
 from tlslab.model.workload import NO_WINDOW, Window, Workload
 from tlslab.targets import Running
 
-# The engine's failure classes that mean: this server cannot make that handshake.
+# The engine's failure classes for a handshake that the server does not support.
 UNSUPPORTED_PREFIXES = ("alert_", "unexpected", "unsupported", "closed_handshake")
 
-# The class by which the engine says that its own back ends lack something.
+# The engine's class for something that its own back ends lack.
 CLIENT_LACKS = "unsupported"
 
 SERVER_DIED = "server_died"
@@ -112,7 +112,7 @@ def failed_trial(planned: PlannedTrial, cell: Cell, reason: Reason) -> Trial:
 def is_unsupported(error: EngineError, cell: Cell, probed: Probed) -> bool:
     """Whether a failed preflight means that client or server lacks what the cell asks for.
 
-    What the probe saw the server go along with cannot be lacking there.
+    Nothing that the server accepted in the probe is lacking.
     """
     if error.class_ == CLIENT_LACKS:
         return True
@@ -120,7 +120,7 @@ def is_unsupported(error: EngineError, cell: Cell, probed: Probed) -> bool:
 
 
 def run_kinds(workload: Workload) -> tuple[RunKind, ...]:
-    """The runs of a trial: those that have a window."""
+    """The kinds of a trial's runs: those that have a window."""
     windows: dict[RunKind, Window | None] = {
         "capacity": workload.capacity,
         "client_cost": workload.client_cost,
@@ -130,7 +130,7 @@ def run_kinds(workload: Workload) -> tuple[RunKind, ...]:
 
 
 def run_order(block: int, kinds: tuple[RunKind, ...]) -> tuple[RunKind, ...]:
-    """The order of a trial's runs changes by block, so that none always comes last."""
+    """The runs of a trial in an order that changes by block, so that no kind always comes last."""
     first = block % len(kinds)
     return kinds[first:] + kinds[:first]
 
@@ -143,8 +143,8 @@ def run_engine(
 ) -> TrialRun:
     """One run of the engine, server and machine accounted for in its measurement.
 
-    `most`: this number of the generators make load, where it is not all. Raises EngineError, of
-    the class `server_died` when the server did, and a GivenUpError for a generator that was lost.
+    `most`: this number of the generators make load; all by default. Raises EngineError, with the
+    class `server_died` if the server died, and GivenUpError for a lost generator.
     """
     watch = _Watch(bench.running, on_report, bench.side)
     lost: LostInRunError | None = None
@@ -167,7 +167,7 @@ def run_engine(
 
 
 def evidence(error: EngineError, kind: RunKind) -> dict[RunKind, TrialRun]:
-    """What a failed trial keeps of its run: what was measured before a generator was lost."""
+    """The part of a run that a failed trial keeps: measured before a generator was lost."""
     return {kind: error.run} if isinstance(error, GivenUpError) else {}
 
 
@@ -178,7 +178,7 @@ def died(bench: Bench, error: EngineError) -> bool:
 
 
 def last_words(bench: Bench) -> Reason:
-    """Why a trial has failed whose server is gone."""
+    """The reason of a trial whose server died."""
     words = bench.running.process.last_words() if bench.running else ""
     return Reason(
         "server_died", "the server died during the trial" + (f": {words}" if words else "")
@@ -208,6 +208,8 @@ class _Watch:
             self._on_report(replace(pace, server_processors=self.meter.server_processors()))
         elif event["event"] == "ended":
             self._on_report(EngineEnded.of(event))
+        elif event["event"] == "lost":
+            self._on_report(GeneratorLost.of(event))
 
     def _on_phase(self, event: Mapping[str, Any]) -> None:
         if event["phase"] == "measure":
@@ -247,7 +249,7 @@ class _Watch:
         return self._counted[1] - self._counted[0] if len(self._counted) == 2 else None
 
     def server_changed(self) -> bool:
-        """Whether a process of the server has ended: what is left was not what was measured."""
+        """Whether a process of the server has ended, so that less was measured than was started."""
         if self._running is None:
             return False
         before = {process.pid for process in self._tree}

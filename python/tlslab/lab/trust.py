@@ -17,13 +17,15 @@ def whom_to_trust(authority: Path | None, insecure: bool) -> str:
     try:
         text = authority.read_bytes().decode("utf-8")
     except OSError as error:
-        raise UsageError(f"--ca {authority}: {error.strerror}") from None
+        raise UsageError(
+            f"--ca {authority}: {error.strerror}", "give a PEM file that is there and may be read"
+        ) from None
     except UnicodeDecodeError:
         text = ""
     if not any(start in text for start in _BEGIN_LINES):
         raise UsageError(
             f"--ca {authority}: the file holds no certificate",
             "give a file in PEM, with -----BEGIN CERTIFICATE-----; "
-            "openssl x509 -inform der -in FILE turns a DER file into one",
+            "`openssl x509 -inform der -in FILE` turns a DER file into one",
         )
     return text

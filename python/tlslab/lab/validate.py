@@ -31,10 +31,10 @@ CONNECTIONS = 1000
 # The most connections in flight: those of the highest rate for a second.
 IN_FLIGHT = 2000
 
-# What shows that a command works, in a run cut short.
+# The instants of a short run (TLSLAB_SHORT_RUNS), which only shows that the command works.
 SHORT_INSTANTS = 40
 
-# The key and the group of the server that is started, so that runs on two machines compare.
+# The key and the group of the server that the lab starts, so that runs on two machines compare.
 KEY = "ecdsa-p256"
 GROUP = "X25519"
 DOCUMENT_BYTES = 2048

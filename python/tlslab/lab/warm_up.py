@@ -1,4 +1,4 @@
-"""Load on a fresh server that is no trial: some cost less and less until they have run a while."""
+"""Load on a fresh server before its first trial: some servers get cheaper while they warm up."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from tlslab.model.plan import Cell
 def warm_up(
     bench: Bench, cell: Cell, length_ms: int, on_report: Callable[[EngineReport], None]
 ) -> None:
-    """New connections of a cell for N milliseconds; what fails, the trials will report."""
+    """New connections of a cell for N milliseconds; failures are left to the trials to report."""
     workload = bench.workload.of(cell.factors).warming_up(length_ms)
     spec = run_spec(bench.aim, cell.profile, workload, "capacity")
     try:

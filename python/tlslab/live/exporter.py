@@ -19,12 +19,12 @@ from tlslab.live.state import State
 # minute.
 MOST_S = 60.0
 
-# How much later than the scrapes before the last one may be: a busy machine scrapes late.
+# How much later the last scrape may be than the earlier ones were: a busy machine scrapes late.
 _LATE_S = 5.0
 
 _LOOK_S = 0.05
 
-# What a client may take to send its request, and to read the answer.
+# The longest that a client may take to send its request and to read the answer, in seconds.
 _REQUEST_S = 10.0
 
 
@@ -46,7 +46,7 @@ class MetricsServer(ThreadingMixIn, WSGIServer):
             self.handle_request()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A scraper that went away is no error."""
+        """Ignores a scraper that has closed its connection."""
 
 
 class _Handler(WSGIRequestHandler):

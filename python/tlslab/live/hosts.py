@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tlslab.lab.events import EngineEnded, Pace, Percentiles
 
-# A host that has not reported for so long, in seconds, is shown as silent.
+# A host without a report for this many seconds is shown as silent.
 SILENT_S = 3.0
 
 

@@ -1,7 +1,8 @@
 """The state of a run as metrics of Prometheus.
 
 Counters and histograms hold all runs of a host, a cell and a kind of run; they never go backwards.
-Gauges are there only while something runs. docs/reference/metrics.md lists all of them.
+A host has gauges while it makes load; `tlslab_host_lost` stays until a lost one does so again.
+docs/reference/metrics.md lists all of them.
 """
 
 import time
@@ -138,11 +139,22 @@ def _gauges(snapshot: Snapshot) -> Iterator[Metric]:
             if (value := value_of(host)) is not None:
                 family.add_metric((snapshot.experiment, host.name), value)
         yield family
+    yield _lost(snapshot)
     words = "Processors that the server's processes on this machine keep busy"
     family = GaugeMetricFamily("tlslab_server_processors", words, labels=("experiment",))
     if snapshot.hosts and snapshot.point is not None and snapshot.point.server is not None:
         family.add_metric((snapshot.experiment,), snapshot.point.server)
     yield family
+
+
+def _lost(snapshot: Snapshot) -> Metric:
+    words = "1 for a generator that was lost, until it makes load again; 0 for one that makes load"
+    family = GaugeMetricFamily("tlslab_host_lost", words, labels=_HOST_LABELS)
+    for host in snapshot.hosts:
+        family.add_metric((snapshot.experiment, host.name), 0)
+    for lost in snapshot.lost:
+        family.add_metric((snapshot.experiment, lost.host), 1)
+    return family
 
 
 def _work(snapshot: Snapshot) -> Iterator[Metric]:

@@ -24,7 +24,7 @@ class Series:
         self._at_s = 0.0
 
     def follow(self, pace: Pace) -> None:
-        """Takes a second of a run; one that starts anew has ended without a word before."""
+        """Adds a second of a run; a time before the last one belongs to a new run."""
         if pace.at_s < self._at_s:
             self.fold()
         self._at_s = pace.at_s
@@ -36,7 +36,7 @@ class Series:
         self.fold()
 
     def fold(self) -> None:
-        """Nothing runs any more: what was known last of the run is what counts."""
+        """Adds the run under way, by its latest totals, to the runs that are over."""
         if self._running is not None:
             last = replace(self._running, in_flight=0)
             self._over = last if self._over is None else self._over.plus(last)

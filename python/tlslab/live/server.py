@@ -23,7 +23,7 @@ MOST_PAGES = 16
 # How long open pages may take to hear that the run has ended.
 _FAREWELL_S = 2.0
 
-# What a client may take to send its request.
+# The longest that a client may take to send its request, in seconds.
 _REQUEST_S = 10.0
 
 
@@ -31,7 +31,7 @@ class PageServer(ThreadingHTTPServer):
     """A server of one run's page."""
 
     daemon_threads = True
-    # Handlers wait for report: they end with the process at the latest.
+    # Handlers wait for the next report; they end with the process at the latest.
     block_on_close = False
 
     def __init__(self, state: State, address: Address) -> None:
@@ -39,13 +39,13 @@ class PageServer(ThreadingHTTPServer):
         self.state = state
         self.page = render_page(state.experiment).encode()
         self.pages = threading.Semaphore(MOST_PAGES)
-        # Only loopback has names that other sites could have point to it.
+        # DNS rebinding: a name of another site may point to loopback, and its page read the run.
         self.checks_host = address.is_loopback
         self.closing = threading.Event()
         super().__init__((address.host, address.port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that was closed while it was written to is no error."""
+        """Ignores a page that was closed while it was written to."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -124,8 +124,8 @@ class _Handler(BaseHTTPRequestHandler):
 def serve_page(state: State, address: Address) -> Iterator[str]:
     """Serves the page as long as the context lasts; its URL.
 
-    Pages that are open hear how the run has ended. Raises UsageError where the address cannot be
-    had.
+    Open pages are sent how the run has ended. Raises UsageError where nothing can listen at the
+    address.
     """
     try:
         server = PageServer(state, address)

@@ -31,8 +31,9 @@ class Ended:
 class Snapshot:
     """A run at one moment.
 
-    `cell` and `stage` are empty between trials, `hosts` too. `left_s` is None where nobody knows.
+    `cell`, `stage` and `hosts` are empty between trials. `left_s` is None where it is not known.
     `times` names the times whose percentiles are shown. `failed` are all failures so far by class.
+    `lost` are the generators that were lost and have made no load since.
     """
 
     experiment: str
@@ -45,6 +46,7 @@ class Snapshot:
     left_s: float | None
     times: str
     hosts: tuple[HostNow, ...]
+    lost: tuple[events.GeneratorLost, ...]
     point: Point | None
     arrivals: int
     completed: int
@@ -76,6 +78,7 @@ class State:
         self._turn_at = self._start
         self._run_left: tuple[float, float] | None = None
         self._hosts: dict[str, Reported] = {}
+        self._lost: dict[str, events.GeneratorLost] = {}
         self._server: float | None = None
         self._points: deque[Point] = deque(maxlen=HISTORY)
         self._series: dict[Key, Series] = {}
@@ -116,12 +119,15 @@ class State:
     def _take(self, event: events.Event) -> None:
         match event:
             case events.Rate(cell, kind, pace):
-                for part in pace.parts or (pace,):
+                for part in (pace,) if pace.parts is None else pace.parts:
                     busy = pace.server_processors
                     self._second(cell, kind, replace(part, server_processors=busy))
             case events.RunEnded(cell, kind, whole):
-                for ended in whole.parts or (whole,):
+                for ended in (whole,) if whole.parts is None else whole.parts:
                     self._over(cell, kind, ended)
+            case events.GeneratorLost(host):
+                self._hosts.pop(host, None)
+                self._lost[host] = event
             case events.TrialStarted(_, cell):
                 self._turn(cell, "")
             case events.StepStarted(cell, step):
@@ -173,6 +179,7 @@ class State:
         self._cell = cell
         self._times, _ = times_of(pace)
         self._hosts[name] = Reported(pace, before, now)
+        self._lost.pop(name, None)
         if pace.left_s is not None:
             self._run_left = (now, pace.left_s)
         if pace.server_processors is not None:
@@ -216,6 +223,7 @@ class State:
             left_s=None if self._ended else self._left(now),
             times=self._times,
             hosts=tuple(host_now(name, each, now) for name, each in self._hosts.items()),
+            lost=tuple(self._lost.values()),
             point=self._points[-1] if self._points else None,
             arrivals=all_.arrivals if all_ else 0,
             completed=all_.completed if all_ else 0,

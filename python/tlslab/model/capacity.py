@@ -15,10 +15,6 @@ from tlslab.model.workload import Window
 
 Stage = Literal["warm_up", "search", "maximum", "open_loop", "remedy", "validation"]
 
-STAGES: tuple[Stage, ...] = (
-    "warm_up", "search", "maximum", "open_loop", "remedy", "validation"
-)  # fmt: skip
-
 _OBJECTIVE = re.compile(r"(p50|p90|p95|p99|mean)\s*<\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s)")
 
 
@@ -26,8 +22,8 @@ _OBJECTIVE = re.compile(r"(p50|p90|p95|p99|mean)\s*<\s*([0-9]+(?:\.[0-9]+)?)\s*(
 class SearchRules:
     """How the concurrency of the maximum is searched.
 
-    From `first` connections on they are multiplied by `growth`, up to `most`; a change of the rate
-    by less than the share `step` is none; a noisy level is tried `repeats` times at most.
+    The number of connections starts at `first` and is multiplied by `growth`, up to `most`. Changes
+    of the rate below the share `step` are ignored; a noisy level is tried `repeats` times at most.
     """
 
     first: int
@@ -40,9 +36,9 @@ class SearchRules:
 
 @dataclass(frozen=True)
 class MaximumRules:
-    """`trials`, then as many more as these ask for (model.two_stage), `most` in all at most.
+    """How often the maximum is measured: `trials` times, then as often as model.two_stage computes.
 
-    The interval is to be narrower than the share `width`.
+    At most `most` trials in all, until the interval is narrower than the share `width`.
     """
 
     trials: int
@@ -53,9 +49,10 @@ class MaximumRules:
 
 @dataclass(frozen=True)
 class OpenLoopRules:
-    """Open loops at int(maximum x fraction), `trials` of each.
+    """Open loops at these fractions of the maximum, `trials` of each.
 
-    `arrivals` is `constant` or `poisson`, `connections` the most that are in flight at once.
+    The rate is int(maximum x fraction). `arrivals` is `constant` or `poisson`, `connections` the
+    most that are in flight at once.
     """
 
     fractions: tuple[float, ...]
@@ -67,9 +64,9 @@ class OpenLoopRules:
 
 @dataclass(frozen=True)
 class Remedies:
-    """What is said to help: resumption at these ratios, N requests on each connection.
+    """Remedies that are measured: resumption at these ratios, N requests on each connection.
 
-    They are measured in the cells with the levels of `when`, at the concurrency of the maximum.
+    In the cells with the levels of `when`, at the concurrency of the maximum.
     """
 
     resume: str
@@ -82,9 +79,9 @@ class Remedies:
 
 @dataclass(frozen=True)
 class WarmUpRules:
-    """Closed loops of `window` on each fresh server, until it is warm; `most` at most.
+    """Closed loops of `window` on each fresh server until it is warm; at most `most` loops.
 
-    It is warm once the last `steady` rates are within the share `width` of their mean.
+    The server is warm once the last `steady` rates are within the share `width` of their mean.
     """
 
     connections: int
@@ -134,9 +131,10 @@ def parse_objective(text: str) -> Objective | None:
 
 @dataclass(frozen=True)
 class GeneratorRules:
-    """How many generators a search begins with, and how many there are at most.
+    """How many generators a search starts with, and how many it may take.
 
-    It takes more where those that it has set the rate. They are those of a run, and in no file.
+    The search takes more where its generators limit the rate. The rules come from the options of a
+    run, never from an experiment file.
     """
 
     first: int = 1
@@ -147,8 +145,8 @@ class GeneratorRules:
 class CapacityPlan:
     """All stages of the cells of one experiment.
 
-    `fresh_server`: each repetition of a stage has a server of its own, so that the interval knows
-    how much its starts differ; otherwise one server goes through all stages.
+    `fresh_server`: each repetition of a stage has its own start of the server, so that the interval
+    includes differences between starts; otherwise one start serves all stages.
     """
 
     search: SearchRules
@@ -194,8 +192,8 @@ class Step:
 
     @property
     def factors(self) -> dict[str, str]:
-        """What a trial's record says of the step, beside its cell's own levels."""
-        said: dict[str, object] = {
+        """The step as factors of its trial, beside the levels of the cell."""
+        values: dict[str, object] = {
             "stage": self.stage,
             "visit": self.visit,
             "repetition": self.repetition,
@@ -206,4 +204,4 @@ class Step:
             "resume_ratio": self.resume_ratio,
             "generators": self.generators,
         }
-        return {name: f"{value}" for name, value in said.items() if value is not None}
+        return {name: f"{value}" for name, value in values.items() if value is not None}

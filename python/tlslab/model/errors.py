@@ -1,12 +1,12 @@
 """The errors that a user can meet, and the exit code of each kind.
 
 TlslabError
-+-- UsageError (2)          what was asked for makes no sense
-|   +-- ExperimentError     a place in an experiment file
-+-- CannotTellError (4)     what was measured does not carry an answer
++-- UsageError (2)          the command line, or a file that it names, is wrong
+|   +-- ExperimentError     a fault at a place in an experiment file
++-- CannotTellError (4)     the measurements do not give the answer that was asked for
 +-- NoGeneratorError (3)    all load generators were lost: none can make load for a trial
-+-- CannotRunError (3)           what was asked for cannot be done here
-    +-- EngineError         the engine said why, with a failure class
++-- CannotRunError (3)      the command cannot be carried out here
+    +-- EngineError         the engine ended with an error, with a failure class
     +-- StoreError          a run folder cannot be read or written
 """
 
@@ -14,8 +14,7 @@ TlslabError
 class TlslabError(Exception):
     """Anything that ends a command with a message instead of a traceback.
 
-    `remedy` says what the user can do about it; where the place that raises it has none, it is that
-    of the kind of error.
+    `remedy` says what the user can do about it; by default the remedy of the class of error.
     """
 
     exit_code = 3
@@ -28,7 +27,10 @@ class TlslabError(Exception):
 
 
 class UsageError(TlslabError):
-    """What was asked for makes no sense."""
+    """The command line, or a file that it names, is wrong.
+
+    `cli.remedies` puts the command's name in the place of COMMAND.
+    """
 
     exit_code = 2
     default_remedy = "see `tlslab COMMAND --help`"
@@ -46,7 +48,7 @@ class ExperimentError(UsageError):
 
 
 class CannotTellError(TlslabError):
-    """What was measured does not carry the answer that was asked for."""
+    """The measurements do not give the answer that was asked for."""
 
     exit_code = 4
 
@@ -54,11 +56,11 @@ class CannotTellError(TlslabError):
 class NoGeneratorError(TlslabError):
     """All load generators were lost: the run ends, with the trials that are finished."""
 
-    default_remedy = "see that their hosts run and can be reached"
+    default_remedy = "check that their hosts run and can be reached"
 
 
 class CannotRunError(TlslabError):
-    """What was asked for cannot be done here."""
+    """The command cannot be carried out here."""
 
     default_remedy = "`tlslab doctor` checks what is missing on this machine"
 

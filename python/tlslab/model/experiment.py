@@ -10,18 +10,6 @@ from tlslab.model.design import Design, centre
 from tlslab.model.stopping import Stopping
 from tlslab.model.workload import Workload
 
-# What the server is and how it is set up (model.deployment), and what the client asks for.
-SERVER_FACTORS = (
-    "server", "copy", "burn", "front", "processors", "workers", "dh_bits", "ocsp_stapling", "jdk",
-    "connector", "document_bytes",
-)  # fmt: skip
-CLIENT_FACTORS = (
-    "tls", "key", "group", "suite", "http", "resume", "resumed", "connections", "requests",
-)  # fmt: skip
-
-# In the order in which they stand in a cell's key, the first varying slowest.
-FACTOR_NAMES = (*SERVER_FACTORS, *CLIENT_FACTORS)
-
 MATRIX = "matrix"
 CAPACITY = "capacity"
 BENCHMARK = "benchmark"

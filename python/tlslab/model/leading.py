@@ -1,13 +1,13 @@
 """Which cells of a ranking lead, among all or among those that may be used; in a sentence."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from tlslab.model.answer import Tile
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name, shown
 from tlslab.model.finding import CellSummary, Ranking
-from tlslab.model.wording import figure, joined, number_word
+from tlslab.model.wording import counted, figure, joined, number_word
 
 # The figures of the cell that leads, by estimate, in their order.
 _TILES = {
@@ -88,6 +88,13 @@ def value_words(found: Estimate, bound: bool = False) -> str:
     return f"{figure(given.value)}{unit} (95 %: {figure(given.low)} to {figure(given.high)})"
 
 
+def measured_words(cell: CellSummary, estimate: str) -> str:
+    """`3,412 (95 %: 3,390 to 3,440) new connections/s`; costs are `of` something."""
+    name = estimate_name(estimate)
+    what = name if estimate.endswith("_per_s") else f"of {name}"
+    return f"{value_words(cell.estimates[estimate], is_bound(cell, estimate))} {what}"
+
+
 def lead_words(
     found: Lead,
     estimate: str,
@@ -100,23 +107,62 @@ def lead_words(
     Several that cannot be told apart are named together; lower bounds are called so.
     """
     one = cell(found.first)
-    bound = is_bound(one, estimate)
     best = "fastest" if estimate.endswith("_per_s") else "cheapest"
-    value = f"{value_words(one.estimates[estimate], bound)} {_measure(estimate)}"
+    value = measured_words(one, estimate)
     if not found.tied:
         return f"{name(found.first)} is the {best}{noun and f' {noun}'}: {value}"
-    names = [name(key) for key in (found.first, *found.tied)]
-    if len(names) > _NAMED:
-        names = [names[0], f"{number_word(len(names) - 1)} others"]
+    names = _few([name(key) for key in (found.first, *found.tied)])
+    bound = is_bound(one, estimate)
     open_ = "their order is not known" if bound else "no difference between them is established"
     nouns = f" {noun}s" if noun else ""
-    return f"{joined(names)} are the {best}{nouns} ({open_}); {names[0]}: {value}"
+    return f"{names} are the {best}{nouns} ({open_}); {name(found.first)}: {value}"
 
 
-def _measure(estimate: str) -> str:
-    """What a value is of: rates are counted, costs are `of` something."""
-    name = estimate_name(estimate)
-    return name if estimate.endswith("_per_s") else f"of {name}"
+def open_words(
+    found: Lead,
+    estimate: str,
+    cell: Callable[[str], CellSummary],
+    name: Callable[[str], str],
+) -> str:
+    """`how fast P-521 (≥ 1,540) can be is not known: the generator was the limit`, no stop.
+
+    Of the lower bounds of which nothing more is known; empty where there are none.
+    """
+    if not found.open:
+        return ""
+    first, *others = found.open
+    value = value_words(cell(first).estimates[estimate], True)
+    more = f", and {counted(len(others), 'other')}" if others else ""
+    return (
+        f"how fast {name(first)} ({value}){more} can be is not known: the generator was the limit"
+    )
+
+
+def unranked(ranking: Ranking, mates: Iterable[CellSummary]) -> list[CellSummary]:
+    """Those of the cells of its setting that a ranking has not got, though the server does them."""
+    there = set(ranking.cells)
+    return [each for each in mates if each.key not in there and each.verdict != "unsupported"]
+
+
+def unranked_words(
+    ranking: Ranking, mates: Iterable[CellSummary], name: Callable[[str], str]
+) -> str:
+    """`not ranked: P-384 (not the server's limit) and X448 (no valid result)`; empty for none."""
+    by_reason: dict[str, list[str]] = {}
+    for each in unranked(ranking, mates):
+        usable = each.verdict in ("valid", "at_least")
+        limit = "not the server's limit" if ranking.estimate in each.unsaturated else "not measured"
+        by_reason.setdefault(limit if usable else "no valid result", []).append(name(each.key))
+    if not by_reason:
+        return ""
+    return f"not ranked: {joined([f'{_few(each)} ({why})' for why, each in by_reason.items()])}"
+
+
+def _few(names: Sequence[str]) -> str:
+    """The names; of many the first, and how many others there are."""
+    if len(names) <= _NAMED:
+        return joined(names)
+    return joined([names[0], f"{number_word(len(names) - 1)} others"])
 
 
 def tiles(cell: CellSummary) -> tuple[Tile, ...]:

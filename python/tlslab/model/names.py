@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 TLS_VERSIONS = ("1.2", "1.3")
 
-# What the engine has besides, for those who allow it in so many words; no experiment does.
+# Obsolete names that the engine has only with `allow_obsolete`; no experiment varies them.
 OBSOLETE_TLS_VERSIONS = ("ssl3", "1.0", "1.1")
 OBSOLETE_KEYS = ("rsa-1024",)
 OBSOLETE_SUITES = (

@@ -29,5 +29,5 @@ class Registry(Mapping[str, T]):
         return part
 
     def registers(self, name: str) -> Callable[[T], T]:
-        """A decorator that adds what it decorates."""
+        """A decorator that registers the function it decorates."""
         return lambda part: self.register(name, part)

@@ -1,10 +1,8 @@
-"""What `tlslab scale` finds: memory of a idle connection, on both sides."""
+"""What `tlslab scale` finds: the memory of an idle connection, on both sides."""
 
 from dataclasses import dataclass
 
 SCHEMA = "tlslab.scale/1"
-
-HOLD_SCHEMA = "tlslab.hold/1"
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ class BackendScale:
 
     @property
     def valid(self) -> bool:
-        """Whether every connection that was opened rested and answered again."""
+        """Whether every connection that was opened stayed open and answered again."""
         return self.attempts > 0 and self.alive == self.attempts
 
 

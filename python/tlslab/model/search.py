@@ -1,7 +1,7 @@
 """The search for the concurrency at which a server takes most new connections.
 
-Pure: what is known of the levels tried so far says which one to try next, or how the search ended.
-Planning goes by it, and analysis reports it; the same trials always lead to the same end.
+Pure: from the levels tried so far it computes the next level to try, or how the search ended.
+Planning follows the search and analysis reports it; equal trials always give equal results.
 """
 
 import math
@@ -17,16 +17,16 @@ from tlslab.model.generator import generator_busy
 from tlslab.model.trial import Trial, TrialRun
 from tlslab.model.wording import counted, figure, percent
 
-# A worker that computes all but a twentieth of its time has a queue: it sets the rate.
+# A worker that is busy for this share of its time has a queue: it limits the rate.
 GENERATOR_BOUND = 0.95
 
-# A level at which more than one connection in a hundred fails is no way to run a server.
+# The share of failed connections above which a level does not count.
 ERRORS_LIMIT = 0.01
 
-# Levels nearer than this, as a ratio, have nothing worth knowing between them.
+# No level is tried between two levels whose ratio is below this.
 NEAR = 1.5
 
-# Rates nearer than this are equal, however little noise there is.
+# Rates that differ by less than this share are equal, however little noise there is.
 EQUAL = 0.01
 
 # Slices of a run from which its noise can be estimated.
@@ -78,7 +78,7 @@ class Level:
 
     @property
     def bound(self) -> bool:
-        """Whether the generator set the rate."""
+        """Whether the generator limited the rate."""
         return self.generator_busy >= GENERATOR_BOUND
 
 

@@ -1,7 +1,7 @@
-"""Which step a cell of a `load` experiment takes next.
+"""Which step a cell of a capacity experiment takes next.
 
-Pure: the trials that a cell has so far decide, and nothing else, so that an interrupted run goes on
-where it was by reading them again. A trial that failed counts as tried.
+Pure: only the cell's trials so far decide, so that a resumed run goes on where it was by reading
+them again. A trial that failed counts as tried.
 """
 
 import math
@@ -24,7 +24,7 @@ from tlslab.planning.warm_up import warmed
 # A cell whose runs fail so often is given up.
 MOST_FAILURES = 3
 
-# Where these went wrong, there is nothing to try again.
+# Classes of failures after which a step is not tried again.
 FINAL = {"setup_failed", "no_capture"}
 
 
@@ -59,8 +59,8 @@ def next_step(
 ) -> Step | None:
     """The next step of a cell; None when nothing is left.
 
-    `trials` are all of the cell's; `here` those of them that the server which runs has seen, none
-    when it is yet to be started: a fresh server is warmed up first.
+    `trials` are all trials of the cell; `here` those that the running server has seen, none for a
+    server that is yet to be started: a fresh server is warmed up first.
     """
     progress = progress_of(plan, trials)
     if progress.given_up:
@@ -73,13 +73,13 @@ def next_step(
 
 
 def _generators(progress: Progress) -> int:
-    """How many make the load: as many as the search found that it takes."""
+    """How many generators make the load: as many as the search needed."""
     state = progress.search
     return state.generators if isinstance(state, Next) else progress.generators
 
 
 def progress_of(plan: CapacityPlan, trials: Sequence[Trial]) -> Progress:
-    """What the trials of a cell say."""
+    """The state of a cell, from its trials."""
     levels = search_levels(trials)
     state = search_state(levels, plan.search, plan.generators)
     rates = maximum_rates(trials)
@@ -140,7 +140,7 @@ def _visit(plan: CapacityPlan, number: int) -> int:
 
 
 def _maximum_known(plan: CapacityPlan, progress: Progress) -> bool:
-    """Whether the maximum was tried as often as its first trials ask for, or to the cap."""
+    """Whether the maximum was tried as often as its first trials require, or up to the limit."""
     rules = plan.maximum
     if len(progress.of("maximum")) >= rules.most:
         return True
@@ -162,7 +162,7 @@ class _Later:
     visits: int
 
     def steps(self) -> Iterator[Step]:
-        """In their order; nothing helps what is obsolete, and no probe or capture knows it."""
+        """The steps in order; a cell with obsolete settings has no remedies and no capture."""
         yield from self._open_loops()
         if self.cell.deployment is not None and self.cell.deployment.obsolete:
             return
@@ -193,7 +193,7 @@ class _Later:
         )
 
     def _remedies(self) -> Iterator[Step]:
-        """Both in one visit each: the server that lets sessions be resumed is another one."""
+        """The steps of both remedies, a visit each: resumption needs another server setting."""
         rules = self.plan.remedies
         if rules is None or not matches(rules.when, self.cell.factors):
             return
@@ -267,6 +267,6 @@ def _to_come(plan: CapacityPlan, cell: Cell, seed: int, progress: Progress) -> I
 
 
 def _search_steps(plan: CapacityPlan) -> int:
-    """Levels that a search takes as a rule: up to the limit, and two between."""
+    """The usual number of levels of a search: up to the limit, and two between."""
     rules = plan.search
     return 3 + max(0, math.ceil(math.log(rules.most / rules.first, rules.growth)))

@@ -40,7 +40,7 @@ def make_cells(
 
 
 def cell_key(factors: Factors) -> str:
-    """The key under which a cell is known: `tls=1.3,key=ecdsa-p256,group=X25519`."""
+    """A cell's key: `tls=1.3,key=ecdsa-p256,group=X25519`."""
     return ",".join(f"{name}={level}" for name, level in factors.items())
 
 
@@ -150,7 +150,7 @@ def contradiction(profile: Profile) -> str | None:
 
 
 def _suite_against(profile: Profile, suite: str) -> str | None:
-    """Why a TLS 1.2 suite does not go with the profile's certificate key or groups."""
+    """Why a TLS 1.2 suite does not fit the profile's certificate key or groups."""
     if "_WITH_" not in suite:
         return None
     if profile.key is not None:

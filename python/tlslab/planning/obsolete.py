@@ -8,7 +8,7 @@ from tlslab.planning.cells import cell_key
 
 
 def obsolete_cell(obsolete: Obsolete) -> Cell:
-    """The cell; its server goes along with what it asks for."""
+    """The cell; its server allows obsolete settings."""
     levels = dict(obsolete.levels)
     suite, group = levels.get("suite"), levels.get("group")
     profile = Profile(

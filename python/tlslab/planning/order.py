@@ -24,8 +24,8 @@ def make_plan(
 ) -> Plan:
     """The plan of an experiment; the same seed always gives the same plan.
 
-    `refuse` says why the target has not got what a cell needs, if it has not: such cells are
-    excluded with that reason. `server` is the one of all cells where that is not a factor.
+    `refuse` gives the reason for a cell that the target does not support; such cells are excluded
+    with that reason. `server` is the server of all cells where it is not a factor.
     """
     cells, excluded = make_cells(experiment, server)
     kept, dropped = _without(cells, refuse)

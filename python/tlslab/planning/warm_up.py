@@ -8,9 +8,9 @@ from tlslab.model.trial import Trial
 
 
 def warmed(rules: WarmUpRules, here: Sequence[Trial]) -> bool:
-    """Whether the server that saw these trials is warm, or has had as much warm-up as there is.
+    """Whether the server that saw these trials is warm, or has had the most warm-up allowed.
 
-    Anything but a warm-up among them says that it was warm before.
+    A server that has had any other trial was warm before it.
     """
     runs = [trial for trial in here if trial.factors.get("stage") == "warm_up"]
     if len(runs) < len(here) or len(runs) >= rules.most:

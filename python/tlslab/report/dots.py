@@ -94,7 +94,7 @@ def marks_words(figure: Figure) -> str:
     if any(end is not None for end in series.low):
         words.append(f"{_INTERVAL} its interval of 95 %")
     if any(series.bounds):
-        words.append("≥ lower bound: the generator was the limit")
+        words.append("≥ lower bound: the server may do more")
     if any(series.objections):
         words.append(f"{OBJECTED} a policy objects to it")
     return "; ".join(words)

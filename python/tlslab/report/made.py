@@ -1,6 +1,7 @@
 """A summary's own tables, figures and texts for a terminal."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from rich import box
@@ -202,10 +203,19 @@ def fitting(title: str, grid: Grid) -> RenderableType:
 
 
 def _part(title: str, caption: str, grid: Grid) -> Part:
+    count = len(grid.rows)
+    drawn = partial(_drawn, title, caption, grid)
+    return Part(title, counted(count, "row"), drawn(), count, drawn)
+
+
+def _drawn(
+    title: str, caption: str, grid: Grid, first: int | None = None, *rest: RenderableType
+) -> Group:
+    """A grid, or its first rows, below its title."""
+    some = Grid(grid.columns, grid.rows[:first])
     # Of a table without rows the caption says why.
-    drawn = _Fitting(title, grid) if grid.rows else Text(plain(title), style="bold cyan")
-    shown = Group(drawn, *_caption(caption), Text())
-    return Part(title, counted(len(grid.rows), "row"), shown)
+    table = _Fitting(title, some) if grid.rows else Text(plain(title), style="bold cyan")
+    return Group(table, *rest, *_caption(caption), Text())
 
 
 def _place(place: Place) -> Text:

@@ -1,7 +1,8 @@
 """The summary for a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
@@ -40,10 +41,17 @@ _LIMIT = 2000
 # A name is folded to this many columns at the least.
 _NAME = 11
 
-# Where the whole report is not asked for: lines of tables, lines of details, rows of a setting.
+# Where the whole report is not asked for, at most: lines of tables, of details, of the ranking as
+# dots, of warnings and of generators.
 SCREENS = 100
 SCREEN = 40
+PICTURE = 50
+CAUTIONS = 24
+HOSTS = 12
+
+# And of a setting, or of the ranking, these rows.
 FIRST = 12
+DOTS = 24
 
 
 def render_text(summary: Summary, more: Sequence[str] = ()) -> RenderableType:
@@ -54,36 +62,44 @@ def render_text(summary: Summary, more: Sequence[str] = ()) -> RenderableType:
     """
     summary = shown(summary)
     sections = view.sections(summary)
-    tables = [*_section_parts(summary, sections, FIRST if more else None), *made_parts(summary)]
+    tables = [*_section_parts(summary, sections), *made_parts(summary)]
+    warnings = _list_part("Warnings", warning_lines(summary), "yellow", "warning")
+    hosts = [f"{host.name}: {host_words(host)}" for host in summary.hosts]
+    generators = _list_part("Generators", hosts, noun="generator")
     return Group(
-        *_answered(summary),
+        *_answered(summary, more),
         Text(),
         Brief(tables, SCREENS, more),
         Text("Details", style="bold"),
         Text(),
-        *_listed("Warnings", warning_lines(summary), "yellow"),
+        Brief([warnings] if warnings else [], CAUTIONS, more),
         Brief(_details(summary, sections), SCREEN, more),
-        *_listed("Generators", [f"{host.name}: {host_words(host)}" for host in summary.hosts]),
+        Brief([generators] if generators else [], HOSTS, more),
         *_tested(summary),
         Command("again: ", redo_words(summary)),
     )
 
 
-def _section_parts(
-    summary: Summary, sections: tuple[view.Section, ...], first: int | None
-) -> list[Part]:
-    """The table of each setting, the first with its legend; `first`: that many rows of each."""
+def _section_parts(summary: Summary, sections: tuple[view.Section, ...]) -> list[Part]:
+    """The tables of each setting, the first with its legend."""
     parts = []
     for number, section in enumerate(sections):
-        cells = counted(len(section.rows), "cell")
-        drawn = [
-            _SectionTable(section, first),
-            *([_kept_open(section, first)] if section.kept_open else []),
-            *([_Legend(summary, sections)] if number == 0 else []),
-            Text(),
-        ]
-        parts.append(Part(section.label, cells, Group(*drawn)))
+        count = len(section.rows)
+        below = [_Legend(summary, sections)] if number == 0 else []
+        drawn = partial(_section, section, below)
+        parts.append(Part(section.label, counted(count, "cell"), drawn(), count, drawn, FIRST))
     return parts
+
+
+def _section(
+    section: view.Section,
+    below: Sequence[RenderableType],
+    first: int | None = None,
+    *rest: RenderableType,
+) -> Group:
+    """The tables of a setting, or their first rows."""
+    open_ = [_kept_open(section, first)] if section.kept_open else []
+    return Group(_SectionTable(section, first), *open_, *rest, *below, Text())
 
 
 def _details(summary: Summary, sections: tuple[view.Section, ...]) -> list[Part]:
@@ -108,7 +124,7 @@ def _tested(summary: Summary) -> list[RenderableType]:
     return [] if kept is None else [Text(f"self-test: {selftest_words(kept)}", style="dim")]
 
 
-def _answered(summary: Summary) -> list[RenderableType]:
+def _answered(summary: Summary, more: Sequence[str]) -> list[RenderableType]:
     """Question, answer, how sure it is, what would be enough, and the ranking as dots."""
     parts: list[RenderableType] = [Text(plain(question(summary), _LIMIT), style="bold"), Text()]
     answer = summary.answer
@@ -123,19 +139,31 @@ def _answered(summary: Summary) -> list[RenderableType]:
         parts.append(Text(f"{counted(count, 'warning')}: see Details", style="yellow"))
     drawn = answering_figure(summary)
     if drawn is not None and has_dots(drawn):
-        parts += [Text(), _Dots(drawn)]
+        parts += [Text(), Brief([_dots_part(drawn)], PICTURE, more)]
     return parts
+
+
+def _dots_part(drawn: Figure) -> Part:
+    """A ranking as lines of dots."""
+    count = sum(value is not None for value in drawn.series[0].y)
+    size = counted(count, "cell")
+    return Part(drawn.title, size, _Dots(drawn), count, partial(_few_dots, drawn), DOTS)
+
+
+def _few_dots(drawn: Figure, first: int, rest: RenderableType) -> Group:
+    return Group(_Dots(drawn, first), rest)
 
 
 @dataclass(frozen=True)
 class _Dots:
-    """A ranking: a line for each cell, and what its marks mean."""
+    """A ranking: a line for each cell, or for the first ones, and what its marks mean."""
 
     figure: Figure
+    first: int | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width
-        for line in dot_lines(self.figure, width):
+        for line in dot_lines(self.figure, width)[: self.first]:
             yield Text(line.text, style="dim" if line.objected else "")
         yield Text(axis_line(self.figure, width), style="dim", no_wrap=True)
         yield Text(f"  {marks_words(self.figure)}", style="dim")
@@ -179,13 +207,6 @@ class _SectionTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield _table(self.section, self.first, wide=options.max_width >= _WIDE)
-        yield from _further(len(self.section.rows), self.first)
-
-
-def _further(count: int, first: int | None) -> Iterator[Text]:
-    """How many rows of a table were not shown."""
-    if first is not None and count > first:
-        yield Text(f"  the first {first} of {count} cells; --details prints all", style="dim")
 
 
 def _table(section: view.Section, first: int | None, wide: bool) -> Table:
@@ -237,7 +258,7 @@ def _cells(row: view.Row) -> list[Text]:
     ]
 
 
-def _kept_open(section: view.Section, first: int | None) -> RenderableType:
+def _kept_open(section: view.Section, first: int | None) -> Table:
     sides = [f"server {view.MICRO}", f"client {view.MICRO}"]
     table = _ranked("connections kept open", ["requests/s", "ratio", *sides, "memory\nMB"])
     for row in section.kept_open[:first]:
@@ -251,7 +272,7 @@ def _kept_open(section: view.Section, first: int | None) -> RenderableType:
             _cost(row, view.KEPT_OPEN_CLIENT),
             _value(row.mega("keep_alive_server_memory_bytes")),
         )
-    return Group(table, *_further(len(section.kept_open), first))
+    return table
 
 
 def _value(value: view.Value | None) -> Text:
@@ -292,19 +313,22 @@ def _published(summary: Summary) -> Part | None:
     return Part(title, counted(len(rows), "row"), drawn)
 
 
-def _list_part(title: str, lines: list[str], style: str = "cyan") -> Part | None:
-    listed = _listed(title, lines, style)
-    return Part(title, counted(len(lines), "line"), Group(*listed)) if listed else None
-
-
-def _listed(title: str, lines: list[str], style: str = "cyan") -> list[RenderableType]:
+def _list_part(
+    title: str, lines: list[str], style: str = "cyan", noun: str = "line"
+) -> Part | None:
+    """Sentences below their title; None for none."""
     if not lines:
-        return []
-    return [
-        Text(title, style=f"bold {style}"),
-        *(Text(f"  {plain(line, _LIMIT)}") for line in lines),
-        Text(),
-    ]
+        return None
+    drawn = partial(_listing, title, style, lines)
+    return Part(title, counted(len(lines), noun), drawn(), len(lines), drawn)
+
+
+def _listing(
+    title: str, style: str, lines: list[str], first: int | None = None, *rest: RenderableType
+) -> Group:
+    """Sentences, or the first of them, below their title."""
+    sentences = (Text(f"  {plain(line, _LIMIT)}") for line in lines[:first])
+    return Group(Text(title, style=f"bold {style}"), *sentences, *rest, Text())
 
 
 def _warning(warning: view.Caution) -> str:

@@ -107,12 +107,8 @@ class RunFolder:
         """The summary of the last analysis."""
         return self._read_json(SUMMARY, SUMMARY_SCHEMA, Summary)
 
-    def has_summary(self) -> bool:
-        """Whether the run was ever summarised."""
-        return (self.path / SUMMARY).is_file()
-
     def damages(self) -> tuple[str, ...]:
-        """What is missing of the trials, in a sentence each; none for a folder that is whole."""
+        """The damages of the folder, one sentence each; empty for a whole folder."""
         path = self.path / TRIALS
         rest = f"tlslab run --resume {shlex.quote(str(self.path))} runs what is missing"
         if not path.exists():
@@ -226,12 +222,12 @@ class RunFolder:
 
 
 def _sync(folder: Path) -> None:
-    """Forces a folder's list of names to the disk: a file that is safe needs a name that is."""
+    """Forces a folder's list of names to the disk, so that a new file survives a power failure."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
     except OSError as error:
-        # Some file systems have nothing to do here, and say so.
+        # Some file systems do not support this, and need not.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:

@@ -89,7 +89,7 @@ def _milliseconds(values: Sequence[Any], unit: str) -> list[float]:
 
 
 def _numbers(values: Sequence[Any], unit: str, expected: str) -> list[float]:
-    """JMH writes a number that is none as a text."""
+    """A number of JMH's file, where NaN is written as text."""
     numbers = [float(value) for value in values]
     if unit != expected or not numbers or not all(math.isfinite(number) for number in numbers):
         raise StoreError(f"not a result in {expected}: {values!r:.80} {unit}")

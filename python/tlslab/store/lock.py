@@ -1,8 +1,8 @@
 """One process at a time goes on with a run.
 
-Two would run the same trials, and each would cut off what the other is writing. The kernel keeps
-the lock and gives it up when its owner dies, however that is: none is ever left behind. Who only
-reads a run folder needs none.
+Two processes would run the same trials, and each would cut off what the other is writing. The
+kernel keeps the lock and releases it when its owner dies, so that no lock is left behind. Reading a
+run folder needs no lock.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ _ID = 32
 
 
 class Lock:
-    """Held from its making to its own end, or to that of its process."""
+    """A lock that is held from its creation until it is closed, or its process ends."""
 
     def __init__(self, folder: Path) -> None:
         """Raises StoreError when another process has it, OSError when there can be none."""

@@ -14,7 +14,7 @@ from tlslab.model.errors import StoreError
 from tlslab.model.selftest import SCHEMA, Selftest
 from tlslab.store.codec import from_json, to_json
 
-# A result has some kilobytes; a larger file is none.
+# The largest file that is read, in bytes; a result has some kilobytes.
 LIMIT_BYTES = 1 << 20
 
 

@@ -17,8 +17,8 @@ def in_url(address: str) -> str:
 def own_address(text: str) -> str:
     """The address in its usual form. Raises UsageError for one that this machine has not.
 
-    A server on all addresses, which `0.0.0.0` and `::` stand for, would also be there for networks
-    that nobody thought of.
+    `0.0.0.0` and `::`, which stand for all addresses, are refused: such a server would be reachable
+    from every network of this machine.
     """
     try:
         wanted = ipaddress.ip_address(text)

@@ -117,9 +117,9 @@ class Front(Target, Protocol):
 
 
 def one_response(setting: Setting, name: str) -> dict[tuple[str, str], str]:
-    """The level that a server lacks which would staple the same to all of its certificates.
+    """The lacking level of a server that staples one OCSP response to all of its certificates.
 
-    An OCSP response is of one certificate.
+    An OCSP response is for one certificate.
     """
     if not setting.ocsp_stapling or len(setting.keys) < 2:
         return {}

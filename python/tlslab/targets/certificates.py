@@ -19,7 +19,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 
-# Whom a certificate proves to be somebody.
+# The side that a certificate authenticates.
 Purpose = Literal["server", "client"]
 
 _PURPOSES = {
@@ -194,7 +194,7 @@ def _leaf(
 def _ocsp_response(
     leaf: x509.Certificate, issuer: x509.Certificate, issuer_key: PrivateKey
 ) -> bytes:
-    """The authority's own word that a leaf is good, as long as it is valid (RFC 6960); DER."""
+    """An OCSP response that a leaf is good, as long as the leaf is valid (RFC 6960); DER."""
     builder = ocsp.OCSPResponseBuilder().add_response(
         cert=leaf,
         issuer=issuer,

@@ -1,4 +1,4 @@
-"""What servers have in common that are driven by a configuration file of the lab's own."""
+"""Servers that run with a configuration file of the lab: what they have in common."""
 
 import subprocess
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ from tlslab.targets.rendering import render
 
 TEST_S = 30
 
-# The most of a server's own words that a reason repeats.
+# The most characters of a server's own message in a reason.
 WORDS = 300
 
 
@@ -64,14 +64,14 @@ class ConfiguredServer(ABC):
 
     @abstractmethod
     def _refusal(self, config: Path) -> str | None:
-        """What the server says against a configuration; None when it takes it."""
+        """The server's message against a configuration; None when it accepts the configuration."""
 
     def _processes(self) -> int:
         """How many processes the server has when all of it is up."""
         return 1
 
     def _values(self) -> dict[str, Any]:
-        """What the template takes beside what all templates take."""
+        """Values for the template beside those that all templates take."""
         return {}
 
     def _arrange(self) -> None:  # noqa: B027 -- most servers take them as they are

@@ -1,4 +1,4 @@
-"""Diffie-Hellman parameters of well-known groups, made in no time.
+"""Diffie-Hellman parameters of well-known groups, which need no search for a prime.
 
 Sizes of 2048 bits and more are the ffdhe groups of RFC 7919 (appendix A), 1536 is the MODP group of
 RFC 3526 (section 2), 1024 that of RFC 5114 (section 2.1). But for the last they are safe primes

@@ -15,13 +15,13 @@ from tlslab.model.hook_times import TIMEOUT_S
 from tlslab.model.names import find_group, find_suite
 from tlslab.targets.base import pinned
 
-# The most of a command's own words that a reason repeats.
+# The most characters of a command's own message in a reason.
 WORDS = 400
 
-# So soon a process that was killed is gone; one that is not belongs to another user.
+# How long a killed process may take to end, in seconds; one that stays belongs to another user.
 _KILLED_S = 2.0
 
-# A command that begins at a word on standard input, and never when the lab has died before.
+# Runs a command once a word comes on standard input; if the lab dies first, never.
 _AT_A_WORD = ("sh", "-c", 'read -r begin && exec "$@" </dev/null', "sh")
 
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
@@ -79,9 +79,9 @@ def run_command(
 ) -> None:
     """Runs a command of the user's to its end, with variables in its environment.
 
-    `session` gets the id of the command's session before the command begins; it is then the caller
-    who ends what is left of it, here and after the lab's death. Raises HookError, with the option
-    that gave the command and with its own words.
+    `session` is called with the id of the command's session before the command begins; the caller
+    then ends what is left of the session, here and after the lab's death. Raises HookError, with
+    the option that gave the command and the command's own message.
     """
     started = pinned(command, (), "KILL") if session is None else [*_AT_A_WORD, *command]
     with tempfile.TemporaryFile() as said:
@@ -143,17 +143,23 @@ def _killed(child: "subprocess.Popen[bytes]") -> bool:
     return True
 
 
+def command_words(text: str, option: str) -> tuple[str, ...]:
+    """The words of a command that a user has written, split as a shell does. Raises UsageError."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}: {text}", "quote it as in a shell") from None
+    if not words:
+        raise UsageError(f"{option}: the command is empty", "give the command, in quotes")
+    return words
+
+
 def parse_hook(text: str, factors: Iterable[str], timeout_s: float = TIMEOUT_S) -> Hook:
     """The command that a user has written, for an experiment with these factors.
 
     Raises UsageError for what cannot be split into words, and for fields that are no factors.
     """
-    try:
-        words = tuple(shlex.split(text))
-    except ValueError as error:
-        raise UsageError(f"--configure: {error}: {text}") from None
-    if not words:
-        raise UsageError("--configure: the command is empty")
+    words = command_words(text, "--configure")
     hook = Hook(words, timeout_s)
     known = tuple(factors)
     if unknown := sorted(hook.fields - set(known)):

@@ -5,7 +5,7 @@ from tlslab.targets.process import ServerGroup
 
 
 class Fronted:
-    """The front is what clients meet: its certificates count, and its TLS.
+    """Two servers, of which clients meet the front: its certificates and its TLS count.
 
     Processor time and memory are those of both servers; the death of either is the target's.
     """
@@ -30,7 +30,7 @@ class Fronted:
     def prepare(self) -> dict[tuple[str, str], str]:
         """Makes both servers' certificates and configuration; what the front lacks, with reasons.
 
-        What the server behind lacks matters to its own TLS alone, which no cell asks anything of.
+        Levels that the server behind lacks do not matter: it serves without TLS.
         """
         self._back.prepare()
         return self._front.prepare()

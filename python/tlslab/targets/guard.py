@@ -1,9 +1,8 @@
 """Nothing outlives the lab: what a shell does when the lab is killed.
 
-The kernel ends a server with the lab (`bound`), but a server may be deaf to its SIGTERM: nginx
-takes one that comes before its first worker for granted and then waits for the next, and workers
-that lose a killed master live on. So a shell of its own watches over each server's session
-(`Guard`).
+The kernel sends a server SIGTERM when the lab dies (`bound`), but that may not end the server:
+nginx notes a SIGTERM that comes before its first worker and acts on it only at the next signal, and
+its workers outlive a killed master. So a separate shell watches each server's session (`Guard`).
 """
 
 import contextlib
@@ -13,8 +12,8 @@ from tlslab.orphans import bound
 
 __all__ = ["Guard", "bound"]
 
-# The session's id comes on standard input, and a word when the server was ended in order. An end of
-# the input without that word is the end of the lab.
+# Standard input brings the session's id, and a word when the server was ended in order. If the
+# input ends without that word, the lab has died.
 _WATCH = 'read -r session || exit; read -r dismissed || kill -s KILL -- "-$session"'
 
 
@@ -42,6 +41,6 @@ class Guard:
     def _say(self, words: str) -> None:
         stdin = self._shell.stdin
         if stdin is not None and not stdin.closed:
-            # Broken when somebody has ended the shell.
+            # The pipe is broken when the shell was ended from outside.
             with contextlib.suppress(BrokenPipeError):
                 stdin.write(words.encode())

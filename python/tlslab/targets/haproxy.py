@@ -70,7 +70,7 @@ class HAProxy(ConfiguredServer):
         return " ".join(_NOISE.sub("", line).strip() for line in alerts or reported.splitlines())
 
     def _arrange(self) -> None:
-        """Puts each certificate and its key into one file, what is to be stapled beside it."""
+        """Puts each certificate and its key into one file, with the OCSP response beside it."""
         size = self._setting.document_bytes
         if size > DOCUMENT_LIMIT:
             raise CannotRunError(

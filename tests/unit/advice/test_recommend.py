@@ -108,6 +108,20 @@ def test_what_the_server_was_not_seen_to_do_is_no_candidate() -> None:
     assert "was not seen to do it" in said(recommended(found))
 
 
+def test_a_candidate_without_a_valid_measurement_was_not_beaten() -> None:
+    chacha = "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"
+    found = recommended(
+        cells({FAST: 1000.0, SAFE: 800.0}) + cells({chacha: 900.0}, verdict="invalid")
+    )
+    assert found.names == (FAST, SAFE, chacha)
+    assert "is the best of the 2 measured, of 3 that no policy objects to" in reason(found)
+    assert "last in the order: ECDHE-RSA-CHACHA20-POLY1305" in said(found)
+    alone = recommended(cells({FAST: 1000.0}) + cells({SAFE: 800.0}, verdict="invalid"))
+    assert "alone has a valid measurement, of 2 that no policy objects to" in reason(alone)
+    assert "probability" not in reason(alone)
+    assert "is the best of 2 that no policy objects to" in reason(recommended(cells(RATES)))
+
+
 def test_policies_that_do_not_count_do_not_object() -> None:
     found = cells({"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": 1.0})
     assert field(found).allowed

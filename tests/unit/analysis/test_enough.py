@@ -10,7 +10,7 @@ from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from factories.costs import made_calibration
 from tlslab.analysis import summarise
 from tlslab.analysis.enough import too_wide, wanted_blocks
-from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.stats.estimate import estimate, two_stage_estimate
 from tlslab.model.answer import Answer
 from tlslab.model.finding import Summary
 
@@ -39,6 +39,7 @@ def test_no_share_is_above_the_whole_and_no_rate_below_zero() -> None:
     busy = estimate([0.999, 0.9995, 0.9, 0.9999], "share")
     assert busy.high == 1.0
     assert busy.value <= 1.0
+    assert two_stage_estimate([0.97, 0.9, 0.99, 0.999], "share", 2).high == 1.0
     rate = estimate([0.0, 0.0, 900.0], "1/s")
     assert rate.low == 0.0
 

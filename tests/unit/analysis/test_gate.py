@@ -1,4 +1,4 @@
-"""The gate: what is established, what is excluded, and what stays open."""
+"""The gate: slowdowns that are established, that are excluded, and that stay open."""
 
 import math
 from dataclasses import replace
@@ -17,7 +17,7 @@ COST = "server_cpu_us_per_connection"
 
 
 def comparison(ratio: float, half: float | None, name: str = RATE, cell: str = "A") -> Comparison:
-    """A ratio with a 95 % interval of so much on either side, on logarithms."""
+    """A ratio with a 95 % interval of `half` on either side, on logarithms."""
     low = None if half is None else ratio * math.exp(-half)
     high = None if half is None else ratio * math.exp(half)
     found = Comparison(
@@ -78,7 +78,7 @@ def test_only_the_rate_is_looked_at_unless_more_is_asked_for() -> None:
 
 
 def runs(slowdown: float, cells: int, seed: int, blocks: int = 10) -> list[Comparison]:
-    """Two independent runs of blocks of 2 %, the second slower by a factor."""
+    """Two independent runs, with a noise of 2 % between blocks, the second slower by a factor."""
     draw = np.random.default_rng(seed)
     found = []
     for number in range(cells):
@@ -107,7 +107,7 @@ def test_sixty_ratios_of_few_blocks_are_falsely_set_apart_once_in_twenty_at_most
 
 @pytest.mark.parametrize("cells", [1, 8])
 def test_a_slowdown_of_just_the_limit_is_called_more_once_in_twenty_at_most(cells: int) -> None:
-    """At the limit itself, the worst case of both promises."""
+    """The limit itself is the worst case of both error rates."""
     verdicts = [gate(runs(1.03, cells, seed), 0.03).verdict for seed in range(200)]
     assert verdicts.count("slower") <= 18  # 10 expected; 19 or more come up once in 200.
     assert verdicts.count("passed") <= 18

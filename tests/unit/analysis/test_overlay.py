@@ -191,3 +191,34 @@ def test_a_rate_that_is_no_more_than_a_bound_keeps_the_gate_open(base: Summary, 
     """The generator was the limit, or nothing was: the ratio is not one of the servers."""
     verdict, (bare,) = gated(base, with_dead(base, {name: (RATE,)}))
     assert (verdict, bare.verdict, bare.n > 0) == ("cannot_tell", "not_comparable", True)
+
+
+@pytest.mark.parametrize("change", [FAILED, {"lower_bounds": (RATE,)}])
+def test_what_cannot_be_judged_is_not_passed_over(base: Summary, change: dict[str, Any]) -> None:
+    dead = with_dead(base, change)
+    answer = overlay(Side("A", base), Side("B", dead)).answer
+    assert answer is not None
+    first, second = answer.sentences
+    assert first.startswith("Nothing that can be judged differs: B is within ")
+    count = int(second.partition(" ")[0])
+    assert second == (
+        f"{count} ratio{'' if count == 1 else 's'} cannot be judged: lower bounds, no valid "
+        "result, or another way to measure."
+    )
+    assert (count == 1) == (change != FAILED)
+    same = overlay(Side("A", base), Side("B", base)).answer
+    assert same is not None
+    assert len(same.sentences) == 1
+    assert same.sentences[0].startswith("Nothing differs: B is within ")
+
+
+def test_what_cannot_be_judged_stands_beside_what_differs(base: Summary) -> None:
+    slower = World(noise=0.005, server_us={**SERVER_US, "X25519": SERVER_US["X25519"] * 1.3})
+    few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", DEAD)}
+    experiment = replace(with_levels(load("groups"), few), stopping=None, blocks=5)
+    second = with_dead(summarise(made_run(slower, experiment=experiment)), FAILED)
+    answer = overlay(Side("A", base), Side("B", second)).answer
+    assert answer is not None
+    assert len(answer.sentences) == 2
+    assert "X25519" not in answer.sentences[1]
+    assert "cannot be judged" in answer.sentences[1]

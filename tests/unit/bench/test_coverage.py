@@ -1,28 +1,78 @@
-"""A quick form of `make bench-coverage`: wide bars, and the truths of the simulated servers."""
+"""A quick form of `make bench-coverage`, the truths of the simulated servers, and the kept page."""
 
+import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from bench.coverage import Result, Row, page, rows, run
+import tlslab
+from bench.coverage import FILE, FIRST, PAGE, Result, page, read, run
+from bench.coverage_rows import Row, rows
+from bench.provenance import ROOT, Made
 from bench.queues import MD1, MG2, MM1, Kind, response_times
 from tlslab.analysis.stats.queue import mean_response
 
-# What is not known to be below the bar.
+ROWS = list(rows())
+
+# So few simulations of each row are quick.
 QUICK = [
     row
-    for row in rows()
+    for row in ROWS
     if row.short is None
-    and row.estimator.startswith(("mean of 5", "ratio", "p50", "p99, 10", "maximum"))
+    and row.estimator.startswith(
+        (
+            "mean of",
+            "share",
+            "ratio",
+            "gate",
+            "proof",
+            "all ranks of 6 cells, 5",
+            "cost",
+            "part",
+            "p50",
+            "maximum",
+        )
+    )
 ]
+SIMULATIONS = 200
+
+# Of 200 intervals of 95 % fewer hold what is true in two cases of 1,000.
+LEAST = 0.95 - 2.9 * math.sqrt(0.95 * 0.05 / SIMULATIONS)
+
+MADE = Made("2026-11-26T01:30:00+00:00", "0123456789", "python -m bench.coverage")
+
+# A module that takes a quantile of a distribution makes an interval, a bound or a test.
+QUANTILE = re.compile(r"\.ppf\(|stdtrit|confidence_interval|proportion_ci|stats\.bootstrap|brentq")
+
+# How the rows begin that judge a module's intervals.
+JUDGED = {
+    "analysis/components.py": ("variance of a trial", "variance of a start"),
+    "analysis/history/changes.py": ("change of level",),
+    "analysis/stats/estimate.py": ("mean of", "ratio", "proof", "gate"),
+    "analysis/stats/latency.py": ("p50", "p99"),
+    "analysis/stats/proportion.py": ("share of",),
+    "analysis/stats/scaling.py": ("scalability law", "peak over"),
+    "analysis/stats/sequence.py": ("confidence sequence", "ratio, run until"),
+    "analysis/stats/slope.py": ("memory of a connection, 3", "memory of a connection, 5"),
+    "lab/resolution.py": ("resolution",),
+    "model/two_stage.py": ("maximum by Stein",),
+}
+
+# What takes a quantile and makes no interval: tests, powers, and a queue's highest load.
+NO_INTERVAL = {
+    "analysis/stats/change_points.py",
+    "analysis/stats/power.py",
+    "analysis/stats/queue.py",
+}
 
 
 @pytest.mark.parametrize("row", QUICK, ids=lambda row: f"{row.estimator}; {row.truth}")
 def test_intervals_hold_what_is_true(row: Row) -> None:
-    found = run(row, round(200 / max(row.share, 0.5)))
-    assert found.runs >= 90
-    assert found.coverage >= 0.86
+    found = run(row, SIMULATIONS)
+    assert found.runs == SIMULATIONS
+    assert found.coverage >= LEAST
 
 
 @pytest.mark.parametrize(("kind", "load"), [(MM1, 0.5), (MD1, 0.8)], ids=str)
@@ -39,20 +89,21 @@ def test_two_servers_of_one_line_are_those_of_erlang() -> None:
     assert MG2.mean(0.5) > 1
 
 
-def test_the_page_has_a_line_for_each_row() -> None:
+def test_the_page_has_a_line_for_each_row_and_says_what_it_is_of() -> None:
     results = [run(row, 20) for row in QUICK[:3]]
-    text = page(results)
+    text = page(results, MADE)
     assert all(f"| {each.row.estimator} | {each.row.truth} |" in text for each in results)
+    assert "Made 2026-11-26, commit 0123456789: `python -m bench.coverage`." in text
 
 
 def test_a_row_that_is_declared_to_fall_short_has_a_bar_of_its_own() -> None:
-    row = next(row for row in rows() if row.short is not None)
+    row = next(row for row in ROWS if row.short is not None)
     assert row.short is not None
     assert row.short.reason
     runs = 2_000
     known = Result(row, runs, round(runs * (row.short.least + 0.01)))
     assert (known.met, known.verdict) == (True, "below the bar, as declared")
-    assert row.short.reason in page([known])
+    assert row.short.reason in page([known], MADE)
     worse = Result(row, runs, round(runs * (row.short.least - 0.03)))
     assert (worse.met, worse.verdict) == (False, "below the bar")
     other = Result(replace(row, short=None), runs, known.held)
@@ -60,9 +111,37 @@ def test_a_row_that_is_declared_to_fall_short_has_a_bar_of_its_own() -> None:
 
 
 def test_skewed_and_dependent_trials_are_declared_to_fall_short() -> None:
-    declared = {row.truth for row in rows() if row.short is not None}
+    declared = {row.truth for row in ROWS if row.short is not None}
     assert {"skewed (exponential)", "AR(1), 0.3 from trial to trial"} <= declared
-    estimators = {row.estimator for row in rows()}
-    assert {"memory of a connection, 5 levels", "peak over the processors' limit, 5 blocks"} <= (
-        estimators
-    )
+
+
+def test_every_module_that_makes_an_interval_has_rows_that_judge_it() -> None:
+    package = ROOT / "python" / tlslab.__name__
+    found = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if QUANTILE.search(path.read_text("utf-8"))
+    }
+    assert found == set(JUDGED) | NO_INTERVAL
+    for module, begins in JUDGED.items():
+        for begin in begins:
+            assert any(row.estimator.startswith(begin) for row in ROWS), (module, begin)
+
+
+def test_the_kept_results_are_of_todays_rows_and_none_misses_its_bar() -> None:
+    by, kept = read(FILE)
+    assert [(each.row.estimator, each.row.truth) for each in kept] == [
+        (row.estimator, row.truth) for row in ROWS
+    ]
+    for each in kept:
+        assert each.runs + each.none >= 2_000
+        assert each.met, each
+    assert PAGE.read_text("utf-8") == page(kept, by)
+    assert re.fullmatch(r"[0-9a-f]{10,}", by.commit)
+
+
+@pytest.mark.parametrize("number", range(len(ROWS)), ids=lambda number: ROWS[number].estimator)
+def test_the_kept_results_are_of_todays_code(number: int) -> None:
+    """The first simulations of each row; if not: `make bench-coverage`."""
+    kept = read(FILE)[1][number]
+    assert run(list(rows())[number], FIRST).first == kept.first

@@ -82,7 +82,7 @@ def test_a_cost_can_be_gated_where_the_rate_is_not(
         (["--gate", "3"], "--gate 3: not a percentage"),
         (["--gate", "-3%"], "--gate -3%: not a percentage"),
         (["--equivalence", "much%"], "--equivalence much%: not a percentage"),
-        (["--gate-by", "connections_per_s"], "--gate-by goes with --gate"),
+        (["--gate-by", "connections_per_s"], "--gate-by needs --gate"),
         (["--gate", "3%", "--gate-by", "connection_per_s"], "did you mean 'connections_per_s'"),
     ],
 )

@@ -202,7 +202,7 @@ def test_the_labs_own_options_are_taken_out() -> None:
         (["--generators"], "--generators needs a value"),
         (["--generators", "--json"], "--generators needs a value"),
         (["--server-metrics", "-c"], "--server-metrics needs a value"),
-        (["--on-lost-host", "keep"], "goes with --generators"),
+        (["--on-lost-host", "keep"], "needs --generators"),
     ],
 )
 def test_an_own_option_without_its_value_is_refused(given: list[str], words: str) -> None:
@@ -212,7 +212,7 @@ def test_an_own_option_without_its_value_is_refused(given: list[str], words: str
 
 @pytest.mark.parametrize("option", ["--trace=x", "--keylog=x", "--client-key=x", "--format=csv"])
 def test_what_belongs_to_one_engine_is_refused_with_several(option: str) -> None:
-    with pytest.raises(UsageError, match="goes with one generator"):
+    with pytest.raises(UsageError, match="is for one generator"):
         pool_spec(["-c", "9", option, "URL"], ())
 
 

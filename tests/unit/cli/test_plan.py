@@ -9,7 +9,7 @@ from factories.costs import made_calibration
 from factories.folder import written
 from factories.run import made_run
 from tlslab.cli import run
-from tlslab.cli.plan import as_bytes, as_rate
+from tlslab.cli.values import as_bytes, as_rate
 from tlslab.model.errors import UsageError
 
 MIX = ("--resumed", "60%", "--requests-per-connection", "8", "--size", "4k")
@@ -73,7 +73,7 @@ def test_the_newest_calibration_is_taken(
         (["--new", "0"], "not a rate"),
         (["--processors", "1", "--size", "4 parsecs"], "not a size"),
         (["--processors", "1", "--resumed", "140%"], "not a whole percentage"),
-        (["--processors", "1", "--objective", "fast"], "not an objective"),
+        (["--processors", "1", "--objective", "fast"], "must have the form p99<50ms"),
         (["--processors", "1", "--group", "P-521"], "no cost of: P-521"),
         (["--processors", "1", "--group", "X2551"], "did you mean 'X25519'?"),
         (["--processors", "1", "--busy", "0%"], "not a percentage"),
@@ -92,14 +92,14 @@ def test_another_experiment_has_no_costs_of_parts(
 ) -> None:
     other = written(tmp_path / "groups", made_run(quick=True))
     assert run(["plan", str(other), "--processors", "1"]) == 2
-    assert "make one: tlslab run calibrate" in capsys.readouterr().err
+    assert "make one: `tlslab run calibrate --target SERVER`" in capsys.readouterr().err
 
 
 def test_rates_and_sizes_are_read_as_people_write_them() -> None:
-    assert [as_rate(text) for text in ("5000/s", "5,000", "5k/s")] == [5000.0] * 3
-    assert [as_bytes(text) for text in ("4096", "4k", "4KiB", "4.096kB")] == [4096] * 4
+    assert [as_rate(text, "--new") for text in ("5000/s", "5,000", "5k/s")] == [5000.0] * 3
+    assert [as_bytes(text, "--size") for text in ("4096", "4k", "4KiB", "4.096kB")] == [4096] * 4
     with pytest.raises(UsageError):
-        as_bytes("-1")
+        as_bytes("-1", "--size")
 
 
 def test_a_calibration_that_is_too_noisy_answers_nothing(

@@ -37,6 +37,7 @@ def story(plan: Plan) -> list[events.Event]:
         events.BlockStarted(0),
         events.TrialStarted(0, plan.trials[3].cell),
         events.Rate(plan.trials[3].cell, "capacity", events.Pace(1234.0, 1234.0, 8, 0, 1.0, 2.5)),
+        events.GeneratorLost("g1", "its node died"),
         events.TrialEnded(failed(plan, 3)),
         events.Skipped(1, "the server died in block 1"),
         events.Skipped(0, "never shown"),
@@ -52,6 +53,7 @@ def test_plain_lines_report_plan_exclusions_trials_and_time_left(plan: Plan) -> 
         "5 cells × 5 blocks against reference, seed 7; about 44 s; results in runs/x",
         "3 trials done before",
         "left out: 1 cell: not  [31mthere",
+        "warning: the generator g1 was lost: its node died",
         f"[4/25] {plan.trials[3].cell}: failed: reset: the server ]0;title  hung up; 42 s left",
         "the server died in block 1: 1 trial left out",
     ]
@@ -71,6 +73,7 @@ def test_a_live_bar_shows_the_same_and_the_rate(plan: Plan) -> None:
     shown = screen.getvalue()
     assert "failed: reset: the server ]0;title" in shown
     assert "the server died in block 1" in shown
+    assert "the generator g1 was lost" in shown
     assert "never shown" not in shown
     assert "\x07" not in shown
 
@@ -142,3 +145,9 @@ def test_after_the_pilot_the_run_says_how_long_it_will_be(forecast: Forecast, li
     lines: list[str] = []
     Lines(lines.append)(events.Forecasted(forecast))
     assert lines == [f"forecast: {line}"]
+
+
+def test_a_lost_generator_has_a_line_at_once() -> None:
+    lines: list[str] = []
+    Lines(lines.append)(events.GeneratorLost("g1", "its node\x1b[2J died"))
+    assert lines == ["warning: the generator g1 was lost: its node [2J died"]

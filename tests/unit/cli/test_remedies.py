@@ -24,12 +24,13 @@ from tlslab.cli.remedies import fitting
         ),
         ("see what it takes with --probe", set(), "see what it takes with `tlslab probe`"),
         ("ask `tlslab probe --only x`", set(), "ask `tlslab probe --only x`"),
+        ("see `tlslab COMMAND --help`", set(), "see `tlslab run --help`"),
     ],
 )
 def test_options_that_the_command_lacks_are_said_to_be_another_ones(
     remedy: str, known: set[str], shown: str
 ) -> None:
-    assert fitting(remedy, known) == shown
+    assert fitting(remedy, "run", known) == shown
 
 
 def test_a_command_is_asked_for_its_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,5 +34,5 @@ def test_options_of_capacity_experiments() -> None:
     assert plan.obsolete is None
     assert kind.with_objective(capacity, None, allow_obsolete=True) == capacity
     groups = load("groups")
-    with pytest.raises(UsageError, match="go with capacity experiments"):
+    with pytest.raises(UsageError, match="are for capacity experiments"):
         file_kind(groups).with_objective(groups, "p99<50ms", allow_obsolete=False)

@@ -15,7 +15,8 @@ from typer.main import get_command
 from tlslab import __version__, cli
 from tlslab.cli import console, dry
 from tlslab.cli.app import app
-from tlslab.cli.options import EXPERIMENTS, as_place, as_url
+from tlslab.cli.options import EXPERIMENTS
+from tlslab.cli.values import as_place, as_url
 from tlslab.experiment import shipped
 from tlslab.lab.discovery import with_status_remedy
 from tlslab.model.errors import EngineError, UsageError

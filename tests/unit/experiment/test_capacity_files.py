@@ -69,7 +69,7 @@ def test_what_is_written_is_read_back(quick: bool) -> None:
         (
             'objective = "p99<50ms"',
             'objective = "fast"',
-            "capacity.objective: has the form p99<50ms",
+            "capacity.objective: must have the form p99<50ms",
         ),
         ("fresh_server = true", "fresh_server = 1", "must be true or false"),
         ('tls = "ssl3"', 'tls = "ssl2"', "unknown name 'ssl2'; known: 1.2, 1.3, ssl3"),
@@ -101,5 +101,5 @@ def test_objectives(text: str, objective: Objective | None) -> None:
 
 
 def test_a_wrong_objective_says_what_is_right() -> None:
-    with pytest.raises(UsageError, match="has the form p99<50ms"):
+    with pytest.raises(UsageError, match="must have the form p99<50ms"):
         required_objective("fast")

@@ -3,7 +3,15 @@
 import json
 from typing import Any
 
-from tlslab.lab.events import EngineEnded, Pace, Percentiles, Rate, RunEnded, of_run
+from tlslab.lab.events import (
+    EngineEnded,
+    GeneratorLost,
+    Pace,
+    Percentiles,
+    Rate,
+    RunEnded,
+    of_run,
+)
 
 BOUNDS = [0.0001, 0.00025]
 TIMES = {"bounds_s": BOUNDS, "counts": [1, 2, 0], "sum_s": 0.0004, "count": 3}
@@ -74,3 +82,18 @@ def test_news_of_a_host_name_it() -> None:
     assert of_run("c", "capacity", pace) == Rate("c", "capacity", pace)
     over = EngineEnded.of({"event": "ended", "host": "b", "totals": TOTALS})
     assert of_run("c", "capacity", over) == RunEnded("c", "capacity", over)
+
+
+def test_a_pool_s_report_is_of_its_hosts_and_of_nobody_else() -> None:
+    one = {"host": "a", **PROGRESS}
+    lost = {"host": "b", "event": "progress", "lost": True}
+    pace = Pace.of({**PROGRESS, "hosts": [one, lost]})
+    assert pace.parts == (Pace.of(one),)
+    assert Pace.of(PROGRESS).parts is None
+    assert Pace.of({**PROGRESS, "hosts": [lost]}).parts == ()
+
+
+def test_a_lost_generator_is_an_event_of_no_cell() -> None:
+    lost = GeneratorLost.of({"event": "lost", "host": "b", "reason": "it died"})
+    assert lost == GeneratorLost("b", "it died")
+    assert of_run("c", "capacity", lost) == lost

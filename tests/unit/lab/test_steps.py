@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tlslab.experiment import load
 from tlslab.lab.capacity.run import for_external
 from tlslab.lab.capacity.steps import step_spec
 from tlslab.lab.specs import Aim, is_obsolete
 from tlslab.model.capacity import CapacityPlan, Step
+from tlslab.model.errors import UsageError
 from tlslab.model.profile import Profile
 from tlslab.model.workload import Window, Workload
 from tlslab.planning.obsolete import obsolete_cell
@@ -64,7 +67,14 @@ def _plain() -> Step:
 
 def test_processors_of_somebody_elses_server_are_no_factor() -> None:
     experiment = load("capacity")
-    changed = for_external(experiment, experiment.settings)
+    changed = for_external(experiment, replace(experiment.settings, obsolete=None))
     assert changed.levels("processors") == ()
     assert changed.baseline == {}
     assert changed.settings.remedies.when == {}
+
+
+def test_obsolete_settings_are_for_servers_that_the_lab_starts() -> None:
+    experiment = load("capacity")
+    assert experiment.settings.obsolete is not None
+    with pytest.raises(UsageError, match="--allow-obsolete is for servers that the lab starts"):
+        for_external(experiment, experiment.settings)

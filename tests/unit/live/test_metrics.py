@@ -94,3 +94,21 @@ def test_the_work_and_what_runs_have_metrics() -> None:
     assert info.labels["target"] == "nginx"
     assert [sample.value for sample in found["tlslab_trials_done"]] == [0.0]
     assert found["tlslab_trials_planned"][0].value > 1
+
+
+def test_a_lost_host_is_marked_until_it_makes_load_again() -> None:
+    found = Watched()
+    for host in ("a", "b"):
+        found.state.take(events.Rate("c", "load", pace(1.0, totals(100), 100.0, host)))
+    found.state.take(events.GeneratorLost("b", "it died"))
+
+    def marks() -> dict[str, float]:
+        return {s.labels["host"]: s.value for s in scraped(found.state)["tlslab_host_lost"]}
+
+    assert marks() == {"a": 0.0, "b": 1.0}
+    rates = scraped(found.state)["tlslab_achieved_rate"]
+    assert [sample.labels["host"] for sample in rates] == ["a"]
+    found.state.take(events.TrialStarted(1, "c"))
+    assert marks() == {"b": 1.0}
+    found.state.take(events.Rate("c", "load", pace(1.0, totals(100), 100.0, "b")))
+    assert marks() == {"b": 0.0}

@@ -82,6 +82,37 @@ def test_a_host_that_does_not_report_is_silent() -> None:
     assert silent == {"a": 5.0, "b": 0.0}
 
 
+def test_a_lost_host_adds_nothing_any_more_and_stays_named_until_it_makes_load() -> None:
+    watched = Watched()
+    for host in ("a", "b"):
+        watched.state.take(events.Rate("c", "load", pace(1.0, totals(100), 100.0, host)))
+    watched.state.take(events.GeneratorLost("b", "it died"))
+    # One that had reported nothing yet.
+    watched.state.take(events.GeneratorLost("c", "no route"))
+    watched.clock.now += 1
+    watched.state.take(events.Rate("c", "load", pace(2.0, totals(250), 150.0, "a")))
+    now = watched.state.snapshot()
+    assert [host.name for host in now.hosts] == ["a"]
+    assert [(lost.host, lost.reason) for lost in now.lost] == [("b", "it died"), ("c", "no route")]
+    assert now.point is not None
+    assert now.point.achieved == 150.0
+    # What it had done counts.
+    assert now.completed == 350
+    watched.state.take(events.TrialStarted(1, "c"))
+    assert [lost.host for lost in watched.state.snapshot().lost] == ["b", "c"]
+    watched.state.take(events.Rate("c", "load", pace(1.0, totals(10), 10.0, "b")))
+    assert [lost.host for lost in watched.state.snapshot().lost] == ["c"]
+
+
+def test_a_pool_of_which_one_host_reports_is_not_this_machine() -> None:
+    watched = Watched()
+    one = pace(1.0, totals(100), 100.0, "a")
+    for parts in ((one,), (one, replace(one, host="b"))):
+        watched.seconds([replace(one, host="", parts=parts)])
+    assert set(watched.state.series()) == {Key(name, "X25519", "capacity") for name in ("a", "b")}
+    assert watched.state.snapshot().completed == 200
+
+
 def test_between_trials_nothing_is_in_flight_and_counts_stay() -> None:
     watched = Watched()
     watched.start()

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from factories.capacity import made_capacity_run
+from factories.pages import SUMMARIES
 from factories.run import SERVER_US, TEN_BLOCKS, World, made_run
 from factories.saturated import saturated
 from tlslab import analysis
@@ -21,6 +22,8 @@ from tlslab.report.dots import axis_line, dot_lines
 from tlslab.store import to_json
 
 LEVELS = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
+# Pages of figures and tables beside the answer of another run.
+MADE_UP = ("other", "figures")
 HOSTILE = "a|b`c @all https://x.example [x](y) <img src=x>\x1b[31m\nnext"
 
 
@@ -157,3 +160,16 @@ def test_a_comparison_says_its_own_sentence_first_and_nothing_twice() -> None:
     assert "requests/s" not in text
     assert text.count("Absolute rates across machines") == 1
     assert render_csv(summary).startswith("baseline,candidate,estimate,words,ratio")
+
+
+@pytest.mark.parametrize("name", [name for name in SUMMARIES if name not in MADE_UP])
+def test_an_answer_of_any_kind_is_two_sentences_and_five_tiles_at_most(name: str) -> None:
+    summary = SUMMARIES[name]()
+    answer = summary.answer
+    assert answer is not None
+    assert len(answer.sentences) <= 2
+    assert all(each.endswith(".") for each in answer.sentences)
+    assert len(answer.tiles) in (0, 3, 4, 5)
+    assert bool(answer.sentences) == (answer.lacking is None)
+    assert answer.lacking is None or answer.tiles == ()
+    assert answer.figure in {"", *(figure.id for figure in summary.figures)}

@@ -4,16 +4,18 @@ import io
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 
 from factories.capacity import made_capacity_run
 from factories.run import World, made_run
 from tlslab.analysis import capacity, summarise
 from tlslab.experiment import load, with_levels
-from tlslab.model.finding import Summary
+from tlslab.model.figure import Figure
+from tlslab.model.finding import Note, Summary
 from tlslab.report import render_text
 from tlslab.report.brief import Brief, Part
-from tlslab.report.text import FIRST, SCREEN, SCREENS
+from tlslab.report.text import CAUTIONS, DOTS, FIRST, HOSTS, PICTURE, SCREEN, SCREENS
+from tlslab.report.view import warnings
 
 MORE = ("tlslab", "report", "runs/x", "--details")
 COMMAND = " ".join(MORE)
@@ -76,19 +78,116 @@ def test_of_many_cells_of_a_setting_the_best_are_shown_and_the_rest_counted() ->
     assert len(text.splitlines()) < 2 * (SCREENS + SCREEN)
 
 
-def test_the_first_part_is_shown_whatever_its_length_and_later_ones_where_there_is_room() -> None:
+def listed(title: str, count: int) -> Part:
+    """A list of this many lines, which may be cut."""
+
+    def lines(first: int | None = None, *rest: RenderableType) -> Group:
+        return Group(*(f"{title} {number}" for number in range(count)[:first]), *rest)
+
+    return Part(title, f"{count} lines", lines(), count, lines)
+
+
+def test_the_first_part_is_cut_to_its_room_and_names_the_command_that_prints_all() -> None:
+    parts = [listed("row", 30), Part("short", "1 line", "i")]
+    text = drawn(Brief(parts, 10, MORE), 100)
+    assert text.splitlines()[:9] == [f"row {number}" for number in range(9)]
+    assert text.splitlines()[9] == f"  the first 9 of 30 lines; all are printed by {COMMAND}"
+    assert "short (1 line)" in text
+    assert "row 9" not in text
+    assert drawn(Brief(parts, 10), 100).splitlines()[29:] == ["row 29", "i"]
+    assert drawn(Brief([listed("row", 10)], 10, MORE), 100).splitlines()[9] == "row 9"
+
+
+def test_what_cannot_be_cut_is_named_and_takes_no_room_from_what_comes_after_it() -> None:
     parts = [
-        Part("first", "5 lines", "a\nb\nc\nd\ne"),
-        Part("long", "3 lines", "f\ng\nh"),
+        Part("long", "5 lines", "a\nb\nc\nd\ne"),
+        Part("three", "3 lines", "f\ng\nh"),
         Part("short", "1 line", "i"),
     ]
     text = drawn(Brief(parts, 4, MORE), 80)
-    assert text.splitlines()[:5] == ["a", "b", "c", "d", "e"]
-    assert "long (3 lines)" in text
-    assert "short (1 line)" in text
-    assert "g" not in text.split()
-    # What is left out takes no room from what comes after it.
-    text = drawn(Brief(parts, 7, MORE), 80)
-    assert text.splitlines()[:6] == ["a", "b", "c", "d", "e", "i"]
+    assert text.splitlines()[:4] == ["f", "g", "h", "i"]
+    assert "long (5 lines)" in text
     assert "short (1 line)" not in text
     assert drawn(Brief(parts, 4), 80).split() == list("abcdefghi")
+
+
+def test_of_many_parts_without_room_the_first_are_named_and_the_rest_counted() -> None:
+    parts = [Part(f"part {number}", "2 lines", "x\ny") for number in range(60)]
+    text = drawn(Brief(parts, 2, MORE), 80)
+    assert "part 24 (2 lines)" in text
+    assert "part 25 (2 lines)" not in text
+    assert "and 35 more parts" in text
+
+
+@pytest.mark.parametrize("width", [80, 130])
+def test_a_first_table_of_many_rows_is_cut_to_its_screens(of_capacity: Summary, width: int) -> None:
+    first, *others = of_capacity.tables
+    rows = tuple((f"server-{n:03}", *row[1:]) for n, row in enumerate(first.rows * 50))
+    long = replace(of_capacity, tables=(replace(first, rows=rows), *others))
+    text = printed(long, MORE, width)
+    tables = text.partition("\nThe maximum")[2].partition("Not shown here")[0]
+    assert 0 < len(tables.splitlines()) <= SCREENS
+    assert f" of {len(rows)} rows; all are printed by {COMMAND}" in unfolded(text)
+    assert "server-000" in text
+    assert "server-199" not in text
+    assert "server-199" in printed(long, (), width)
+
+
+@pytest.mark.parametrize("width", [80, 130])
+def test_of_many_warnings_the_gravest_are_printed_and_the_rest_counted(
+    quick_summary: Summary, width: int
+) -> None:
+    many = tuple(f"something that matters, number {number}." for number in range(60))
+    where = replace(quick_summary.environment, warnings=many)
+    summary = replace(quick_summary, environment=where)
+    text = printed(summary, MORE, width)
+    shown = [each for each in many if each in text]
+    assert shown == list(many[: len(shown)])
+    assert 0 < len(shown) < CAUTIONS
+    count = len(warnings(summary))
+    assert f"the first {len(shown)} of {count} warnings; all are printed by" in unfolded(text)
+    assert all(each in printed(summary, (), width) for each in many)
+
+
+def test_of_a_long_ranking_the_first_lines_of_dots_are_printed(full_summary: Summary) -> None:
+    assert full_summary.answer is not None
+    times, wanted = 10, full_summary.answer.figure
+
+    def longer(figure: Figure) -> Figure:
+        (series,) = figure.series
+        repeated = {
+            name: getattr(series, name) * times
+            for name in ("y", "low", "high", "samples", "bounds", "objections")
+        }
+        names = tuple(f"{name} {number}" for number in range(times) for name in series.x)
+        return replace(figure, series=(replace(series, x=names, **repeated),))
+
+    figures = [longer(each) if each.id == wanted else each for each in full_summary.figures]
+    summary = replace(full_summary, figures=tuple(figures))
+    text, whole = printed(summary, MORE, 100), printed(summary, (), 100)
+    assert f"the first {DOTS} of {6 * times} cells; all are printed by {COMMAND}" in unfolded(text)
+    # Each line has one, and so has what the marks mean.
+    assert (text.count("●"), whole.count("●")) == (DOTS + 1, 6 * times + 1)
+
+
+def test_a_report_of_everything_is_still_a_few_screens(of_capacity: Summary) -> None:
+    first, *others = of_capacity.tables
+    cell = replace(of_capacity.cells[0], verdict="failed", reasons=(Note("failed", "it died"),))
+    dead = tuple(replace(cell, key=f"{n}", factors={"server": f"{n}"}) for n in range(300))
+    many = tuple(f"something that matters, number {number}." for number in range(300))
+    summary = replace(
+        of_capacity,
+        tables=(replace(first, rows=first.rows * 100), *others * 20),
+        cells=(*of_capacity.cells, *dead),
+        environment=replace(of_capacity.environment, warnings=many),
+    )
+    most = PICTURE + SCREENS + CAUTIONS + SCREEN + HOSTS
+    for width in (80, 130):
+        assert len(printed(summary, (), width).splitlines()) > 1000
+        # Beside these: question, answer, headings, and what is named in two lists.
+        assert len(printed(summary, MORE, width).splitlines()) < most + 100
+
+
+def unfolded(text: str) -> str:
+    """A text without the ends of lines, and without the backslashes of folded commands."""
+    return " ".join(text.replace("\\\n", " ").split())

@@ -144,3 +144,8 @@ def test_what_most_cells_of_a_row_say_on_hover_the_row_says_once() -> None:
     # Whatever differs from the row's says so itself; in the column "s" that its head says, too.
     assert [cell.get("title") for cell in rows[0]] == ["IANA", None, None, None, "s"]
     assert [cell.get("title") for cell in rows[1]] == [None, "m", "m", "other", None]
+
+
+def test_cells_without_a_result_come_right_after_the_warnings(quick_summary: Summary) -> None:
+    found = layout(with_data(quick_summary))
+    assert [part.kind for part in found.details][:2] == ["warnings", "cells"]

@@ -110,7 +110,7 @@ pub enum ArrivalProcess {
     Poisson,
 }
 
-/// Why load cannot be made in this way.
+/// An error in the part of a specification on load over time.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum LoadError {
@@ -130,19 +130,19 @@ pub enum LoadError {
         "with unlimited requests on a connection, connection_steps must rise: no connection would end"
     )]
     FallingSteps,
-    #[error("an open loop needs connections that end: unlimited requests go with a closed loop")]
+    #[error("an open loop needs connections that end: unlimited requests need a closed loop")]
     EndlessInOpenLoop,
     #[error(
-        "realtime goes with a rate: a closed loop is always at work, and would leave no time to others"
+        "realtime needs a rate: a closed loop is always at work, and would leave no time to others"
     )]
     RealtimeInClosedLoop,
     #[error(
         "open_within_ms must be at least {OPEN_WITHIN_LEAST}: open connections are counted 20 times a second"
     )]
     OpenWithin,
-    #[error("open_within_ms goes with unlimited requests on a connection, and without steps")]
+    #[error("open_within_ms needs unlimited requests on a connection, and no steps")]
     NothingToOpen,
-    #[error("think time goes with several requests on a connection")]
+    #[error("think time needs several requests on a connection; raise requests_per_connection")]
     NothingToThink,
 }
 
@@ -273,10 +273,10 @@ mod tests {
             (r#"{"rate":{"steps":[1,2]}}"#, count, "ends by time"),
             (r#"{"connection_steps":[1,2]}"#, count, "ends by time"),
             (r#"{"connection_steps":[1,5]}"#, SECOND, "from 1 to connections (4)"),
-            (r#"{"open_within_ms":1}"#, SECOND, "goes with unlimited requests"),
-            (r#"{"open_within_ms":1,"connection_steps":[1,2]}"#, endless, "without steps"),
+            (r#"{"open_within_ms":1}"#, SECOND, "needs unlimited requests"),
+            (r#"{"open_within_ms":1,"connection_steps":[1,2]}"#, endless, "no steps"),
             (r#"{"open_within_ms":99}"#, endless, "at least 100"),
-            (r#"{"realtime":true}"#, SECOND, "realtime goes with a rate"),
+            (r#"{"realtime":true}"#, SECOND, "realtime needs a rate"),
             (r#"{"connection_steps":[0,4]}"#, SECOND, "from 1 to connections (4)"),
             (r#"{"connection_steps":[2,1]}"#, endless, "must rise"),
             (r#"{"connection_steps":[2],"rate":{"constant":1}}"#, SECOND, "exclude each other"),

@@ -196,9 +196,11 @@ pub enum SpecError {
     TooLong { field: &'static str },
     #[error("threads ({0}) may be {THREADS_LIMIT} at most")]
     TooManyThreads(u32),
-    #[error("a run with unlimited requests on a connection ends by time, not by count")]
+    #[error(
+        "a run with unlimited requests on a connection ends by time, not by count; give stop.duration_ms"
+    )]
     CountOfUnlimited,
-    #[error("handshake_only goes with one request per connection, which is then not sent")]
+    #[error("handshake_only sends no request; leave requests_per_connection at 1")]
     HandshakeOnlyWithRequests,
     #[error("http.streams ({0}) may be {limit} at most", limit = tlslab_wire::http::h2::STREAMS_LIMIT)]
     TooManyStreams(u32),
@@ -208,11 +210,11 @@ pub enum SpecError {
     MoreStreamsThanRequests { streams: u32, requests: u32 },
     #[error("http.check_body needs requests, and handshake_only sends none")]
     BodyOfHandshakeOnly,
-    #[error("http.check_body goes with one server name: each may have a body of its own")]
+    #[error("http.check_body needs one server name: each may have its own body")]
     BodyOfSeveralNames,
-    #[error("http.check_body goes with one URL: each may have a body of its own")]
+    #[error("http.check_body needs one URL: each may have its own body")]
     BodyOfSeveralPaths,
-    #[error("http.check_body goes with responses that have a body, and HEAD has none")]
+    #[error("http.check_body needs responses with a body, and HEAD has none")]
     BodyOfHead,
     #[error("http.method '{0}' is no method of a request to a resource; write GET, POST, PUT, ...")]
     Method(String),
@@ -232,15 +234,15 @@ pub enum SpecError {
     TooManyPaths,
     #[error("http.paths: '{0}' is no path; it begins with /")]
     Path(String),
-    #[error("early data may be replayed: it goes with GET and HEAD without a body (RFC 8470)")]
+    #[error("early data may be replayed: it needs GET or HEAD without a body (RFC 8470)")]
     EarlyDataNotSafe,
     #[error("allowed host '{host}': {why}; write a host's name or address")]
     Allowed { host: String, why: String },
     #[error("connect_to '{to}': {why}; write HOST:PORT, where all connections go")]
     ConnectTo { to: String, why: String },
-    #[error("think time (load.think_us) goes with one stream at a time; leave http.streams at 1")]
+    #[error("think time (load.think_us) needs one stream at a time; leave http.streams at 1")]
     ThinkWithStreams,
-    #[error("early data (tls.early_data) goes with http.version 1.1 only")]
+    #[error("early data (tls.early_data) needs http.version 1.1")]
     EarlyDataOverHttp2,
     #[error("suite {suite} belongs to TLS {needs}, which is not among the versions asked for")]
     SuiteOutsideVersions { suite: CipherSuite, needs: TlsVersion },
@@ -250,23 +252,25 @@ pub enum SpecError {
     GroupNeedsTls13(Group),
     #[error("group {0} cannot be forced: suite {1} exchanges keys without an elliptic curve")]
     GroupWithoutEcdhe(Group, CipherSuite),
-    #[error("resume_ratio goes with a kind of resumption, which resume names")]
+    #[error("resume_ratio needs a kind of resumption; give tls.resume")]
     RatioOfNothing,
     #[error("resume_ratio ({0}) must lie between 0 and 1")]
     ResumeRatio(String),
-    #[error("early data goes with resumption by psk or psk-only")]
+    #[error("early data needs resumption by psk or psk-only; give tls.resume")]
     EarlyDataWithoutPsk,
     #[error("early data is a request, and handshake_only sends none")]
     EarlyDataWithoutRequest,
     #[error("in TLS 1.3 tickets come after the handshake; handshake_only does not wait for them")]
     TicketsAfterHandshakeOnly,
-    #[error("hello_retry goes with full handshakes, not with resumption")]
+    #[error("hello_retry needs full handshakes; leave tls.resume out")]
     RetryOfResumed,
-    #[error("hello_retry sends the share of {0}, which the server may not take, yet groups has it")]
+    #[error(
+        "hello_retry sends a key share of {0}, which the server must lack; leave {0} out of groups"
+    )]
     ShareIsWanted(Group),
     #[error("{what} exists in TLS {needs} only; leave the other versions out")]
     OneVersionOnly { what: String, needs: TlsVersion },
-    #[error("portion ({0}) must lie above 0, and be 1 at most")]
+    #[error("portion ({0}) must be above 0 and at most 1")]
     Portion(String),
     #[error("proof must be 16 to 64 letters, digits and hyphens")]
     Proof,
@@ -284,17 +288,17 @@ pub enum SpecError {
     TooManyNames(usize),
     #[error("{0} is obsolete; give --allow-obsolete (allow_obsolete) to have it all the same")]
     Obsolete(String),
-    #[error("TLS {0} is left out between versions asked for, which no protocol can express")]
+    #[error("the versions must be consecutive, but TLS {0} is missing between them")]
     VersionsApart(TlsVersion),
-    #[error("dh_bits goes with DHE suites, and with no others")]
+    #[error("dh_bits needs DHE suites, and no others")]
     DhBitsWithoutDhe,
     #[error("alpn: '{0}' must have 1 to {PROTOCOL_NAME_LIMIT} bytes")]
     ProtocolName(String),
-    #[error("alpn: requests are made in {spoken}; {name} goes with handshake_only")]
+    #[error("alpn: requests are made in {spoken}; {name} needs handshake_only")]
     ProtocolWithRequests { name: String, spoken: &'static str },
-    #[error("alpn: HTTP/2 is spoken with a server that selects h2 only; offer h2")]
+    #[error("alpn: HTTP/2 needs h2 among the offered protocols")]
     Http2WithoutAlpn,
-    #[error("server_names go with full handshakes: a session is resumed under one name")]
+    #[error("server_names need full handshakes: a session is resumed under one name")]
     NamesWithResumption,
     #[error(transparent)]
     Load(#[from] LoadError),

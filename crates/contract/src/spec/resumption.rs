@@ -108,13 +108,13 @@ mod tests {
             (r#"{"resume":"psk","versions":["1.2","1.3"]}"#, "resumption by psk exists in TLS 1.3"),
             (r#"{"hello_retry":"decoy","versions":["1.2"]}"#, "a HelloRetryRequest exists in TLS"),
             (r#"{"resume":"id","groups":["MLKEM768"]}"#, "MLKEM768 exists in TLS 1.3 only"),
-            (r#"{"resume_ratio":0.5}"#, "goes with a kind of resumption"),
+            (r#"{"resume_ratio":0.5}"#, "needs a kind of resumption"),
             (r#"{"resume":"psk","resume_ratio":1.01}"#, "(1.01) must lie between 0 and 1"),
             (r#"{"resume":"psk","resume_ratio":-0.1}"#, "(-0.1) must lie between 0 and 1"),
-            (r#"{"early_data":true}"#, "early data goes with resumption by psk"),
-            (r#"{"resume":"ticket","early_data":true}"#, "early data goes with resumption by psk"),
-            (r#"{"resume":"psk","hello_retry":"decoy"}"#, "with full handshakes"),
-            (r#"{"resume":"id","server_names":["a","b"]}"#, "server_names go with full handshakes"),
+            (r#"{"early_data":true}"#, "early data needs resumption by psk"),
+            (r#"{"resume":"ticket","early_data":true}"#, "early data needs resumption by psk"),
+            (r#"{"resume":"psk","hello_retry":"decoy"}"#, "needs full handshakes"),
+            (r#"{"resume":"id","server_names":["a","b"]}"#, "server_names need full handshakes"),
             (r#"{"groups":["P-256"],"hello_retry":{"share":"P-256"}}"#, "share of P-256"),
         ];
         for (tls, words) in cases {

@@ -1,5 +1,5 @@
-//! In what segments a connection's handshake and its end leave: where the default spares work, an
-//! ordinary client's way can be had as well.
+//! The TCP segments of the end of a handshake and of the close: the defaults save work, the other values
+//! do what ordinary clients do.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

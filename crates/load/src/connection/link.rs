@@ -1,4 +1,4 @@
-//! What a connection has whatever HTTP it carries: its socket, its session, its step and its instants.
+//! The part of a connection that does not depend on HTTP: its socket, session, step and instants.
 
 use super::{Context, Turn};
 use crate::recorder::Milestones;
@@ -23,7 +23,7 @@ pub struct Link<S> {
     pub facts: Option<Negotiated>,
     /// Requests that were answered in full.
     pub requests_done: u32,
-    /// The place of its first request in the order of all.
+    /// The index of its first request in the order of all.
     pub place: u32,
     /// The instant at which the next request may be sent, while the connection waits for it.
     pub thinks_until: Option<Nanos>,
@@ -68,13 +68,13 @@ impl<S: Session> Link<S> {
         may_read
     }
 
-    /// Goes on to a step, which has its time from now on.
+    /// Goes on to a step, whose deadline is counted from now on.
     pub fn enter<C: Clock>(&mut self, step: Step, now: Nanos, context: &Context<'_, C>) {
         self.step = step;
         self.deadline = now + context.script.deadline(step);
     }
 
-    /// How a connection that did all it had to do has ended.
+    /// The outcome of a connection that has done all it had to do.
     pub fn outcome(&self) -> Outcome {
         self.unexpected.map_or(Outcome::Completed, Outcome::Unexpected)
     }
@@ -84,7 +84,7 @@ impl<S: Session> Link<S> {
         self.facts.is_some_and(|facts| facts.minimal_client)
     }
 
-    /// No deadline holds while the client itself is what is waited for.
+    /// No deadline applies while the connection waits for the client itself.
     pub fn start_to_think<C: Clock>(&mut self, now: Nanos, context: &Context<'_, C>) -> Turn {
         let until = now + context.script.think;
         self.thinks_until = Some(until);

@@ -1,4 +1,4 @@
-//! What a connection does with HTTP/2: several requests under way, none of which waits for another.
+//! The requests of a connection with HTTP/2: several under way, none of which waits for another.
 
 use super::link::Link;
 use super::{Context, Next, Script, Turn};
@@ -31,12 +31,12 @@ impl Multiplexed {
         self.client.seen().clone()
     }
 
-    /// Why the connection has failed, if it has.
+    /// The reason of the connection's failure, if it has failed.
     pub fn reason(&self) -> Option<Reason> {
         self.client.reason()
     }
 
-    /// Begins what requests it may, sends what is to be sent, and takes what has arrived once.
+    /// Begins requests as far as allowed, sends waiting bytes, and reads once what has arrived.
     pub fn exchange<S: Session, C: Clock>(
         &mut self,
         link: &mut Link<S>,
@@ -117,8 +117,8 @@ impl Multiplexed {
         Ok(waits.then_some(Turn::Write))
     }
 
-    /// Whether the connection is over: all is done, or the server has ended it in peace. Requests that
-    /// a GOAWAY has left unprocessed are no failures, but a connection that was to carry them is.
+    /// Whether the connection is over: all is done, or the server has ended it orderly. Requests that a
+    /// GOAWAY has left unprocessed are no failures, but the connection that should carry them is one.
     fn ending<S: Session, C>(
         &self,
         link: &Link<S>,
@@ -135,8 +135,8 @@ impl Multiplexed {
         }
     }
 
-    /// The step that has taken too long, if one really has: with several requests under way the
-    /// deadline is a bound that is made exact only when it is reached.
+    /// The step that has taken too long, if one has: with several requests under way the deadline is a
+    /// lower bound, which is made exact only when it is reached.
     pub fn overdue_step<S>(&self, link: &mut Link<S>, now: Nanos, script: &Script) -> Option<Step> {
         let (first_byte, body) = (script.deadline(Step::FirstByte), script.deadline(Step::Body));
         match self.client.overdue(now, link.at.requested, first_byte, body) {
@@ -149,8 +149,8 @@ impl Multiplexed {
     }
 }
 
-/// Whether the next request has to wait; ends the time between two requests when it is over. What
-/// the server says meanwhile is heard, and no deadline holds.
+/// Whether the next request has to wait; ends the time between two requests when it is over. The
+/// server's frames are read meanwhile, and no deadline applies.
 fn is_thinking<S, C: Clock>(link: &mut Link<S>, context: &Context<'_, C>) -> bool {
     let Some(until) = link.thinks_until else { return false };
     let now = context.clock.now();

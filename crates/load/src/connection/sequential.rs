@@ -1,4 +1,4 @@
-//! What a connection does with HTTP/1.1: one request after the other.
+//! The requests of a connection with HTTP/1.1: one after the other.
 
 use super::link::Link;
 use super::{Context, Next, Script, Turn};
@@ -51,8 +51,8 @@ impl Sequential {
         Ok(())
     }
 
-    /// A request that went as early data is under way since then; one that the server rejected is
-    /// sent again (RFC 8446, section 4.2.10; RFC 8470, section 3).
+    /// Takes the server's answer to early data: an accepted request is under way since it was sent, a
+    /// rejected one is sent again (RFC 8446, section 4.2.10; RFC 8470, section 3).
     pub fn settle_early_data<S: Session>(
         &mut self,
         early_data: EarlyData,
@@ -84,7 +84,7 @@ impl Sequential {
         Ok(Next::Go)
     }
 
-    /// Reads the response to it once.
+    /// Reads once from the response to the current request.
     pub fn response<S: Session, C: Clock>(
         &mut self,
         link: &mut Link<S>,
@@ -115,8 +115,8 @@ impl Sequential {
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
             end @ (Progress::Closed | Progress::Cut) => match (self.response.end(), end) {
                 (true, Progress::Closed) => true,
-                // Anybody on the way can end a TCP stream: where only its end says that the body is
-                // whole, it is whole only with a close_notify (RFC 9112, sections 8 and 9.8).
+                // Anyone on the path can end a TCP stream: a body that only the end of the stream
+                // delimits is whole only with a close_notify (RFC 9112, sections 8 and 9.8).
                 (true, _) => return Err(Failure::Truncated),
                 (false, _) => return Err(Failure::Closed(link.step)),
             },
@@ -124,7 +124,7 @@ impl Sequential {
         if complete { self.finish_request(link, context) } else { Ok(Next::Go) }
     }
 
-    /// Keeps why a response is no good.
+    /// Notes what is wrong with a response; returns the failure.
     fn found(&mut self, failure: Failure, reason: Reason) -> Failure {
         self.fault = Some(reason);
         failure
@@ -170,7 +170,7 @@ impl Sequential {
         Ok(Next::Stop(Turn::Ended(link.outcome())))
     }
 
-    /// Goes on after think time. What came meanwhile is looked at first: nothing was asked for.
+    /// Goes on after think time. Data that arrived meanwhile is a fault: no request was under way.
     pub fn think<S: Session, C: Clock>(
         &mut self,
         link: &mut Link<S>,

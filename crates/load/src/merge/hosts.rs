@@ -1,4 +1,4 @@
-//! What each generator did on its own, and what became of hosts that were lost.
+//! The parts of a merged record: what each generator did on its own, and the lost hosts.
 
 use std::collections::BTreeMap;
 
@@ -87,7 +87,7 @@ pub fn last_outcomes(totals: &LastTotals) -> Outcomes {
     outcomes
 }
 
-/// The objection to a load of which a part was lost.
+/// The verdict on a load of which a part was lost.
 pub fn host_lost(findings: &HostFindings, all: usize) -> Option<Verdict> {
     let first = findings.lost.first()?;
     let message =
@@ -108,7 +108,7 @@ fn lost_verdict(host: &LostHost) -> Verdict {
     Verdict { code: VerdictCode::HostLost, message }
 }
 
-/// The objection to clocks that moved: the first one's words, and how many did.
+/// The verdict on clocks that moved: the words on the first, and how many moved.
 pub fn clocks_moved(parts: &[Named], findings: &HostFindings) -> Option<Verdict> {
     let moved = |part: &Named| {
         let verdict = clock_moved(findings.found.get(&part.name)?)?;
@@ -130,7 +130,7 @@ fn clock_moved(found: &HostFound) -> Option<Verdict> {
     (clock.moved_s > CLOCK_LIMIT_S).then_some(Verdict { code: VerdictCode::ClockMoved, message })
 }
 
-/// The objection to generators that share a processor and together use it up, though none does alone.
+/// The verdict on generators that together saturate a processor that they share, though none does alone.
 pub fn shared_processors_saturated(parts: &[Named], findings: &HostFindings) -> Option<Verdict> {
     let mut shared: BTreeMap<(&str, usize), (Vec<&str>, f64)> = BTreeMap::new();
     for Named { name, record } in parts {

@@ -40,7 +40,7 @@ pub struct Named {
 pub struct HostFindings {
     /// Those that were lost, and left no record.
     pub lost: Vec<LostHost>,
-    /// What was found out about each, by its name.
+    /// The kernel, speed and clock of each, by its name.
     pub found: BTreeMap<String, HostFound>,
 }
 
@@ -71,8 +71,8 @@ pub enum MergeError {
 /// `seconds` is the mean over all workers, as in every record; [`RunRecord::common`] has the rate
 /// over the time that all were measuring. Quantiles of steps are left out: steps keep no histograms.
 ///
-/// Of a host that was lost the accounting has what it reported last, and the connections that were
-/// under way then. Everything else is that of the others: nothing more is known of it.
+/// For a lost host the accounting has what it reported last, and the connections that were under way
+/// then. All other figures are those of the other hosts: nothing more is known of a lost one.
 ///
 /// # Errors
 /// The records are of different loads, or one of them is damaged.
@@ -125,10 +125,7 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
             _ => records().map(|r| r.concurrency).sum(),
         },
         flight,
-        slow_connects: SlowConnects {
-            count: records().map(|r| r.slow_connects.count).sum(),
-            listen_overflows: records().filter_map(|r| r.slow_connects.listen_overflows).max(),
-        },
+        slow_connects: joined_slow_connects(records()),
         verdicts: joined_verdicts(parts, findings),
         notes: joined_notes(parts),
         outcomes,
@@ -172,7 +169,7 @@ fn check(parts: &[Named]) -> Result<(), MergeError> {
     Ok(())
 }
 
-/// Refuses what belongs to no generator, and two of one name.
+/// Refuses findings on hosts that are not among the generators, and two generators of one name.
 fn check_findings(parts: &[Named], findings: &HostFindings) -> Result<(), MergeError> {
     let mut names: BTreeSet<&String> = parts.iter().map(|part| &part.name).collect();
     for lost in &findings.lost {
@@ -307,7 +304,7 @@ fn joined_names<'r>(mut records: impl Iterator<Item = &'r RunRecord>) -> Vec<Cou
     names
 }
 
-/// All of them, unless a record does not have it.
+/// The sum over all records; `None` if a record lacks the value.
 fn joined_flight(parts: &[Named]) -> Option<FlightTimes> {
     let mut flight = FlightTimes::default();
     for part in parts {
@@ -318,6 +315,16 @@ fn joined_flight(parts: &[Named]) -> Option<FlightTimes> {
         flight.unfinished_s += theirs.unfinished_s;
     }
     Some(flight)
+}
+
+/// The slow connects of all generators, with the highest count of full listen queues.
+fn joined_slow_connects<'r>(records: impl Iterator<Item = &'r RunRecord>) -> SlowConnects {
+    let mut all = SlowConnects::default();
+    for SlowConnects { count, listen_overflows } in records.map(|record| record.slow_connects) {
+        all.count += count;
+        all.listen_overflows = all.listen_overflows.max(listen_overflows);
+    }
+    all
 }
 
 fn joined_open_loop<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Option<OpenLoop> {
@@ -364,8 +371,8 @@ fn add_counts(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) 
     }
 }
 
-/// Valid if every generator's run is; else each objection once, with how many have it and the words of
-/// the first.
+/// Valid if every generator's run is; else each other verdict once, with the number of generators that
+/// have it and the words of the first.
 fn joined_verdicts(parts: &[Named], findings: &HostFindings) -> Vec<Verdict> {
     let mut found: Vec<(VerdictCode, usize, String)> = Vec::new();
     for Named { name, record } in parts {
@@ -403,7 +410,8 @@ fn joined_verdicts(parts: &[Named], findings: &HostFindings) -> Vec<Verdict> {
     of_all.into_iter().chain(worded).collect()
 }
 
-/// Notes that all have once; others with the name of the generator; and those on all together.
+/// Notes that all generators have, once; other notes with the generator's name; and notes on all
+/// together.
 fn joined_notes(parts: &[Named]) -> Vec<String> {
     let has_it = |part: &Named, note: &String| part.record.notes.contains(note);
     let mut notes: Vec<String> = Vec::new();
@@ -426,7 +434,7 @@ fn joined_notes(parts: &[Named]) -> Vec<String> {
     notes
 }
 
-/// The client that made all connections of a record that does not tell two apart.
+/// The client that made all connections of a record in which one client made them all.
 fn only_client(record: &RunRecord) -> &'static str {
     CLIENTS[usize::from(record.minimal_client > 0)]
 }

@@ -26,7 +26,7 @@ pub fn joined_histograms<'p>(
     Ok(whole)
 }
 
-/// The times apart by client, where any record has two, or different records have different ones.
+/// The times by client, if a record has two clients, or different records have different ones.
 ///
 /// # Errors
 /// One of the histograms cannot be read.

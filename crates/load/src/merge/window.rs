@@ -4,11 +4,12 @@ use tlslab_contract::record::{CommonWindow, RunRecord, Verdict, VerdictCode};
 
 use super::Named;
 
-/// How far a slice may reach out of the window: what seconds since 1970 in 64 bits do not tell apart.
+/// How far a slice may reach out of the window, in seconds: the resolution of seconds since 1970 as a
+/// floating-point number of 64 bits.
 const BLUR_S: f64 = 2e-6;
 
-/// The share of the shortest measurement that all have to have in common: with less of it, the sum of
-/// their rates is no load that the server ever had.
+/// The share of the shortest measurement that all must have in common: with less, the server never had
+/// the sum of their rates as its load.
 const TOGETHER: f64 = 0.9;
 
 /// How far starts may be apart without a note, in seconds: what clocks are known to by round trips in
@@ -48,7 +49,7 @@ pub fn common_window<'r>(
     Some(CommonWindow { from_unix_s: from, seconds, start_skew_s, completed, connections_per_s })
 }
 
-/// The objection to records of different times, and to some that do not say theirs.
+/// The verdict on records of different times, and on records without their time.
 pub fn not_simultaneous<'r>(
     records: impl Iterator<Item = &'r RunRecord> + Clone,
 ) -> Option<Verdict> {

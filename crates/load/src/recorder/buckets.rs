@@ -1,4 +1,4 @@
-//! Times counted in buckets with fixed bounds: histograms that anyone can add up, as Prometheus does.
+//! Times counted in buckets with fixed bounds: histograms that can be added, as Prometheus does.
 
 use tlslab_system::clock::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 

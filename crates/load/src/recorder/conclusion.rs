@@ -1,4 +1,4 @@
-//! From the notes of recorders to the words of a record.
+//! Converts the notes of recorders into the fields of a record.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use tlslab_contract::spec::load::Rate;
 use tlslab_system::clock::SECOND;
 use tlslab_tls::{Facts, Negotiated};
 
-/// What a recorder contributes to a record, in its words.
+/// The fields of a record that come from recorders.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "the fields are those of the record")]
 pub struct Conclusion {
@@ -40,7 +40,7 @@ pub struct Conclusion {
     pub slices: Vec<Interval>,
 }
 
-/// What the recorders of all workers have noted, as it is concluded from.
+/// What the recorders of all workers have noted.
 pub struct Notes {
     /// The steps of the measurement.
     pub parts: Vec<Part>,
@@ -64,7 +64,7 @@ impl Conclusion {
     /// The notes in the form of a record.
     pub fn of(notes: Notes, spec: &RunSpec) -> Self {
         let steps = step_results(&notes.parts, spec);
-        // Steps give their memory back one by one.
+        // Each step's memory is freed as soon as it is converted.
         let mut parts = notes.parts.into_iter();
         let mut whole = parts.next().unwrap_or_else(|| Part::new(spec.load.rate.is_some()));
         parts.for_each(|part| whole.merge(&part));
@@ -102,7 +102,7 @@ impl Conclusion {
     }
 }
 
-/// What became of the arrivals.
+/// The accounting of arrivals.
 fn open_loop(arrivals: ArrivalAccounting, started: u64) -> OpenLoop {
     let ArrivalAccounting { due, blocked, waiting_at_stop, window } = arrivals;
     let seconds = window.max(1) as f64 / SECOND as f64;
@@ -138,8 +138,8 @@ fn counted_facts(facts: &[(Negotiated, u64)]) -> Vec<CountedFacts> {
     facts
 }
 
-/// The times by the client that made the connections; nothing where one client made them all, as the
-/// histograms of all are its own then.
+/// The times by the client that made the connections; empty if one client made them all, since the
+/// histograms of all connections are then its own.
 fn clients(whole: &Part) -> BTreeMap<String, ClientTimes> {
     let counts = whole.histograms.each_ref().map(|times| times.count(Time::Service));
     if counts.contains(&0) {

@@ -43,7 +43,7 @@ impl Histograms {
 
     /// Adds others of the same kind to these.
     pub fn merge(&mut self, other: &Self) {
-        // What is empty has no memory yet, and is not given any.
+        // An empty histogram has no memory yet, and needs none.
         let filled = self.0.iter_mut().zip(&other.0).filter(|(_, theirs)| !theirs.is_empty());
         for (mine, theirs) in filled {
             mine.add(theirs).expect("all histograms have the same bounds");
@@ -55,8 +55,8 @@ impl Histograms {
         names.zip(&self.0)
     }
 
-    /// The same in the form of a record, for one client of two: the delay of a connection's start is no
-    /// client's.
+    /// The histograms in the form of a record, for one client of two: without the delay of a connection's
+    /// start, which does not depend on the client.
     pub fn of_client(&self, connections: u64) -> ClientTimes {
         let delay = OPEN_HISTOGRAMS[0];
         let (mut histograms, mut summaries) = (self.encoded(), self.summaries());

@@ -1,4 +1,4 @@
-//! What one worker writes down: histograms, accounting, bytes, slices; merged when all workers have ended.
+//! The notes of one worker: histograms, accounting, bytes, slices; merged when all workers have ended.
 
 mod buckets;
 mod conclusion;
@@ -11,7 +11,8 @@ mod totals;
 mod troubles;
 
 pub use self::buckets::{BOUNDS, Buckets, TimesInBuckets};
-use self::conclusion::{Conclusion, Notes};
+pub use self::conclusion::Conclusion;
+use self::conclusion::Notes;
 use self::histograms::Time;
 use self::names::Names;
 use self::part::Part;
@@ -47,7 +48,7 @@ pub struct Milestones {
     pub first_answered: Nanos,
 }
 
-/// What priming took.
+/// The full handshakes of priming, and their sessions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Primed {
     /// Full handshakes made.
@@ -85,7 +86,7 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// The same in the words of a record.
+    /// The same times in the form of a record.
     pub fn times(&self) -> FlightTimes {
         let seconds = |nanos: u128| nanos as f64 / SECOND as f64;
         FlightTimes {
@@ -104,9 +105,9 @@ impl Flight {
     }
 }
 
-/// From how long on a connection has waited for a retransmission of its SYN, and not for a busy
-/// server: the first one is sent after a second (RFC 6298, section 2.1). What is measured may be short
-/// of the kernel's timer by a tick.
+/// A connection that waits this long has waited for a retransmission of its SYN, not for a busy server:
+/// the first one is sent after a second (RFC 6298, section 2.1). The measured time may be a tick shorter
+/// than the kernel's timer.
 pub const SLOW_CONNECT: Nanos = 990 * MILLISECOND;
 
 /// One worker's notes.
@@ -124,7 +125,7 @@ pub struct Recorder {
     carried: u64,
     /// Connections in flight when it ended.
     pub in_flight_at_stop: u64,
-    /// In an open loop: what became of the arrivals.
+    /// In an open loop: the accounting of arrivals.
     pub arrivals: ArrivalAccounting,
     /// Time in flight.
     pub flight: Flight,
@@ -138,11 +139,11 @@ pub struct Recorder {
     bytes: Bytes,
     kinds: Kinds,
     slices: Vec<Interval>,
-    /// What [`Recorder::ended`] said when the last slice was closed.
+    /// The result of [`Recorder::ended`] when the last slice was closed.
     in_slices: (u64, u64),
-    /// What has not yet been told to whoever watches the run.
+    /// What has not yet been reported to the watcher of the run.
     pub second: Box<Second>,
-    /// The instants of single connections, where they are wanted.
+    /// The instants of single connections, if the specification asks for them.
     pub trace: Trace,
 }
 

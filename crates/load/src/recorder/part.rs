@@ -1,4 +1,4 @@
-//! The notes on one step of a measurement; a measurement without steps is one.
+//! What a worker notes during one step of a measurement; without steps there is one such part.
 
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{CpuTime, StepResult};
@@ -8,10 +8,10 @@ use tlslab_wire::outcome::Outcome;
 use super::histograms::Histograms;
 use super::troubles::Troubles;
 
-/// The notes on one step of a measurement.
+/// What a worker notes during one step of a measurement.
 #[derive(Debug)]
 pub struct Part {
-    /// Of the library's connections, and of the minimal client's.
+    /// The times of the library's connections, and of the minimal client's.
     pub histograms: [Histograms; 2],
     /// How connections ended other than completed.
     pub troubles: Troubles,
@@ -40,13 +40,13 @@ impl Part {
         }
     }
 
-    /// Notes how a connection ended that did not complete.
+    /// Counts connections that did not complete, by their outcome.
     pub fn trouble(&mut self, outcome: Outcome, count: u64) {
         self.troubled += count;
         self.troubles.add(outcome, count);
     }
 
-    /// Closes it: it lasted from `from` to `to`, in a measurement that started at `start`.
+    /// Closes the part, which lasted from `from` to `to`, in a measurement that started at `start`.
     pub fn close(&mut self, start: Nanos, from: Nanos, to: Nanos, cpu: CpuTime) {
         (self.at, self.length, self.cpu) = (from - start, to - from, cpu);
     }
@@ -64,7 +64,7 @@ impl Part {
         whole
     }
 
-    /// Whether the measurement has come to it.
+    /// Whether the measurement has reached this step.
     pub fn is_closed(&self) -> bool {
         self.length > 0
     }

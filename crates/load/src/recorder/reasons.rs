@@ -20,8 +20,8 @@ struct Known {
 }
 
 impl Reasons {
-    /// Notes the reason of a connection that ended so. A reason beyond the limit is noted nowhere:
-    /// [`Reasons::of`] finds it missing.
+    /// Notes the reason of a connection with this outcome. A reason beyond the limit is not noted:
+    /// [`Reasons::of`] counts its connections as `other`.
     pub fn note(&mut self, outcome: Outcome, reason: &Reason, local_port: u16) {
         let reason = reason.bounded();
         let example = Example { local_port, words: reason.words.into_owned() };

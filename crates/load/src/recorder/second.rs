@@ -8,10 +8,10 @@ use tlslab_contract::record::CpuTime;
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_wire::outcome::Outcome;
 
-/// The greatest time that these histograms hold; what takes longer is counted as that.
+/// The greatest time that these histograms hold; longer times are counted as this one.
 const HIGHEST: u64 = 64 * SECOND;
 
-/// Two digits, for a look at what goes on: small enough to be cleared in a microsecond.
+/// Significant digits of these histograms: enough for progress, and cleared in a microsecond.
 const DIGITS: u8 = 2;
 
 /// What one worker, or several together, did since the last report.
@@ -86,7 +86,7 @@ impl Second {
         self.troubles.add(outcome, 1);
     }
 
-    /// Adds what another worker did in the same second, and clears that.
+    /// Adds the counts and times of another worker for the same second, and clears them there.
     pub fn take(&mut self, other: &mut Self) {
         self.length = self.length.max(other.length);
         self.cpu += other.cpu;
@@ -110,7 +110,7 @@ impl Second {
         other.clear();
     }
 
-    /// Forgets all.
+    /// Sets all counts and times to zero.
     pub fn clear(&mut self) {
         (self.length, self.started, self.completed, self.failed) = (0, 0, 0, 0);
         (self.requests, self.in_flight, self.waiting) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! What became of all connections of a measurement so far, added up from what workers report.
+//! The accounting of all connections of a measurement so far, added up from the workers' reports.
 
 use std::collections::BTreeMap;
 
@@ -37,12 +37,12 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Of a measurement in which nothing has happened yet.
+    /// The totals of a measurement that has just begun.
     pub fn new(open_loop: bool) -> Self {
         Self { due: open_loop.then_some(0), ..Self::default() }
     }
 
-    /// Adds what this worker did since it last reported.
+    /// Adds what a worker did since its last report.
     pub fn add(&mut self, second: &Second) {
         self.add_due(second.due);
         self.arrivals += second.carried + second.started;

@@ -2,12 +2,12 @@
 
 use tlslab_wire::outcome::Outcome;
 
-/// How often each kind of trouble came.
+/// How often connections ended with each outcome other than completed.
 #[derive(Debug, Clone, Default)]
 pub struct Troubles(Vec<(Outcome, u64)>);
 
 impl Troubles {
-    /// Adds connections that ended like this.
+    /// Adds connections with this outcome.
     pub fn add(&mut self, outcome: Outcome, count: u64) {
         match self.0.iter_mut().find(|(known, _)| *known == outcome) {
             Some((_, known)) => *known += count,
@@ -20,12 +20,12 @@ impl Troubles {
         other.each().for_each(|(outcome, count)| self.add(outcome, count));
     }
 
-    /// Forgets all.
+    /// Removes all counts.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Each kind with its count.
+    /// Each outcome with its count.
     pub fn each(&self) -> impl Iterator<Item = (Outcome, u64)> {
         self.0.iter().copied()
     }

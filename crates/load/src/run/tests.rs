@@ -1,6 +1,6 @@
 //! A worker that panics ends the run, and the others do not wait for it.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 use crate::check::check;

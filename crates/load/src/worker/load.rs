@@ -1,4 +1,4 @@
-//! The load of one worker: when connections start in its slots, and what is noted as they end.
+//! The load of one worker: starts connections in its slots, and notes how they end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,8 +22,8 @@ use tlslab_system::socket::Socket;
 use tlslab_tls::{Backend, HandshakeKind};
 use tlslab_wire::outcome::{Failure, Outcome};
 
-/// How long a slot of a closed loop rests after a connection that failed, so that a dead server is not
-/// hammered. An open loop has a rate of its own.
+/// How long a slot of a closed loop pauses after a connection that failed, so that a dead server is not
+/// flooded. In an open loop the rate limits the connections.
 const REST: Nanos = 10 * MILLISECOND;
 
 /// The event loop of a back end's connections.
@@ -78,7 +78,7 @@ impl<'r, B: Backend> Load<'r, B> {
         })
     }
 
-    /// What the worker brings back.
+    /// The worker's report.
     pub fn into_report(self) -> Report {
         let measured_from = self.time.measured_from();
         Report { recorder: self.recorder, usage: self.usage, measured_from }
@@ -157,13 +157,13 @@ impl<'r, B: Backend> Load<'r, B> {
         self.thinking.peek().map_or(change, |Reverse((at, _))| change.min(*at))
     }
 
-    /// When to be up for the next arrival of an open loop.
+    /// When to wake for the next arrival of an open loop.
     pub fn next_wakeup(&self) -> Nanos {
         let phase = self.time.phase();
         self.open_loop.as_ref().map_or(Nanos::MAX, |open_loop| open_loop.next_wakeup(phase))
     }
 
-    /// Takes note that the alarm for an arrival woke the worker so much after its time.
+    /// Notes by how much the alarm for an arrival woke the worker too late.
     pub fn woke_late_by(&mut self, late: Nanos) {
         if let Some(open_loop) = &mut self.open_loop {
             open_loop.woke_late_by(late);
@@ -328,7 +328,7 @@ impl<'r, B: Backend> Load<'r, B> {
         }
     }
 
-    /// Says how many bytes of a socket wake this worker.
+    /// Sets how many received bytes of a socket wake this worker.
     fn wake_at(&mut self, socket: &mut Socket, bytes: u32) {
         if socket.wake_at(bytes).is_err() {
             self.low_water.give_up();
@@ -389,7 +389,7 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
         }
     }
 
-    /// An arrival that is due goes before reports to others.
+    /// An arrival that is due has priority over reports.
     fn before(&mut self, events: &mut Events<B, C>) {
         self.admit(events);
     }
@@ -405,7 +405,7 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
         Care::Busy
     }
 
-    /// What has come, if not enough to wake, is looked at now.
+    /// Lets a connection's arrived bytes wake the worker, though they are fewer than expected.
     fn swept(&mut self, connection: &mut Connection<B::Session>, now: Nanos) {
         if now >= connection.started() + SWEEP {
             self.wake_at(&mut connection.link.socket, 1);
@@ -427,7 +427,7 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
     }
 }
 
-/// What the connections that are in flight have spent there since their start.
+/// The time since their start of all connections in flight, in nanoseconds.
 fn flown<S: tlslab_tls::Session, C: Clock>(events: &EventLoop<S, C>, now: Nanos) -> u128 {
     let spent = events.busy().map(|connection| now.saturating_sub(connection.started()));
     spent.map(u128::from).sum()

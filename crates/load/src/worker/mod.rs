@@ -1,4 +1,5 @@
-//! One worker: one thread, one event loop, its share of the connections; nothing shared on the way.
+//! One worker: one thread with one event loop and its share of the connections, which shares no data
+//! with other workers during a run.
 
 mod in_flight;
 mod load;
@@ -24,7 +25,7 @@ use tlslab_contract::record::WorkerUsage;
 use tlslab_system::clock::{Clock, MILLISECOND, Nanos};
 use tlslab_tls::Backend;
 
-/// How often deadlines are looked at: far below the second by which they may be late.
+/// How often deadlines are checked: far below the second by which they may be late.
 const SWEEP: Nanos = 50 * MILLISECOND;
 
 /// A worker's share of a run.
@@ -54,7 +55,7 @@ pub struct Share<'r> {
     pub status: &'r WorkerStatus,
 }
 
-/// What a worker brings back.
+/// A worker's report after the run.
 #[derive(Debug)]
 pub struct Report {
     /// Its notes.
@@ -65,7 +66,7 @@ pub struct Report {
     pub measured_from: Nanos,
 }
 
-/// A worker at work.
+/// A running worker.
 pub struct Worker<'r, B: Backend, C> {
     events: EventLoop<B::Session, C>,
     load: Load<'r, B>,
@@ -96,8 +97,8 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         Ok(self.load.into_report())
     }
 
-    /// Waits for sockets, or until something is due whatever they do. For an arrival it is up early,
-    /// and looks at the sockets without waiting until the arrival is due.
+    /// Waits for sockets, or until something is due. For an arrival it wakes early, and polls the sockets
+    /// without waiting until the arrival is due.
     fn wait(&mut self) -> io::Result<()> {
         let now = self.events.now();
         let early = self.load.next_wakeup();

@@ -43,7 +43,7 @@ impl<S> OpenLoop<S> {
         self.pacing.waiting() > 0 || now >= self.pacing.next_due()
     }
 
-    /// Has the arrivals before an instant wait for their slots; how many they are.
+    /// Makes the arrivals before an instant wait for slots; returns their number.
     pub fn look(&mut self, before: Nanos) -> u64 {
         self.pacing.look(before)
     }
@@ -53,7 +53,7 @@ impl<S> OpenLoop<S> {
         self.pacing.waiting()
     }
 
-    /// Arrivals that have come to wait since this was last asked.
+    /// Arrivals that have begun to wait since the last call.
     pub fn newly_waiting(&mut self) -> u64 {
         self.pacing.newly_waiting()
     }
@@ -116,12 +116,12 @@ impl<S> OpenLoop<S> {
         }
     }
 
-    /// When to be up for the next arrival.
+    /// When to wake for the next arrival.
     pub fn next_wakeup(&self, phase: Phase) -> Nanos {
         self.next_arrival(phase).saturating_sub(self.wakeup_lead.lead())
     }
 
-    /// Takes note that the alarm woke the worker so much after its time.
+    /// Notes by how much the alarm woke the worker too late.
     pub fn woke_late_by(&mut self, late: Nanos) {
         self.wakeup_lead.woke_late_by(late);
     }

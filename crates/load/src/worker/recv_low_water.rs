@@ -1,4 +1,4 @@
-//! How much has to come from a server before it wakes its worker.
+//! The number of received bytes from which on a socket wakes its worker.
 //!
 //! A server of TLS 1.3 sends session tickets (RFC 8446, section 4.6.1) between the handshake and its
 //! response. They come one by one and each wakes the client, which cannot do anything with them yet,
@@ -9,7 +9,7 @@
 
 use crate::connection::{Script, Wait};
 
-/// How often the tickets may turn out to be more than was thought: they come in several packets.
+/// How often the tickets may prove longer than estimated: they come in several packets.
 const LESSONS: u32 = 8;
 
 /// Learns how many bytes come before a response.
@@ -37,9 +37,9 @@ impl RecvLowWater {
         self.bytes
     }
 
-    /// Takes note of what a connection that was woken still has to wait for, of which the server's
-    /// part of the handshake had N bytes (None where it was more than one flight). Whether any
-    /// byte has to wake this connection from now on.
+    /// Notes what a woken connection still has to wait for; the server's part of its handshake had N
+    /// bytes (`None` if it was more than one flight). Returns whether every byte must wake this
+    /// connection from now on.
     pub fn waits(&mut self, wait: Wait, flight: Option<u64>) -> bool {
         match (wait, flight) {
             (Wait::Start, _) => return false,
@@ -55,15 +55,15 @@ impl RecvLowWater {
         true
     }
 
-    /// Takes note that a connection has completed with N bytes after the handshake: with fewer
-    /// than it takes to wake, it had to be looked after.
+    /// Notes that a connection has completed with N bytes after the handshake: if they were fewer than
+    /// wake its worker, only the check of old connections has found it.
     pub fn completed(&mut self, came: u64) {
         if came < u64::from(self.bytes) {
             self.give_up();
         }
     }
 
-    /// Every byte wakes, for good.
+    /// Lets every byte wake the worker, for the rest of the run.
     pub fn give_up(&mut self) {
         (self.bytes, self.lessons) = (1, 0);
     }

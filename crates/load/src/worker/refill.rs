@@ -1,5 +1,5 @@
-//! The sessions of a load that resumes from a server that gives none on resumed connections: full
-//! handshakes beside the load collect them (docs/adr/0045).
+//! Keeps a pool of sessions full if the server gives none on resumed connections: full handshakes during
+//! the load collect them (docs/adr/0045).
 
 use std::io;
 
@@ -21,7 +21,7 @@ pub struct Refill {
 pub struct Refiller<S> {
     collector: Collector<S>,
     each: usize,
-    /// Sessions that there should be.
+    /// The number of sessions that the pool should have.
     level: usize,
     /// Whether a connection waits for a session.
     starved: bool,
@@ -74,7 +74,7 @@ impl<S: Session> Refiller<S> {
         starves
     }
 
-    /// Whether a connection waited for a session that is there now; it waits no longer.
+    /// Whether a connection waited for a session and one has arrived; ends its wait.
     pub fn is_fed<B: Backend>(&mut self, backend: &B) -> bool {
         let is_fed = self.starved && backend.resumable() > 0;
         self.starved &= !is_fed;

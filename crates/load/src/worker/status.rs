@@ -1,4 +1,4 @@
-//! What a worker reports while it runs, and what it is asked for, without waiting for the watcher.
+//! The exchange between a running worker and its watcher, in which the worker never waits.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -15,7 +15,7 @@ pub struct WorkerStatus {
     /// When the measurement begins, once that is known; before, `Nanos::MAX`.
     measure_at: AtomicU64,
     stop: AtomicBool,
-    /// Whether the watcher wants to know how it goes.
+    /// Whether the watcher has asked for a report.
     asked: AtomicBool,
     /// An empty second for the worker, or a full one for the watcher.
     mailbox: Mutex<Box<Second>>,
@@ -85,8 +85,8 @@ impl WorkerStatus {
         self.asked.load(Ordering::Acquire)
     }
 
-    /// The worker's answer: its second goes into the mailbox, and an empty one comes back. It never
-    /// waits: when the watcher has its hand in the mailbox, the answer is given later.
+    /// The worker's answer: exchanges its second for the empty one in the mailbox. It never waits: while
+    /// the watcher holds the lock of the mailbox, the answer is given later.
     pub fn answer(&self, second: &mut Box<Second>) {
         if let Ok(mut mailbox) = self.mailbox.try_lock() {
             std::mem::swap(&mut *mailbox, second);

@@ -1,12 +1,12 @@
-//! How early to be up for an arrival: the machine needs time to wake a thread that sleeps.
+//! How early to wake for an arrival: the machine needs time to wake a sleeping thread.
 
 use tlslab_system::clock::{MICROSECOND, Nanos};
 
-/// The earliest that a worker is up: at 2,000 arrivals a second this would be a sixth of a processor.
+/// The longest lead: at 2,000 arrivals a second it costs a sixth of a processor.
 const MOST: Nanos = 80 * MICROSECOND;
 
-/// How far one awakening moves the estimate, in nanoseconds: up by so much when it came too late,
-/// down by so much when it did not. It settles where one in twenty comes too late.
+/// By how much one wake-up moves the estimate, in nanoseconds: up if it came too late, down if it did
+/// not. The estimate settles where one in twenty comes too late.
 const UP: Nanos = 1_900;
 const DOWN: Nanos = 100;
 
@@ -22,7 +22,7 @@ impl WakeupLead {
         self.lead
     }
 
-    /// Takes note that the alarm woke the worker so much after its time.
+    /// Notes by how much the alarm woke the worker too late.
     pub fn woke_late_by(&mut self, late: Nanos) {
         self.lead = if late > self.lead {
             (self.lead + UP).min(MOST)

@@ -70,7 +70,7 @@ fn sessions_to_resume_are_those_of_one_name() {
     let mut spec = spec("127.0.0.1:1".parse().unwrap(), BACKENDS[0]);
     spec.tls.server_names = names(&NAMES);
     spec.tls.resume = Resume::Psk;
-    let words = "server_names go with full handshakes: a session is resumed under one name";
+    let words = "server_names need full handshakes: a session is resumed under one name";
     assert_eq!(spec.checked().unwrap_err().to_string(), words);
 }
 

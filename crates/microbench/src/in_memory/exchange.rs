@@ -1,4 +1,4 @@
-//! One handshake, back and forth until neither side has more to say.
+//! One handshake, back and forth until neither side has more to send.
 //!
 //! The functions named `client_...` and `server_...` are never inlined: everything that a side does
 //! is inside of them, so that a simulator can count each side's instructions by their names. Each
@@ -35,13 +35,13 @@ impl Buffers {
     }
 }
 
-/// Hears when a side's turn is over.
+/// Is called when a side's turn is over.
 pub trait Watch {
     /// The turn of this side is over.
     fn turn(&mut self, role: Role);
 }
 
-/// Hears nothing and costs nothing.
+/// Ignores all turns, at no cost.
 #[derive(Debug)]
 pub struct Unwatched;
 

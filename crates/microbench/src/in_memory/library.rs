@@ -1,4 +1,4 @@
-//! What a TLS library has to be able to, to be measured in memory.
+//! The interface of a TLS library that is measured in memory.
 
 use super::InMemoryError;
 use super::buffer::Buffer;
@@ -12,7 +12,7 @@ use tlslab_wire::outcome::Mismatch;
 /// A handshake that cannot go on, in the library's own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandshakeError {
-    /// At whom it failed.
+    /// The side that failed.
     pub side: Role,
     /// Why.
     pub message: String,

@@ -4,9 +4,9 @@
 //! its own; nothing is shared. What one side has made is handed to the other by reference. Every
 //! handshake's facts are read off both sides and compared with what was asked for, as in a load.
 //!
-//! `spec` says what is asked and `record` what came of it; `library` is what a back end has to be
-//! able to, `rustls` and `openssl` are the two; `exchange` makes one handshake, `handshakes` many,
-//! and `bulk` sends records. `keys` is where private keys are that are not in this process.
+//! `spec` is the specification and `record` the result; `library` is the interface of a back end, of
+//! which there are `rustls` and `openssl`; `exchange` makes one handshake, `handshakes` many, and `bulk`
+//! sends records.
 
 mod buffer;
 mod bulk;
@@ -65,7 +65,7 @@ pub enum InMemoryError {
 }
 
 impl InMemoryError {
-    /// Whether what was asked for cannot be, as opposed to: it did not work out here and now.
+    /// Whether the specification is at fault, and not this machine.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Usage(_) | Self::Backend(_) | Self::Key(KeyError::Usage(_)))
     }

@@ -24,7 +24,7 @@ use tlslab_tls::openssl::{NAME, ffi};
 use tlslab_tls::self_signed::Issued;
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
-/// All that exists is to be measured and not judged: SSL_CTX_set_security_level(3).
+/// Everything is allowed, since it is only measured: SSL_CTX_set_security_level(3).
 const NO_SECURITY_LEVEL: u32 = 0;
 
 /// Room for the plaintext of the largest record.

@@ -1,4 +1,4 @@
-//! Threads with nothing in common.
+//! Runs a measurement on several threads that share nothing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Barrier;

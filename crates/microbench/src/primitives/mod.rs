@@ -49,7 +49,7 @@ pub enum PrimitivesError {
 }
 
 impl PrimitivesError {
-    /// Whether what was asked for cannot be, as opposed to: it did not work out here and now.
+    /// Whether the specification is at fault, and not this machine.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::NotLoopback(_) | Self::NoTime | Self::Obsolete(_))
     }

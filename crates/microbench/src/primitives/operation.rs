@@ -1,5 +1,5 @@
-//! Times operations in rounds, one operation after the other in each, so that what disturbs the
-//! machine for a moment disturbs one round of each and not all rounds of one.
+//! Times operations in rounds, one operation after the other in each, so that a short disturbance of the
+//! machine affects one round of each operation and not all rounds of one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -83,7 +83,7 @@ impl Operation {
     }
 }
 
-/// What the rounds say, in microseconds of one call; nothing without a round.
+/// The result of the rounds, in microseconds of one call; `None` without a round.
 pub fn primitive(
     backend: &str,
     algorithm: &str,

@@ -23,7 +23,7 @@ use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Wrong usage: what was asked for cannot be.
+/// Wrong usage: the options are at fault.
 const USAGE: u8 = 2;
 
 /// The machine refuses what was asked for: a port that is taken, a file that cannot be written.
@@ -64,12 +64,12 @@ struct Arguments {
     /// Key-exchange group; repeatable; default: all that the library has
     #[arg(long, value_name = "NAME")]
     group: Vec<Group>,
-    /// Wait so long before each response, as if there were work to do for it: 40ms
+    /// Wait this long before each response, as if the response took work: 40ms
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s")]
     pause: Nanos,
-    /// Let each new connection waste processor time, as a share of what it costs: 5% makes a server
-    /// that takes some 5 % fewer new connections/s, to test what finds slowdowns; 0% wastes none,
-    /// and measures as the others do
+    /// Let each new connection waste processor time, as a share of its cost: with 5% the server
+    /// takes some 5 % fewer new connections/s, a planted slowdown for tests of comparisons. 0% wastes
+    /// none, but measures the cost as other shares do
     #[arg(long, value_name = "SHARE", value_parser = burn, allow_hyphen_values = true)]
     burn: Option<f64>,
     /// Close a connection that is silent for longer between two requests
@@ -78,14 +78,14 @@ struct Arguments {
     /// Certificate chain in PEM, the server's own first; repeatable, each with its --key
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "self_signed")]
     cert: Vec<PathBuf>,
-    /// Private key in PEM, for the --cert of the same place
+    /// Private key in PEM, for the --cert at the same position
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Vec<PathBuf>,
-    /// OCSP response in DER to staple to the --cert of the same place, for clients that ask for it;
-    /// repeatable: one for each --cert, or none. Whether it speaks of that certificate is not looked at
+    /// OCSP response in DER to staple to the --cert at the same position, for clients that ask for it;
+    /// repeatable: one for each --cert, or none. It is not checked against the certificate
     #[arg(long, value_name = "FILE", requires = "cert")]
     staple: Vec<PathBuf>,
-    /// Make a certificate for localhost with such a key, and who issues it: ecdsa-p256, ecdsa-p384,
+    /// Make a certificate for localhost with this key, and its issuer: ecdsa-p256, ecdsa-p384,
     /// ecdsa-p521, rsa-2048, rsa-3072, rsa-4096, ed25519 (with --allow-obsolete rsa-1024);
     /// repeatable; default: ecdsa-p256
     #[arg(long, value_name = "KEY")]
@@ -100,13 +100,13 @@ struct Arguments {
     /// Bytes of early data that a resumed connection of TLS 1.3 may send
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     early_data: u32,
-    /// Write the certificates of those who issued the self-signed ones to this file
+    /// Write the CA certificates of the certificates made by --self-signed to this file
     #[arg(long, value_name = "FILE", conflicts_with = "cert")]
     ca_out: Option<PathBuf>,
     /// Ask clients for certificates, and trust those issued by the authorities in this PEM file
     #[arg(long, value_name = "FILE")]
     client_ca: Option<PathBuf>,
-    /// Whether a client without a certificate is turned away; one with a bad certificate always is
+    /// Whether a client needs a certificate; a client with a bad certificate is always refused
     #[arg(
         long,
         value_enum,
@@ -119,8 +119,8 @@ struct Arguments {
     /// --allow-obsolete 1024, 1536); default: as strong as the certificate's key
     #[arg(long, value_name = "BITS")]
     dh_bits: Option<u32>,
-    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: nothing of
-    /// it is safe, nor served unless it is asked for
+    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: all of them
+    /// are unsafe, and served only where another option asks for them
     #[arg(long)]
     allow_obsolete: bool,
     /// Print the completions of a shell (bash, zsh, fish) and stop
@@ -177,8 +177,8 @@ enum Event {
 const PAIRS: &str = "give each certificate chain with its key, both in PEM: --cert FILE --key FILE";
 const RESPONSES: &str = "give each certificate the OCSP response that its issuer signed, or none: \
                          --cert FILE --key FILE --staple FILE";
-const ROOM: &str = "see that the folder is there, with room and the right to write";
-const SYSTEM: &str = "see that the system has memory, files and processes left (ulimit -a)";
+const ROOM: &str = "check that the folder is there, with room and the right to write";
+const SYSTEM: &str = "check that the system has memory, files and processes left (ulimit -a)";
 
 /// What ends the program early: an exit code and a line for standard error, remedy included.
 struct Failure(u8, String);
@@ -407,7 +407,7 @@ fn tickets(text: &str) -> Result<usize, String> {
 fn processors(list: &str) -> Result<Processors, String> {
     let number = |text: &str| {
         let number = text.parse().ok().filter(|number| *number < PROCESSOR_LIMIT);
-        number.ok_or_else(|| format!("'{text}' is no processor; give 0,2 or 0-3"))
+        number.ok_or_else(|| format!("'{text}' is not a processor's number; write 0,2 or 0-3"))
     };
     let mut all = Vec::new();
     for part in list.split(',') {

@@ -76,12 +76,12 @@ fn without_a_start_there_is_no_load() {
     };
     let mut silent = ready(&url);
     silent.give_no_more();
-    refused(&silent.said(), "no_start", "standard input ended before the start");
+    refused(&silent.said(), "no_start", "standard input ended before the line with the start");
     let passed = json!({ "start_at_ns": now_ns() - 5_000_000, "unix_s": 1000.0 });
     refused(&started(&url, &passed.to_string()), "late_start", "had passed");
     let far = json!({ "start_at_ns": u64::MAX, "unix_s": 1000.0 });
     refused(&started(&url, &far.to_string()), "no_start", "more than 60 s from now");
-    refused(&started(&url, "begin"), "no_start", "the line of the start");
+    refused(&started(&url, "begin"), "no_start", "the line with the start");
     let interrupted = ready(&url);
     interrupted.signal(Signal::SIGINT);
     refused(&interrupted.said(), "no_start", "interrupted before the start");

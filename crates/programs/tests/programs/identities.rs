@@ -128,6 +128,6 @@ fn protocols_and_names_are_flags() {
     assert!(counts.eq([("localhost", &2.into()), ("127.0.0.1", &2.into())]), "{counted:?}");
     assert_eq!(said["facts"][0]["alpn"], "none");
     let line = refused(&["--insecure", "--alpn", "h2", &url], 2, "usage");
-    assert!(line.contains("alpn: requests are made in http/1.1; h2 goes with"), "{line}");
+    assert!(line.contains("alpn: requests are made in http/1.1; h2 needs"), "{line}");
     refused(&["--insecure", "--alpn", "none", "--alpn", "http/1.1", &url], 2, "usage");
 }

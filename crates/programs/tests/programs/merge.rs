@@ -59,7 +59,7 @@ fn a_lost_host_and_what_was_found_out_come_in_files() {
     let broken = Temporary::new(b"[]");
     let said = run(&["merge", &east, "--lost", broken.path()]);
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.stderr.contains("is no account of a lost host"), "{said:?}");
+    assert!(said.stderr.contains("is not an account of a lost host"), "{said:?}");
 }
 
 #[test]
@@ -73,5 +73,5 @@ fn what_cannot_be_merged_is_said_in_a_line() {
     let broken = Temporary::new(b"{}");
     let said = run(&["merge", broken.path()]);
     assert_eq!(said.code, Some(2));
-    assert!(said.stderr.contains("is no record of a run"), "{}", said.stderr);
+    assert!(said.stderr.contains("is not a record of a run"), "{}", said.stderr);
 }

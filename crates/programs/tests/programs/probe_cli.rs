@@ -77,7 +77,10 @@ fn what_cannot_be_probed_is_said_in_one_line() {
     let http = b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec();
     let plain = Peer::start(&Settings::default(), 0, bare(vec![Receive, Send(http), Wait]));
     let line = refused(&["--probe", &plain.address().to_string()], 3, "no_tls");
-    assert!(line.contains("speaks no TLS: it answers in plain HTTP; see that the port"), "{line}");
+    assert!(
+        line.contains("speaks no TLS: it answers in plain HTTP; check that the port"),
+        "{line}"
+    );
 }
 
 #[test]

@@ -44,9 +44,9 @@ impl Drop for Serving {
 #[test]
 fn what_does_not_fit_together_is_wrong_usage() {
     let cases: [(&[&str], &str); 6] = [
-        (&["--resume-ratio", "0.5"], "goes with a kind of resumption"),
+        (&["--resume-ratio", "0.5"], "needs a kind of resumption; give --resume;"),
         (&["--resume", "psk", "--resume-ratio", "2"], "must lie between 0 and 1"),
-        (&["--early-data"], "goes with resumption by psk"),
+        (&["--early-data"], "needs resumption by psk or psk-only; give --resume;"),
         (&["--resume", "psk", "--handshake-only"], "tickets come after the handshake"),
         (&["--resume", "id", "--tls", "1.3"], "exists in TLS 1.2 only"),
         (&["--offer-share", "P-256", "--group", "P-256"], "share of P-256"),
@@ -99,7 +99,7 @@ fn the_servers_own_flags_are_checked() {
         Command::new(env!("CARGO_BIN_EXE_tlslab-serve")).args(arguments).output().unwrap()
     };
     for (flags, words) in [
-        (["--early-data", "100"], "early data goes with resumption by psk"),
+        (["--early-data", "100"], "early data needs resumption by psk"),
         (["--tickets", "33"], "is not a number from 0 to 32"),
     ] {
         let output = serve(&flags);

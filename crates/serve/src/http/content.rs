@@ -22,7 +22,7 @@ static BLOCK: [u8; BLOCK_LENGTH] = {
     block
 };
 
-/// What is left of a body, never held in memory as a whole.
+/// The rest of a body, which is never in memory as a whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Body {
     offset: u64,

@@ -1,21 +1,21 @@
-//! What must be true of the request parser, whatever a client sends. Property tests and the fuzz
-//! target `server_request` hold it to this.
+//! Invariants of the request parser, whatever a client sends. Property tests and the fuzz target
+//! `server_request` check them.
 
 use super::request::{HEAD_LIMIT, Parsed, parse};
 
-/// However a request arrives, the parser comes to the same, and never takes more than has arrived.
-/// Panics where that is not so.
+/// However a request arrives, the parser has the same result, and never uses more than has arrived.
+/// Panics otherwise.
 pub fn hold(bytes: &[u8], piece: usize) {
     let whole = parse(bytes);
     if let Parsed::Request(request, length) = whole {
         assert!(length <= bytes.len().min(HEAD_LIMIT));
         assert_eq!(parse(&bytes[..length]), Parsed::Request(request, length));
     }
-    // The server looks whenever something has arrived, and acts on the first that it can.
+    // The server parses whenever bytes have arrived, and acts on the first result.
     let arrivals = (piece.max(1)..bytes.len()).step_by(piece.max(1)).chain([bytes.len()]);
     let first = arrivals.map(|length| parse(&bytes[..length])).find(|p| *p != Parsed::Incomplete);
     match (whole, first.unwrap_or(Parsed::Incomplete)) {
-        // Of several things that are wrong, another one may be met first.
+        // Of several faults, another one may be found first.
         (Parsed::Bad(_), Parsed::Bad(_)) => {}
         (whole, first) => assert_eq!(whole, first),
     }
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What requests are made of, the good ones and the bad ones.
+    /// Parts of requests, valid and invalid ones.
     const PARTS: [&[u8]; 24] = [
         b"GET /bytes/1 HTTP/1.1\r\n",
         b"GET /bytes/99999999999999999999 HTTP/1.1\r\n",

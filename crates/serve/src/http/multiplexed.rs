@@ -12,7 +12,7 @@ use tlslab_wire::http::h2::session::{Broken, Events, FrameHead, GoAway, Kind, Se
 /// Requests that a client may have under way at once; nginx allows as many.
 const STREAM_LIMIT: u32 = 128;
 
-/// What a client may send ahead: the least that HTTP/2 has, since requests have no bodies.
+/// The flow-control window of clients: the least that HTTP/2 allows, since requests have no bodies.
 const WINDOW: i32 = 65_535;
 
 /// Frames without a request that a client may send between two requests: window updates for a large
@@ -50,7 +50,7 @@ struct Exchange {
 }
 
 impl Multiplexed {
-    /// A server that has not said anything; `None` without memory.
+    /// A server's session that has sent nothing; `None` without memory.
     pub fn new() -> Option<Self> {
         let mut session = Session::server()?;
         let settings = [
@@ -128,10 +128,10 @@ impl Multiplexed {
         self.session.send(&mut self.exchanges, plaintext, limit)
     }
 
-    /// Lets the client know, once, that it is to send no more requests.
+    /// Asks the client, once, to send no more requests.
     pub fn go_away(&mut self) {
         if !self.reported {
-            // Without memory for it, the connection's end has to say it.
+            // Without memory for the frame, the end of the connection has the same effect.
             self.reported = self.session.go_away().is_ok();
         }
     }
@@ -141,7 +141,7 @@ impl Multiplexed {
         self.exchanges.open.is_empty()
     }
 
-    /// Whether nothing more is to be read or sent: the session was broken off.
+    /// Whether nothing more is to be read or sent: the session has ended by an error.
     pub fn is_over(&self) -> bool {
         !self.session.wants_to_read() && !self.session.wants_to_send()
     }
@@ -198,7 +198,7 @@ impl Events for Exchanges {
         Ok(())
     }
 
-    /// The content of a request is thrown away; which requests may have one is said by the answer.
+    /// Discards the content of a request; the answer says whether the request may have content.
     fn data(&mut self, _: i32, _: &[u8]) -> Result<(), Broken> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Requests: from bytes to what is asked for.
+//! Parses requests.
 
 use super::content::BODY_LIMIT;
 
@@ -8,7 +8,7 @@ pub(super) const HEAD_LIMIT: usize = 16 * 1024;
 /// The most headers that a request may have; a browser sends some 20.
 const HEADER_LIMIT: usize = 100;
 
-/// What came of looking at the bytes received so far.
+/// The result of parsing the bytes received so far.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// The head is not complete yet.
@@ -28,22 +28,22 @@ pub struct Request {
     pub head_only: bool,
     /// The connection ends with the answer.
     pub close: bool,
-    /// The peer speaks HTTP/1.0, where keeping the connection has to be said.
+    /// The peer speaks HTTP/1.0, where a connection is kept only with a header.
     pub http10: bool,
 }
 
-/// What a request is to be answered with.
+/// The resource that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// The first N bytes of the sequence.
     Bytes(u64),
     /// The server's counts.
     Stats,
-    /// The page that lists what there is.
+    /// The page that lists the resources.
     Index,
-    /// 302, to the page that lists what there is.
+    /// 302, to the page that lists the resources.
     Redirect,
-    /// 401: nobody is let in.
+    /// 401, for every client.
     Unauthorized,
     /// An error.
     Error(Status),
@@ -60,7 +60,7 @@ pub enum Status {
     NotImplemented,
 }
 
-/// Looks for a request at the start of what was received.
+/// Parses a request at the start of the received bytes.
 pub fn parse(received: &[u8]) -> Parsed {
     let mut headers = [httparse::EMPTY_HEADER; HEADER_LIMIT];
     let mut head = httparse::Request::new(&mut headers);
@@ -88,7 +88,7 @@ fn understand(head: &httparse::Request<'_, '_>) -> Result<Request, Status> {
     Ok(Request { answer, head_only: method == "HEAD", close, http10 })
 }
 
-/// What a method on a request target is to be answered with.
+/// The resource for a method and a request target.
 pub fn answer(method: &str, target: &str) -> Answer {
     match method {
         "GET" | "HEAD" => route(path(target)),
@@ -99,7 +99,7 @@ pub fn answer(method: &str, target: &str) -> Answer {
     }
 }
 
-/// What the headers say about the connection and about a body.
+/// The fields of the headers on the connection and on a body.
 #[derive(Debug, Default)]
 struct Framing {
     hosts: usize,

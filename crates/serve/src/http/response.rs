@@ -1,4 +1,4 @@
-//! Responses: from what is asked for to bytes.
+//! Makes responses.
 
 use std::fmt::{self, Display};
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::stats::Stats;
 /// The Server field of every response.
 pub const SERVER: &str = "tlslab";
 
-/// The page that lists what there is.
+/// The page that lists the resources.
 const INDEX: &str = "\
 tlslab-serve, the reference server of tlslab
 
@@ -26,7 +26,7 @@ tlslab-serve, the reference server of tlslab
 GET and HEAD, over HTTP/1.1 and HTTP/2.
 ";
 
-/// What a response says, in whichever HTTP.
+/// A response, in either version of HTTP.
 #[derive(Debug)]
 pub struct Reply<'r> {
     /// The status code and its phrase: `200 OK`.
@@ -56,7 +56,7 @@ impl Responder {
         Self { digests: Digests::new(), date: HttpDate::default() }
     }
 
-    /// What is to be said; content included, even if only the head is wanted.
+    /// The response; with its content, even if only the head is asked for.
     pub fn reply(&mut self, answer: Answer, stats: impl FnOnce() -> Stats) -> Reply<'_> {
         let date = self.date.now();
         match answer {
@@ -113,7 +113,7 @@ impl Responder {
         reply.body
     }
 
-    /// Appends the response to what is no request; the connection ends with it.
+    /// Appends the response to bytes that are no request; the connection ends with it.
     pub fn refuse(&mut self, status: Status, buffer: &mut Vec<u8>) {
         let answer = Answer::Error(status);
         let request = Request { answer, head_only: false, close: true, http10: false };

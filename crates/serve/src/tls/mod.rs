@@ -1,8 +1,7 @@
 //! The server's side of TLS, behind one narrow trait.
 //!
-//! A session does no input or output of its own but one: it takes the bytes that were received, and
-//! sends what it has made to a writer. That keeps the number of system calls in one place, the same
-//! for both back ends.
+//! A session is given the received bytes, and sends its own bytes to a writer; it does no other input or
+//! output. So both back ends make the same number of system calls.
 
 pub(super) mod openssl;
 pub(super) mod rustls;
@@ -57,7 +56,7 @@ pub(super) trait Session {
     fn send(&mut self, socket: &mut impl Write) -> io::Result<bool>;
 }
 
-/// What will come of the peer after this.
+/// Whether more can come from the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inbound {
     /// More may come.

@@ -62,7 +62,7 @@ fn configure(context: &mut SslContextBuilder, spec: &ServeSpec) -> Result<(), Er
     context.set_min_proto_version(versions.first().map(|v| protocol(*v)))?;
     context.set_max_proto_version(versions.last().map(|v| protocol(*v)))?;
     context.set_options(SslOptions::NO_RENEGOTIATION);
-    // An idle connection gives its two record buffers up, 34 KiB; nginx does likewise.
+    // An idle connection frees its two record buffers, 34 KiB, as in nginx.
     context.set_mode(SslMode::RELEASE_BUFFERS);
     set_resumption(context, spec.resumption)?;
     context.set_alpn_select_callback(|_, offered| {
@@ -152,7 +152,7 @@ fn set_dh(context: &mut SslContextBuilder, bits: Option<u32>) -> Result<(), Erro
     context.set_tmp_dh(Dh::from_pqg(prime?, None, BigNum::from_u32(2)?)?.as_ref())
 }
 
-/// Staples to the certificate that a client gets the response that belongs to it, if there is one.
+/// Staples the OCSP response of the certificate that a client gets, if there is one.
 fn set_stapling(
     context: &mut SslContextBuilder,
     identities: &[Identity],
@@ -313,8 +313,7 @@ impl Drop for OpensslSession {
     }
 }
 
-/// The wire as OpenSSL sees it: what was received and is not yet read, what is written and not yet
-/// sent.
+/// OpenSSL's buffers: bytes that were received and not yet read, and written and not yet sent.
 #[derive(Debug, Default)]
 struct Pipe {
     received: Vec<u8>,

@@ -80,7 +80,7 @@ fn protocol(
     }
 }
 
-/// Asks clients for certificates, if so, and verifies those that they show.
+/// Asks clients for certificates, if the specification does, and verifies those that they show.
 fn client_verifier(
     auth: Option<&ClientAuth>,
     provider: Arc<CryptoProvider>,
@@ -109,7 +109,7 @@ fn suites(asked: &[CipherSuite]) -> Result<Vec<SupportedCipherSuite>, BackendErr
     })
 }
 
-/// What was asked for, in that order, out of what there is; all of it if nothing was asked for.
+/// The supported items that were asked for, in that order; all if none were asked for.
 fn select<N, T>(
     kind: &str,
     asked: &[N],

@@ -39,13 +39,13 @@ pub struct BioBuffer {
     ended: bool,
     unsent: Vec<u8>,
     sent: usize,
-    /// Reads what the server says in the clear, and the rule that it has broken.
+    /// Checks the server's unencrypted messages, and keeps the rule that they break.
     observer: Observer,
     broken: Option<Rule>,
 }
 
 impl BioBuffer {
-    /// A buffer that no byte has passed.
+    /// An empty buffer.
     pub fn new() -> Self {
         Self {
             received: Vec::new(),
@@ -84,12 +84,12 @@ impl BioBuffer {
         Ok(received)
     }
 
-    /// Leaves the empty buffer to others.
+    /// Returns the empty buffer, for other connections of this thread.
     fn lend(&mut self) {
         SPARE.set(std::mem::take(&mut self.received));
     }
 
-    /// The rule that the server has broken in what can be read of its records.
+    /// The rule that the server has broken in the unencrypted parts of its records.
     pub fn broken(&self) -> Option<Rule> {
         self.broken
     }

@@ -38,7 +38,7 @@ fn has_mac(suite: &CipherSuite) -> bool {
 }
 
 /// A context whose sessions verify the server's chain, name and validity against these anchors
-/// (DER), or, without any, take every certificate. The handshake signature is always verified.
+/// (DER), or, without anchors, accept every certificate. The handshake signature is always verified.
 pub fn build(
     settings: &ClientSettings,
     anchors: Option<&[Vec<u8>]>,
@@ -48,7 +48,7 @@ pub fn build(
     }
     let mut context = SslContext::builder(SslMethod::tls_client()).map_err(refused)?;
     set_security_level(&mut context, settings);
-    insist_on_what_there_is(settings)?;
+    refuse_unknown_names(settings)?;
     set_versions(&mut context, settings)?;
     set_offered(&mut context, settings).map_err(refused)?;
     set_behaviour(&mut context).map_err(refused)?;
@@ -73,8 +73,8 @@ pub fn build(
     Ok(context.build())
 }
 
-/// Obsolete things are for those who say that they want them; SHA-1 for those who name it. All others
-/// have the library's own level.
+/// Lowers the security level if obsolete parameters are allowed or a scheme with SHA-1 is named; else
+/// the library's default stays.
 fn set_security_level(context: &mut SslContextBuilder, settings: &ClientSettings) {
     if settings.allow_obsolete || settings.signature_schemes.iter().any(|scheme| scheme.is_sha1()) {
         context.set_security_level(NO_SECURITY_LEVEL);
@@ -86,7 +86,7 @@ fn set_security_level(context: &mut SslContextBuilder, settings: &ClientSettings
 
 /// Refuses names that this build of OpenSSL does not have: its own list functions skip unknown
 /// suites silently as long as one is known.
-fn insist_on_what_there_is(settings: &ClientSettings) -> Result<(), BackendError> {
+fn refuse_unknown_names(settings: &ClientSettings) -> Result<(), BackendError> {
     let mut probe = SslContext::builder(SslMethod::tls_client()).map_err(refused)?;
     probe.set_security_level(NO_SECURITY_LEVEL);
     insist("cipher suite", &settings.suites, CipherSuite::all(), |suite| {
@@ -189,7 +189,7 @@ fn set_offered(
     }
 }
 
-/// The groups that were asked for, behind the one whose key share is to be asked to be replaced.
+/// The groups that were asked for, after the one whose key share the server is to have replaced.
 fn offered_groups(settings: &ClientSettings) -> impl Iterator<Item = &'static str> {
     let first = settings.hello_retry.map(|retry| match retry {
         HelloRetry::Decoy => DECOY,
@@ -211,17 +211,17 @@ fn joined<T: AsRef<str>>(names: impl Iterator<Item = T>) -> Option<String> {
     (!list.is_empty()).then_some(list)
 }
 
-/// A call on a session moves what it can.
+/// Sets options, modes and limits of all sessions. A write may accept only a part of its bytes.
 fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
     context.set_options(SslOptions::NO_RENEGOTIATION | SslOptions::NO_COMPRESSION);
     context.set_mode(
         SslMode::AUTO_RETRY
             | SslMode::ENABLE_PARTIAL_WRITE
             | SslMode::ACCEPT_MOVING_WRITE_BUFFER
-            // An idle connection gives its two record buffers up, 34 KiB.
+            // An idle connection frees its two record buffers, 34 KiB.
             | SslMode::RELEASE_BUFFERS
-            // A client certificate goes with the chain that was given, not with one that OpenSSL finds
-            // among the trust anchors for servers.
+            // A client certificate is sent with the chain that was given, not with one that OpenSSL
+            // builds from the trust anchors for servers.
             | SslMode::NO_AUTO_CHAIN,
     );
     ffi::limit_certificates(context, CERTIFICATE_LIMIT);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     fn insisted(settings: &ClientSettings) -> Result<(), BackendError> {
-        insist_on_what_there_is(settings)
+        refuse_unknown_names(settings)
     }
 
     fn settings() -> ClientSettings {

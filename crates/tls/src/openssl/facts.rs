@@ -1,4 +1,4 @@
-//! Reads off a session what was negotiated.
+//! Reads from a session what was negotiated.
 
 use ::openssl::pkey::Id;
 use ::openssl::ssl::{SslRef, SslVersion};
@@ -9,7 +9,7 @@ use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
 use super::ffi;
 
-/// What a library calls by a name that has no counterpart here; IANA reserves the number 0.
+/// The code point for a name of the library's that is unknown here; IANA reserves the number 0.
 const WITHOUT_NUMBER: u16 = 0;
 
 /// The facts of a session whose handshake is done.
@@ -20,7 +20,7 @@ pub fn negotiated(ssl: &SslRef, authenticated: bool) -> Negotiated {
         suite: CipherSuite::from_code_point(
             ssl.current_cipher().map_or(WITHOUT_NUMBER, |c| u16::from_be_bytes(c.protocol_id())),
         ),
-        // OpenSSL goes on naming the group of the handshake that began the session.
+        // OpenSSL still names the group of the full handshake that began the session.
         group: match resumed_by {
             Resume::None | Resume::Psk => group(ssl),
             Resume::Id | Resume::Ticket | Resume::PskOnly => None,
@@ -51,7 +51,7 @@ fn resumed_by(ssl: &SslRef) -> Resume {
     }
 }
 
-/// No other version can be: contexts allow those that are known here only.
+/// The version of a session: contexts allow only the versions that are known here.
 fn version(ssl: &SslRef) -> TlsVersion {
     match ssl.version2() {
         Some(SslVersion::TLS1_3) => TlsVersion::Tls13,
@@ -80,7 +80,7 @@ fn scheme(name: &str) -> SignatureScheme {
     })
 }
 
-/// Schemes that a server can choose by OpenSSL's default, and that nobody can ask for here.
+/// Schemes that a server can choose by OpenSSL's default, and that no option here asks for.
 const UNLISTED_SCHEMES: [(&str, u16); 9] = [
     ("rsa_pkcs1_md5_sha1", SignatureScheme::RSA_MD5_SHA1.code_point()),
     ("rsa_pss_pss_sha256", 0x0809),

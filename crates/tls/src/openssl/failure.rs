@@ -24,7 +24,7 @@ pub fn classify(error: &ssl::Error, verified: X509VerifyResult, step: Step) -> (
     if let Some(errors) = error.ssl_error() {
         return of_library(errors, verified);
     }
-    // The wire has no errors of its own: what is left is the end of the stream.
+    // The buffer between session and socket has no errors of its own: the stream has ended.
     (Failure::Closed(step), "the peer closed the connection".to_owned())
 }
 
@@ -46,7 +46,7 @@ fn of_library(errors: &ErrorStack, verified: X509VerifyResult) -> (Failure, Stri
     }
 }
 
-/// Whether an alert was received: some of the library's own findings have the names of alerts.
+/// Whether an alert was received: some of the library's own errors are named as alerts are.
 fn is_received(error: &Error) -> bool {
     error.data().is_some_and(|data| data.contains("SSL alert number"))
 }
@@ -55,7 +55,7 @@ fn words(error: &Error) -> String {
     error.reason().map_or_else(|| error.to_string(), str::to_owned)
 }
 
-/// Whether the library's words say more of a failure than its class does.
+/// Whether the library's words explain more than the failure's class does.
 pub fn says_more(failure: Failure) -> bool {
     matches!(failure, Failure::TlsProtocol | Failure::Certificate | Failure::Signature)
 }

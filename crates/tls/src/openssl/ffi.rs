@@ -38,9 +38,8 @@ const CERTIFICATE: u8 = 11;
 const CERTIFICATE_VERIFY: u8 = 15;
 const FINISHED: u8 = 20;
 
-/// What the message callback gets instead of a content type: a record's header follows, or the
-/// content type within a record of TLS 1.3 (`SSL3_RT_HEADER` and `SSL3_RT_INNER_CONTENT_TYPE` of
-/// openssl/ssl3.h).
+/// Pseudo content types of the message callback: it gets a record's header, or the content type within
+/// a record of TLS 1.3 (`SSL3_RT_HEADER` and `SSL3_RT_INNER_CONTENT_TYPE` of openssl/ssl3.h).
 const RECORD_HEADER: c_int = 256;
 const INNER_CONTENT_TYPE: c_int = 257;
 
@@ -73,8 +72,8 @@ const PREFER_NO_DHE_KEX: u64 = 1 << 35;
 const EARLY_DATA_REJECTED: c_int = 1;
 const EARLY_DATA_ACCEPTED: c_int = 2;
 
-/// The most tickets and KeyUpdates that may come without plaintext between them; rustls and the
-/// OpenSSL of old draw the line there too.
+/// The most tickets and KeyUpdates that may come without plaintext between them: the limit of rustls
+/// and of older releases of OpenSSL.
 const MESSAGE_LIMIT: usize = 32;
 
 /// Where a ServerHello's random lies: behind message type, length and version.
@@ -126,7 +125,7 @@ pub fn ticket_lifetime_s(session: &SslSessionRef) -> u64 {
     unsafe { SSL_SESSION_get_ticket_lifetime_hint(session.as_ptr()) }
 }
 
-/// Whether the server has said that it knows secure renegotiation (RFC 5746).
+/// Whether the server supports secure renegotiation (RFC 5746).
 pub fn has_secure_renegotiation(ssl: &SslRef) -> bool {
     // SAFETY: the session is valid; this control takes nothing and returns a flag.
     unsafe { sys::SSL_ctrl(ssl.as_ptr(), GET_RI_SUPPORT, 0, ptr::null_mut()) == 1 }
@@ -144,7 +143,7 @@ pub fn choose_dh_parameters(context: &mut SslContextBuilder) {
     unsafe { sys::SSL_CTX_set_dh_auto(context.as_ptr(), 1) };
 }
 
-/// What became of early data.
+/// Whether the server accepted early data.
 pub fn early_data(ssl: &SslRef) -> EarlyData {
     // SAFETY: the session is valid.
     match unsafe { SSL_get_early_data_status(ssl.as_ptr()) } {
@@ -162,8 +161,8 @@ pub fn limit_certificates(context: &mut SslContextBuilder, bytes: usize) {
     }
 }
 
-/// Takes every certificate chain for good, without looking at it. With `SSL_VERIFY_NONE` alone
-/// OpenSSL still verifies the chain, pays for it, and drops the result.
+/// Accepts every certificate chain without verification. With `SSL_VERIFY_NONE` alone OpenSSL still
+/// verifies the chain, which costs time, and ignores the result.
 pub fn accept_any_chain(context: &mut SslContextBuilder) {
     unsafe extern "C" fn accept(_: *mut sys::X509_STORE_CTX, _: *mut c_void) -> c_int {
         1
@@ -172,8 +171,8 @@ pub fn accept_any_chain(context: &mut SslContextBuilder) {
     unsafe { SSL_CTX_set_cert_verify_callback(context.as_ptr(), accept, ptr::null_mut()) }
 }
 
-/// Takes servers that do not know secure renegotiation (RFC 5746), as those of old do not. No client
-/// under load renegotiates.
+/// Accepts servers without secure renegotiation (RFC 5746), as old servers are. No client under load
+/// renegotiates.
 pub fn accept_legacy_servers(context: &mut SslContextBuilder) {
     // SAFETY: the context is valid; the call sets a flag.
     unsafe { sys::SSL_CTX_set_options(context.as_ptr(), sys::SSL_OP_LEGACY_SERVER_CONNECT) };
@@ -224,7 +223,7 @@ const BROKEN: [(usize, Rule); 4] = [
     (BROKEN_REQUEST, Rule::HelloRequest),
 ];
 
-/// Forgives the messages that carried nothing, since there was plaintext now.
+/// Sets the count of messages that carry nothing to zero: plaintext has arrived.
 pub fn got_on(ssl: &SslRef) {
     let note = note(ssl);
     if note >= ONE_MESSAGE {

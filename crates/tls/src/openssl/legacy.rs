@@ -1,15 +1,15 @@
-//! What OpenSSL gives only to those who say that they want obsolete things.
+//! Obsolete algorithms and key sizes of OpenSSL, which need `--allow-obsolete`.
 
 use std::sync::OnceLock;
 
 use ::openssl::error::ErrorStack;
 use ::openssl::provider::Provider;
 
-/// All that exists: security level 0 of SSL_CTX_set_security_level(3).
+/// Everything is allowed: security level 0 of SSL_CTX_set_security_level(3).
 pub const NO_SECURITY_LEVEL: u32 = 0;
 
-/// Gives this process RC4, which OpenSSL keeps apart from the algorithms that it always has. Contexts
-/// made before do not have it.
+/// Loads the provider with RC4 into this process, which OpenSSL does not load by default. Contexts
+/// made before do not have RC4.
 ///
 /// # Errors
 /// The library was built without it.

@@ -1,9 +1,9 @@
-//! The complete back end: OpenSSL 3.6, built in. Slower than rustls, and it has what aws-lc-rs has
-//! not: X448, finite-field Diffie-Hellman, static RSA, CCM and CBC.
+//! The complete back end: OpenSSL 3.6, built in. Slower than rustls, but it has what aws-lc-rs lacks:
+//! X448, finite-field Diffie-Hellman, static RSA, CCM and CBC.
 //!
-//! `context` turns an offer into a context, `session` drives a connection, `wire` lies between the
-//! library and the socket, `facts` and `failure` say what came of it, and `ffi` holds the calls
-//! that the `openssl` crate does not wrap; `legacy` is for obsolete things only.
+//! `context` turns an offer into a context, `session` drives a connection, `bio_buffer` lies between
+//! the library and the socket, `facts` and `failure` read the outcome, and `ffi` holds the calls that
+//! the `openssl` crate does not wrap; `legacy` allows obsolete parameters.
 
 mod bio_buffer;
 mod context;
@@ -42,9 +42,9 @@ const NAME_LIMIT: usize = 255;
 /// Makes OpenSSL sessions for one worker.
 #[derive(Debug)]
 pub struct OpensslBackend {
-    /// For connections on which the server is authenticated; `None` if it never is.
+    /// The context of connections that authenticate the server; `None` if none does.
     authenticating: Option<SslContext>,
-    /// For the others.
+    /// The context of the other connections.
     trusting: SslContext,
     /// One connection in N of each name is authenticated.
     period: u32,
@@ -72,7 +72,7 @@ impl ServerName {
         Ok(name.parse().map_or_else(|_| Self::Dns(name.to_owned()), Self::Address))
     }
 
-    /// Asks for the name, and insists on it.
+    /// Sends the name by SNI, and verifies the certificate against it.
     fn set(&self, ssl: &mut Ssl) -> Result<(), ErrorStack> {
         match self {
             Self::Dns(name) => {
@@ -123,7 +123,7 @@ impl OpensslBackend {
         Ok(backend)
     }
 
-    /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
+    /// A session that puts its tickets or session IDs into the pool, if the run resumes sessions.
     fn session(
         &mut self,
         name: usize,
@@ -134,11 +134,12 @@ impl OpensslBackend {
         let mut ssl =
             Ssl::new(authenticating.unwrap_or(&self.trusting)).map_err(|_| OUT_OF_MEMORY)?;
         self.names[name].set(&mut ssl).map_err(|_| OUT_OF_MEMORY)?;
-        // As rustls does, which cannot leave it out: a server that staples (RFC 6066, section 8)
-        // then sends the same to both.
+        // Asks for an OCSP response as rustls always does: a server that staples (RFC 6066, section
+        // 8) then sends the same to both.
         ssl.set_status_type(StatusType::OCSP).map_err(|_| OUT_OF_MEMORY)?;
         if let Some(ticket) = ticket {
-            // SAFETY: the session came of this very context: whether it authenticates goes with it.
+            // SAFETY: the ticket's session was made with this very context: each ticket notes whether
+            // its server was authenticated, and `verify` is chosen by that.
             unsafe { ssl.set_session(&ticket.session) }.map_err(|_| OUT_OF_MEMORY)?;
         }
         let mut session = OpensslSession::new(ssl, authenticating.is_some(), name)?;
@@ -148,7 +149,7 @@ impl OpensslBackend {
         Ok(session)
     }
 
-    /// Finds out before the first connection whether a ClientHello can be made at all.
+    /// Checks before the first connection that a ClientHello can be made of the offer.
     fn rehearse(&mut self) -> Result<(), BackendError> {
         let refused = |message| BackendError::Refused { backend: NAME, message };
         let mut session = self.open().map_err(|e| refused(e.to_string()))?;

@@ -24,16 +24,16 @@ pub struct OpensslSession {
     authenticated: bool,
     /// Which of the offer's server names it asks for.
     asked_name: usize,
-    /// Where to put what the server gives to resume by.
+    /// The pool for the sessions that the server lets the client resume.
     pool: Option<Pool<Ticket>>,
-    /// How many it has put there.
+    /// How many sessions it has put there.
     gained: u32,
-    /// How far the connection has come, for the class of a failure.
+    /// The current step of the connection, for the class of a failure.
     step: Step,
-    /// Bytes received since the session last got on.
+    /// Bytes received since the session last made progress.
     fruitless: usize,
     explanation: String,
-    /// The explanation is one of a fault, that others may have, too.
+    /// The explanation belongs to a kind of fault that other connections may have as well.
     is_fault: bool,
 }
 
@@ -58,7 +58,7 @@ impl OpensslSession {
         })
     }
 
-    /// Puts what the server gives to resume by into this pool.
+    /// Puts the sessions that the server lets the client resume into this pool.
     pub(super) fn keep_tickets(&mut self, pool: Pool<Ticket>) {
         self.pool = Some(pool);
     }
@@ -129,7 +129,8 @@ impl OpensslSession {
         }
     }
 
-    /// The peer will not answer a flight that has not left.
+    /// What to wait for after sending what can be sent: in a handshake a flight must be sent as a whole
+    /// before the peer can answer.
     fn wait_to_read(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
         let all_sent = self.send(socket)?;
         let must_send = self.step == Step::Handshake && !all_sent;
@@ -173,7 +174,7 @@ impl OpensslSession {
         let (class, explanation) = self.fail(error);
         self.explanation = explanation;
         self.is_fault = failure::says_more(class);
-        // The alert that says why; the connection is lost, whether it arrives or not.
+        // The alert with the reason; the connection has failed, whether it arrives or not.
         let _ = self.stream.get_mut().send(socket);
         class
     }
@@ -220,7 +221,7 @@ impl Session for OpensslSession {
         facts::negotiated(self.stream.ssl(), self.authenticated)
     }
 
-    /// Room is made first, so that OpenSSL never holds a record that it could not get rid of.
+    /// Waiting bytes are sent first, so that OpenSSL never holds a record that it cannot pass on.
     fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
         if self.unsent() >= UNSENT_LIMIT && !self.send(socket)? {
             return Ok(Progress::WantWrite);

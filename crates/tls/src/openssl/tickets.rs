@@ -1,7 +1,8 @@
-//! What an OpenSSL server gives to resume by, on its way to the pool.
+//! Takes the sessions to resume from OpenSSL to the pool.
 //!
 //! OpenSSL hands a new session to a callback of the context while it processes what was received,
-//! on the worker's own thread and for one connection at a time; it is fetched from there after.
+//! on the worker's own thread and for one connection at a time. The callback leaves it in a
+//! thread-local, from which it is fetched afterwards.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,11 +14,11 @@ use tlslab_contract::spec::Resume;
 use super::ffi;
 
 thread_local! {
-    /// What the connection that is being served was given.
+    /// The sessions that the server has given the current connection.
     static DELIVERED: RefCell<Vec<SslSession>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What one connection can resume an earlier session by.
+/// A session that one later connection can resume.
 #[derive(Clone)]
 pub struct Ticket {
     /// The session.
@@ -27,20 +28,20 @@ pub struct Ticket {
 }
 
 impl fmt::Debug for Ticket {
-    /// Without the session, whose secret is nobody's to see.
+    /// Leaves the session out, since it holds a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ticket").field("authenticated", &self.authenticated).finish_non_exhaustive()
     }
 }
 
-/// Makes the sessions of a context resume in this way, and in no other.
+/// Makes the sessions of a context resume only in this way.
 pub fn set_resumption(context: &mut SslContextBuilder, resume: Resume) {
     if resume == Resume::None {
         context.set_session_cache_mode(SslSessionCacheMode::OFF);
         context.set_options(SslOptions::NO_TICKET);
         return;
     }
-    // The callback is all that is wanted of OpenSSL's own store, which takes a lock.
+    // Only the callback is used, not OpenSSL's own store, which takes a lock.
     context.set_session_cache_mode(SslSessionCacheMode::CLIENT | SslSessionCacheMode::NO_INTERNAL);
     context.set_new_session_callback(|_, session| {
         DELIVERED.with_borrow_mut(|delivered| delivered.push(session));
@@ -53,7 +54,7 @@ pub fn set_resumption(context: &mut SslContextBuilder, resume: Resume) {
     }
 }
 
-/// Gives away what has been delivered on this thread since the last call.
+/// Takes the sessions that were delivered on this thread since the last call.
 pub fn delivered(authenticated: bool, mut take: impl FnMut(Ticket)) {
     DELIVERED.with_borrow_mut(|delivered| {
         delivered.drain(..).for_each(|session| take(Ticket { session, authenticated }));

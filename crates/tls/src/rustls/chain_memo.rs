@@ -1,16 +1,16 @@
-//! Remembers for a moment that a chain has passed.
+//! Remembers for a short time that a certificate chain was verified.
 //!
-//! All connections of a run meet the same server, which for the same name sends the same certificates again and again.
-//! Whether they form a chain to a trust anchor, for this name, at this time, is the same question each
-//! time; so its answer is kept for [`LIFETIME`], for exactly these bytes. Browsers do likewise. What is
-//! new in each connection, the handshake signature, is verified on each (`docs/adr/0006`).
+//! All connections of a run go to one server, which sends the same certificates for the same name.
+//! Whether they form a chain to a trust anchor, for this name and at this time, is verified once; the
+//! result is kept for [`LIFETIME`], for exactly these bytes. Browsers do the same. The handshake
+//! signature, new in each connection, is verified on each (`docs/adr/0006`).
 
 use std::cell::RefCell;
 use std::time::Duration;
 
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 
-/// How long an answer is kept; a certificate that expires during a run is noticed this much later.
+/// How long a result is kept; a certificate that expires during a run is noticed this much later.
 const LIFETIME: Duration = Duration::from_secs(1);
 
 /// The most chains that are remembered at once: at least as many as a run may have server names, since
@@ -18,23 +18,23 @@ const LIFETIME: Duration = Duration::from_secs(1);
 const CHAINS: usize = 1024;
 
 thread_local! {
-    /// Chains that have passed. rustls calls its verifier by `&self`, from any thread: on a thread of
-    /// its own a worker needs no lock.
+    /// Verified chains. rustls calls its verifier by `&self`, from any thread: with a thread-local a
+    /// worker needs no lock.
     static PASSED: RefCell<Vec<Passed>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A chain that has passed.
+/// A verified chain.
 struct Passed {
-    /// The verifier that let it pass: its trust anchors are part of the question.
+    /// The verifier that verified it: another one may have other trust anchors.
     verifier: u64,
-    /// So is the name.
+    /// The server name that the chain was verified for.
     name: ServerName<'static>,
     at: UnixTime,
     /// The certificates, the server's own first.
     chain: Vec<Vec<u8>>,
 }
 
-/// Whether this verifier has let exactly this chain pass a moment ago, on this thread.
+/// Whether this verifier has verified exactly this chain within [`LIFETIME`], on this thread.
 pub fn has_passed(
     verifier: u64,
     name: &ServerName<'_>,
@@ -55,7 +55,7 @@ pub fn has_passed(
     })
 }
 
-/// Keeps in mind that this verifier has let this chain pass.
+/// Remembers that this verifier has verified this chain.
 pub fn remember(
     verifier: u64,
     name: &ServerName<'_>,

@@ -11,18 +11,18 @@ use rustls::sign::CertifiedKey;
 use crate::identity::{Identity, IdentityError};
 
 thread_local! {
-    /// Whether a server on this thread has just been given the certificate. rustls lets the resolver know
-    /// only; a worker handles one connection at a time, and fetches it at once.
+    /// Whether a server on this thread has just been given the certificate. rustls reports this only to the
+    /// resolver, without a connection; a worker handles one connection at a time, and fetches it at once.
     static SHOWN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the certificate was shown on this thread; forgets it.
+/// Whether the certificate was shown on this thread since the last call.
 pub fn take_shown() -> bool {
     SHOWN.take()
 }
 
-/// Shows the one certificate to every server that asks and takes a signature of its key, whatever
-/// authorities the server names: it is the server's to judge.
+/// Shows the one certificate to every server that asks for one and accepts a signature scheme of its
+/// key, whatever authorities the server names: the server decides whether to accept it.
 #[derive(Debug)]
 pub struct OneIdentity(Arc<CertifiedKey>);
 

@@ -4,8 +4,8 @@ use rustls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
 use rustls::ffdhe_groups::FfdheGroup;
 use rustls::{Error, NamedGroup, PeerMisbehaved, ProtocolVersion};
 
-/// A group that no server has: its number is for private use (RFC 8446, section 4.2.7). Its key share
-/// makes any server ask for another one, or give up.
+/// A group that no server supports: its number is for private use (RFC 8446, section 4.2.7). Its key
+/// share makes any server ask for another one, or refuse the handshake.
 pub static DECOY: Decoy = Decoy;
 
 /// See [`DECOY`].
@@ -15,7 +15,7 @@ pub struct Decoy;
 /// The first number for private use of those that elliptic curves have.
 const PRIVATE_USE: u16 = 0xfe00;
 
-/// As long as a share of X25519, so that the ClientHello is as long as a usual one.
+/// The length of a share of X25519, so that the ClientHello is as long as a usual one.
 const DECOY_SHARE: [u8; 32] = [0x42; 32];
 
 impl SupportedKxGroup for Decoy {

@@ -1,4 +1,4 @@
-//! What an error of rustls means to a connection.
+//! The failure class and the reason of an error of rustls.
 
 use rustls::{AlertDescription, CertificateError, Error};
 
@@ -15,7 +15,7 @@ pub fn failure(error: &Error, signed: bool) -> Failure {
     }
 }
 
-/// The same more exactly; what a server made up (its names, its numbers) is in the words alone.
+/// The reason of a failure; values that the server chose (names, numbers) are in its words only.
 /// `whole`: whether the record that the error is about was authentic, where that is known.
 pub fn reason(error: &Error, whole: Option<bool>) -> Reason {
     let name = match error {
@@ -41,7 +41,7 @@ pub fn reason(error: &Error, whole: Option<bool>) -> Reason {
     Reason::named(name).with(if says_more { words } else { String::new() })
 }
 
-/// A certificate's fault, by the alert that the server gets for it.
+/// The alert that the server gets for a fault of its certificate.
 fn certificate(why: &CertificateError) -> String {
     let alert = AlertDescription::from(why.clone());
     format!("{} ({})", alert_words(alert), word(why))

@@ -1,4 +1,4 @@
-//! What rustls makes, encoded into a connection's own buffer: messages, records, early data.
+//! Encodes into a connection's own buffer what rustls wants to send: messages, records, early data.
 
 use rustls::client::ClientConnectionData;
 use rustls::unbuffered::{EncodeError, EncodeTlsData, TransmitTlsData};
@@ -20,28 +20,28 @@ const RECORD: usize = 16 * 1024;
 /// Room for what encryption adds to the bytes of one record.
 const EXPANSION: usize = 64;
 
-/// Early data of one connection.
+/// The state of one connection's early data.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Early {
-    /// How many bytes the resumed session allows.
+    /// The number of bytes that the resumed session allows.
     pub limit: usize,
     /// Whether some was sent.
     pub sent: bool,
-    /// Whether the server has taken it.
+    /// Whether the server has accepted it.
     pub accepted: bool,
 }
 
 impl Early {
-    /// Reads off the client's own messages that the server has accepted its early data: only then
-    /// does the client say where it ends (RFC 8446, section 4.5). rustls tells this to the users of
-    /// its buffered interface only.
+    /// Sees in the client's own messages that the server has accepted its early data: only then does the
+    /// client send EndOfEarlyData (RFC 8446, section 4.5). rustls reports this only by its buffered
+    /// interface.
     pub fn notice(&mut self, encoded: &[u8]) {
         let ends = encoded.len() == END_OF_EARLY_DATA && encoded[0] == APPLICATION_DATA;
         self.accepted |= self.sent && ends;
     }
 }
 
-/// Encodes a message of the handshake behind what the buffer already holds.
+/// Appends a message of the handshake to the buffer.
 pub fn encode_flight(buffer: &mut Vec<u8>, flight: &mut EncodeTlsData<'_, ClientConnectionData>) {
     encode(buffer, |buffer| match flight.encode(buffer) {
         Err(EncodeError::InsufficientSize(needs)) => Err(needs.required_size),
@@ -50,8 +50,8 @@ pub fn encode_flight(buffer: &mut Vec<u8>, flight: &mut EncodeTlsData<'_, Client
     });
 }
 
-/// Encrypts early data; whether it could be. There has to be room at once: rustls counts each call
-/// against what the session allows, even one that finds no room.
+/// Encrypts early data; whether that succeeded. The buffer needs enough room at once: rustls counts each
+/// call against what the session allows, even one that finds too little room.
 pub fn encrypt_early(
     buffer: &mut Vec<u8>,
     flight: &mut TransmitTlsData<'_, ClientConnectionData>,
@@ -66,7 +66,7 @@ pub fn encrypt_early(
     encrypted.is_ok()
 }
 
-/// Grows the buffer until `encoder` finds room behind what it already holds.
+/// Grows the buffer until `encoder` finds enough room after its content.
 pub fn encode(buffer: &mut Vec<u8>, mut encoder: impl FnMut(&mut [u8]) -> Result<usize, usize>) {
     let kept = buffer.len();
     let mut room = FLIGHT_SIZE;

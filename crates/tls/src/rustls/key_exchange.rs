@@ -47,7 +47,8 @@ pub fn implementation(group: Group, share: KeyShare) -> Option<&'static dyn Supp
     stock.or_else(|| own(group, share))
 }
 
-/// The same without rustls' own groups: X25519 costs less here (`X25519Key`).
+/// The implementation of a group in this module, also of a group that rustls has: X25519 costs less here
+/// (`X25519Key`).
 pub fn own(group: Group, share: KeyShare) -> Option<&'static dyn SupportedKxGroup> {
     GROUPS.contains(&group).then(|| {
         let own: &'static OwnGroup =
@@ -65,7 +66,7 @@ struct OwnGroup {
 
 /// A private key that can be used more than once.
 trait Key: Send + Sync {
-    /// What the peer gets: a point, an encapsulation key, or both.
+    /// The public key share for the peer: a point, an encapsulation key, or both.
     fn share(&self) -> &[u8];
 
     /// The secret shared with the peer that sent this share; `None` if the share is invalid.
@@ -143,8 +144,8 @@ impl Key for EcdhKey {
     }
 }
 
-/// An X25519 key (RFC 7748), by the function of aws-lc that does nothing else: its general interface
-/// first tries whether the peer's share is a certificate's key, and makes three objects for it.
+/// An X25519 key (RFC 7748), by aws-lc's function for X25519 alone: its general interface first tries to
+/// parse the peer's share as a certificate's key, and allocates three objects for that.
 struct X25519Key {
     key: [u8; X25519_LENGTH],
     share: [u8; X25519_LENGTH],

@@ -1,9 +1,9 @@
-//! Keeps the server's public keys, so that they are not read from its certificates again and again.
+//! Keeps the server's public keys, so that each is read from its certificate once only.
 //!
-//! All connections of a run that ask for the same name meet the same certificate. Its key is read by the
-//! library on the first of them; on the others the handshake signature is verified with the key that
-//! was read then, for exactly these bytes, this version and this scheme. A signature that does not verify so goes to the
-//! library's own judgement, which names the error.
+//! All connections of a run that ask for the same name get the same certificate. On the first of them
+//! the library reads its key; on the others the handshake signature is verified with that key, for
+//! exactly these bytes, this version and this scheme. A signature that does not verify in this way is
+//! given to the library, which names the error.
 
 use std::cell::RefCell;
 
@@ -21,8 +21,8 @@ use rustls::{DigitallySignedStruct, Error, ProtocolVersion, SignatureScheme};
 const KEYS: usize = 1024;
 
 thread_local! {
-    /// Keys that are known. rustls calls its verifier by `&self`, from any thread: on a thread of its
-    /// own a worker needs no lock.
+    /// Known keys. rustls calls its verifier by `&self`, from any thread: with a thread-local a worker
+    /// needs no lock.
     static KNOWN: RefCell<Keys> = const { RefCell::new(Keys::new()) };
 }
 
@@ -31,7 +31,7 @@ struct Keys {
     /// The end of each one's certificate, where certificates of one authority differ.
     tags: Vec<u64>,
     known: Vec<Known>,
-    /// The place of the key that makes room for another, once there are [`KEYS`].
+    /// The index of the key that is replaced next, once there are [`KEYS`].
     oldest: usize,
 }
 
@@ -43,8 +43,8 @@ struct Known {
     key: ParsedPublicKey,
 }
 
-/// Verifies a handshake signature, with the kept key if it is the same server's; else by `library`,
-/// whose success makes the key known. Errors are the library's.
+/// Verifies a handshake signature with the kept key of the same certificate, or by `library`; if the
+/// library succeeds, the key is kept. Errors are the library's.
 pub fn verify(
     version: ProtocolVersion,
     message: &[u8],
@@ -72,7 +72,7 @@ impl Keys {
         Self { tags: Vec::new(), known: Vec::new(), oldest: 0 }
     }
 
-    /// The place of the key of this certificate for this version and scheme.
+    /// The index of the key of this certificate for this version and scheme.
     fn of(
         &self,
         version: ProtocolVersion,
@@ -103,7 +103,7 @@ impl Keys {
     }
 }
 
-/// The last bytes of a certificate: they are of its signature.
+/// The last bytes of a certificate, which belong to its signature.
 fn tag(certificate: &[u8]) -> u64 {
     certificate.last_chunk().map_or(0, |last| u64::from_ne_bytes(*last))
 }
@@ -177,13 +177,13 @@ mod tests {
         assert!(verify(TLSv1_3, MESSAGE, &known, &signed(&other_key, MESSAGE), bad).is_err());
         assert!(verify(TLSv1_2, MESSAGE, &known, &signature, bad).is_err());
         assert!(verify(TLSv1_3, MESSAGE, &other, &signature, bad).is_err());
-        // What failed has not displaced what is known, nor has what the library found good.
+        // Neither a failure nor a success of the library has displaced a known key.
         verify(TLSv1_3, MESSAGE, &known, &signature, bad).unwrap();
         verify(TLSv1_3, MESSAGE, &other, &signed(&other_key, MESSAGE), good).unwrap();
         assert_eq!(asked.get(), 2);
         verify(TLSv1_3, MESSAGE, &other, &signed(&other_key, MESSAGE), bad).unwrap();
         verify(TLSv1_3, MESSAGE, &known, &signature, bad).unwrap();
-        // The key of one certificate does not pass for another's.
+        // The key of one certificate is not used for another.
         assert!(verify(TLSv1_3, MESSAGE, &other, &signature, bad).is_err());
     }
 
@@ -213,7 +213,7 @@ mod tests {
         };
         let mut keys = Keys::new();
         (0..=KEYS).for_each(|number| keys.keep(known(number)));
-        // Once more what is known already.
+        // A key that is known already.
         keys.keep(known(KEYS));
         let is_known = |number: usize| keys.of(TLSv1_3, &number.to_be_bytes(), scheme).is_some();
         assert_eq!((keys.known.len(), keys.tags.len()), (KEYS, KEYS));

@@ -19,7 +19,7 @@ pub(super) static WITH_SHA256: LazyLock<Schedule<Hmac<Sha256>>> =
 pub(super) static WITH_SHA384: LazyLock<Schedule<Hmac<Sha384>>> =
     LazyLock::new(|| Schedule::new(&Sha384::digest([])));
 
-/// HKDF (RFC 5869) with a hash; `None` for one that no suite of TLS 1.3 has here.
+/// HKDF (RFC 5869) with a hash; `None` for a hash that no supported suite of TLS 1.3 uses.
 pub fn implementation(hash: HashAlgorithm) -> Option<&'static dyn Hkdf> {
     match hash {
         HashAlgorithm::SHA256 => Some(&*WITH_SHA256),
@@ -28,7 +28,7 @@ pub fn implementation(hash: HashAlgorithm) -> Option<&'static dyn Hkdf> {
     }
 }
 
-/// What an HMAC has to be able to do here.
+/// The operations of an HMAC that the key schedule needs.
 pub(super) trait Keyed: Mac + KeyInit + Clone + Send + Sync + 'static {}
 
 impl<M: Mac + KeyInit + Clone + Send + Sync + 'static> Keyed for M {}
@@ -125,7 +125,7 @@ impl<M: Keyed> Expander<M> {
     }
 }
 
-/// As many zeros as the hash has bytes: what stands for a salt or a secret that is not there.
+/// As many zeros as the hash has bytes, used in place of an absent salt or secret.
 fn zeros<M: Keyed>() -> &'static [u8] {
     &[0; OkmBlock::MAX_LEN][..M::output_size()]
 }
@@ -134,7 +134,7 @@ fn keyed<M: Keyed>(key: &[u8]) -> M {
     <M as KeyInit>::new_from_slice(key).expect("HMAC takes keys of any length")
 }
 
-/// HKDF-Extract: the HMAC whose key is the secret that came out.
+/// HKDF-Extract: the HMAC whose key is the extracted secret.
 fn extract<M: Keyed>(mut salted: M, secret: &[u8]) -> M {
     salted.update(secret);
     keyed(&salted.finalize().into_bytes())

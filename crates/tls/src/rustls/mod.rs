@@ -48,12 +48,12 @@ pub const NAME: &str = "rustls";
 
 /// Makes rustls sessions for one worker.
 pub struct RustlsBackend {
-    /// Authenticates the server.
+    /// The configuration of connections that authenticate the server.
     verifying: Arc<ClientConfig>,
-    /// Does not; for the connections between two samples.
+    /// The configuration of connections that do not, between two samples.
     trusting: Arc<ClientConfig>,
     server_names: Vec<ServerName<'static>>,
-    /// What the minimal client begins with for each name; empty where it cannot do what is asked for.
+    /// The minimal client's template for each name; empty if it does not support the run's settings.
     minimal: Vec<Arc<ClientHelloTemplate>>,
     /// The names in turn, and the connections that are sampled.
     turns: Turns,
@@ -91,7 +91,7 @@ impl RustlsBackend {
         })
     }
 
-    /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
+    /// A session that puts its tickets or session IDs into the pool, if the run resumes sessions.
     fn session(
         &mut self,
         name: usize,
@@ -107,8 +107,8 @@ impl RustlsBackend {
         Ok(session)
     }
 
-    /// A connection by the minimal client to the first server name; `None` where it cannot do what is
-    /// asked for, so that the library makes all connections.
+    /// A connection by the minimal client to the first server name; `None` if it does not support the
+    /// run's settings, so that the library makes all connections.
     pub fn open_minimal(&self) -> Option<Result<RustlsSession, Failure>> {
         self.minimal.first().map(|template| RustlsSession::minimal(Arc::clone(template), 0))
     }
@@ -117,8 +117,8 @@ impl RustlsBackend {
 impl Backend for RustlsBackend {
     type Session = RustlsSession;
 
-    /// Connections that are sampled are the library's: what the minimal client got wrong would
-    /// show beside them.
+    /// The library makes the sampled connections: a fault of the minimal client would show as a
+    /// difference between the two.
     fn open(&mut self) -> Result<RustlsSession, Failure> {
         let Turn { name, is_sampled } = self.turns.next();
         if !is_sampled && !self.minimal.is_empty() {
@@ -127,8 +127,8 @@ impl Backend for RustlsBackend {
         self.session(name, is_sampled || self.authenticate == Authenticate::Every, None)
     }
 
-    /// By the configuration that the session was begun with: rustls resumes by no other. Where sessions
-    /// are resumed there is one name.
+    /// Resumes with the configuration of the session's full handshake: rustls resumes with no other. A
+    /// run that resumes sessions has one name.
     fn resume(&mut self) -> Result<Option<RustlsSession>, Failure> {
         let Some(ticket) = self.pool.take() else { return Ok(None) };
         let verified = ticket.authenticated();
@@ -144,8 +144,8 @@ impl Backend for RustlsBackend {
     }
 }
 
-/// What the minimal client begins with, for each name: where connections are full handshakes of TLS
-/// 1.3 with one group, and nothing is wanted of them but that.
+/// The minimal client's template for each name, if all connections are full handshakes of TLS 1.3 with
+/// one group, without other features.
 fn templates(
     settings: &ClientSettings,
     config: &Arc<ClientConfig>,
@@ -172,19 +172,6 @@ fn templates(
     let template =
         |name| ClientHelloTemplate::new(config, name, group, authenticator(name)).map(Arc::new);
     server_names.iter().map(template).collect::<Option<_>>().unwrap_or_default()
-}
-
-/// Whether the library has a suite.
-pub fn has_suite(suite: CipherSuite) -> bool {
-    implementation(suite).is_some()
-}
-
-/// Whether the library can verify a signature scheme.
-pub fn has_signature_scheme(scheme: SignatureScheme) -> bool {
-    aws_lc_rs::default_provider()
-        .signature_verification_algorithms
-        .supported_schemes()
-        .contains(&scheme.code_point().into())
 }
 
 fn implementation(suite: CipherSuite) -> Option<SupportedCipherSuite> {

@@ -16,8 +16,8 @@ static LIBRARY: LazyLock<&'static dyn SecureRandom> =
     LazyLock::new(|| aws_lc_rs::default_provider().secure_random);
 
 thread_local! {
-    /// What is left of a thread's last draw: the first N bytes. rustls calls its random source by
-    /// `&self`, from any thread: on a thread of its own a worker needs no lock.
+    /// The rest of a thread's last draw: the first N bytes. rustls calls its random source by `&self`,
+    /// from any thread: with a thread-local a worker needs no lock.
     static DRAWN: RefCell<([u8; DRAW], usize)> = const { RefCell::new(([0; DRAW], 0)) };
 }
 
@@ -37,7 +37,7 @@ impl SecureRandom for Random {
             }
             let taken = &mut drawn[*left - bytes.len()..*left];
             bytes.copy_from_slice(taken);
-            // No byte serves twice, even if the count were wrong.
+            // No byte is used twice, even if the count were wrong.
             taken.fill(0);
             *left -= bytes.len();
             Ok(())

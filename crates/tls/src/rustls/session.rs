@@ -41,32 +41,31 @@ const PARTIAL_LIMIT: usize = 96 * 1024;
 const RECEIVE_SIZE: usize = 18 * 1024;
 
 /// The most that may wait to be sent once the handshake is done: a request, and answers to the
-/// peer's KeyUpdates. A peer that takes more out of us without reading is attacking.
+/// peer's KeyUpdates. A peer that causes more without reading is attacking.
 const OUTGOING_LIMIT: usize = 64 * 1024;
 
 thread_local! {
-    /// The receive buffer of the worker on this thread: room, of which nothing outlives a call. In the
-    /// back end it would take a shared pointer and its count in each session, for a worker that has a
-    /// thread to itself.
+    /// The receive buffer of the worker on this thread; its content does not outlive a call. In the back
+    /// end it would need a shared, counted pointer in each session, though a worker has its own thread.
     static INCOMING: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// One connection.
 pub struct RustlsSession {
     machine: Machine,
-    /// What has become of the bytes that it was given.
+    /// The processed bytes: encoded ones to send, and decrypted ones to read.
     state: State,
     /// Received, and not yet a whole record or message.
     partial: Vec<u8>,
     /// Which of the offer's server names it asks for.
     asked_name: usize,
-    /// Bytes received since the session last got on.
+    /// Bytes received since the session last made progress.
     fruitless: usize,
-    /// Where to put what the server gives to resume by.
+    /// The pool for the sessions that the server lets the client resume.
     pool: Option<Pool<Ticket>>,
-    /// How many it has put there.
+    /// How many sessions it has put there.
     gained: u32,
-    /// Reads what the server says in the clear to rustls; the minimal client reads it itself.
+    /// Checks the server's unencrypted messages to rustls; the minimal client checks them itself.
     observer: Observer,
     /// The rule that it has seen broken.
     broken: Option<Rule>,
@@ -120,7 +119,7 @@ impl RustlsSession {
         }
     }
 
-    /// Puts what the server gives to resume by into this pool.
+    /// Puts the sessions that the server lets the client resume into this pool.
     pub(super) fn keep_tickets(&mut self, pool: Pool<Ticket>) {
         self.pool = Some(pool);
     }
@@ -139,7 +138,7 @@ impl RustlsSession {
             buffer.resize(buffer.len().max(kept + RECEIVE_SIZE), 0);
             buffer[..kept].copy_from_slice(&self.partial);
             let mut length = 0;
-            // What rustls has seen and keeps it must see whole again.
+            // rustls must be given bytes that it has seen but not used again, together with the new ones.
             let cuttable = kept == 0 || self.state.stopped;
             if !mem::take(&mut self.state.stopped) {
                 let room = &mut buffer[kept..kept + RECEIVE_SIZE];
@@ -195,8 +194,8 @@ impl RustlsSession {
         })
     }
 
-    /// Looks for rules that the library lets a server break; one ends the session. Gives the place of
-    /// an empty record that breaks one unless the handshake is over by then.
+    /// Checks rules that the library does not check; a broken one ends the session. Returns the position
+    /// of an empty record, which breaks a rule unless the handshake is done before it.
     fn observe(&mut self, received: &[u8]) -> Result<Option<usize>, Failure> {
         if self.state.ready {
             self.observer.finished();
@@ -206,7 +205,7 @@ impl RustlsSession {
 
     /// Ends a session whose server has broken a rule.
     fn break_off(&mut self, rule: Rule) -> Failure {
-        // What the library has noted was of this connection, and no other's.
+        // Removes the library's notes in thread-locals, which belong to this connection only.
         take_shown();
         signed_with::take();
         self.broken = Some(rule);
@@ -383,7 +382,7 @@ impl Session for RustlsSession {
         self.gained
     }
 
-    /// A response of some size leaves as much room behind as rustls takes for the whole connection.
+    /// Frees unused capacity: after a larger response it may be as large as the whole state of rustls.
     fn rest(&mut self) {
         for buffer in [&mut self.partial, &mut self.state.outgoing, &mut self.state.plaintext] {
             buffer.shrink_to_fit();

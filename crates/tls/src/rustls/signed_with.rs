@@ -1,7 +1,6 @@
 //! The signature scheme of a handshake, and the length of the OCSP response with the certificate: rustls
-//! shows them to its verifier only.
-//!
-//! A thread is at work on one handshake at a time, and fetches both at once.
+//! passes them only to its verifier, which it calls without a connection. So the verifier leaves both in
+//! thread-locals: a thread handles one handshake at a time, and fetches them at once.
 
 use std::cell::Cell;
 

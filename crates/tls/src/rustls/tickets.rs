@@ -1,9 +1,10 @@
-//! Between rustls, which asks a store for sessions by server name, and the pool, which knows of
+//! The adapter between rustls, which asks a store for sessions by server name, and the pool, which has
 //! single sessions.
 //!
-//! rustls asks while a connection is made, and delivers while it processes what was received; both
-//! happen on the worker's own thread, for one connection at a time. So the session to resume is laid
-//! out on that thread before, and what was delivered is fetched from there after.
+//! rustls calls the store without a connection: it asks while a connection is made, and delivers
+//! sessions while it processes received bytes. Both happen on the worker's own thread, for one
+//! connection at a time. So the session to resume is left in a thread-local before, and delivered
+//! sessions are fetched from one after.
 
 use std::cell::{Cell, RefCell};
 

@@ -1,4 +1,4 @@
-//! Whether a response's body is the one that should have come.
+//! Checks whether a response's body is the expected one.
 
 use crate::reason::Reason;
 use base64::Engine as _;
@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 /// The member of a Repr-Digest field that is understood (RFC 9530, section 3).
 const ALGORITHM: &str = "sha-256";
 
-/// The most bytes of a Repr-Digest field that are looked at.
+/// The most bytes of a Repr-Digest field that are read.
 const FIELD_LIMIT: usize = 1024;
 
 /// A SHA-256 digest.
@@ -85,7 +85,7 @@ impl BodyMeter {
         self.hasher.as_ref().map(|hasher| hasher.clone().finalize().into())
     }
 
-    /// Whether a body that is complete is the one that should have come.
+    /// Whether a complete body is the expected one.
     pub fn holds(&self) -> bool {
         match self.rule {
             BodyRule::Count => true,
@@ -95,7 +95,7 @@ impl BodyMeter {
         }
     }
 
-    /// Why a body that is complete is not the one that should have come.
+    /// Why a complete body is not the expected one.
     pub fn fault(&self) -> Reason {
         let name = match self.rule {
             BodyRule::Length(_) => "another length than that of the first response",

@@ -27,7 +27,7 @@ pub enum HttpError {
     Length,
     #[error("the response's chunks are malformed")]
     Chunk,
-    #[error("there are bytes behind the end of the response")]
+    #[error("there are bytes after the end of the response")]
     Surplus,
     #[error("there were more than {INTERIM_LIMIT} interim responses")]
     TooManyInterim,
@@ -92,12 +92,12 @@ impl ResponseReader {
         }
     }
 
-    /// The same for the response to a HEAD request, if it is one.
+    /// The same reader, for the response to a HEAD request if `head_only`.
     pub fn to_head(self, head_only: bool) -> Self {
         Self { head_only, ..self }
     }
 
-    /// Takes bytes as they arrive. `Ok(true)` once the response is complete.
+    /// Reads bytes as they arrive. `Ok(true)` once the response is complete.
     pub fn take(&mut self, mut bytes: &[u8]) -> Result<bool, HttpError> {
         while !bytes.is_empty() {
             if self.state == State::Done {
@@ -109,7 +109,7 @@ impl ResponseReader {
         Ok(self.state == State::Done)
     }
 
-    /// Takes the end of the connection. `true` if that completes the response.
+    /// Notes the end of the connection. `true` if that completes the response.
     pub fn end(&mut self) -> bool {
         if self.state == State::UntilClose {
             self.state = State::Done;
@@ -127,7 +127,7 @@ impl ResponseReader {
         self.keep_alive
     }
 
-    /// What the response said.
+    /// Status, length, digest and Server field of the response.
     pub fn seen(&self) -> Seen {
         Seen {
             status: self.status,
@@ -172,7 +172,7 @@ impl ResponseReader {
         used
     }
 
-    /// Parses the head, from the bytes themselves when they hold it whole, as they nearly always do.
+    /// Parses the head. If `bytes` hold the whole head, as nearly always, nothing is copied.
     fn take_head(&mut self, bytes: &[u8]) -> Result<usize, HttpError> {
         if self.line.is_empty() {
             if let Some(length) = self.parse_head(bytes)? {
@@ -217,8 +217,8 @@ impl ResponseReader {
         self.status = response.code.ok_or(HttpError::Head)?;
         if (100..200).contains(&self.status) {
             self.interim += 1;
-            let bearable = self.interim <= INTERIM_LIMIT && self.status != 101;
-            return if bearable { Ok(Some(length)) } else { Err(HttpError::TooManyInterim) };
+            let is_allowed = self.interim <= INTERIM_LIMIT && self.status != 101;
+            return if is_allowed { Ok(Some(length)) } else { Err(HttpError::TooManyInterim) };
         }
         let framing = Framing::of(response.headers, response.version == Some(1))?;
         self.keep_alive = framing.keep_alive;
@@ -272,7 +272,7 @@ impl ResponseReader {
     }
 }
 
-/// What a head says about the body behind it (RFC 9112, section 6.3).
+/// The framing of the body, by the fields of the head (RFC 9112, section 6.3).
 struct Framing<'h> {
     length: Option<u64>,
     chunked: bool,
@@ -300,14 +300,15 @@ impl<'h> Framing<'h> {
                 }
                 framing.length = Some(length);
             } else if is("transfer-encoding") {
-                // Twice is once too often (RFC 9112, section 6.1).
+                // `chunked` must not be applied twice (RFC 9112, section 6.1).
                 let again = framing.chunked;
                 framing.chunked = field.value.eq_ignore_ascii_case(b"chunked");
                 if !framing.chunked || again {
                     return Err(HttpError::Length);
                 }
             } else if is("connection") {
-                // A list, in one field or several; "close" has the last word (RFC 9112, section 9.3).
+                // A list, in one field or several; "close" overrides "keep-alive" (RFC 9112, section
+                // 9.3).
                 for option in field.value.split(|byte| *byte == b',') {
                     let option = option.trim_ascii();
                     closes |= option.eq_ignore_ascii_case(b"close");
@@ -319,9 +320,9 @@ impl<'h> Framing<'h> {
                 framing.digest = Some(field.value);
             }
         }
-        // Chunks in HTTP/1.0 are a fault after which nothing more is to be read (section 6.1).
+        // Chunks in HTTP/1.0 are a fault, after which the connection must be closed (section 6.1).
         framing.keep_alive &= !closes && (persistent || !framing.chunked);
-        // A response with both is a request smuggler's (RFC 9112, section 6.1).
+        // Both fields together are a sign of request smuggling (RFC 9112, section 6.1).
         if framing.chunked && framing.length.is_some() {
             return Err(HttpError::Length);
         }

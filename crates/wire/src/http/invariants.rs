@@ -1,19 +1,19 @@
-//! What must be true of the response reader, whatever a server sends. Property tests and the fuzz
-//! target `h1_response` hold it to this.
+//! Invariants of the response reader, whatever a server sends. Property tests and the fuzz target
+//! `h1_response` check them.
 
 use crate::http::Seen;
 use crate::http::body::BodyRule;
 use crate::http::h1::{HttpError, ResponseReader};
 
-/// All that a reader reports of what it was given.
+/// All that a reader reports of a response.
 type Reading = (bool, bool, Seen, u64);
 
-/// However the bytes are cut, the reader comes to the same; it counts no byte twice, and repeats
-/// nothing that could drive a terminal. Panics where that is not so.
+/// However the bytes are cut, the reader has the same result; it counts no byte twice, and its texts hold
+/// no control characters. Panics otherwise.
 pub fn hold(bytes: &[u8], piece: usize) {
     let whole = read(bytes.chunks(bytes.len().max(1)));
     let pieces = read(bytes.chunks(piece.max(1)));
-    // Of several things that are wrong, another one may be met first.
+    // Of several faults, another one may be found first.
     assert_eq!(whole.as_ref().ok(), pieces.as_ref().ok(), "{whole:?} is not {pieces:?}");
     let Ok((_, _, seen, head)) = whole else { return };
     assert!(head + seen.body_bytes <= bytes.len() as u64);
@@ -36,7 +36,7 @@ mod tests {
     use proptest::prelude::*;
     use sha2::{Digest as _, Sha256};
 
-    /// What responses are made of, the good ones and the bad ones.
+    /// Parts of responses, valid and invalid ones.
     const PARTS: [&[u8]; 32] = [
         b"HTTP/1.1 200 OK\r\n",
         b"HTTP/1.0 200 OK\r\n",

@@ -14,13 +14,13 @@ use crate::target::Target;
 /// 8.6).
 const WITH_CONTENT: [&str; 3] = ["POST", "PUT", "PATCH"];
 
-/// What all requests of a run say, whatever page they ask for.
+/// The part that all requests of a run share, whatever page they ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestParts {
     /// The method, in capitals.
     pub method: String,
-    /// Header fields, in order: they take the place of the program's own of the same name; an empty
-    /// value takes that one away.
+    /// Header fields, in order: they replace the program's own fields of the same name; an empty value
+    /// removes such a field.
     pub fields: Vec<(String, String)>,
     /// The body; empty for none.
     pub content: Vec<u8>,
@@ -35,7 +35,7 @@ impl Default for RequestParts {
 /// One request, in either HTTP.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// HTTP/1.1: one that more will follow on its connection.
+    /// HTTP/1.1: a request that others follow on its connection.
     pub request: Vec<u8>,
     /// HTTP/1.1: the last of its connection.
     pub last_request: Vec<u8>,
@@ -70,7 +70,7 @@ fn fields(target: &Target, parts: &RequestParts) -> Vec<(String, String)> {
     for (name, usual) in own {
         let is = |field: &(String, String)| field.0.eq_ignore_ascii_case(name);
         match given.iter().position(is) {
-            // No request goes without a host (RFC 9112, section 3.2).
+            // Every request has a Host field (RFC 9112, section 3.2).
             Some(place) if name == "Host" && given[place].1.is_empty() => {
                 given.remove(place);
                 all.push((name.to_owned(), usual));
@@ -80,7 +80,7 @@ fn fields(target: &Target, parts: &RequestParts) -> Vec<(String, String)> {
         }
     }
     all.extend(given);
-    // An empty value takes a field of the program's away, as with curl.
+    // An empty value removes a field of the program's, as with curl.
     all.retain(|(_, value)| !value.is_empty());
     if !parts.content.is_empty() || WITH_CONTENT.contains(&&*parts.method) {
         all.push(("Content-Length".to_owned(), parts.content.len().to_string()));

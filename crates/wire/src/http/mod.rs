@@ -49,7 +49,7 @@ impl Default for StatusSet {
     }
 }
 
-/// What a single response said, for those who look at it.
+/// The facts of a single response, for the preflight and for examples.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
     /// The status code; 0 before the head has arrived.

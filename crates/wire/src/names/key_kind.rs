@@ -31,7 +31,7 @@ impl KeyKind {
         Self::Ed25519,
     ];
 
-    /// Whether keys of this kind need leave to be used.
+    /// Whether keys of this kind need `--allow-obsolete`.
     pub fn is_obsolete(self) -> bool {
         self == Self::Rsa1024
     }

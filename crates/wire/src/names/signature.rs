@@ -42,9 +42,9 @@ const ROWS: [Row; 16] = [
 ];
 
 impl SignatureScheme {
-    /// What RSA keys sign with before TLS 1.2, MD5 and SHA-1 one after the other (RFC 4346, section
-    /// 7.4.3). It has no number of IANA's; this one is of the range for private use. Nobody can ask
-    /// for it: the version decides.
+    /// The scheme of RSA keys before TLS 1.2: MD5 and SHA-1 one after the other (RFC 4346, section
+    /// 7.4.3). IANA has no number for it; this one is from the range for private use. No option asks for
+    /// it: the version decides.
     pub const RSA_MD5_SHA1: Self = Self(0xff01);
 
     /// All schemes known here.
@@ -66,7 +66,7 @@ impl SignatureScheme {
         self.0
     }
 
-    /// Whether the scheme signs a SHA-1 digest, which libraries take from those who insist only.
+    /// Whether the scheme signs a SHA-1 digest, which libraries refuse by default.
     pub fn is_sha1(self) -> bool {
         matches!(self.0, 0x0201 | 0x0203)
     }

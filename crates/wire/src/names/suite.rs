@@ -77,7 +77,7 @@ const ROWS: [Row; 37] = [
     Row(0xc09d, "TLS_RSA_WITH_AES_256_CCM", "AES256-CCM"),
 ];
 
-/// Suites of old: RC4 is prohibited by RFC 7465, 3DES is deprecated for its short blocks.
+/// Obsolete suites: RC4 is prohibited by RFC 7465, 3DES is deprecated for its short blocks.
 #[rustfmt::skip]
 const OBSOLETE: [Row; 8] = [
     Row(0x0004, "TLS_RSA_WITH_RC4_128_MD5", "RC4-MD5"),
@@ -91,12 +91,12 @@ const OBSOLETE: [Row; 8] = [
 ];
 
 impl CipherSuite {
-    /// The suites of today: TLS 1.3, then ECDHE, DHE and static RSA of TLS 1.2.
+    /// The suites that are not obsolete: TLS 1.3, then ECDHE, DHE and static RSA of TLS 1.2.
     pub fn all() -> impl Iterator<Item = Self> {
         ROWS.iter().map(|row| Self(row.0))
     }
 
-    /// The suites that only those get who say that they want obsolete things.
+    /// The suites that need `--allow-obsolete`.
     pub fn obsolete() -> impl Iterator<Item = Self> {
         OBSOLETE.iter().map(|row| Self(row.0))
     }
@@ -178,7 +178,7 @@ impl CipherSuite {
     }
 }
 
-/// All that is known here, old or not.
+/// All suites that are known here, obsolete or not.
 fn known() -> impl Iterator<Item = &'static Row> {
     ROWS.iter().chain(&OBSOLETE)
 }

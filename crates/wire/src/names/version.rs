@@ -27,15 +27,15 @@ impl TlsVersion {
     /// The versions that are offered unless obsolete ones are asked for, oldest first.
     pub const CURRENT: [Self; 2] = [Self::Tls12, Self::Tls13];
 
-    /// The oldest version that is left out between others: a ClientHello of before TLS 1.3 names the
-    /// newest version only, so that it cannot say so.
+    /// The oldest version that is missing between others, which cannot be offered: before TLS 1.3 a
+    /// ClientHello names only the newest version.
     pub fn gap(versions: &[Self]) -> Option<Self> {
         let between = *versions.iter().min()?..=*versions.iter().max()?;
         let is_left_out = |version: &Self| between.contains(version) && !versions.contains(version);
         Self::ALL.into_iter().find(is_left_out)
     }
 
-    /// Whether the version is offered only to those who say that they want obsolete things.
+    /// Whether the version needs `--allow-obsolete`.
     pub fn is_obsolete(self) -> bool {
         self < Self::Tls12
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The longest name that is told apart, in bytes; IANA's longest has 22. ALPN itself allows 255.
+/// The most bytes of a name that are kept; IANA's longest has 22. ALPN itself allows 255.
 pub const PROTOCOL_NAME_LIMIT: usize = 64;
 
 /// HTTP/1.1.

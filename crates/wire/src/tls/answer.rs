@@ -1,4 +1,4 @@
-//! What a server answers to a ClientHello: a flight of messages, or a refusal.
+//! The answers of a server to a ClientHello: a flight of messages, or a refusal.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub enum Answer {
     Refused(Refusal),
 }
 
-/// What the server sent, up to where a client would have to do something.
+/// The server's messages, up to the point where a client would have to send something.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flight {
     /// The version that the server chose, by its number.
@@ -62,7 +62,7 @@ pub struct Refusal {
     pub class: String,
     /// `answered handshake_failure (40)`, `closed the connection`, ...
     pub words: String,
-    /// Whether it was said in TLS at all.
+    /// Whether the server refused by a message of TLS.
     #[serde(skip)]
     pub in_tls: bool,
 }
@@ -75,7 +75,7 @@ impl Refusal {
         Self { class: Failure::Alert(number).to_string(), words, in_tls: true }
     }
 
-    /// A handshake that went on, but not as it was asked for.
+    /// A handshake that continued, but not as it was asked for.
     pub fn other(fact: &str, words: String) -> Self {
         Self { class: format!("unexpected_{fact}"), words, in_tls: true }
     }
@@ -91,12 +91,12 @@ impl Refusal {
         Self { class: failure.to_string(), words, in_tls: false }
     }
 
-    /// What came is not TLS.
+    /// The answer is not TLS.
     pub fn not_tls(words: impl Into<String>) -> Self {
         Self { class: Failure::TlsProtocol.to_string(), words: words.into(), in_tls: false }
     }
 
-    /// The peer said nothing within the time that was given to it.
+    /// The peer sent nothing within the time limit.
     pub fn silence() -> Self {
         Self::failure(Failure::TimedOut(Step::Handshake))
     }
@@ -106,7 +106,7 @@ impl Refusal {
         *self == Self::failure(Failure::Reset)
     }
 
-    /// Whether the connection came to an end without a word of the peer.
+    /// Whether the connection ended without an alert of the peer.
     pub fn says_nothing(&self) -> bool {
         let closed = Self::failure(Failure::Closed(Step::Handshake));
         self.is_silence() || self.is_reset() || *self == closed

@@ -1,4 +1,4 @@
-//! Writes ClientHellos: what a server accepts is learned from its answer, without a key exchange.
+//! Writes ClientHellos for probes: a server's answer shows what it accepts, without a key exchange.
 
 use super::registry::Protocol;
 
@@ -32,7 +32,7 @@ pub mod extension {
 
 /// Compression methods (RFC 3749, RFC 3943).
 pub const NO_COMPRESSION: u8 = 0;
-/// DEFLATE and LZS, the two that were ever registered.
+/// DEFLATE and LZS, the only two that were ever registered.
 pub const COMPRESSIONS: [(u8, &str); 2] = [(1, "DEFLATE"), (64, "LZS")];
 
 /// Content type of handshake records, and type of a ClientHello.
@@ -50,8 +50,8 @@ pub struct ClientHello {
     pub groups: Vec<u16>,
     /// Signature schemes, preferred first; they are sent from TLS 1.2 on.
     pub schemes: Vec<u16>,
-    /// For TLS 1.3: group and public key. Without any the server has to ask for one, and so names
-    /// the group that it likes best (RFC 8446, section 4.2.8).
+    /// For TLS 1.3: group and public key. Without any the server has to ask for one, and so names the
+    /// group that it prefers (RFC 8446, section 4.2.8).
     pub shares: Vec<(u16, Vec<u8>)>,
     /// The name for SNI.
     pub server_name: Option<String>,
@@ -67,7 +67,7 @@ impl ClientHello {
         body.extend(newest.min(Protocol::Tls12).number().to_be_bytes());
         body.extend(random());
         if newest == Protocol::Tls13 {
-            // As a client that takes care of middleboxes has it (RFC 8446, appendix D.4).
+            // A session ID for compatibility with middleboxes (RFC 8446, appendix D.4).
             prefixed::<1>(&mut body, |id| id.extend(random()));
         } else {
             body.push(0);
@@ -170,7 +170,7 @@ fn add(list: &mut Vec<u8>, kind: u16, data: impl FnOnce(&mut Vec<u8>)) {
     prefixed::<2>(list, data);
 }
 
-/// Writes what stands behind its own length of N bytes.
+/// Writes a field after its length, which takes N bytes.
 fn prefixed<const BYTES: usize>(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.extend([0; BYTES]);

@@ -1,4 +1,4 @@
-//! What a ClientHello holds, read off its own bytes: rustls does not report them.
+//! Reads extensions from the bytes of a ClientHello: rustls does not report them.
 
 /// The session_ticket extension (RFC 5077, section 3.2).
 const SESSION_TICKET: u16 = 35;

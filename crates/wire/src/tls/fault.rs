@@ -1,4 +1,4 @@
-//! What a server does wrong: the alert that it gets for it (RFC 8446, section 6.2), and words.
+//! A server's fault: the alert that is sent for it (RFC 8446, section 6.2), and its description.
 
 use crate::outcome::{Failure, alert_name};
 use crate::reason::Reason;
@@ -27,9 +27,9 @@ pub const UNSUPPORTED_EXTENSION: u8 = 110;
 /// A rule that a server has broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// The alert that says so to the server.
+    /// The alert to send.
     pub alert: u8,
-    /// How.
+    /// The description of the fault.
     pub words: &'static str,
 }
 
@@ -40,7 +40,7 @@ impl Fault {
     }
 }
 
-/// What cannot be read is what most faults are.
+/// A fault of a message that cannot be decoded, as most are.
 impl From<&'static str> for Fault {
     fn from(words: &'static str) -> Self {
         Self::new(DECODE_ERROR, words)

@@ -1,4 +1,4 @@
-//! What distinguishes a HelloRetryRequest from a ServerHello.
+//! The random that distinguishes a HelloRetryRequest from a ServerHello.
 
 /// The random by which it is one: SHA-256 of that word (RFC 8446, section 4.1.3).
 pub const HELLO_RETRY_REQUEST: [u8; 32] = [

@@ -1,5 +1,5 @@
-//! What must be true of what a probe reads, whatever a server answers, and of what it offers. Property
-//! tests and the fuzz targets `probe_flight` and `client_hello` hold it to this.
+//! Invariants of the answers that a probe reads, whatever a server sends, and of its ClientHellos.
+//! Property tests and the fuzz targets `probe_flight` and `client_hello` check them.
 
 pub mod answers;
 pub mod hellos;

@@ -1,6 +1,6 @@
-//! What a server says, read off its bytes and nothing else: records (RFC 8446, section 5.1) and the
-//! bodies of its messages (section 4). Each reader takes a whole body, and gives the fault where
-//! it is none. They let nothing in that rustls refuses: see `invariants`.
+//! Readers, without state, of a server's records (RFC 8446, section 5.1) and of the bodies of its
+//! messages (section 4). Each reader gets a whole body, and returns the fault of an invalid one. They
+//! accept nothing that rustls refuses: see `invariants`.
 
 use super::fault::{
     Fault, MISSING_EXTENSION, PROTOCOL_VERSION, RECORD_OVERFLOW, UNSUPPORTED_EXTENSION, illegal,
@@ -131,7 +131,7 @@ pub fn server_hello<'m>(body: &'m [u8], session_id: &[u8]) -> Result<ServerHello
     let (suite, rest) = rest.split_first_chunk().ok_or(cut)?;
     let (compression, rest) = rest.split_first().ok_or(cut)?;
     let (mut version, mut share, mut unasked) = (None, None, false);
-    // Older versions can do without extensions.
+    // Older versions need no extensions.
     let rest = if rest.is_empty() { &[0, 0] } else { rest };
     let behind = for_each_extension(rest, |number, content| {
         match number {
@@ -183,7 +183,7 @@ pub fn encrypted_extensions<'m>(
         if !offered.contains(&number) {
             return Err(UNASKED);
         }
-        // Section 4.2: it has another message that it may be in, or none of TLS 1.3.
+        // Section 4.2: the extension belongs in another message, or in none of TLS 1.3.
         if is_of_hellos || OF_TLS12.contains(&number) {
             return Err(illegal("an extension that has no place in EncryptedExtensions"));
         }
@@ -230,7 +230,7 @@ pub fn for_each_certificate<'m>(
     mut take: impl FnMut(&'m [u8], &'m [u8]),
 ) -> Result<(), Fault> {
     let wrong = "a Certificate whose lengths are wrong";
-    // In front of the list is the context, which is empty in a handshake.
+    // The context precedes the list, and is empty in a handshake.
     let list = body.strip_prefix(&[0]).ok_or(wrong)?;
     let mut list = whole(list, 3).ok_or(wrong)?;
     while !list.is_empty() {
@@ -269,8 +269,8 @@ pub fn new_session_ticket(body: &[u8]) -> Result<(), Fault> {
     (behind.is_empty() && !ticket.is_empty()).then_some(()).ok_or(wrong.into())
 }
 
-/// Reads a list of extensions, in front of which stands its length: each one's number and content.
-/// Gives what lies behind. An error if one is cut short, there twice, or not taken.
+/// Reads a list of extensions after its length: each one's number and content. Returns the bytes after
+/// the list. An error if an extension is cut short, repeated, or refused by the callback.
 pub fn for_each_extension<'m>(
     bytes: &'m [u8],
     mut take: impl FnMut(u16, &'m [u8]) -> Result<(), Fault>,
@@ -298,7 +298,7 @@ fn well_formed(is_well_formed: bool) -> Result<(), Fault> {
     if is_well_formed { Ok(()) } else { Err("an extension that is malformed".into()) }
 }
 
-/// A field whose length stands in front of it, in N bytes, and behind which nothing lies.
+/// A field after its length, which takes N bytes; nothing may follow it.
 fn whole(bytes: &[u8], width: usize) -> Option<&[u8]> {
     split(bytes, width).and_then(|(field, behind)| behind.is_empty().then_some(field))
 }
@@ -322,7 +322,7 @@ fn are_names(mut list: &[u8]) -> bool {
     true
 }
 
-/// The OCSP response in a certificate's state, which is not looked into; empty where this is none.
+/// The OCSP response in a certificate's status, which is not parsed; empty without a response.
 fn ocsp_response(content: &[u8]) -> &[u8] {
     let Some((&OCSP, response)) = content.split_first() else { return &[] };
     whole(response, 3).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! TLS as it stands on the wire: names and numbers, rules, what a handshake has come to.
+//! TLS on the wire: names and code points, messages, rules, and the outcome of a handshake.
 
 pub mod alpn;
 pub mod answer;

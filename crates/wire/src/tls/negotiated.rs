@@ -1,4 +1,4 @@
-//! What a handshake has come to: in numbers for the hot path, in names for records.
+//! What a handshake has negotiated: in numbers for the hot path, in names for records.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub enum EarlyData {
     Rejected,
 }
 
-/// The group that a handshake really used.
+/// The group that a handshake used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyExchangeGroup {
     /// A named group's IANA code point, known here or not.

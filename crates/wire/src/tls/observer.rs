@@ -1,4 +1,4 @@
-//! Reads what a server sends in the clear, for rules that libraries let servers break.
+//! Checks a server's unencrypted messages for rules that libraries do not check.
 //!
 //! The [`Observer`] sees each byte on its way from the socket to the library; what is encrypted is
 //! checked by the back end where its library shows it.
@@ -40,11 +40,11 @@ const HELLO_REQUESTS: u8 = 32;
 /// (RFC 8446, section 5.2; the tags of all suites that a client here offers have 16 bytes).
 pub const EMPTY_PROTECTED: usize = 1 + 16;
 
-/// The longest ServerHello that is looked into; libraries refuse what is much longer.
+/// The longest ServerHello that is read; libraries refuse much longer ones.
 const LONGEST_HELLO: usize = 16 * 1024;
 
-/// Numbers of extensions. Those up to 62 are all that a client here offers, but for
-/// renegotiation_info; what is not among them was never offered.
+/// Numbers of extensions. Except for renegotiation_info, a client here offers only numbers up to 62;
+/// larger ones were never offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extensions(pub u64);
 
@@ -117,12 +117,12 @@ fn each(list: &[u8], mut take: impl FnMut(u16, &[u8]) -> bool) -> Option<()> {
     Some(())
 }
 
-/// What the server may send in the clear, at this point.
+/// How the server's records are to be read at this point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// No ClientHello is known, so that nothing can be judged.
+    /// No ClientHello is known, so nothing can be checked.
     Idle,
-    /// All that comes is read.
+    /// All records are read.
     Clear,
     /// The rest of a handshake of TLS 1.3 is encrypted: the headers of its records are read.
     Sealed,
@@ -130,23 +130,23 @@ enum Phase {
     Over,
 }
 
-/// Reads what a server sends in the clear.
+/// Checks what a server sends unencrypted.
 #[derive(Debug)]
 pub struct Observer {
     phase: Phase,
-    /// The headers of encrypted records are read, too.
+    /// Whether the headers of encrypted records are read as well.
     reads_sealed: bool,
     offered: Extensions,
     offers_tls13: bool,
     session_id: [u8; 32],
     id_length: usize,
-    /// What has come of a record's header, and what is to come of its content.
+    /// The received bytes of a record's header, and the number of missing bytes of its content.
     header: [u8; 5],
     header_length: usize,
     content: usize,
-    /// What has come of a message: of a ServerHello all, of others the header.
+    /// The received bytes of a message: of a ServerHello all, of others the header.
     message: Vec<u8>,
-    /// What is to come of a message whose header is there.
+    /// The number of missing bytes of a message whose header has arrived.
     to_come: usize,
     hello_requests: u8,
     /// What the ServerHello has settled on.
@@ -190,10 +190,9 @@ impl Observer {
         (self.id_length, self.phase) = (id.len(), Phase::Clear);
     }
 
-    /// Takes what has been received. Gives the place in it where an encrypted record begins that
-    /// holds nothing, and reads no further: such a record breaks [`Rule::EmptyRecord`] if what is in
-    /// front of it does not end the handshake, and is application data else (RFC 8446, section 5.1).
-    /// A record whose header began earlier begins at 0.
+    /// Reads received bytes. Stops at an empty encrypted record, and returns its position: it breaks
+    /// [`Rule::EmptyRecord`] unless the bytes before it end the handshake, after which it is application
+    /// data (RFC 8446, section 5.1). The position of a record whose header began earlier is 0.
     pub fn received(&mut self, received: &[u8]) -> Result<Option<usize>, Rule> {
         let mut bytes = received;
         while matches!(self.phase, Phase::Clear | Phase::Sealed) && !bytes.is_empty() {
@@ -223,17 +222,17 @@ impl Observer {
         Ok(None)
     }
 
-    /// The record that names to the server the rule which it broke, while alerts are sent in the clear.
+    /// The record with the alert for the broken rule, while alerts are unencrypted.
     pub fn alert(&self, rule: Rule) -> Option<[u8; 7]> {
         (self.phase == Phase::Clear).then(|| [ALERT, 3, 3, 0, 2, FATAL, rule.alert()])
     }
 
-    /// The handshake is over: what comes from now on is the library's to judge.
+    /// Notes that the handshake is done: from now on the library alone checks.
     pub fn finished(&mut self) {
         self.phase = Phase::Over;
     }
 
-    /// Whether the record that has begun is encrypted and holds nothing.
+    /// Whether the record that has begun is encrypted and empty.
     fn begins_empty(&self) -> bool {
         let is_encrypted = self.phase == Phase::Sealed && self.header[0] == APPLICATION_DATA;
         is_encrypted && self.content == EMPTY_PROTECTED
@@ -294,7 +293,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Judges a message that is whole.
+    /// Checks a whole message.
     fn whole(&mut self) -> Result<(), Rule> {
         let message = std::mem::take(&mut self.message);
         match message[0] {
@@ -313,7 +312,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Judges a ServerHello; what cannot be read is the library's to refuse.
+    /// Checks a ServerHello; the library refuses one that cannot be decoded.
     fn server_hello(&mut self, message: &[u8]) -> Result<(), Rule> {
         let (Some(version), Some(random)) = (message.get(4..6), message.get(6..38)) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Where obsolete begins: keys and primes shorter than this only those get who ask for obsolete things.
+//! The shortest keys and primes that do not need `--allow-obsolete`.
 
 /// The shortest RSA modulus and Diffie-Hellman prime, in bits, that are not obsolete (NIST SP
 /// 800-131A, revision 2: 112 bits of security).

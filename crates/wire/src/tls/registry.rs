@@ -1,7 +1,7 @@
-//! All that there is to ask a server for: IANA's registries of versions, suites, groups, schemes.
+//! All that a probe can offer: IANA's registries of versions, suites, groups and signature schemes.
 //!
-//! The engine's own names cover what it can measure; a probe also asks for what nobody should still
-//! have. Where the engine has a name, it is used here as well.
+//! The names of [`crate::names`] cover what the engine can measure; a probe also offers what is long
+//! obsolete. Where the engine has a name, it is used here as well.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -38,7 +38,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All versions that have a ClientHello as we know it, newest first.
+    /// All versions whose ClientHello has the format of SSL 3.0 and TLS, newest first.
     pub const NEWEST_FIRST: [Self; 5] =
         [Self::Tls13, Self::Tls12, Self::Tls11, Self::Tls10, Self::Ssl3];
 
@@ -54,7 +54,7 @@ impl Protocol {
         }
     }
 
-    /// The version with this number, if there is one with a ClientHello as we know it.
+    /// The version with this number, if its ClientHello has the format of SSL 3.0 and TLS.
     pub fn from_number(number: u16) -> Option<Self> {
         Self::NEWEST_FIRST.into_iter().find(|version| version.number() == number)
     }
@@ -73,13 +73,15 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// Two signals in the list of suites, which are no suites (RFC 5746, section 3.3; RFC 7507).
+/// A signal in the list of suites, not a suite: the client supports secure renegotiation (RFC 5746,
+/// section 3.3).
 const RENEGOTIATION_SCSV: u16 = 0x00ff;
-/// Says that a client has fallen back to an older version.
+/// A signal in the list of suites, not a suite: the client has fallen back to an older version (RFC
+/// 7507).
 pub const FALLBACK_SCSV: u16 = 0x5600;
 
-/// A key of fewer bits than this (3DES has as many) protects nothing.
-const TOY_BITS: u16 = 112;
+/// Keys of fewer bits than this (the strength of 3DES) protect nothing.
+const WEAK_BITS: u16 = 112;
 
 /// All suites that are registered, in the order of their numbers.
 static SUITES: LazyLock<Vec<&'static TlsCipherSuite>> = LazyLock::new(|| {
@@ -89,7 +91,7 @@ static SUITES: LazyLock<Vec<&'static TlsCipherSuite>> = LazyLock::new(|| {
         .collect()
 });
 
-/// What a suite's server key is to be, as far as it matters for the choice of a certificate.
+/// The kind of certificate key that a suite needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authentication {
     /// An RSA certificate.
@@ -100,9 +102,9 @@ pub enum Authentication {
     Dsa,
 }
 
-/// The numbers of all suites of a version: those of TLS 1.3 on their own, all others together. What
-/// is ephemeral and authenticated stands first, and what encrypts nothing or with a toy's key last:
-/// a server that takes the client's order shall not be led to the worst.
+/// The numbers of all suites of a version: for TLS 1.3 its own, for older versions all others.
+/// Authenticated suites with ephemeral keys come first, those with no or weak encryption last, so that
+/// a server that follows the client's order does not select a weak one.
 pub fn suites_of(version: Protocol) -> Vec<u16> {
     let wanted =
         |suite: &&&TlsCipherSuite| (suite.kx == TlsCipherKx::Tls13) == (version == Protocol::Tls13);
@@ -111,7 +113,7 @@ pub fn suites_of(version: Protocol) -> Vec<u16> {
         let ephemeral = matches!(suite.kx, TlsCipherKx::Ecdhe | TlsCipherKx::Dhe);
         let plain = !matches!(suite.au, TlsCipherAu::Rsa | TlsCipherAu::Ecdsa);
         let sealed = matches!(suite.enc_mode, TlsCipherEncMode::Gcm | TlsCipherEncMode::Ccm);
-        (suite.enc_size < TOY_BITS, plain, !ephemeral, !sealed, suite.id.0)
+        (suite.enc_size < WEAK_BITS, plain, !ephemeral, !sealed, suite.id.0)
     });
     suites.into_iter().map(|suite| suite.id.0).collect()
 }
@@ -296,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn suites_come_in_an_order_that_leads_nobody_to_the_worst() {
+    fn weak_suites_come_last() {
         let suites = suites_of(Protocol::Tls12);
         assert!(suites.len() > 300, "{}", suites.len());
         assert_eq!(suite_name(suites[0]), "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256");

@@ -1,4 +1,4 @@
-//! Reads the server's first flight as far as it is not encrypted, whatever comes.
+//! Reads the unencrypted part of the server's first flight, from any bytes.
 
 use tls_parser::{
     ECParametersContent, TlsCipherKx, TlsMessageHandshake, parse_dh_params, parse_ecdh_params,
@@ -12,7 +12,7 @@ use super::registry::{self, Protocol};
 use crate::sanitize::sanitize;
 use crate::tls::HELLO_RETRY_REQUEST;
 
-/// The most bytes of one answer: as for the back ends, 64 KiB of certificates and what goes with it.
+/// The most bytes of one answer: as for the back ends, 64 KiB of certificates and their framing.
 const ANSWER_LIMIT: usize = crate::tls::flood::FRUITLESS_LIMIT;
 
 /// The most bytes of a record beyond its header (RFC 5246, section 6.2.3).
@@ -54,7 +54,7 @@ impl Reader {
         }
     }
 
-    /// Reads what is there; whether the flight is complete.
+    /// Reads the bytes that have arrived; whether the flight is complete.
     fn read(&mut self) -> Result<bool, Refusal> {
         loop {
             if self.records.first().is_some_and(|kind| ![ALERT, HANDSHAKE].contains(kind)) {

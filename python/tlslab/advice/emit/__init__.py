@@ -27,7 +27,7 @@ from tlslab.advice.preference import Preference
 
 @dataclass(frozen=True)
 class Syntax:
-    """A server's syntax: how it is called, the file that the text belongs into, the emitter."""
+    """A server's syntax: its name, the file for which the text is, the emitter."""
 
     title: str
     place: str

@@ -1,4 +1,4 @@
-"""openssl.cnf: what every program on OpenSSL offers that reads it and sets nothing itself."""
+"""openssl.cnf: the defaults of all programs on OpenSSL that read it and set nothing themselves."""
 
 from tlslab.advice.emit.lines import joined
 from tlslab.advice.emit.offer import Offer, with_waiting

@@ -17,7 +17,7 @@ _FEWEST_TILES = 3
 def answer(
     contents: RunContents, curves: Sequence[Curve], found: Sequence[Finding], processors: int
 ) -> Answer:
-    """By the first curve with several numbers of threads, one through the cluster if there is."""
+    """The answer by the first curve with several numbers of threads, preferably of the cluster."""
     question = contents.experiment.title
     drawn = [c for c in curves if c.benchmark != "draw" and len(c.cells) > 1]
     drawn.sort(key=lambda curve: curve.keys != "cluster")
@@ -75,18 +75,21 @@ def _name(curve: Curve) -> str:
 
 
 def _knee(curve: Curve, processors: int) -> str:
-    """Where more threads stop helping, and the most that there is."""
+    """The threads beyond which throughput stops growing, and the highest throughput."""
     assert curve.knee is not None
     knee = curve.knee
     threads, best = curve.best
     most = f"{figure(best.value)}/s at {counted(threads, 'thread')}"
     on = f"on {counted(processors, 'processor')}"
     if knee.at_end:
-        return f"{_name(curve)}: throughput still grew at the most threads tried, {most} {on}."
+        tried = "that have a result" if curve.bare else "tried"
+        still = f"throughput still grew at the most threads {tried}"
+        return f"{_name(curve)}: {still}, {most} {on}{curve.without_result}."
     at = counted(int(knee.at.value), "thread")
     left = "" if knee.gain is None else f" ({difference(max(0.0, knee.gain - 1))} at most)"
     hedge = "not excluded" if knee.gain is not None and knee.gain > OPEN else ""
-    text = f"{_name(curve)}: beyond {at} no gain is detectable{left}; the most is {most} {on}."
+    text = f"{_name(curve)}: beyond {at} no gain is detectable{left}; the most is {most} {on}"
+    text += f"{curve.without_result}."
     return text.replace("at most)", f"{hedge})") if hedge else text
 
 

@@ -1,4 +1,4 @@
-"""The forks of one cell to its estimates; a fork that failed is a reason, never a value."""
+"""From the forks of one cell to its estimates; a failed fork gives a reason, never a value."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,9 +29,9 @@ BEYOND_EACH = 2
 # In a closed loop threads = rate x mean time. JMH's sample mode loses the ends of iterations.
 LITTLE = 0.15
 
-# Later iterations that are so much faster than the first mean that the warm-up was too short. So
-# does a processor time of an operation that changes so much, in either direction: Java's compiler
-# works on the general processors.
+# The warm-up was too short if later iterations are faster than the first by more than this, or if
+# the processor time of an operation changes by more, in either direction: Java's compiler works on
+# the general processors.
 WARMING = 1.05
 
 # The code of both notes.

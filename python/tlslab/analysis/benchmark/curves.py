@@ -1,4 +1,4 @@
-"""Cells that differ in their threads only, joined to a curve, and what its shape says."""
+"""Curves: cells that differ only in their threads, and what the shape of a curve shows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.scaling import Block, Knee, Law, find_knee, fit_law
 from tlslab.model.benchmark import ENGINE
 from tlslab.model.estimate import Estimate
+from tlslab.model.wording import joined
 
 BENCHMARK_WORDS: Mapping[str, str] = {
     "handshake-tls12": "TLS 1.2 handshakes",
@@ -25,7 +26,10 @@ KEY_WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Curve:
-    """One benchmark on one runtime with one key store, over threads in rising order."""
+    """One benchmark on one runtime with one key store, over threads in rising order.
+
+    `bare`: the numbers of threads that were tried and have no result.
+    """
 
     runtime: str
     benchmark: str
@@ -33,10 +37,11 @@ class Curve:
     cells: Mapping[int, Measured]
     law: Law | None
     knee: Knee | None
+    bare: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
-        """What distinguishes it from the others of its benchmark."""
+        """The levels that distinguish it from the other curves of its benchmark."""
         runtime = "engine" if self.runtime == ENGINE else self.runtime.replace("-", " ").upper()
         return f"{runtime}, {KEY_WORDS[self.keys]}"
 
@@ -56,6 +61,14 @@ class Curve:
         notes = (note for cell in self.cells.values() for note in cell.summary.reasons)
         return any(note.code == WARMING_UP for note in notes)
 
+    @property
+    def without_result(self) -> str:
+        """`; no result at 8 and 16 threads`; empty where all numbers of threads have one."""
+        if not self.bare:
+            return ""
+        threads = joined([str(number) for number in self.bare])
+        return f"; no result at {threads} thread{'' if self.bare == (1,) else 's'}"
+
     def estimates(self, name: str) -> list[tuple[int, Estimate]]:
         """An estimate over threads, where it could be made."""
         return [
@@ -73,17 +86,25 @@ class Curve:
 def make_curves(cells: Sequence[Measured]) -> tuple[Curve, ...]:
     """All curves that have a value at all, in the order of the cells."""
     groups: dict[tuple[str, str, str], dict[int, Measured]] = {}
+    bare: dict[tuple[str, str, str], list[int]] = {}
     for cell in cells:
         factors = cell.summary.factors
+        place = (factors["runtime"], factors["benchmark"], factors["keys"])
         if cell.values.get(RATE):
-            place = (factors["runtime"], factors["benchmark"], factors["keys"])
             groups.setdefault(place, {})[int(factors["threads"])] = cell
-    return tuple(_curve(*place, dict(sorted(members.items()))) for place, members in groups.items())
+        elif cell.summary.verdict != "unsupported":
+            bare.setdefault(place, []).append(int(factors["threads"]))
+    return tuple(
+        _curve(*place, dict(sorted(members.items())), tuple(sorted(bare.get(place, ()))))
+        for place, members in groups.items()
+    )
 
 
-def _curve(runtime: str, benchmark: str, keys: str, cells: Mapping[int, Measured]) -> Curve:
+def _curve(
+    runtime: str, benchmark: str, keys: str, cells: Mapping[int, Measured], bare: tuple[int, ...]
+) -> Curve:
     blocks = list(throughput_by_block(cells).values())
-    return Curve(runtime, benchmark, keys, cells, fit_law(blocks), find_knee(blocks))
+    return Curve(runtime, benchmark, keys, cells, fit_law(blocks), find_knee(blocks), bare)
 
 
 def throughput_by_block(cells: Mapping[int, Measured]) -> Mapping[int, Block]:

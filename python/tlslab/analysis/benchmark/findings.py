@@ -1,4 +1,4 @@
-"""What the curves, the costs and the faults say, in sentences."""
+"""The findings of a benchmark: sentences on its curves, costs and faults."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,16 +10,16 @@ from tlslab.analysis.enough import FEWEST
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
 
-# A knee beyond which more than that may still be gained is none yet.
+# A knee is not established where throughput may still grow by more than this factor beyond it.
 OPEN = 1.1
 
 # An interval that holds a suggested ratio and lies within this factor of it confirms it.
 CONFIRMED = 1.25
 
-# Where throughput may still grow by more than that, it is not known at all.
+# Where throughput may still grow by more than this factor, nothing is known of a knee.
 UNKNOWN = 2.0
 
-# What a curve says nothing of while this is so.
+# A reason for which a curve gives no finding.
 STILL_WARMING = "its processes were still warming up"
 
 
@@ -51,8 +51,9 @@ def _knee(curve: Curve, processors: int) -> Finding:
         text = f"{unknown}: {STILL_WARMING}. Warm up for longer."
         return Finding("knee_open", text, cells)
     if knee.at_end:
-        text = f"{where}: throughput still grew at {knee.at.value:g} threads, the most tried."
-        return Finding("no_knee", text, cells)
+        which = "the most that have a result" if curve.bare else "the most tried"
+        text = f"{where}: throughput still grew at {knee.at.value:g} threads, {which}"
+        return Finding("no_knee", f"{text}{curve.without_result}.", cells)
     if knee.gain is not None and knee.gain > UNKNOWN:
         text = (
             f"{unknown}: beyond {_threads(knee.at)} it may still be more than {UNKNOWN:g} times as "
@@ -68,7 +69,7 @@ def _knee(curve: Curve, processors: int) -> Finding:
     gain = "" if knee.gain is None else f" (at most {max(0.0, knee.gain - 1):.1%})"
     text = (
         f"{where}: beyond {_threads(knee.at)} no gain is detectable{gain}; the most is "
-        f"{best.value:,.0f}/s, on {processors} processors."
+        f"{best.value:,.0f}/s, on {processors} processors{curve.without_result}."
     )
     return Finding("knee", text, cells)
 
@@ -91,21 +92,29 @@ def _ratio(costs: Costs, study: PublishedConcurrency | None) -> Finding:
         "signing processors busy"
     )
     if study is None:
-        return Finding("processor_ratio", text + ".", cells)
+        return Finding("processor_ratio", f"{text}{_reservation(costs)}.", cells)
     wanted = study.signing_per_general
     text += f", which{_verdict(costs, wanted)} 1 : {wanted:g} here."
     return Finding("processor_ratio", text, cells)
 
 
-def _verdict(costs: Costs, wanted: float) -> str:
-    """What the costs say of a suggested ratio, in words that it follows."""
+def _reservation(costs: Costs) -> str:
+    """Why a ratio is not to be relied on, with a comma before it; empty for one that is."""
     ratio = costs.ratio
     if ratio.low is None or ratio.high is None:
-        return ", without an interval, neither confirms nor refutes"
+        return ", without an interval"
     if ratio.n < FEWEST:
-        return f", from fewer than {FEWEST} forks, neither confirms nor refutes"
-    if costs.curve.warming:
-        return f", while {STILL_WARMING}, neither confirms nor refutes"
+        return f", from fewer than {FEWEST} forks"
+    return f", while {STILL_WARMING}" if costs.curve.warming else ""
+
+
+def _verdict(costs: Costs, wanted: float) -> str:
+    """Whether the costs confirm a suggested ratio, in words that the ratio follows."""
+    ratio = costs.ratio
+    if reservation := _reservation(costs):
+        return f"{reservation}, neither confirms nor refutes"
+    assert ratio.low is not None
+    assert ratio.high is not None
     if not ratio.low <= wanted <= ratio.high:
         return " refutes"
     if wanted / CONFIRMED <= ratio.low and ratio.high <= wanted * CONFIRMED:

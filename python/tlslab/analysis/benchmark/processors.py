@@ -1,4 +1,4 @@
-"""What an operation costs each side: how many signing processors go with a general one."""
+"""The cost of an operation on each side: how many signing processors one general one needs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from tlslab.analysis.benchmark.cells import CLIENT_CPU, MEAN, SIGNERS_CPU
 from tlslab.analysis.benchmark.curves import Curve, find_curve, throughput_by_block
-from tlslab.analysis.stats.estimate import estimate, mean_interval
+from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.scaling import Block, each_left_out, fitted_peak, jackknifed, ratio
 from tlslab.model.estimate import Estimate
 
@@ -128,22 +128,3 @@ def compositions(curves: Sequence[Curve], threads: int) -> tuple[Composition, ..
         rest = max(0.0, 1000 * value[MEAN] - general - signing)
         found.append(Composition(curve, threads, general, signing, rest))
     return tuple(found)
-
-
-def pooled(found: Sequence[Costs], benchmarks: Sequence[str]) -> Estimate | None:
-    """The ratio over the benchmarks and runtimes of a kind, each weighing the same; its interval
-    is over them, so that it shows how much they differ. None without any.
-    """
-    logs = np.array([np.log(c.ratio.value) for c in found if c.curve.benchmark in benchmarks])
-    if not len(logs):
-        return None
-    centre, interval, method = mean_interval(logs, "log ratios")
-    low, high = (None, None) if interval is None else np.exp(interval)
-    return Estimate(
-        float(np.exp(centre)),
-        None if low is None else float(low),
-        None if high is None else float(high),
-        len(logs),
-        "",
-        method,
-    )

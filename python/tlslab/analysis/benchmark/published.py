@@ -1,4 +1,4 @@
-"""The published study of concurrency, beside ours: ratios, and what is a count of processors."""
+"""The published study of concurrency beside our results: ratios and numbers of processors."""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence

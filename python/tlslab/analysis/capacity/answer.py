@@ -3,8 +3,17 @@
 from collections.abc import Sequence
 
 from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.known import (
+    RATE,
+    has_maximum,
+    is_bound,
+    is_open,
+    maximum_words,
+    over,
+    short_words,
+    why_open,
+)
 from tlslab.analysis.capacity.naming import cell_names
-from tlslab.analysis.compare import compare
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few, too_wide
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.capacity import CapacityPlan
@@ -12,8 +21,6 @@ from tlslab.model.figure import Figure
 from tlslab.model.leading import value_words
 from tlslab.model.run import RunContents
 from tlslab.model.wording import counted, figure, percent, ratio_figure
-
-RATE = "connections_per_s"
 
 _FEWEST_TILES = 3
 _MOST_TILES = 5
@@ -27,16 +34,16 @@ def answer(
     plan: CapacityPlan,
     figures: Sequence[Figure],
 ) -> Answer:
-    """By the cell that takes most; lower bounds by their value."""
+    """The answer by the cell with the highest valid rate; a lower bound counts by its value."""
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
-    able = [(name, cell) for name, cell in named if cell.maximum is not None]
+    able = [(name, cell) for name, cell in named if has_maximum(cell)]
     question = contents.experiment.title
     if not able:
-        return Answer(question, (), "", Lacking("No cell has a maximum: the warnings say why."))
+        return Answer(question, (), "", Lacking("No cell has a valid maximum: Details say why."))
     able.sort(key=lambda each: -_value(each[1]))
-    name, best = able[0]
+    best = able[0][1]
     lacking = _lacking(contents, able)
-    sentences = () if lacking else (_most(able), *_objective(name, best, plan))
+    sentences = () if lacking else (_most(able), *_objective(best, plan))
     return Answer(
         question=question,
         sentences=sentences[:2],
@@ -51,12 +58,8 @@ def _value(cell: CapacityCell) -> float:
     return 0.0 if cell.maximum is None else cell.maximum.value
 
 
-def _bound(cell: CapacityCell) -> bool:
-    return cell.summary.verdict == "at_least"
-
-
 def _lacking(contents: RunContents, able: Named) -> Lacking | None:
-    """Too few repetitions or an interval too wide, of any of the cells that the answer is about."""
+    """What the answer lacks: repetitions, or narrow intervals, in the cells that it names."""
     n = min(len(cell.values.get(RATE, {})) for _, cell in able)
     if n < FEWEST:
         return too_few(contents, max(1, n), "repetition")
@@ -70,46 +73,69 @@ def _lacking(contents: RunContents, able: Named) -> Lacking | None:
 
 
 def _most(able: Named) -> str:
-    """The most that a cell takes, over the next one."""
-    name, best = able[0]
-    assert best.maximum is not None
-    if _bound(best):
-        value = f"{value_words(best.maximum, True)} new connections/s; the generator was the limit"
-        return f"{_capital(name)}: {value}."
-    text = f"{_capital(name)}: {value_words(best.maximum)} new connections/s at most"
-    for other_name, other in able[1:2]:
-        text += _over(best, other_name, other)
-    return f"{text}."
+    """The highest rate of a cell, its ratio to the next known one, and what is not known."""
+    (name, best), *others = able
+    text = f"{_capital(name)}: {maximum_words(best)} new connections/s"
+    if not is_open(best):
+        text += " at most"
+    elif not is_bound(best):
+        text += f" with {best.connections} at once"
+    text += _over(best, [each for each in others if not is_open(each[1])])
+    if is_open(best):
+        text += f"; {why_open(best)}"
+    if is_open(best) and not is_bound(best):
+        text += ": the server may take more"
+    return f"{text}{_unknown(others)}."
 
 
-def _over(best: CapacityCell, name: str, other: CapacityCell) -> str:
-    """The most over that of the next cell."""
-    assert other.maximum is not None
-    ratio = compare(best.measured, other.measured, RATE)
-    if _bound(other) or ratio is None or ratio.low is None or ratio.high is None:
-        return f"; {name}: {value_words(other.maximum, _bound(other))}"
+def _over(best: CapacityCell, known: Named) -> str:
+    """The most over that of the next cell whose maximum is known."""
+    if not known:
+        return ""
+    name, other = known[0]
+    ratio = over(best, other)
+    if ratio is None or ratio.low is None or ratio.high is None:
+        return f"; {name}: {maximum_words(other)}"
     if not ratio.differs:
         return f"; no difference from {name} is established"
+    if is_open(best):
+        return f", at least {ratio_figure(ratio.low)} times that of {name}"
     ends = f"95 %: {ratio_figure(ratio.low)} to {ratio_figure(ratio.high)}"
     return f", {ratio_figure(ratio.ratio)} times ({ends}) that of {name}"
 
 
-def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, ...]:
+def _unknown(others: Named) -> str:
+    """The other cells that may take more than was measured, and so more than the first."""
+    found = [f"{name} ({short_words(cell)})" for name, cell in others if is_open(cell)]
+    if not found:
+        return ""
+    first, *more = found
+    listed = f"{first} and {counted(len(more), 'other')}" if more else first
+    return f"; how much {listed} can take is not known"
+
+
+def _objective(cell: CapacityCell, plan: CapacityPlan) -> tuple[str, ...]:
     """The highest load that meets the objective, where there is one."""
     found = cell.capacity
     if plan.objective is None or found is None or found.n < FEWEST or cell.maximum is None:
         return ()
     load = figure(found.load.value)
-    share = f" ({percent(found.load.value / cell.maximum.value)} of the maximum)"
+    most = "at most " if is_open(cell) else ""
+    share = f" ({most}{percent(found.load.value / cell.maximum.value)} of the maximum)"
+    also = f"; {found.reservation}" if found.reservation else ""
     match found.bound:
         case "exact" if not found.reservation:
-            return (f"It meets {plan.objective} up to {value_words(found.load)}/s{share}.",)
+            where = f"up to {value_words(found.load)}/s{share}"
         case "exact":
-            return (f"It meets {plan.objective} up to {load}/s; {found.reservation}.",)
+            where = f"up to {load}/s{also}"
+        case "between":
+            assert found.end is not None
+            where = f"up to {load}/s, not at {figure(found.end)}/s{also}"
         case "at_least":
-            return (f"It meets {plan.objective} at every load that was tried, up to {load}/s.",)
+            where = f"at every load that could be judged, up to {load}/s{also}"
         case _:
-            return (f"It meets {plan.objective} at no load that was tried, from {load}/s on.",)
+            where = f"at no load that could be judged, from {load}/s on{also}"
+    return (f"It meets {plan.objective} {where}.",)
 
 
 def _confidence(cell: CapacityCell) -> str:
@@ -127,9 +153,11 @@ def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
     # The highest load that leaves room; where there is one.
     mark = f"_at_{fractions[-2] * 100:g}" if len(fractions) > 1 else ""
     where = f", {fractions[-2] * 100:g} % load" if mark else ""
+    known = is_bound(cell) or not is_open(cell)
+    maximum = "Maximum, new connections/s" if known else "New connections/s, search inconclusive"
     wanted = [
-        ("Maximum, new connections/s", RATE, _bound(cell)),
-        ("Meets the objective, new connections/s", "capacity_connections_per_s", _exceeded(cell)),
+        (maximum, RATE, is_bound(cell)),
+        ("Meets the objective, new connections/s", "capacity_connections_per_s", _is_least(cell)),
         (f"Response time p50{where}", f"response_ms_p50{mark}", False),
         (f"Response time p99{where}", f"response_ms_p99{mark}", False),
         ("Server's processor time", "server_cpu_us_per_connection", False),
@@ -140,8 +168,8 @@ def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
     return tuple(found[:_MOST_TILES]) if len(found) >= _FEWEST_TILES else ()
 
 
-def _exceeded(cell: CapacityCell) -> bool:
-    return cell.capacity is not None and cell.capacity.bound == "at_least"
+def _is_least(cell: CapacityCell) -> bool:
+    return cell.capacity is not None and cell.capacity.is_least
 
 
 def _shown(best: CapacityCell, figures: Sequence[Figure], wanted: Sequence[str]) -> str:

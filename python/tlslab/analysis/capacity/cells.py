@@ -1,34 +1,25 @@
 """A cell of a capacity experiment: its trials by stage, its verdict, its estimates."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from tlslab.analysis import steadiness
 from tlslab.analysis.capacity.points import Point, by_fraction, by_repetition, point, time_estimates
 from tlslab.analysis.capacity.saturation import Capacity, capacity
+from tlslab.analysis.capacity.verdict import disturbances, judge, limit_words
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.measures import (
-    UNITS,
-    Processors,
-    client_busy,
-    loading_values,
-    server_busy,
-)
+from tlslab.analysis.measures import UNITS, Processors, loading_values
 from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.server_side import widened
 from tlslab.analysis.stats.estimate import two_stage_estimate
 from tlslab.analysis.stats.latency import Distribution, quantiles
-from tlslab.analysis.validity import SATURATED, SERVER_LOADED, run_warnings
 from tlslab.model.capacity import CapacityPlan, Stage
 from tlslab.model.estimate import Estimate
-from tlslab.model.faults import run_faults, usable
-from tlslab.model.finding import CellSummary, CellVerdict, Note
+from tlslab.model.faults import usable
+from tlslab.model.finding import CellSummary
 from tlslab.model.plan import Cell
 from tlslab.model.record import CountedFacts, Facts
 from tlslab.model.run import Environment
 from tlslab.model.search import (
-    Inconclusive,
     Level,
     Next,
     SearchState,
@@ -37,7 +28,10 @@ from tlslab.model.search import (
     search_state,
 )
 from tlslab.model.trial import Trial
-from tlslab.model.wording import counted, percent
+from tlslab.model.wording import figure
+
+# The highest load that meets the objective.
+_KEPT = "capacity_connections_per_s"
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,7 @@ class CapacityCell:
 
     @property
     def maximum(self) -> Estimate | None:
-        """New connections/s at most; None where it was not measured."""
+        """The highest rate in new connections/s; None where it was not measured."""
         return self.summary.estimates.get("connections_per_s")
 
     @property
@@ -125,10 +119,13 @@ def measure(
     }
     times, missing = _times(counted_in, points)
     kept = _capacity(plan, points)
-    if kept is not None:
-        estimates["capacity_connections_per_s"] = kept.load
-    verdict, reasons = _judge(trials, maxima, counted_in, search, shared)
-    reasons = (*reasons, *_disturbances(counted_in, processors))
+    if kept is not None and kept.bound == "below":
+        lowest = figure(kept.load.value)
+        missing[_KEPT] = f"the objective is met at no load that could be judged, from {lowest}/s on"
+    elif kept is not None:
+        estimates[_KEPT] = kept.load
+    verdict, reasons = judge(trials, maxima, counted_in, search, shared)
+    reasons = (*reasons, *disturbances(counted_in, processors))
     records = [run.record for trial in trials for run in trial.runs.values()]
     summary = CellSummary(
         key=cell.key,
@@ -138,17 +135,13 @@ def measure(
         trials=len(counted_in),
         estimates={**widened(estimates, counted_in), **times},
         not_measurable=missing,
+        lower_bounds=(_KEPT,) if kept is not None and kept.is_least else (),
         cpu_over_time=cpu_over_time(counted_in, "maximum", len(processors.server) or None),
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
     )
-    limit = _limit(counted_in, processors)
+    limit = limit_words(counted_in, processors)
     return CapacityCell(cell, trials, levels, search, summary, values, points, kept, shared, limit)
-
-
-def _faults(trial: Trial) -> Iterable[Note]:
-    run = trial.runs.get("maximum")
-    return () if run is None else run_faults("maximum", run.record)
 
 
 def _times(
@@ -179,92 +172,6 @@ def _capacity(plan: CapacityPlan, points: Sequence[Point]) -> Capacity | None:
         for group in by_repetition(points)
     ]
     return capacity(series, objective.limit_ms)
-
-
-def _judge(
-    trials: Sequence[Trial],
-    maxima: Sequence[Trial],
-    usable: Sequence[Trial],
-    search: SearchState,
-    shared: bool,
-) -> tuple[CellVerdict, tuple[Note, ...]]:
-    """The cell's verdict: what its maximum is worth."""
-    for trial in trials:
-        if trial.status == "unsupported" and trial.reason is not None:
-            return "unsupported", (Note("unsupported", trial.reason.message),)
-    notes = list(_failures(trials))
-    if not trials:
-        return "failed", (Note("not_run", "none of its steps was run"),)
-    if isinstance(search, Inconclusive):
-        notes.append(
-            Note(f"search_{search.reason}", f"the search was inconclusive: {search.message}")
-        )
-    if not usable:
-        notes += [note for trial in maxima for note in _faults(trial)][:1]
-        interrupted = isinstance(search, Next) and not any(t.status == "failed" for t in trials)
-        if interrupted:
-            notes.append(Note("incomplete", "the search had not ended when the run did"))
-        return ("invalid" if maxima else "failed"), tuple(notes)
-    bad = [note for trial in maxima for note in _faults(trial)]
-    notes += [Note(note.code, f"{counted(len(bad), 'trial')}: {note.message}") for note in bad[:1]]
-    if 2 * len(usable) < len(maxima):
-        return "invalid", tuple(notes)
-    busy = max(client_busy(trial.runs["maximum"]) for trial in usable)
-    if shared:
-        notes.append(
-            Note(
-                "shared_processor",
-                "server and generator share a processor: the server had less than its "
-                "processors, and the maximum is a lower bound",
-            )
-        )
-    if busy >= SATURATED:
-        notes.append(Note("client_saturated", f"the generator was {busy:.0%} busy"))
-    inconclusive = isinstance(search, Inconclusive) and search.reason in (
-        "generator_bound",
-        "still_rising",
-    )
-    bound = inconclusive or shared or busy >= SATURATED
-    return ("at_least" if bound else "valid"), tuple(notes)
-
-
-def _limit(usable: Sequence[Trial], processors: Processors) -> str:
-    """Whether the generators or the server set the rate of the maximum."""
-    runs = [trial.runs["maximum"] for trial in usable]
-    client = max((client_busy(run) for run in runs), default=0.0)
-    found = (server_busy(run, processors.server_count) for run in runs)
-    server = min((busy for busy in found if busy is not None), default=None)
-    if client >= SATURATED:
-        return "they were the limit: the server takes more"
-    if server is None:
-        return f"they were {percent(client)} busy: the server, or the way to it, was the limit"
-    if server >= SERVER_LOADED:
-        return f"the server was the limit, {percent(server)} busy or more"
-    return (
-        f"neither they ({percent(client)} busy) nor the server ({percent(server)}) were the limit: "
-        "something else was"
-    )
-
-
-def _disturbances(usable: Sequence[Trial], processors: Processors) -> Iterable[Note]:
-    """What else set the rate, or took time, in the trials of the maximum: the first of each."""
-    found: dict[str, Note] = {}
-    for trial in usable:
-        for note in run_warnings(trial.runs["maximum"], processors):
-            if note.code != "client_saturated":
-                found.setdefault(note.code, note)
-    labels = [steadiness.labels({"maximum": trial.runs["maximum"]}) for trial in usable]
-    return (*found.values(), *steadiness.notes(labels))
-
-
-def _failures(trials: Sequence[Trial]) -> Iterable[Note]:
-    """One note for each class of failure."""
-    own = [trial for trial in trials if trial.factors.get("stage") != "validation"]
-    reasons = [trial.reason for trial in own if trial.status == "failed" and trial.reason]
-    counts = Counter(reason.class_ for reason in reasons)
-    for name, count in counts.items():
-        message = next(reason.message for reason in reasons if reason.class_ == name)
-        yield Note(f"trial_{name}", f"{count} of {counted(len(trials), 'step')} failed: {message}")
 
 
 def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.known import has_maximum, is_bound, is_open
 from tlslab.analysis.capacity.naming import cell_name, cell_names
 from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
 from tlslab.analysis.capacity.remedies import remedies
@@ -16,6 +17,7 @@ from tlslab.model.stopping import LEAST_BLOCKS
 
 OFFERED = "offered load, new connections/s"
 RATE = "new connections/s"
+KEPT_UP = "as much as was offered"
 MS = "response time, ms"
 
 _TIMES = (("mean", "mean"), ("p50", "p50"), ("p90", "p90"), ("p99", "p99"))
@@ -92,7 +94,7 @@ def _series(
 
 
 def _maximum(named: Named) -> Figure | None:
-    able = [(name, cell) for name, cell in named if cell.maximum is not None]
+    able = [(name, cell) for name, cell in named if has_maximum(cell)]
     if not able:
         return None
     groups = _by(able, "server")
@@ -110,12 +112,18 @@ def _maximum(named: Named) -> Figure | None:
         id="maximum",
         title="New connections/s at most",
         caption="Mean over trials, each on a server of its own, with 95 % intervals; none below "
-        f"{LEAST_BLOCKS} trials. A dot for each trial.",
+        f"{LEAST_BLOCKS} trials. A dot for each trial.{_inconclusive(able)}",
         kind="bars" if grouped else "ranking",
         x_title="",
         y_title=RATE,
         series=series,
     )
+
+
+def _inconclusive(able: Named) -> str:
+    """Whose bars may be too short; empty for none."""
+    names = [name for name, cell in able if is_open(cell) and not is_bound(cell)]
+    return f" Search inconclusive, may take more: {'; '.join(names)}." if names else ""
 
 
 def _maxima(name: str, cells: Named) -> Series:
@@ -128,7 +136,7 @@ def _maxima(name: str, cells: Named) -> Series:
         low=tuple(None if f else end for f, end in zip(few, series.low, strict=True)),
         high=tuple(None if f else end for f, end in zip(few, series.high, strict=True)),
         samples=tuple(tuple(value for _, value in each) for each in samples),
-        bounds=tuple(cell.summary.verdict == "at_least" for _, cell in cells),
+        bounds=tuple(is_bound(cell) for _, cell in cells),
     )
 
 
@@ -182,10 +190,14 @@ def _achieved(server: str, named: Named) -> Figure:
         groups = by_fraction(cell.points)
         rates = [estimate([max(p.completed, 1e-9) for p in g], "1/s") for g in groups.values()]
         series.append(_series(name, [_offered(group) for group in groups.values()], rates))
+    loads = [float(x) for each in series for x in each.x]
+    if loads:
+        ends = min(loads), max(loads)
+        series.append(Series(KEPT_UP, ends, ends, dashed=True))
     return Figure(
         id=identifier("achieved", server),
         title=f"Completed against offered connections/s{_of(server)}",
-        caption="Below the diagonal the server does not keep up.",
+        caption=f"Below the diagonal ({KEPT_UP}) the server does not keep up.",
         kind="line",
         x_title=OFFERED,
         y_title="completed connections/s",

@@ -1,38 +1,49 @@
-"""What a capacity experiment found, in sentences; each carries its intervals.
+"""The findings of a capacity experiment: sentences, each with its intervals.
 
-What fewer than FEWEST repetitions show has no sentence: it stands in the tables.
+Results of fewer than FEWEST repetitions have no sentence: they are in the tables.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.known import (
+    has_maximum,
+    is_bound,
+    is_open,
+    maximum_words,
+    over,
+    times_words,
+)
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import by_fraction
-from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs
+from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs, variant_pairs
 from tlslab.analysis.capacity.remedies import Remedy, remedies
-from tlslab.analysis.compare import compare
 from tlslab.analysis.enough import FEWEST
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Comparison, Finding
+from tlslab.model.finding import Finding
 from tlslab.model.leading import value_words
 from tlslab.model.search import Inconclusive
 from tlslab.model.validation import Judgement, judgements_words
 from tlslab.model.wording import counted, figure, percent, ratio_figure, with_interval
 
-RATE = "connections_per_s"
-
 Named = Sequence[tuple[str, CapacityCell]]
 
 
-def findings(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Finding, ...]:
-    """The answer first, then scaling, latency, the objective, remedies, validation, reason."""
+def findings(
+    cells: Sequence[CapacityCell], plan: CapacityPlan, baseline: Mapping[str, str]
+) -> tuple[Finding, ...]:
+    """The answer first, then ratios, latency, the objective, remedies, validation, reason.
+
+    `baseline` are the levels that others are compared with.
+    """
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
     return (
         *_maxima(named),
         *_generators(named),
         *_scaling(cells),
         *_platforms(named),
+        *_variants(named, baseline),
         *_latency(named),
         *_objective(named, plan),
         *_remedies(named),
@@ -47,14 +58,14 @@ def _enough(found: Estimate | None) -> bool:
 
 
 def _maxima(named: Named) -> Iterator[Finding]:
-    able = [(name, cell) for name, cell in named if _enough(cell.maximum)]
+    able = [(name, cell) for name, cell in named if has_maximum(cell) and _enough(cell.maximum)]
     if not able:
         return
     parts = []
     for name, cell in able:
-        assert cell.maximum is not None
-        value = value_words(cell.maximum, cell.summary.verdict == "at_least")
-        parts.append(f"{name}: {value}, with {cell.connections} at once")
+        part = f"{name}: {maximum_words(cell)}, with {cell.connections} at once"
+        inconclusive = is_open(cell) and not is_bound(cell)
+        parts.append(f"{part} (search inconclusive)" if inconclusive else part)
     text = f"New connections/s at most: {'; '.join(parts)}."
     yield Finding("answer", text, tuple(cell.key for _, cell in able))
 
@@ -73,14 +84,18 @@ def _generators(named: Named) -> Iterator[Finding]:
 
 def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
     for fewer, more in scaling_pairs(cells):
-        comparison = compare(more.measured, fewer.measured, RATE)
+        comparison = over(more, fewer)
         if comparison is None or comparison.n < FEWEST:
             continue
         n, m = fewer.factors["processors"], more.factors["processors"]
         server = more.factors.get("server", "The server")
-        times = _ratio(comparison)
-        text = f"{server} takes {times} times the connections/s with {m} processors that it takes "
-        text += f"with {n}."
+        if times := times_words(comparison, more, fewer):
+            text = f"{server} takes {times} times the connections/s with {m} processors that it "
+            text += f"takes with {n}."
+        else:
+            name = more.factors.get("server", "the server")
+            text = f"How much more {name} takes with {m} processors than with {n} is not known: "
+            text += "it may take more than was measured with either."
         if more.shared:
             text += (
                 " The generator had to share one of them: what the server alone would take is more."
@@ -88,25 +103,34 @@ def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
         yield Finding("scaling", text, (fewer.key, more.key))
 
 
-def _ratio(comparison: Comparison) -> str:
-    if comparison.low is None or comparison.high is None:
-        return f"{ratio_figure(comparison.ratio)} (no interval)"
-    low, high = ratio_figure(comparison.low), ratio_figure(comparison.high)
-    return f"{ratio_figure(comparison.ratio)} (95 %: {low} to {high})"
-
-
 def _platforms(named: Named) -> Iterator[Finding]:
     for first, other in platform_pairs([cell for _, cell in named]):
-        comparison = compare(other.measured, first.measured, RATE)
-        if comparison is None or comparison.n < FEWEST:
-            continue
         names = cell_names([other.factors, first.factors])
         levels = other.factors.get("processors")
         where = f" on {levels} processor{'' if levels == '1' else 's'}" if levels else ""
-        text = (
-            f"{names[0]} takes {_ratio(comparison)} times the connections/s of {names[1]}{where}."
-        )
-        yield Finding("platforms", text, (first.key, other.key))
+        yield from _ratio("platforms", (names[0], other), (names[1], first), where)
+
+
+def _variants(named: Named, baseline: Mapping[str, str]) -> Iterator[Finding]:
+    names = {cell.key: name for name, cell in named}
+    for first, other in variant_pairs([cell for _, cell in named], baseline):
+        yield from _ratio("variants", (names[other.key], other), (names[first.key], first))
+
+
+def _ratio(
+    code: str, more: tuple[str, CapacityCell], less: tuple[str, CapacityCell], where: str = ""
+) -> Iterator[Finding]:
+    """One cell's maximum over another's, with their names; `where` holds for both."""
+    (name, other), (first_name, first) = more, less
+    comparison = over(other, first)
+    if comparison is None or comparison.n < FEWEST:
+        return
+    if times := times_words(comparison, other, first):
+        text = f"{name} takes {times} times the connections/s of {first_name}{where}."
+    else:
+        text = f"Whether {name} takes more connections/s than {first_name}{where} is not "
+        text += "known: both may take more than was measured."
+    yield Finding(code, text, (first.key, other.key))
 
 
 def _latency(named: Named) -> Iterator[Finding]:
@@ -118,13 +142,15 @@ def _latency(named: Named) -> Iterator[Finding]:
         first, last = (_mean(cell, f) for f in (low, high))
         if not (_enough(first) and _enough(last)):
             continue
-        over = [f for f, points in groups.items() if any(p.verdict == "overloaded" for p in points)]
+        overloaded = [
+            f for f, points in groups.items() if any(p.verdict == "overloaded" for p in points)
+        ]
         text = (
             f"{name}: the mean response time is {with_interval(first)} ms at {percent(low)} of the "
             f"maximum and {with_interval(last)} ms at {percent(high)}{longer(first, last)}."
         )
-        if over:
-            text += f" From {percent(min(over))} on the server did not keep up in every run."
+        if overloaded:
+            text += f" From {percent(min(overloaded))} on the server did not keep up in every run."
         yield Finding("latency", text, (cell.key,))
 
 
@@ -154,13 +180,19 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
             yield Finding("objective", text, (cell.key,))
             continue
         share = ""
-        if cell.maximum is not None:
-            share = f", {percent(found.load.value / cell.maximum.value)} of the maximum"
+        if cell.maximum is not None and has_maximum(cell):
+            most = "at most " if is_open(cell) else ""
+            share = f", {most}{percent(found.load.value / cell.maximum.value)} of the maximum"
         match found.bound:
             case "exact":
                 text = f"up to {value_words(found.load)} connections/s{share}"
+            case "between":
+                assert found.end is not None
+                met, end = figure(found.load.value), figure(found.end)
+                text = f"at {met} connections/s{share}; with {end}/s the server did not keep up"
             case "at_least":
-                text = f"at the highest load that was tried, {figure(found.load.value)}/s{share}"
+                highest = figure(found.load.value)
+                text = f"at the highest load that could be judged, {highest}/s{share}"
             case "below":
                 lowest = figure(found.load.value)
                 text = f"at no load that could be judged, the lowest of them {lowest}/s"

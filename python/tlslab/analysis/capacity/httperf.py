@@ -1,4 +1,4 @@
-"""httperf's block: what httperf prints of a run, of a run of ours.
+"""httperf's block: a run of ours, printed as httperf prints its runs.
 
 Source: httperf(1), "Output"; the lines and their order are those of httperf 0.9.0.
 """

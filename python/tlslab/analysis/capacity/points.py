@@ -110,11 +110,11 @@ def _times(run: TrialRun, name: str) -> Distribution:
 
 
 def _verdict(found: Point, shared: bool) -> PointVerdict:
-    """Who could not keep up, if anybody.
+    """Which side could not keep up, if any.
 
-    Arrivals that found no slot are the server's doing, which held the slots; arrivals that were
-    late beside free slots are the generator's, unless it waited for a processor that the server
-    had: then nobody can say whose they are, and they count as the server's.
+    Arrivals without a free slot count against the server, which held the slots. Arrivals that were
+    late although slots were free count against the generator, unless it waited for a processor that
+    the server had: then the cause is unknown, and they count against the server.
     """
     codes = {verdict.code for verdict in found.run.record.verdicts}
     wrong = codes & {"interrupted", "littles_law", *POOL_OBJECTIONS}

@@ -1,4 +1,4 @@
-"""The figures of the study that this method comes from, beside ours, as ratios."""
+"""The published figures of the study whose method this is, beside ours, as ratios."""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,9 +6,9 @@ from importlib import resources
 from typing import Any
 
 from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.known import flag, over
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import by_fraction
-from tlslab.analysis.compare import compare
 from tlslab.model.errors import UsageError
 from tlslab.model.figure import DataTable, TableCell
 from tlslab.model.trial import Trial
@@ -31,7 +31,7 @@ def load_study(name: str, schema: str = SCHEMA) -> Mapping[str, Any]:
 
 
 def published_table(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> DataTable:
-    """What the study found and what was found here, both as ratios."""
+    """The study's results and ours, both as ratios."""
     rows = [
         *_flatness(cells, study),
         *_scaling(cells),
@@ -56,7 +56,7 @@ def _named(cells: Sequence[CapacityCell]) -> Iterator[tuple[str, CapacityCell]]:
 
 
 def _flatness(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:
-    """How flat the peak of the pre-test is: the neighbours of the best level, over it."""
+    """The flatness of the pre-test's peak: the levels next to the best one, over the best."""
     rates = [row["connections_per_s"] for row in study["pre_test"]]
     shares = [rate / max(rates) for rate in rates if rate < max(rates)]
     text = " and ".join(f"{share:.3f}" for share in shares)
@@ -97,6 +97,26 @@ def platform_pairs(cells: Sequence[CapacityCell]) -> Iterator[tuple[CapacityCell
             yield first, cell
 
 
+def variant_pairs(
+    cells: Sequence[CapacityCell], baseline: Mapping[str, str]
+) -> Iterator[tuple[CapacityCell, CapacityCell]]:
+    """Cells that differ in one factor only, other than server and processors.
+
+    Each with the one that has the baseline's level, or else with the first of them.
+    """
+    names = dict.fromkeys(name for cell in cells for name in cell.factors)
+    for factor in names:
+        if factor in ("server", "processors"):
+            continue
+        groups: dict[frozenset[tuple[str, str]], list[CapacityCell]] = {}
+        for cell in cells:
+            if factor in cell.factors:
+                groups.setdefault(frozenset(_without(cell, factor).items()), []).append(cell)
+        for group in groups.values():
+            group.sort(key=lambda cell: cell.factors[factor] != baseline.get(factor))
+            yield from ((group[0], other) for other in group[1:])
+
+
 def _without(cell: CapacityCell, factor: str) -> dict[str, str]:
     return {name: level for name, level in cell.factors.items() if name != factor}
 
@@ -104,15 +124,14 @@ def _without(cell: CapacityCell, factor: str) -> dict[str, str]:
 def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Row]:
     for fewer, more in scaling_pairs(cells):
         n, m = int(fewer.factors["processors"]), int(more.factors["processors"])
-        ratio = compare(more.measured, fewer.measured, "connections_per_s")
+        ratio = over(more, fewer)
         if ratio is None:
             continue
         name = cell_names([more.factors, fewer.factors])[0]
-        at_least = "at least " if "at_least" in (more.summary.verdict,) else ""
         yield (
             f"connections/s with {m} processors over {n}: {more.factors.get('server', name)}",
             f"{m / n:.2f} (linear)",
-            f"{at_least}{_ratio(ratio.ratio, ratio.low, ratio.high)}",
+            f"{flag(more, fewer)}{_ratio(ratio.ratio, ratio.low, ratio.high)}",
             f"n = {ratio.n}; {ratio.method}",
         )
 
@@ -152,7 +171,7 @@ def _mean(points: Sequence[Any]) -> float:
 def _platforms(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:
     found = study["findings"]
     for first, other in platform_pairs(cells):
-        ratio = compare(other.measured, first.measured, "connections_per_s")
+        ratio = over(other, first)
         if ratio is None:
             continue
         names = f"{other.factors['server']} over {first.factors['server']}"
@@ -165,7 +184,7 @@ def _platforms(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Itera
         yield (
             f"connections/s of two platforms: {names}{where}",
             published,
-            _ratio(ratio.ratio, ratio.low, ratio.high),
+            f"{flag(other, first)}{_ratio(ratio.ratio, ratio.low, ratio.high)}",
             f"n = {ratio.n}; {ratio.method}",
         )
 

@@ -1,4 +1,4 @@
-"""What resumption and requests per connection bring, over the same server without them."""
+"""The gain from resumption and from more requests per connection, over the server without them."""
 
 import math
 from collections.abc import Mapping

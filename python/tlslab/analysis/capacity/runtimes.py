@@ -1,7 +1,7 @@
-"""What a comparison of Java runtimes has beside any capacity experiment.
+"""What a comparison of Java runtimes adds to a capacity experiment.
 
-How long each JVM took to get warm, what happens over time when more connections come than it can
-shake hands with, httperf's block, and the study of 2008 beside it.
+The warm-up time of each JVM, the overload over time when more connections arrive than the server
+can accept, httperf's block, and the study of 2008 beside our results.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.figures import identifier
 from tlslab.analysis.capacity.httperf import httperf_block
+from tlslab.analysis.capacity.known import flag, has_maximum
 from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import Point, by_fraction
 from tlslab.analysis.stats.estimate import estimate
@@ -18,6 +19,7 @@ from tlslab.analysis.stats.steady_state import classify
 from tlslab.model.capacity import CapacityPlan, WarmUpRules
 from tlslab.model.figure import DataTable, Figure, Series, TableCell, TextBlock
 from tlslab.model.trial import PaceSample, Trial
+from tlslab.model.wording import ratio_figure
 
 SCHEMA = "tlslab.runtime-study/1"
 
@@ -26,9 +28,9 @@ Named = Sequence[tuple[str, CapacityCell]]
 
 @dataclass(frozen=True)
 class WarmUp:
-    """How one JVM got warm: connections/s of each window from its start on, `seconds` in all.
+    """The warm-up of one JVM: connections/s of each window since its start, `seconds` in all.
 
-    `warm` is whether the rate was steady in the end, or else the cap had ended it.
+    `warm`: the rate was steady at the end; otherwise the warm-up ended at its limit.
     """
 
     visit: int
@@ -189,6 +191,15 @@ def texts(cells: Sequence[CapacityCell]) -> tuple[TextBlock, ...]:
     return tuple(blocks)
 
 
+def _over_first(cell: CapacityCell, first: CapacityCell) -> TableCell:
+    """A maximum over the first one's; in words where one of them is a lower bound."""
+    assert cell.maximum is not None
+    assert first.maximum is not None
+    ratio = cell.maximum.value / first.maximum.value
+    mark = "" if cell is first else flag(cell, first)
+    return f"{mark}{ratio_figure(ratio)}" if mark else ratio
+
+
 def published_table(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> DataTable:
     """The study's runtimes and ours, each over the first of its own."""
     old = study["runtime"]
@@ -202,18 +213,17 @@ def published_table(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> 
         )
         for each in old
     ]
-    named = [(name, cell) for name, cell in _named(cells) if cell.maximum is not None]
-    first = named[0][1].maximum if named else None
+    named = [(name, cell) for name, cell in _named(cells) if has_maximum(cell)]
+    first = named[0][1] if named else None
     for name, cell in named:
         point = _first(cell, max((p.fraction for p in cell.points), default=0.0))
-        assert cell.maximum is not None
         assert first is not None
         whole = point.run.record.summaries.get("service") if point else None
         connect = point.run.record.summaries.get("established") if point else None
         rows.append(
             (
                 name,
-                cell.maximum.value / first.value,
+                _over_first(cell, first),
                 connect.mean_ms / whole.mean_ms if whole and connect and whole.mean_ms else None,
                 whole.mean_ms / whole.p50_ms if whole and whole.p50_ms else None,
                 max((s.in_flight for s in point.run.pace), default=None) if point else None,

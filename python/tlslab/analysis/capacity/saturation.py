@@ -1,6 +1,6 @@
 """Where a server saturates: the highest load that meets an objective, from open-loop runs. Pure.
 
-How the search of the maximum ended is reported by `model.search`, which the planner goes by.
+`model.search`, which the planner follows, reports how the search of the maximum ended.
 """
 
 import math
@@ -12,15 +12,15 @@ from tlslab.analysis.measures import RATE
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.model.estimate import Estimate
 
-Bound = Literal["exact", "at_least", "below"]
+Bound = Literal["exact", "between", "at_least", "below"]
 
 
 @dataclass(frozen=True)
 class Loaded:
     """An offered load in connections/s, and the time in ms that the objective is about.
 
-    `kept`: whether the server kept up with the load: the rate was achieved, hardly any
-    connection failed. Without that no time meets an objective.
+    `kept`: the server kept up with the load: the rate was achieved, and hardly any connection
+    failed. Otherwise no time meets an objective.
     """
 
     offered: float
@@ -29,12 +29,27 @@ class Loaded:
 
 
 @dataclass(frozen=True)
+class Crossing:
+    """Where one repetition ends to meet an objective, in connections/s.
+
+    `exact`: at `load`. `between`: there or above, and below `end`, with which the server did not
+    keep up. `at_least`: there or above; `below`: below it.
+    """
+
+    load: float
+    bound: Bound
+    end: float | None = None
+
+
+@dataclass(frozen=True)
 class Capacity:
     """The highest load that meets an objective; at most a bound where the loads do not enclose it.
 
-    `at_least`: met at the highest load; `below`: not met at the lowest one, which is the value.
-    `missed` of the `n` repetitions did not meet it at their lowest load, `exceeded` of them met it
-    at their highest: of these the crossing is known as a bound only.
+    `between`: it is there or above, and below `end`, with which the server did not keep up, so that
+    there is no time to interpolate with. `at_least`: met at the highest load; `below`: not met at
+    the lowest one, which is the value. `missed` of the `n` repetitions did not meet it at their
+    lowest load, `exceeded` of them met it at their highest: of these the crossing is known as a
+    bound only.
     """
 
     load: Estimate
@@ -42,6 +57,12 @@ class Capacity:
     n: int = 0
     missed: int = 0
     exceeded: int = 0
+    end: float | None = None
+
+    @property
+    def is_least(self) -> bool:
+        """Whether the value is a lower bound."""
+        return self.bound in ("between", "at_least")
 
     @property
     def reservation(self) -> str:
@@ -54,13 +75,13 @@ class Capacity:
         return ", ".join(parts)
 
 
-def crossing(points: Sequence[Loaded], limit_ms: float) -> tuple[float, Bound]:
+def crossing(points: Sequence[Loaded], limit_ms: float) -> Crossing:
     """The highest load of one series of runs that meets the limit.
 
-    Between the last load that meets it and the first that does not, the logarithm of the time is
-    taken to be linear in the load: in a queue it bends upwards, so that this is not too high by
-    more than the distance of the two loads allows. Where the server did not keep up, there is no
-    time to go by: the last load that met it counts. Raises ValueError without points.
+    Between the last load that meets the limit and the first that does not, the logarithm of the
+    time is taken as linear in the load. In a queue it bends upwards, so that the result is rather
+    too low. Where the server did not keep up with the higher load, there is no time to interpolate
+    with. Raises ValueError without points.
     """
     ordered = sorted(points, key=lambda point: point.offered)
     if not ordered:
@@ -71,13 +92,15 @@ def crossing(points: Sequence[Loaded], limit_ms: float) -> tuple[float, Bound]:
             met = point
             continue
         if met is None:
-            return point.offered, "below"
-        return _between(met, point, limit_ms), "exact"
-    return ordered[-1].offered, "at_least"
+            return Crossing(point.offered, "below")
+        if not point.kept:
+            return Crossing(met.offered, "between", point.offered)
+        return Crossing(_between(met, point, limit_ms), "exact")
+    return Crossing(ordered[-1].offered, "at_least")
 
 
 def _between(met: Loaded, missed: Loaded, limit_ms: float) -> float:
-    if not missed.kept or met.time_ms <= 0:
+    if met.time_ms <= 0:
         return met.offered
     # Above zero and at most one, since met.time_ms < limit_ms <= missed.time_ms.
     share = math.log(limit_ms / met.time_ms) / math.log(missed.time_ms / met.time_ms)
@@ -89,25 +112,31 @@ def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | 
 
     The interval is over the repetitions' own crossings: the unit is the repetition. It ends at the
     lowest and the highest load, since no crossing can lie beyond them: Student's over few
-    repetitions would reach above the maximum. Where the loads
-    of a repetition do not enclose its crossing, that is censored: the capacity is then the median
-    repetition's, known exactly if that one is, without an interval.
+    repetitions would reach above the maximum. Where a repetition has its crossing between two loads
+    and nothing to interpolate with, the capacity is between the ends of all repetitions. Where the
+    loads of a repetition do not enclose its crossing, that is censored: the capacity is then the
+    median repetition's, known exactly if that one is, without an interval.
     """
     found = [crossing(points, limit_ms) for points in series if points]
     if not found:
         return None
     n = len(found)
-    missed = sum(bound == "below" for _, bound in found)
-    exceeded = sum(bound == "at_least" for _, bound in found)
-    if not missed and not exceeded:
-        whole = estimate([value for value, _ in found], RATE)
-        method = f"interpolated between loads in each of {n} repetitions; {whole.method}"
-        low, high = _within_loads(whole, series)
-        load = Estimate(whole.value, low, high, whole.n, RATE, method)
-        return Capacity(load, "exact", n)
-    value, bound = _median(found)
-    method = f"median of {n} repetitions, some of them known as a bound only: no interval"
-    return Capacity(Estimate(value, None, None, n, RATE, method), bound, n, missed, exceeded)
+    missed = sum(each.bound == "below" for each in found)
+    exceeded = sum(each.bound == "at_least" for each in found)
+    if missed or exceeded:
+        middle = _median(found)
+        method = f"median of {n} repetitions, some of them known as a bound only: no interval"
+        load = Estimate(middle.load, None, None, n, RATE, method)
+        return Capacity(load, middle.bound, n, missed, exceeded, middle.end)
+    if any(each.bound == "between" for each in found):
+        method = f"the highest load that each of {n} repetitions is known to meet it with"
+        load = Estimate(min(each.load for each in found), None, None, n, RATE, method)
+        end = max(each.load if each.end is None else each.end for each in found)
+        return Capacity(load, "between", n, end=end)
+    whole = estimate([each.load for each in found], RATE)
+    method = f"interpolated between loads in each of {n} repetitions; {whole.method}"
+    low, high = _within_loads(whole, series)
+    return Capacity(Estimate(whole.value, low, high, whole.n, RATE, method), "exact", n)
 
 
 def _within_loads(
@@ -121,15 +150,19 @@ def _within_loads(
 
 
 # Where a crossing that is known as a bound only stands among the others.
-_ORDER = {"below": 0, "exact": 1, "at_least": 2}
+_ORDER = {"below": 0, "exact": 1, "between": 1, "at_least": 2}
 
 
-def _median(found: Sequence[tuple[float, Bound]]) -> tuple[float, Bound]:
+def _median(found: Sequence[Crossing]) -> Crossing:
     """The middle crossing; of two in the middle the lower one, so that it is not too high."""
-    ordered = sorted(found, key=lambda each: (_ORDER[each[1]], each[0]))
-    bound = ordered[(len(ordered) - 1) // 2][1]
-    if bound == "exact":
-        return ordered[(len(ordered) - 1) // 2]
+    ordered = sorted(found, key=lambda each: (_ORDER[each.bound], each.load))
+    middle = ordered[(len(ordered) - 1) // 2]
     # Of bounds the one that holds for most: all that are of this kind agree with it.
-    values = [value for value, each in found if each == bound]
-    return (max(values) if bound == "below" else min(values)), bound
+    alike = [each for each in ordered if each.bound == middle.bound]
+    match middle.bound:
+        case "below":
+            return alike[-1]
+        case "at_least":
+            return alike[0]
+        case _:
+            return middle

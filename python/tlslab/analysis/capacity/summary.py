@@ -50,7 +50,7 @@ def summarise(contents: RunContents) -> Summary:
         cells=tuple(cell.summary for cell in cells),
         excluded=contents.plan.excluded,
         comparisons=comparisons(measured, experiment.baseline, None),
-        findings=findings(cells, plan),
+        findings=findings(cells, plan, experiment.baseline),
         figures=(*drawn, *study.figures),
         tables=(*tables(cells, plan), *study.tables),
         texts=study.texts,

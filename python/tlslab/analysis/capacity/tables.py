@@ -64,7 +64,7 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
         caption=(
             "A closed loop at the concurrency that the pre-test found; intervals of 95 % over "
             f"trials, from {LEAST_BLOCKS} on. The capacity under the objective is interpolated "
-            "between the loads below."
+            "between the loads below; with 'below' the server did not keep up with the higher one."
         ),
         columns=tuple(columns),
         rows=tuple(rows),
@@ -89,8 +89,10 @@ def _capacity(cell: CapacityCell) -> TableCell:
         return None
     if found.bound == "exact" and not found.reservation:
         return found.load
-    words = {"at_least": "at least ", "below": "below ", "exact": ""}[found.bound]
     reservation = f" ({found.reservation})" if found.reservation else ""
+    if found.end is not None:
+        return f"{found.load.value:,.0f} to below {found.end:,.0f}{reservation}"
+    words = {"at_least": "at least ", "below": "below "}.get(found.bound, "")
     return f"{words}{found.load.value:,.0f}{reservation}"
 
 

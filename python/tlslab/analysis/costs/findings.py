@@ -1,4 +1,4 @@
-"""What a calibration says, in sentences; each carries its intervals."""
+"""The findings of a calibration: sentences, each with its intervals."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from tlslab.analysis.costs.parts import FULL, KILOBYTE, REQUEST, RESUMED
 from tlslab.model.finding import Finding
 from tlslab.model.wording import joined, percent, with_interval
 
-# A model that is off by more on a mix that it has not seen is no ground for a plan.
+# A model with a larger error on a mix that is not in its fit is not fit to plan with.
 GOOD_ERROR = 0.10
 
 

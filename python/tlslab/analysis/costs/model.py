@@ -3,8 +3,7 @@
 In each block every cell is measured once, so that each block gives a fit of its own: weighted least
 squares, each cell's cost divided by its mean, since costs are known to a share of themselves.
 Blocks are independent, and everything that is linear in the parts has one value from each: their
-mean has an ordinary interval over blocks, without any assumption on how the errors within a block
-hang together.
+mean has an ordinary interval over blocks, whatever the correlation of the errors within a block.
 """
 
 import math
@@ -38,7 +37,7 @@ class CostModel:
     costs: Array
 
     def part(self, name: str) -> Estimate:
-        """What one of a part costs."""
+        """The cost of one unit of a part."""
         return _mean(self.costs[:, self.parts.index(name)])
 
     def unknown(self, factors: Mapping[str, str]) -> tuple[str, ...]:
@@ -78,7 +77,7 @@ class Check:
 
     @property
     def error(self) -> float:
-        """How far the model is off, as a share either way; infinite where it may be nothing."""
+        """The error as a share, either way; infinite where the modelled cost may be 0 or less."""
         if self.ratio.value <= 0 or (self.ratio.low is not None and self.ratio.low <= 0):
             return math.inf
         return max(self.ratio.value, 1 / self.ratio.value) - 1
@@ -96,7 +95,7 @@ class Check:
 
 
 def fit(cells: Sequence[Measured], centre: Mapping[str, str]) -> CostModel | None:
-    """The model by the cells that it may see; None where no block has what it takes."""
+    """The model fitted to these cells; None where no block has every cell."""
     rows = [
         (parts_of(cell.summary.factors, centre), cell.values[COST])
         for cell in cells
@@ -134,7 +133,7 @@ def _mean(values: Array) -> Estimate:
 
 
 def _separable(design: Array) -> list[int]:
-    """The columns that are no combination of those before them."""
+    """The columns that are not linear combinations of earlier columns."""
     kept: list[int] = []
     for column in range(design.shape[1]):
         if np.linalg.matrix_rank(design[:, [*kept, column]]) > len(kept):

@@ -15,7 +15,7 @@ RESUMED = "resumed handshake"
 REQUEST = "request"
 KILOBYTE = "kB sent"
 
-# What every connection is made of, whatever its levels.
+# The parts of every connection, whatever its levels.
 BASIC = (FULL, RESUMED, REQUEST, KILOBYTE)
 
 # Bytes of a document in a kilobyte.

@@ -23,7 +23,7 @@ MICRO = 1e-6
 
 @dataclass(frozen=True)
 class Bounds:
-    """What holds of any number of processors."""
+    """The limits for any number of processors: how busy each may be, and the objective."""
 
     busy_at_most: float
     objective: Objective | None
@@ -44,7 +44,8 @@ class Bounds:
         if self.most(1, cost_us)[0] <= 0:
             raise UsageError(
                 f"no number of processors meets {self.objective}: a connection alone takes "
-                f"{figure(cost_us / 1000)} ms of one"
+                f"{figure(cost_us / 1000)} ms of one",
+                "raise the limit of --objective, or plan for cheaper connections (--key, --group)",
             )
 
     def fewest(self, rate: float, cost_us: float) -> int:
@@ -109,7 +110,7 @@ def size(
 
 
 def _refuse_noise(model: CostModel, cost: Estimate, error: float | None) -> None:
-    """Raises CannotTellError where the cost may be nothing, or that of a mix that was held out."""
+    """Raises CannotTellError where the cost of this mix, or of a held-out mix, may be 0 or less."""
     least = cost.value if cost.low is None else min(cost.low, cost.value)
     if least > 0 and error != math.inf:
         return
@@ -121,7 +122,7 @@ def _refuse_noise(model: CostModel, cost: Estimate, error: float | None) -> None
     raise CannotTellError(
         f"the calibration is too noisy to plan with: {about}",
         f"make it again on a quieter machine, with more than its "
-        f"{counted(len(model.blocks), 'block')}: tlslab run calibrate --blocks N",
+        f"{counted(len(model.blocks), 'block')}: `tlslab run calibrate --blocks N`",
     )
 
 
@@ -133,7 +134,7 @@ def widened(cost: Estimate, bound: float) -> Estimate:
 
 
 def _shares(model: CostModel, mix: Mapping[str, str]) -> tuple[Share, ...]:
-    """The parts of a mix with their costs, the dearest first."""
+    """The parts of a mix with their costs, the most expensive first."""
     counts = parts_of(mix, model.centre)
     shares = [
         Share(name, counts[name], counts[name] * model.part(name).value)

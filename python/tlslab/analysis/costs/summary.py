@@ -17,7 +17,7 @@ from tlslab.model.finding import CellSummary, Summary
 from tlslab.model.run import RunContents
 from tlslab.model.wording import counted
 
-# A rate of these cells is nobody's aim: what a connection costs does not hang on who was the limit.
+# Notes on what limited the rate, left out here: the cost of a connection does not depend on it.
 _NOT_OF_COSTS = ("neither_saturated", "client_saturated")
 
 
@@ -69,7 +69,7 @@ def summarise(contents: RunContents) -> Summary:
 
 
 def _of_costs(cell: Measured) -> CellSummary:
-    """The summary with its estimates, and without what is true of its rate alone."""
+    """The summary of a cell without the notes that concern only its rate."""
     estimates = {
         name: estimate(list(cell.values[name].values()), unit)
         for name, unit in UNITS.items()

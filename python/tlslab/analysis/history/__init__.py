@@ -1,4 +1,4 @@
-"""Changes over many runs of the same cells: `series` puts them in line, `changes` finds steps."""
+"""Changes over many runs of the same cells: `series` orders their values, `changes` finds steps."""
 
 from tlslab.analysis.history.changes import LEAST_RUNS, SMALLEST
 from tlslab.analysis.history.series import Run

@@ -1,4 +1,4 @@
-"""The history of many runs: its cells, their changes, and what it says in the end. Pure."""
+"""The history of many runs: its cells, their changes, and its verdict. Pure."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -78,7 +78,7 @@ def _cell(line: Line, found: Found | None) -> CellHistory:
 
 
 def _as_share(step: float) -> float | None:
-    """A step of logarithms as a share; None for one that is beyond all sense."""
+    """A step of logarithms as a share; None where it is too large to be a number."""
     return math.expm1(step) if step < 5 else None
 
 

@@ -21,7 +21,16 @@ from tlslab.analysis.ranking import settings
 from tlslab.model.answer import Answer, Lacking
 from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import CellSummary, Ranking
-from tlslab.model.leading import Lead, lead, lead_words, tiles, value_words
+from tlslab.model.leading import (
+    Lead,
+    lead,
+    lead_words,
+    measured_words,
+    open_words,
+    tiles,
+    unranked,
+    unranked_words,
+)
 from tlslab.model.run import RunContents
 from tlslab.model.setting import RANKED_FIGURES, figure_id
 from tlslab.model.wording import (
@@ -140,6 +149,11 @@ class _Answering:
         if not best.is_bound(estimate) and too_wide(known.low, known.high):
             why = f"The interval of {self._name(found.first)} is too wide for a sentence."
             return open_still(self._contents, why, self._wanted(members, estimate))
+        if len(members) == 1 and (absent := unranked(ranking, self._mates(ranking))):
+            total = len(members) + len(absent)
+            name = self._name(found.first)
+            why = f"Only {name} of {total} {self._noun}s can be ranked: the table says why."
+            return Lacking(why)
         if found.slower or len(members) == 1 or self._near(members, estimate) is not None:
             return None
         why = f"No two of the {len(members)} {self._noun}s can be told apart"
@@ -150,6 +164,11 @@ class _Answering:
             why += " The generator was the limit of some: their rates are lower bounds."
             return Lacking(why, again(self._contents), minutes(self._contents, 1.0))
         return open_still(self._contents, why, self._wanted(members, estimate))
+
+    def _mates(self, ranking: Ranking) -> list[CellSummary]:
+        """All cells of a ranking's setting."""
+        summaries = (cell.summary for cell in self._cells.values())
+        return [s for s in summaries if setting_of(s.factors, self._baseline) == ranking.setting]
 
     def _wanted(self, members: Sequence[Measured], estimate: str) -> int:
         if len(members) < 2:
@@ -181,6 +200,9 @@ class _Answering:
                 f"All {len(members)} {self._noun}s are within {difference(near)} of "
                 f"{self._name(found.first)} by {estimate_name(estimate)} {where}."
             )
+        if len(members) == 1:
+            words = measured_words(self._summary(found.first), estimate)
+            return f"{self._name(found.first)}: {words} {where}."
         text = lead_words(found, estimate, self._summary, self._name, self._noun)
         return f"{text} {where}{self._next(ranking, found)}."
 
@@ -204,8 +226,10 @@ class _Answering:
         """Who leads on connections kept open; else whether the same holds in other settings."""
         chosen = self._chosen[number]
         assert chosen is not None
-        if chosen[1].open:
-            return (self._unknown(*chosen),)
+        if missing := self._missing(*chosen):
+            return (f"{missing[:1].upper()}{missing[1:]}.",)
+        if len(chosen[0].cells) == 1:
+            return ()
         if kept := self._kept_open(chosen[0]):
             return (kept,)
         name = self._name(chosen[1].first)
@@ -236,15 +260,13 @@ class _Answering:
         leaders = (self._cells[key] for key in (found.first, *found.tied))
         return min(len(cell.values[ranking.estimate]) for cell in leaders)
 
-    def _unknown(self, ranking: Ranking, found: Lead) -> str:
-        """The lower bounds of which nothing more is known."""
-        first, *others = found.open
-        estimate = self._summary(first).estimates[ranking.estimate]
-        more = f", and {counted(len(others), 'other')}" if others else ""
-        return (
-            f"How fast {self._name(first)} ({value_words(estimate, True)}){more} can be is not "
-            "known: the generator was the limit."
+    def _missing(self, ranking: Ranking, found: Lead) -> str:
+        """What has no place, or none that is known, among the cells of the first's setting."""
+        words = (
+            open_words(found, ranking.estimate, self._summary, self._name),
+            unranked_words(ranking, self._mates(ranking), self._name),
         )
+        return "; ".join(filter(None, words))
 
     def _kept_open(self, ranking: Ranking) -> str:
         """Who answers most requests in the setting; empty where that is not known."""

@@ -1,4 +1,4 @@
-"""Why a run in blocks ended when it did, what that spared, and what it left open."""
+"""Why a run in blocks ended, how many blocks that saved, and what is still open."""
 
 from tlslab.analysis.stopping import Replay
 from tlslab.model.finding import Finding

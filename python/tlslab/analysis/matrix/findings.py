@@ -1,4 +1,4 @@
-"""What the numbers say, in sentences; each carries its intervals."""
+"""The findings of a run of the kind `matrix`: sentences, each with its intervals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -50,7 +50,7 @@ def findings(
 
 
 def short_measurements(trials: Sequence[Trial]) -> Finding | None:
-    """Says so when the measurements were too short to see whether the rate was steady."""
+    """A finding where the measurements were too short to show whether the rate was steady."""
     runs = [run.record for trial in trials if (run := trial.runs.get("capacity")) is not None]
     if not runs or max(len(record.intervals) for record in runs) >= MIN_SLICES:
         return None
@@ -63,7 +63,7 @@ def short_measurements(trials: Sequence[Trial]) -> Finding | None:
 
 
 class _Reporter:
-    """Says what can be said of the cells of one setting."""
+    """The findings on the cells of one setting."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class _Reporter:
         return None
 
     def _with(self, cell: Measured) -> str:
-        """Behind what is done so: `with X25519`, `(direct, X25519)`."""
+        """A cell's levels as they follow a noun: `with X25519`, `(direct, X25519)`."""
         return f"({self._name(cell)})" if len(self._varied) > 1 else f"with {self._name(cell)}"
 
     def _name(self, cell: Measured) -> str:

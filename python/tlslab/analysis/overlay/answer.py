@@ -1,4 +1,4 @@
-"""What a comparison of two runs says first: nothing differs, or what does, and by how much."""
+"""The answer of a comparison of two runs: no difference, or which differences, and how large."""
 
 from collections.abc import Sequence
 
@@ -20,15 +20,21 @@ Labelled = tuple[str, Comparison]
 
 
 def answer(
-    names: tuple[str, str], found: Sequence[Labelled], figure: str, command: Sequence[str]
+    names: tuple[str, str],
+    found: Sequence[Labelled],
+    figure: str,
+    command: Sequence[str],
+    missing: int = 0,
 ) -> Answer:
     """`names` are those of the first run and the second; ratios are second over first.
 
-    `command` is the first run's, which is enough with more blocks, once for each side.
+    `command` is the first run's, which is enough with more blocks, once for each side. Of `missing`
+    ratios one side has no value.
     """
     first, second = names
     question = f"Does {second} differ from {first}?"
     judged = [each for each in found if each[1].verdict != "not_comparable"]
+    unjudged = len(found) - len(judged) + missing
     if not judged:
         why = "No ratio can be judged: one trial, lower bounds, or invalid cells."
         return Answer(question, (), "", Lacking(why), (), figure)
@@ -46,7 +52,7 @@ def answer(
         (each for each in judged if each[1].differs), key=lambda each: -_size(each[1])
     )
     lacking = None if differing else _lacking(judged, (*without_options(command, OWN),))
-    sentences = () if lacking else _sentences(names, judged, differing)
+    sentences = () if lacking else _sentences(names, judged, differing, unjudged)
     tiles = [] if lacking else [_tile(*each) for each in differing or judged]
     shown = tuple(tiles[:_MOST_TILES]) if len(tiles) >= _FEWEST_TILES else ()
     return Answer(question, sentences, confidence, lacking, shown, figure)
@@ -68,27 +74,46 @@ def _lacking(judged: Sequence[Labelled], command: tuple[str, ...]) -> Lacking | 
 
 
 def _sentences(
-    names: tuple[str, str], judged: Sequence[Labelled], differing: Sequence[Labelled]
+    names: tuple[str, str],
+    judged: Sequence[Labelled],
+    differing: Sequence[Labelled],
+    unjudged: int,
 ) -> tuple[str, ...]:
     first, second = names
     alike = [each for each in judged if not each[1].differs]
     left = [c.may_differ for _, c in alike if c.may_differ is not None]
+    bound = difference(max(left)) if left else ""
+    rest = (f"{_unjudged_words(unjudged)}.",) if unjudged else ()
     if not differing:
-        return (f"Nothing differs: {second} is within {difference(max(left))} of {first}.",)
-    several = len({label for label, _ in judged}) > 1
-    words = [_words(label if several else "", comparison) for label, comparison in differing]
-    named = "; ".join(words[:_NAMED])
-    more = len(words) - _NAMED
-    rest = f"; and {counted(more, 'more ratio')}" if more > 0 else ""
+        what = "Nothing that can be judged differs" if unjudged else "Nothing differs"
+        return (f"{what}: {second} is within {bound} of {first}.", *rest)
+    named = _named(judged, differing)
     if len(differing) > len(alike) > 0:
+        most = "; ".join(named[:_NAMED])
         of = f"{len(differing)} of {counted(len(judged), 'ratio')}"
-        return (f"{second} differs from {first} in {of}, most in {named}.",)
-    if alike:
-        text = f"Nothing differs, except {named}{rest}."
-        bound = f" (by {difference(max(left))} at most)" if left else ""
-        ratios = counted(len(alike), "other ratio")
-        return (text, f"No difference is established in {ratios}{bound}.")
-    return (f"Everything differs: {named}{rest}.",)
+        return (f"{second} differs from {first} in {of}, most in {most}.", *rest)
+    more = len(named) - _NAMED
+    listed = "; ".join(
+        [*named[:_NAMED], *([f"and {counted(more, 'more ratio')}"] if more > 0 else [])]
+    )
+    if not alike:
+        return (f"Everything differs: {listed}.", *rest)
+    text = f"No difference is established in {counted(len(alike), 'other ratio')}"
+    text += f" (by {bound} at most)" if bound else ""
+    text += f"; {_unjudged_words(unjudged)}" if unjudged else ""
+    return (f"Nothing differs, except {listed}.", f"{text}.")
+
+
+def _named(judged: Sequence[Labelled], differing: Sequence[Labelled]) -> list[str]:
+    """The differences in words, with their cells where there are several."""
+    several = len({label for label, _ in judged}) > 1
+    return [_words(label if several else "", comparison) for label, comparison in differing]
+
+
+def _unjudged_words(count: int) -> str:
+    """The ratios that are neither alike nor different, without a full stop."""
+    ratios = counted(count, "ratio")
+    return f"{ratios} cannot be judged: lower bounds, no valid result, or another way to measure"
 
 
 def _words(label: str, found: Comparison) -> str:

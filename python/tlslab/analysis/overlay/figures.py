@@ -15,7 +15,7 @@ _DRAWN = (
     "client_cpu_us_per_connection",
 )
 
-# Figures of one run alone: laid over each other they would show nothing.
+# Figures that concern one run alone, and are not overlaid.
 _ALONE = ("over-time-", "cpu-time-", "setting-")
 
 

@@ -1,4 +1,4 @@
-"""Two runs side by side: which cell of one is like which of the other."""
+"""The pairs of like cells of two runs."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """A cell of the first run, and its like in the second one."""
+    """A cell of the first run, and the like cell of the second."""
 
     label: str
     first: CellSummary

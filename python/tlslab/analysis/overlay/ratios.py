@@ -65,10 +65,11 @@ def _rank(name: str) -> int:
 
 
 def missing(first: Summary, second: Summary, pairs: Sequence[Pair]) -> Iterator[Comparison]:
-    """What one run alone has a value of, or neither though not both say `unsupported`.
+    """Comparisons without a ratio: estimates with a value in one run only, or in neither.
 
-    Without a ratio, so that neither a gate nor a reader takes the cell for one that did not change.
-    Of a cell in one run only, and of one without any value, the rate that the runs are judged by.
+    They keep a gate and a reader from taking such a cell for unchanged. Cells that are unsupported
+    in both runs have none. A cell of one run only, or without any value, has the rate that the runs
+    are judged by.
     """
     rate = _rate(first, second)
     for pair in pairs:

@@ -31,7 +31,10 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
     """
     kinds = (first.summary.experiment.kind, second.summary.experiment.kind)
     if kinds[0] != kinds[1]:
-        raise UsageError(f"{first.name} is of the kind {kinds[0]}, {second.name} of {kinds[1]}")
+        raise UsageError(
+            f"{first.name} is of the kind {kinds[0]}, {second.name} of {kinds[1]}",
+            "compare runs of one kind of experiment",
+        )
     pairs = shared_cells(first.summary, second.summary)
     if not pairs:
         raise UsageError(
@@ -44,6 +47,8 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
         (pair, name, comparison) for (pair, name, _), comparison in zip(found, judged, strict=True)
     ]
     drawn = tuple(laid_over(first, second, pairs))
+    bare = tuple(missing(first.summary, second.summary, pairs))
+    measured = {n for side in (first, second) for c in side.summary.cells for n in c.estimates}
     return Summary(
         experiment=_experiment(first, second),
         environment=_environment(first, second),
@@ -51,7 +56,7 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
         excluded=(),
         comparisons=(
             *(comparison for _, _, comparison in ratios),
-            *missing(first.summary, second.summary, pairs),
+            *bare,
         ),
         findings=tuple(_findings(first, second, pairs)),
         figures=drawn,
@@ -66,6 +71,7 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
             [(pair.label, comparison) for pair, _, comparison in ratios],
             drawn[0].id if drawn else "",
             first.summary.environment.command,
+            sum(each.estimate in measured for each in bare),
         ),
     )
 

@@ -112,7 +112,7 @@ def _names(figures: Sequence[ProofFigure]) -> str:
 
 
 def _why_undecided(proof: Proof, undecided: Set[Measure]) -> str:
-    """Why measures have no ratio that may decide, in each one's own words, and what helps."""
+    """Why measures have no ratio that may decide, each with its reason, and the remedy."""
     parts = []
     unknown_cost = False
     for measure in (each for each in DECIDING if each in undecided):

@@ -2,14 +2,14 @@
 
 Two measures decide: connections, a mix of new and returning clients', and requests on connections
 kept open. Each has two ratios: of its rate, and of the server's processor time. The rate decides
-where it establishes a gain or a loss, else the processor time does, where that is known. The
-processor time alone establishes that nothing has changed: it has a few per cent of noise, where a
-rate has that of all else that the machine does, and it was chosen before the trials. A rate whose
-own interval has a loss beyond the margin, without the family's level, keeps its measure open. Where
-the two go opposite ways both decide, and the loss counts. The parts of the mix are shown beside it,
-and so is the p99 of the handshake: in a closed loop a time is the number of connections in flight
-over their rate, so that it says of new clients what their rate says, and the mix weighs those
-already.
+where it establishes a gain or a loss; otherwise the processor time decides, where it is known. Only
+the processor time can establish that nothing has changed: it has a few per cent of noise, while a
+rate has the noise of everything on the machine; it was chosen before the trials. A rate whose own
+interval lies beyond the margin as a loss, but does not reach the family's level, keeps its measure
+open. Where rate and processor time go opposite ways, both decide, and the loss counts. The parts of
+the mix are shown beside it, and so is the p99 of the handshake. The p99 does not decide: in a
+closed loop a time is the number of connections in flight over their rate, so that it repeats the
+rate of new clients, which is already in the mix.
 
 All ratios are one family. A gain or a loss is established by its interval at the level of 5 % over
 the number of ratios (Bonferroni), so that the chance of a single false one among all is at most
@@ -60,9 +60,9 @@ _OPPOSITE: Mapping[Direction, Direction] = {"gain": "loss", "loss": "gain"}
 
 @dataclass(frozen=True)
 class _Ratio:
-    """A ratio before it is judged in its family; `logs` are of how many times as good, by block.
+    """A ratio before it is judged in its family; `logs` of how many times as good, by block.
 
-    `only` is what alone it can establish; None: anything.
+    `only` is the one direction that it can establish; None: any.
     """
 
     measure: Measure
@@ -103,7 +103,7 @@ def figures(
 
 
 def _decides(found: ProofFigure, family: Sequence[ProofFigure], margin: float) -> bool:
-    """Whether the verdict goes by this ratio of a measure that decides, or by its other one."""
+    """Whether this ratio decides for its measure, or the measure's other ratio does."""
     if found.measure not in DECIDING or found.why_open:
         return False
     of_measure = [each for each in family if each.measure == found.measure and not each.why_open]
@@ -211,7 +211,7 @@ def direction_of(found: ProofFigure, margin: float) -> Direction:
 def verdict_of(
     figures: Sequence[ProofFigure], wanted: Sequence[Measure] = DECIDING
 ) -> ProofVerdict:
-    """The verdict by the measurements alone; each measure of `wanted` has to have its say."""
+    """The verdict by the measurements alone; each measure of `wanted` must have a ratio."""
     deciding = [each for each in figures if each.decides]
     directions = [each.direction for each in deciding]
     if "loss" in directions:

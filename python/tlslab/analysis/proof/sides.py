@@ -28,13 +28,13 @@ RATES: Mapping[Measure, tuple[str, str]] = {
 
 _P99 = 0.99
 
-# The gravest first: a mix is no better than its worse part.
+# The worst verdict first: a mix has the worse verdict of its parts.
 _GRAVITY: tuple[CellVerdict, ...] = ("failed", "invalid", "unsupported", "at_least", "valid")
 
 
 @dataclass(frozen=True)
 class Sides:
-    """What both configurations have of a measure."""
+    """The cells of both configurations for one measure."""
 
     baseline: Measured
     candidate: Measured
@@ -60,7 +60,7 @@ class Sides:
 def has_one_client(contents: RunContents) -> bool:
     """Whether the same client made the new connections of both configurations.
 
-    The library and the minimal client beside it are two, and so are two libraries.
+    The library client and the minimal client are two clients, and so are two libraries.
     """
     used: dict[str, set[tuple[str, bool]]] = {}
     for trial in contents.trials:
@@ -115,7 +115,7 @@ def sides_of(cells: Sequence[Measured], returning: float) -> dict[Measure, Sides
 def mixed(new: Measured, returning: Measured, share: float) -> Measured:
     """Connections of which a share are those of returning clients.
 
-    Costs add up by their shares; of rates the times that a connection takes do.
+    Costs are weighted by the shares; for rates the times of a connection are.
     """
     one, other = new.summary, returning.summary
     values = {

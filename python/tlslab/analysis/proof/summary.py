@@ -27,7 +27,7 @@ from tlslab.model.wording import percent
 
 @ANALYSTS.registers(PROOF)
 def summarise(contents: RunContents) -> Summary:
-    """All that the measurements say; what changes for clients is the advice's. Pure."""
+    """The summary of the measurements; `advice` adds what changes for clients. Pure."""
     settings = settings_of(contents.experiment)
     trials = {each.cell.key: each.usable for each in judged_cells(contents)}
     cells = [_estimated(cell, trials[cell.summary.key]) for cell in measured_cells(contents)]

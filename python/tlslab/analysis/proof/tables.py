@@ -41,7 +41,7 @@ def _row(found: ProofFigure) -> tuple[str | Estimate, ...]:
 
 
 def _by(found: ProofFigure) -> str:
-    """What a ratio is of, in few words: the measure stands beside it."""
+    """The name of a ratio without its measure, which stands beside it."""
     if found.measure == "handshake":
         return "ms"
     return "rate/s" if found.estimate.endswith("_per_s") else f"server {MICRO} each"

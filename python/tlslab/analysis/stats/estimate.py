@@ -56,8 +56,8 @@ def estimate(values: Sequence[float], unit: str, anytime: bool = False) -> Estim
     if not values:
         raise ValueError("no values to estimate from")
     if len(values) > 1 and min(values) == max(values):
-        same = values[0]
-        return Estimate(same, same, same, len(values), unit, "all trials gave the same value")
+        value, low, high = _possible(values[0], values[0], values[0], unit, values[0])
+        return Estimate(value, low, high, len(values), unit, "all trials gave the same value")
     data = np.asarray(values, dtype=np.float64)
     logarithmic = bool((data > 0).all())
     scale = "log values" if logarithmic else "values"
@@ -90,8 +90,9 @@ def two_stage_estimate(values: Sequence[float], unit: str, first: int) -> Estima
     centre, n = float(np.log(values).mean()), len(values)
     half = half_width(values[:first], n)
     method = f"Student t on log values, 95 %, {_BY_FIRST.format(first)} (Stein 1945)"
-    low, high = math.exp(centre - half), math.exp(centre + half)
-    return Estimate(math.exp(centre), low, high, n, unit, method)
+    ends = math.exp(centre - half), math.exp(centre + half)
+    value, low, high = _possible(math.exp(centre), *ends, unit, min(values))
+    return Estimate(value, low, high, n, unit, method)
 
 
 def mean_interval(
@@ -218,8 +219,11 @@ def spread_of_ratio(first: Estimate, second: Estimate) -> Spread | None:
 
 
 def _spread(found: Estimate) -> Spread | None:
-    """That of an estimate's logarithm: half its interval, the wider one, over its quantile."""
-    if found.low is None or found.high is None or min(found.low, found.value) <= 0:
+    """That of an estimate's logarithm: half its interval, the wider one, over its quantile.
+
+    None for one trial: an interval of it, as older summaries have it, knows its own values alone.
+    """
+    if found.n < 2 or found.low is None or found.high is None or min(found.low, found.value) <= 0:
         return None
     half = max(math.log(found.high / found.value), math.log(found.value / found.low))
     degrees = _degrees(found)
@@ -237,8 +241,7 @@ def _degrees(found: Estimate) -> float | None:
         return None
     first = _FIRST.search(found.method)
     values = found.n if first is None else int(first[1])
-    # Of one trial the interval is that of its many values.
-    return values - 1 if values > 1 else None
+    return values - 1
 
 
 def _student(data: Array) -> Interval:

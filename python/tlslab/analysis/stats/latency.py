@@ -145,20 +145,25 @@ def rank_interval(n: int, p: float) -> tuple[int, int]:
 def _estimate(whole: Distribution, parts: Sequence[Distribution], p: float) -> Estimate:
     """A quantile of all values; the interval knows both the values' and the trials' scatter.
 
-    Order statistics alone would take each connection for independent of its neighbours in a queue.
+    Order statistics alone would take each connection for independent of its neighbours in a queue:
+    one trial has no interval.
     """
     value = whole.quantile(p)
+    if len(parts) < 2:
+        method = f"histogram of {whole.n} values; one trial: no interval"
+        return Estimate(value, None, None, len(parts), "ms", method)
     low, high = (whole.at_rank(rank) for rank in rank_interval(whole.n, p))
-    method = f"merged histograms; order statistics over {whole.n} values, 95 %"
-    if len(parts) >= 2:
-        ranks = _ranks_over_trials(value, parts, p)
-        low, high = min(low, whole.at_rank(ranks[0])), max(high, whole.at_rank(ranks[1]))
-        method += f", or by the scatter of {len(parts)} trials where that is wider"
-        if min(part.n for part in parts) >= needed_n(p):
-            logs = np.log([part.quantile(p) for part in parts])
-            _, between, _ = mean_interval(logs, "log values")
-            if between is not None:
-                low, high = min(low, math.exp(between[0])), max(high, math.exp(between[1]))
+    ranks = _ranks_over_trials(value, parts, p)
+    low, high = min(low, whole.at_rank(ranks[0])), max(high, whole.at_rank(ranks[1]))
+    if min(part.n for part in parts) >= needed_n(p):
+        logs = np.log([part.quantile(p) for part in parts])
+        _, between, _ = mean_interval(logs, "log values")
+        if between is not None:
+            low, high = min(low, math.exp(between[0])), max(high, math.exp(between[1]))
+    method = (
+        f"merged histograms; order statistics over {whole.n} values, 95 %, or by the scatter of "
+        f"{len(parts)} trials where that is wider"
+    )
     return Estimate(value, min(low, value), max(high, value), len(parts), "ms", method)
 
 

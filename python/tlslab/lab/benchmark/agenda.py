@@ -13,7 +13,10 @@ from tlslab.model.trial import Reason, Trial
 
 
 class BenchmarkAgenda:
-    """What is missing of a plan. A cell whose reason to fail will last is recorded once."""
+    """The trials of a plan that are still missing.
+
+    A cell that would fail in every block for the same reason is recorded once.
+    """
 
     def __init__(self, plan: Plan, bench: Bench, observer: events.Observer) -> None:
         self.plan = plan
@@ -32,7 +35,7 @@ class BenchmarkAgenda:
                 yield BenchmarkVisit(self, todo)
 
     def kept(self, trial: Trial) -> None:
-        """Leaves out what need not be tried again after this trial."""
+        """Leaves out the later trials of a cell that would fail again for the same reason."""
         self.report(events.TrialEnded(trial))
         if trial.reason is not None and _lasts(trial):
             self.barred.add(trial.cell)

@@ -1,4 +1,4 @@
-"""One trial in the lab's own engine: client and server in memory, as between two SSLEngines."""
+"""One trial in tlslab's engine: client and server in memory, as between two SSLEngines of Java."""
 
 from dataclasses import replace
 from typing import Any
@@ -39,7 +39,7 @@ def flags(benchmark: str, keys: KeyStore, threads: int, milliseconds: int) -> li
 def run_in_memory(
     engine: GeneratorPool, benchmark: str, keys: KeyStore, threads: int, settings: BenchmarkSettings
 ) -> dict[Mode, BenchmarkRun]:
-    """Both modes come of one process: it takes the time of every handshake.
+    """The runs of both modes, from one process that times every handshake.
 
     Raises ForkFailedError.
     """

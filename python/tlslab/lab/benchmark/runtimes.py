@@ -22,7 +22,7 @@ class Runtimes:
 
     @classmethod
     def of(cls, found: Jdks) -> "Runtimes":
-        """Named, in the order of `find_jdks`; a broken one by its folder."""
+        """The installations by name, in the order of `find_jdks`; a broken one by its folder."""
         named: dict[str, Jdk] = {}
         for jdk in found.found:
             named[_free(f"jdk-{jdk.feature}", named)] = jdk
@@ -33,9 +33,9 @@ class Runtimes:
         return cls(named, broken)
 
     def expand(self, levels: Sequence[str]) -> tuple[str, ...]:
-        """The levels with `jdk` and `jdk-newest` replaced by what there is.
+        """The levels with `jdk` and `jdk-newest` replaced by the installations of this machine.
 
-        Raises UsageError for one that there is not.
+        Raises UsageError for a level without an installation.
         """
         expanded: list[str] = []
         for level in levels:

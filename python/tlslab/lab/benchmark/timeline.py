@@ -118,7 +118,7 @@ def _load(
 
 
 def _lines(popen: "subprocess.Popen[bytes]", seconds: float) -> Iterator[Mapping[str, Any] | None]:
-    """Its lines of JSON as they come; None about every 20 ms in between. Ends with its output."""
+    """The load's lines of JSON as they arrive, and None every 20 ms, until its output ends."""
     assert popen.stdout is not None
     deadline = time.monotonic() + seconds
     pending = b""

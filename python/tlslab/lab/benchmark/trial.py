@@ -1,4 +1,4 @@
-"""One trial of a benchmark: a fork of each mode, or a load with a fault; or why there is none."""
+"""One trial of a benchmark: a fork of each mode, or a load with a fault."""
 
 import datetime
 import shutil
@@ -41,7 +41,7 @@ class Bench:
 
 
 def run_trial(bench: Bench, planned: PlannedTrial, cell: Cell) -> Trial:
-    """Carries a trial out. What goes wrong with it is in it."""
+    """Carries a trial out; a failure is the reason in the trial, not an exception."""
     trial = Trial(
         trial=planned.trial,
         block=planned.block,

@@ -26,7 +26,7 @@ STEP_OVERHEAD_S = 0.5
 
 
 class StepsAgenda:
-    """What is missing of a capacity experiment: the planner finds it from the trials kept."""
+    """The missing steps of a capacity experiment; the planner derives them from the kept trials."""
 
     def __init__(self, plan: Plan, benches: Benches, observer: events.Observer) -> None:
         self.plan = plan
@@ -41,7 +41,7 @@ class StepsAgenda:
         self.number = max((trial.trial + 1 for trial in earlier), default=0)
         turn = 0
         while todo := [cell for cell in self.plan.cells if self.next(cell, ()) is not None]:
-            # A resumed run draws orders of its own: which cell comes first decides nothing.
+            # A resumed run draws new orders: no result depends on which cell comes first.
             random.Random(f"{self.plan.seed} {turn} {self.number}").shuffle(todo)
             for cell in todo:
                 step = self.next(cell, ())
@@ -51,9 +51,9 @@ class StepsAgenda:
 
     @property
     def _stages(self) -> CapacityPlan:
-        """The stages, with the generators that there are now: some may be lost on the way.
+        """The stages, with the number of generators that are left: some may be lost during the run.
 
-        Where none is left, the next step says so.
+        Without any left, the next step raises the error.
         """
         pool = self.benches.engine
         rules = GeneratorRules(max(1, pool.first), max(1, pool.size))
@@ -64,7 +64,7 @@ class StepsAgenda:
         return next_step(self._stages, cell, self.plan.seed, self._trials[cell.key], here)
 
     def kept(self, trial: Trial) -> None:
-        """The planner goes on from this trial."""
+        """Adds a trial that the planner goes on from."""
         self.number += 1
         self._trials[trial.cell].append(trial)
         self.report(events.StepEnded(trial, self.left()))

@@ -30,8 +30,6 @@ def run_capacity(request: Request, observer: events.Observer) -> Result:
     """
     stages = plan_of(request.experiment)
     if request.external:
-        if stages.obsolete is not None:
-            raise UsageError("--allow-obsolete is for servers that the lab starts")
         request = replace(request, experiment=for_external(request.experiment, stages))
         stages = plan_of(request.experiment)
     most = max(stages.search.most, stages.open_loop.connections)
@@ -67,12 +65,12 @@ def allow_files(connections: int) -> None:
 
 
 def without_order(plan: Plan, extra: tuple[Cell, ...]) -> Plan:
-    """The cells and one more, without an order of trials: that is found on the way."""
+    """The plan with one more cell and without an order of trials: the planner finds the order."""
     return replace(plan, trials=(), cells=(*plan.cells, *extra))
 
 
 def _resuming(request: Request, stages: CapacityPlan) -> list[Cell]:
-    """The cells once more for the servers that the remedies need, which let sessions be resumed."""
+    """The cells again, on servers that let clients resume sessions, as the remedies need them."""
     if stages.remedies is None or request.external or not stages.remedies.resume_ratios:
         return []
     found = []
@@ -85,12 +83,20 @@ def _resuming(request: Request, stages: CapacityPlan) -> list[Cell]:
 
 
 def for_several(experiment: Experiment, stages: CapacityPlan) -> Experiment:
-    """What can be done with several generators: a packet capture is set against one."""
+    """The experiment for several generators: without the packet capture, which needs one."""
     return replace(experiment, settings=replace(stages, validation=None))
 
 
 def for_external(experiment: Experiment, stages: CapacityPlan) -> Experiment:
-    """What can be done with a server that the lab did not start: its processors are its own."""
+    """The experiment for a server that the lab did not start, without what only the lab can set.
+
+    Raises UsageError for a cell with obsolete settings.
+    """
+    if stages.obsolete is not None:
+        raise UsageError(
+            "--allow-obsolete is for servers that the lab starts",
+            "leave --allow-obsolete out, or give --target NAME",
+        )
     mine = ("processors", "workers")
 
     def without(levels: object) -> dict[str, str]:
@@ -106,5 +112,5 @@ def for_external(experiment: Experiment, stages: CapacityPlan) -> Experiment:
         experiment,
         factors=tuple(factor for factor in experiment.factors if factor.name not in mine),
         baseline=without(experiment.baseline),
-        settings=replace(stages, remedies=remedies, validation=validation, obsolete=None),
+        settings=replace(stages, remedies=remedies, validation=validation),
     )

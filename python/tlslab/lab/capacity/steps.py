@@ -153,7 +153,7 @@ def _validate(bench: Bench, spec: dict[str, Any], step: Step) -> RateResult:
     if urlsplit(spec["url"]).hostname not in ("127.0.0.1", "localhost", "::1"):
         raise CannotRunError(
             "packets are captured on the loopback interface only",
-            "see tlslab validate --interface",
+            "see `tlslab validate --interface`",
         )
     with tempfile.TemporaryDirectory(prefix="tlslab-capture-") as folder:
         generator = bench.aim.processors

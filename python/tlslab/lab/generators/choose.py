@@ -32,7 +32,7 @@ ClusterHosts = Callable[[str, int | None], Sequence[Host]]
 
 
 def check_generators(wanted: str | None) -> str | None:
-    """The value of --generators, if it makes sense. Raises UsageError."""
+    """The value of --generators, checked. Raises UsageError."""
     if wanted is None or wanted == AUTO:
         return wanted
     if re.fullmatch(r"ray://[^/\s]+:\d{1,5}", wanted):
@@ -48,13 +48,16 @@ def check_generators(wanted: str | None) -> str | None:
 
 
 def check_policy(wanted: str, generators: str | None) -> LostPolicy:
-    """The value of --on-lost-host beside that of --generators. Raises UsageError."""
+    """The value of --on-lost-host, checked against --generators. Raises UsageError."""
     for policy in POLICIES:
         if policy == wanted:
             if generators is None and policy != POLICIES[0]:
-                raise UsageError(f"--on-lost-host {wanted} goes with --generators", FORM)
+                raise UsageError(f"--on-lost-host {wanted} needs --generators", FORM)
             return policy
-    raise UsageError(f"--on-lost-host {wanted}: give {' or '.join(POLICIES)}")
+    raise UsageError(
+        f"--on-lost-host {wanted}: not {' or '.join(POLICIES)}",
+        "fail ends the trial, keep goes on without the lost generator",
+    )
 
 
 @contextmanager
@@ -74,7 +77,7 @@ def generators(wanted: str | None, policy: LostPolicy = "fail") -> Iterator[Gene
 
 @contextmanager
 def several_generators(wanted: str, policy: LostPolicy) -> Iterator[SeveralHosts]:
-    """The same, where it is asked for in so many words."""
+    """The pool of several hosts, also for one host that the command line names."""
     program = require_program("tlslab-load")
     hosts, first = _hosts(wanted, program)
     with SeveralHosts(hosts, policy, program, boot_id(), first) as pool:
@@ -97,8 +100,8 @@ def _hosts(wanted: str, program: str) -> tuple[Sequence[Host], int | None]:
 def _cluster(address: str, count: int | None) -> Sequence[Host]:
     """The hosts of a Ray cluster."""
     try:
-        # By its name, since a checkout without the extra has no types of it. It imports Ray, after
-        # it has set what Ray reads then.
+        # Imported by name: without the extra `ray` there are no types of it. The module sets the
+        # variables that Ray reads, then imports Ray.
         module = importlib.import_module("tlslab.lab.generators.cluster")
     except ModuleNotFoundError as error:
         if error.name != "ray":

@@ -1,7 +1,7 @@
 """A host's clock against this machine's, by round trips as in NTP (RFC 5905).
 
-A reading asks for the host's clock several times. The round trip that took the least time decides:
-the host read its clock somewhere in it, so that the offset is known to half of that time.
+A reading asks for the host's clock several times and keeps the shortest round trip: the host read
+its clock at some instant of it, so that the offset is known to half its length.
 """
 
 import time
@@ -18,8 +18,8 @@ from tlslab.model.hosts import HostClock
 ROUNDS = 16
 ROUNDS_DURING = 4
 
-# What a steady drift may be: the most by which Linux lets NTP slew a clock (MAXFREQ in
-# include/linux/timex.h, 500 ppm), far above what crystals differ by.
+# The largest steady drift: the most by which Linux lets NTP slew a clock (MAXFREQ in
+# include/linux/timex.h, 500 ppm). Crystals differ by far less.
 DRIFT_LIMIT_PPM = 500.0
 
 NS = 1e9
@@ -61,17 +61,19 @@ class ClockTrack:
 
     def __init__(self, first: Reading) -> None:
         self._readings = [first]
+        self._at_start = first
 
     def add(self, reading: Reading) -> None:
         """Keeps a reading, the latest so far."""
         self._readings.append(reading)
 
-    def there(self, at_ns: int) -> int:
-        """The host's clock at an instant of this machine's, by the last reading."""
-        return at_ns + self._readings[-1].offset_ns
+    def start(self, at_ns: int) -> int:
+        """The host's clock at the instant of the start, by the last reading before it."""
+        self._at_start = self._readings[-1]
+        return at_ns + self._at_start.offset_ns
 
     def clock(self) -> HostClock:
-        """What the readings say together."""
+        """The offset that set the start, the drift and their uncertainty, from all readings."""
         first, last = self._readings[0], self._readings[-1]
         length = last.at_ns - first.at_ns
         drift, uncertainty = 0.0, 0.0
@@ -79,8 +81,8 @@ class ClockTrack:
             drift = (last.offset_ns - first.offset_ns) / length * 1e6
             uncertainty = (last.uncertainty_ns + first.uncertainty_ns) / length * 1e6
         return HostClock(
-            offset_s=first.offset_ns / NS,
-            uncertainty_s=first.uncertainty_ns / NS,
+            offset_s=self._at_start.offset_ns / NS,
+            uncertainty_s=self._at_start.uncertainty_ns / NS,
             drift_ppm=drift,
             drift_uncertainty_ppm=uncertainty,
             moved_s=moved_ns(self._readings) / NS,
@@ -89,18 +91,20 @@ class ClockTrack:
 
 
 def moved_ns(readings: Sequence[Reading]) -> float:
-    """By how much the offset left every straight line at least, whatever errors its readings have.
+    """The least distance of the offsets from any straight line, whatever errors the readings have.
 
-    A crystal that runs faster than another one draws a straight line, which is no fault: two
-    ordinary ones differ by tens of millionths. A clock that was set, or a host that was stopped,
-    leaves every line of at most `DRIFT_LIMIT_PPM`.
+    Two crystals differ by a steady drift of tens of ppm: a straight line, which is no fault. A
+    clock that was set, or a host that was stopped, leaves every line of at most `DRIFT_LIMIT_PPM`.
     """
     first = readings[0]
     at_s = np.array([each.at_ns - first.at_ns for each in readings]) / NS
     offset_us = np.array([each.offset_ns - first.offset_ns for each in readings]) / NS_PER_US
     error_us = np.array([each.uncertainty_ns for each in readings]) / NS_PER_US
-    # A linear program: a line's drift (in millionths: us a second), and the ends of the narrowest
-    # band around it that all readings reach into.
+    if (np.abs(offset_us) <= error_us).all():
+        # The two clocks may keep the same pace: no line has to be looked for, which takes longest.
+        return 0.0
+    # A linear program: the drift of a line (in ppm: us a second), and the narrowest band around it
+    # that the interval of every reading overlaps.
     ones, zeros = np.ones(len(readings)), np.zeros(len(readings))
     found = scipy.optimize.linprog(
         c=[0, 1, -1],

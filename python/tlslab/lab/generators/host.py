@@ -14,7 +14,7 @@ from tlslab.model.errors import EngineError
 
 @dataclass(frozen=True)
 class HostFacts:
-    """What is known of a host before it makes load.
+    """The facts of a host before it makes load.
 
     `name` is unique in the pool. `processors` are those that a generator may be pinned to.
     `architecture` is `platform.machine()` there. `boot_id` is the kernel's: hosts with the same
@@ -73,7 +73,7 @@ class Host(Protocol):
 
     @property
     def facts(self) -> HostFacts:
-        """What is known of the host."""
+        """The facts of the host."""
 
     def now_ns(self) -> int:
         """The host's CLOCK_MONOTONIC in nanoseconds, read between call and return."""
@@ -81,7 +81,7 @@ class Host(Protocol):
     def open(self, spec: Mapping[str, Any], flags: Sequence[str]) -> Conversation:
         """Starts the engine on a specification with --barrier, --json, --events and `flags`.
 
-        It gets ready, says so with the event `ready`, and waits for `Conversation.start`.
+        The engine gets ready, reports the event `ready`, and waits for `Conversation.start`.
         """
 
     def ask(self, flags: Sequence[str], given: bytes, seconds: float) -> dict[str, Any]:
@@ -95,5 +95,5 @@ class Host(Protocol):
 
 
 def said_of(host: str, error: EngineError) -> EngineError:
-    """An engine's error, with the host that it is of."""
+    """The error of an engine, with the name of its host in the message."""
     return EngineError(error.class_, f"{host}: {error.message}", error.remedy)

@@ -10,15 +10,15 @@ from tlslab.lab.generators.clocks import ROUNDS, ROUNDS_DURING, ClockTrack, read
 from tlslab.lab.generators.host import Conversation, Host, HostLostError
 from tlslab.model.errors import EngineError
 
-# A run reports once a second that it is alive. A host is lost that has said nothing for so long.
+# A run reports once a second that it is alive. A host without any report for this long is lost.
 SILENT_S = 3.0
 
-# A call to a host that takes longer will not return: the host cannot be reached.
+# A host on which a call takes longer than this cannot be reached: the call will not return.
 STUCK_S = 6.0
 
 # How long one look at the events waits, before the start and after it, and how often the clock is
 # read.
-BRIEF_S = 0.02
+BRIEF_S = 0.05
 WAIT_S = 0.1
 CLOCK_S = 1.0
 
@@ -54,7 +54,7 @@ class HostRun:
         self._thread.start()
 
     def start(self, at_ns: int, unix_s: float) -> None:
-        """Has the load begin at an instant of this machine's clock; returns at once."""
+        """Makes the load start at an instant of this machine's clock; returns at once."""
         self._start = (at_ns, unix_s)
 
     @property
@@ -64,7 +64,7 @@ class HostRun:
 
     @property
     def has_ended(self) -> bool:
-        """Whether its engine has ended, or it is lost, which nothing can be waited for of."""
+        """Whether there is nothing left to wait for: the engine has ended, or the host is lost."""
         try:
             return self.lost is not None or self._conversation.ended()
         except HostLostError as error:
@@ -72,11 +72,11 @@ class HostRun:
             return True
 
     def give_up(self, reason: str) -> None:
-        """The host is lost, whatever its thread still waits for."""
+        """Marks the host as lost, even while its thread still waits for a call."""
         self.lost = self.lost or reason
 
     def interrupt(self) -> None:
-        """Ends the run early, whose record nobody wants, as far as the host can be reached."""
+        """Ends the run early and discards its record, as far as the host can be reached."""
         self._stop.set()
         self.end_early()
 
@@ -101,7 +101,7 @@ class HostRun:
             self._listen()
             if not self._stop.is_set():
                 self.record = self._conversation.result()
-                # A host that is lost with its record in our hands has lost nothing.
+                # A host that is lost after its record has arrived has lost nothing.
                 with contextlib.suppress(HostLostError):
                     self.clock.add(read_clock(self.host, ROUNDS))
         except HostLostError as error:
@@ -109,7 +109,7 @@ class HostRun:
         except EngineError as error:
             self.error = error
         except Exception as error:
-            # Whatever it is, nobody else would hear of it.
+            # Every exception is reported here: the thread has no caller that would see it.
             self.error = EngineError("host_failed", f"{type(error).__name__}: {error}")
         self.is_over = True
         self._report(self, None)
@@ -128,7 +128,7 @@ class HostRun:
                 self._report(self, event)
             if has_ended and not events:
                 return
-            # What this machine slept through itself is no silence.
+            # Time in which this machine itself was stopped does not count as silence of the host.
             silent = 0.0 if events else silent + min(self._returned - before, 2 * WAIT_S)
             if self._started and silent > SILENT_S:
                 raise HostLostError(f"its engine has said nothing for {SILENT_S:.0f} s")
@@ -148,5 +148,5 @@ class HostRun:
             return
         assert self.clock is not None
         at_ns, unix_s = self._start
-        self._conversation.start(self.clock.there(at_ns), unix_s)
+        self._conversation.start(self.clock.start(at_ns), unix_s)
         self._started = True

@@ -21,8 +21,9 @@ class JointEvents:
 
     A phase is the run's as soon as the first host enters it. Progress comes when every host has
     reported a second; each host's own is in its list `hosts`, whose `host` is the name. Percentiles
-    cannot be added: those of the whole are left out, unless there is one host. Of a host that has
-    ended or is lost, what it had done stays in the sums, and nobody waits for it.
+    cannot be added: those of the whole are left out, unless there is one host. A loss is an event
+    of its own, `lost`. The counts of a host that has ended or is lost stay in the sums, and its
+    reports are not waited for.
     """
 
     def __init__(self, names: Sequence[str], listener: Listener) -> None:
@@ -31,7 +32,8 @@ class JointEvents:
         self._preflight = False
         self._phase = -1
         self._latest: dict[str, Event] = {}
-        # Who has reported what since it was handed on, and of whom it is still to come.
+        # By kind of event: the hosts that have reported since the last joint event, and those whose
+        # report it still needs.
         self._new: dict[str, set[str]] = {"progress": set(), "ended": set()}
         self._awaited = {kind: set(names) for kind in self._new}
 
@@ -48,7 +50,7 @@ class JointEvents:
                     self._listener(event)
             case "progress" | "ended" as kind:
                 if name in self._new["progress"]:
-                    # Another host is late by a second: what it said last stands.
+                    # Another host is late by a second: its last report counts.
                     self._report("progress")
                 if kind == "ended":
                     self._awaited["progress"].discard(name)
@@ -56,12 +58,12 @@ class JointEvents:
                 self._new[kind].add(name)
                 self._report_if_whole()
 
-    def leave(self, name: str) -> None:
-        """A host was lost: nobody waits for it any more, and what it had done by then stands."""
-        for awaited in self._awaited.values():
-            awaited.discard(name)
-        if (last := self._latest.get(name)) is not None:
-            self._latest[name] = lost_with(last)
+    def leave(self, name: str, reason: str) -> None:
+        """Notes that a host was lost: its last counts stay, and its reports are not waited for."""
+        self._listener(loss(name, reason))
+        for names in (*self._awaited.values(), *self._new.values()):
+            names.discard(name)
+        self._latest[name] = lost_with(self._latest.get(name, {}))
         self._report_if_whole()
 
     def last_of(self, name: str) -> Event | None:
@@ -88,12 +90,17 @@ def counts_of(event: Event) -> dict[str, Any]:
     return {name: event[name] for name in _COUNTS if name in event}
 
 
+def loss(name: str, reason: str) -> Event:
+    """That a host was lost, and why."""
+    return {"event": "lost", "host": name, "reason": reason}
+
+
 def lost_with(event: Event) -> dict[str, Any]:
-    """What a lost host reported last: nothing is known to happen there any more."""
+    """The last counts of a lost host, if any, without rates: its present state is unknown."""
     done = counts_of(event)
     if isinstance(totals := event.get("totals"), Mapping):
         done["totals"] = {**totals, "in_flight": 0}
-    return {"event": event["event"], **done, "lost": True}
+    return {"event": event.get("event", "progress"), **done, "lost": True}
 
 
 def added(events: Sequence[Event]) -> dict[str, Any]:

@@ -21,18 +21,20 @@ LostPolicy = Literal["fail", "keep"]
 
 HOST_LOST = "host_lost"
 
-# What preflight and priming may take on the slowest host, and the end of a run beyond its windows.
+# The longest that preflight and priming may take on the slowest host, and the end of a run after
+# its windows.
 READY_S = 120.0
 SLACK_S = 60.0
 
-# From the choice of the start until it: each host gets the message, and its engine wakes up.
+# From the choice of the start to the start itself: the message reaches each host, whose engine
+# wakes up.
 LEAD_NS = 300_000_000
 
-# How often hosts are looked after, and how long they get to end orderly.
+# How often hosts are checked, and how long they get to end in order.
 LOOK_S = 0.1
 ORDERLY_S = 2.0
 
-# What the others get to end with a record once a host is lost: an engine drains, and writes it.
+# How long the other hosts get to drain and write their records once a host is lost.
 RECORD_S = 10.0
 
 
@@ -69,7 +71,7 @@ class JointRun:
         self._begun_ns: int | None = None
         self._given_up = False
         # Those whose end was handled.
-        self._over: list[HostRun] = []
+        self._over: set[HostRun] = set()
         self.lost: list[LostRun] = []
 
     def carry_out(self) -> list[HostRun]:
@@ -92,7 +94,7 @@ class JointRun:
     @property
     def recorded(self) -> list[HostRun]:
         """The runs that have a record, in the order of the hosts."""
-        gone = [each.run for each in self.lost]
+        gone = {each.run for each in self.lost}
         return [run for run in self._runs if run.record is not None and run not in gone]
 
     def interrupt(self) -> None:
@@ -104,11 +106,12 @@ class JointRun:
         _on_all(self._runs, HostRun.close)
 
     def _open(self) -> list[HostRun]:
-        gone = [each.run for each in self.lost]
-        return [run for run in self._runs if run not in self._over and run not in gone]
+        # Asked after every event: with a thousand hosts it may not look through lists.
+        closed = self._over.union(each.run for each in self.lost)
+        return [run for run in self._runs if run not in closed]
 
     def _until(self, done: Callable[[], bool], seconds: float) -> None:
-        """Handles what is heard until this is so. Raises EngineError."""
+        """Handles reports of the hosts until the condition holds. Raises EngineError."""
         deadline = time.monotonic() + seconds
         next_look = time.monotonic() + LOOK_S
         while not done():
@@ -129,7 +132,7 @@ class JointRun:
         if event is not None:
             self._joint.take(run.name, event)
             return
-        self._over.append(run)
+        self._over.add(run)
         if run.error is not None:
             raise said_of(run.name, run.error) if len(self._runs) > 1 else run.error
         if run.lost is not None:
@@ -142,20 +145,19 @@ class JointRun:
                 self._lose(run, run.lost or "")
 
     def _lose(self, run: HostRun, reason: str) -> None:
-        """A host is gone. Raises EngineError, unless the run can go on without it."""
+        """Handles the loss of a host. Raises EngineError, unless the run can go on without it."""
         at_s = -self._warmup_s
         if self._begun_ns is not None:
             at_s += (monotonic_ns() - self._begun_ns) / NS
         last = last_totals(self._joint.last_of(run.name))
         self.lost.append(LostRun(run, Lost(reason, at_s, last)))
-        if self._begun_ns is not None:
-            self._joint.leave(run.name)
+        self._joint.leave(run.name, reason)
         goes_on = self._policy == "keep" or self._given_up
         if not goes_on or self._begun_ns is None or len(self.lost) == len(self._runs):
             raise EngineError(
                 HOST_LOST,
                 f"the generator {run.name} was lost: {reason}{_last_words(last)}",
-                "see that the host runs and can be reached; --on-lost-host keep goes on without it",
+                "check that the host runs and is reachable; --on-lost-host keep goes on without it",
             )
 
     def _give_up(self) -> None:
@@ -176,7 +178,7 @@ class JointRun:
             run.start(begin, unix_s)
 
     def _end(self) -> None:
-        """Ends what still runs: in order, so that the server sees its connections closed."""
+        """Ends the running engines in order, so that the server sees its connections closed."""
         running = [run for run in self._runs if not run.is_over]
         _on_all(running, HostRun.interrupt)
         deadline = time.monotonic() + ORDERLY_S
@@ -186,14 +188,14 @@ class JointRun:
 
 
 def _on_all(runs: Sequence[HostRun], action: Callable[[HostRun], None]) -> None:
-    """Does this on all hosts at once: one that cannot be reached keeps no other waiting."""
+    """Calls a function for all hosts at once: a host that cannot be reached delays no other."""
     if runs:
         with ThreadPoolExecutor(max_workers=len(runs)) as pool:
             list(pool.map(action, runs))
 
 
 def _last_words(last: LastTotals) -> str:
-    """What a lost host had done, in words; empty where it had reported nothing."""
+    """The counts that a lost host had reported, in words; empty where it had reported nothing."""
     if last == LastTotals():
         return ""
     done = counted(last.completed, "connection")

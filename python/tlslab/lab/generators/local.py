@@ -1,6 +1,6 @@
 """A host on this machine: each run is an engine of its own, a child process.
 
-Light to import: a node of a cluster runs it with nothing but Python.
+Imports only Python's standard library and light modules: nodes of a cluster run it.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from tlslab.lab.generators.host import HostFacts, HostLostError
 from tlslab.model.errors import EngineError
 from tlslab.orphans import bound
 
-# Beside its own time, what an engine that is no longer heard of gets to end.
+# How long an engine may take to end and to write its answer, in seconds.
 RESULT_S = 10.0
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -80,11 +80,11 @@ class LocalHost:
 class EngineConversation:
     """One engine on this machine, from its specification to its record.
 
-    It is to be opened in a thread that outlives it: the kernel ends the engine with that thread.
+    Open it in a thread that outlives it: the kernel ends the engine with that thread.
     """
 
     def __init__(self, command_line: Sequence[str], spec: Mapping[str, Any]) -> None:
-        # KILL on the death of this process: nobody would end such an engine, or read it.
+        # KILL on the death of this process: nothing else would end the engine or read its output.
         self._child = subprocess.Popen(
             [*bound("KILL"), *command_line],
             stdin=subprocess.PIPE,
@@ -110,7 +110,7 @@ class EngineConversation:
             while event is not None:
                 found.append(event)
                 event = self._events.get_nowait()
-            # The end is there for whoever asks again.
+            # The mark of the end stays in the queue for later calls.
             self._events.put(None)
         return found
 
@@ -156,7 +156,7 @@ class EngineConversation:
 
     def _write(self, line: str) -> None:
         assert self._child.stdin
-        # An engine that has ended says why in its answer.
+        # An engine that has ended gives the reason in its answer.
         with contextlib.suppress(BrokenPipeError):
             self._child.stdin.write(line.encode() + b"\n")
             self._child.stdin.flush()
@@ -174,7 +174,7 @@ class EngineConversation:
 
 
 def local_hosts(count: int, program: str) -> list[LocalHost]:
-    """So many hosts that are all this machine."""
+    """N hosts, all of them this machine."""
     return [LocalHost(f"local-{number}", program) for number in range(1, count + 1)]
 
 

@@ -21,7 +21,7 @@ MERGE_S = 120.0
 
 @dataclass(frozen=True)
 class LostShare:
-    """A host that was lost, with its share of the load and the last that is known of it."""
+    """A host that was lost, with its share of the load and its last report."""
 
     name: str
     spec: Mapping[str, Any]
@@ -31,7 +31,7 @@ class LostShare:
 def merge(records: Mapping[str, str | Path | Mapping[str, Any] | RunRecord]) -> RunRecord:
     """The records of several generators of one load as one, without loss, by `tlslab-load merge`.
 
-    `records` by the names that they are to have in it: each the path of a file, its content as
+    `records` by the generators' names: each the path of a file, its content as
     `json.loads` gives it, or a RunRecord. Raises UsageError for a file that cannot be read,
     EngineError for records that do not belong together, CannotRunError without the engine.
     """
@@ -50,7 +50,9 @@ def _content(record: str | Path | Mapping[str, Any] | RunRecord) -> Mapping[str,
     try:
         data = json.loads(Path(record).read_text("utf-8"))
     except OSError as error:
-        raise UsageError(f"{record}: {error.strerror}") from None
+        raise UsageError(
+            f"{record}: {error.strerror}", "give what `tlslab-load -o FILE` wrote"
+        ) from None
     except ValueError:
         raise UsageError(f"{record} is no JSON", "give what `tlslab-load -o FILE` wrote") from None
     if not isinstance(data, dict):

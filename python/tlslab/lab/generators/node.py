@@ -1,8 +1,8 @@
 """What runs on a node of a Ray cluster: a `LocalHost`, which ends itself when its head is silent.
 
-The head sends this module along, by value, with those that it imports: a node needs Ray, and tlslab
-need not be installed there. So nothing here may import more than Python and light modules of
-tlslab. Errors go back as data: what Ray makes of exceptions is Ray's.
+The head sends this module and its imports by value: a node needs Ray, but not tlslab. So this
+module imports only Python's standard library and light modules of tlslab. Errors go back as data,
+since Ray wraps exceptions in its own.
 """
 
 import hashlib
@@ -25,16 +25,16 @@ from tlslab.lab.generators.host import HostLostError
 from tlslab.lab.generators.local import EngineConversation, LocalHost, boot_id
 from tlslab.model.errors import EngineError
 
-# Its input ends with the actor, however that ends. It must be nobody's child: an actor that is
-# ended in order kills its children first.
+# Removes a folder when its input ends, which is when the actor dies, however it dies. It is not a
+# child of the actor: an actor that is ended in order kills its children first.
 _REMOVE_AT_THE_END = ["setsid", "--fork", "sh", "-c", 'read -r _; rm -rf -- "$0"']
 
-# What a program may take to say its version.
+# The longest that a program may take to print its version, in seconds.
 _VERSION_S = 10.0
 
 
 class Node:
-    """The actor on a node. It ends itself, with all engines, when it hears nothing of its head."""
+    """The actor on a node. It ends itself and all engines when its head is silent."""
 
     def __init__(self, patience_s: float) -> None:
         self._patience_s = patience_s
@@ -42,8 +42,8 @@ class Node:
         self._host: LocalHost | None = None
         self._conversations: dict[int, EngineConversation] = {}
         self._remover: subprocess.Popen[bytes] | None = None
-        # Engines get a signal on the death of the thread that starts them, and its niceness: it is
-        # a thread of the actor's own, and no one of Ray's.
+        # Engines get a signal when the thread that starts them dies, and they inherit its niceness:
+        # so it is a thread of the actor, not of Ray.
         self._starter = ThreadPoolExecutor(1, "starter", initializer=ordinary_nice)
         threading.Thread(target=self._watch, name="watch", daemon=True).start()
 
@@ -54,7 +54,7 @@ class Node:
         os._exit(1)
 
     def beat(self) -> None:
-        """The head lives."""
+        """A sign of life from the head."""
         self._heard = time.monotonic()
 
     def facts(self, program: str) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Node:
         self._host = LocalHost("", program)
 
     def install(self, name: str, content: bytes, sha256: str) -> str:
-        """Keeps a program in a private folder until the end; why not, or nothing."""
+        """Keeps a program in a private folder until the end; the reason of a failure, or empty."""
         self.beat()
         if _sha256(content) != sha256:
             return "the program arrived damaged"
@@ -99,7 +99,7 @@ class Node:
         return ""
 
     def open(self, number: int, spec: Mapping[str, Any], flags: Sequence[str]) -> tuple[str, Any]:
-        """Opens conversation `number`; what `call` returns."""
+        """Opens conversation `number`; returns what `call` returns."""
         self.beat()
         assert self._host is not None  # `use` and `install` come first.
         answer = _reported(self._starter.submit(self._host.open, spec, flags).result)
@@ -108,7 +108,7 @@ class Node:
         return answer[0], None if not answer[0] else answer[1]
 
     def ask(self, flags: Sequence[str], given: bytes, seconds: float) -> tuple[str, Any]:
-        """What the engine answers without load; what `call` returns."""
+        """The engine's answer without load, as `call` returns it."""
         self.beat()
         assert self._host is not None
         return _reported(self._starter.submit(self._host.ask, flags, given, seconds).result)
@@ -116,8 +116,8 @@ class Node:
     def call(self, number: int, method: str, *arguments: Any) -> tuple[str, Any]:
         """Calls a method of a conversation.
 
-        The class of the error that it raises, `engine` or `lost`, with its parts; or no class, and
-        what it returns.
+        Returns the class of the error that it raised, `engine` or `lost`, with the error's parts;
+        or no class and the method's result.
         """
         self.beat()
         conversation = self._conversations.get(number)
@@ -145,7 +145,7 @@ def _reported(act: Any) -> tuple[str, Any]:
 
 
 def _refusal(program: Path) -> str:
-    """Why a program does not run here; nothing if it does."""
+    """The reason why a program does not run here; empty if it runs."""
     try:
         command = [str(program), "--version"]
         done = subprocess.run(command, capture_output=True, timeout=_VERSION_S, check=False)
@@ -166,9 +166,9 @@ def _sha256(content: bytes) -> str:
 
 
 def ordinary_nice() -> int:
-    """The calling thread's niceness, after an attempt to make it that of other programs.
+    """The calling thread's niceness, after an attempt to set it to 0.
 
-    Ray runs its workers at 15 unless asked otherwise, and children inherit that.
+    Ray runs its workers at niceness 15 by default, and children inherit it.
     """
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, 0)

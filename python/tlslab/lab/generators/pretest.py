@@ -9,7 +9,7 @@ from tlslab.model.errors import EngineError
 # Long enough that the start of the program does not matter.
 MILLISECONDS = 400
 
-# Beyond that, what the program may take to start and to end.
+# The longest that the program may take to start and to end, in addition.
 SLACK_S = 30.0
 
 

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from tlslab.lab.generators.host import HostFacts, HostLostError
 from tlslab.model.errors import EngineError
 
-# How long a call may take beyond what it waits for on purpose; no answer by then: the host is lost.
+# How long a call may take beyond its own waiting time; after that the host is lost.
 PATIENCE_S = 3.0
 
-# What an engine may take to start, or to merge and write its record (`local.RESULT_S`).
+# The longest that an engine may take to start, or to merge and write its record (`local.RESULT_S`).
 ENGINE_S = 10.0
 
 

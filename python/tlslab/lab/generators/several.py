@@ -1,4 +1,4 @@
-"""A pool of several hosts, whose engines load a target together, from one instant on."""
+"""A pool of several hosts, whose engines start to load a target at one instant."""
 
 import json
 import math
@@ -11,6 +11,7 @@ from tlslab.lab.engine import PROBE_S, SLACK_S
 from tlslab.lab.engine_output import Listener
 from tlslab.lab.generators.host import Conversation, Host, HostLostError, said_of
 from tlslab.lab.generators.host_run import HostRun
+from tlslab.lab.generators.joint_events import loss
 from tlslab.lab.generators.joint_run import HOST_LOST, JointRun, LostPolicy
 from tlslab.lab.generators.merging import LostShare, merged
 from tlslab.lab.generators.pool import LostInRunError, require_generator
@@ -86,8 +87,8 @@ class SeveralHosts:
     ) -> RunRecord:
         """One run of the first `most` hosts that are left, or of all.
 
-        Of fewer where the load has not a connection for each. Raises EngineError, of the class
-        `host_lost` for a host that was lost: a LostInRunError if that was in the run.
+        Fewer hosts take part where the load has fewer connections than hosts. Raises EngineError,
+        with the class `host_lost` for a lost host: a LostInRunError if the run had started.
         """
         if trace is not None:
             raise EngineError("usage", "the instants of connections are traced on one generator")
@@ -97,8 +98,10 @@ class SeveralHosts:
         try:
             run = self._opened(hosts, spec, listener)
         except LostBeforeError as error:
+            name = error.host.facts.name
             self._leave_out([error.host])
-            words = f"the generator {error.host.facts.name} was lost before the load"
+            listener(loss(name, error.reason))
+            words = f"the generator {name} was lost before the load"
             raise EngineError(HOST_LOST, f"{words}: {error.reason}") from None
         self._current = run
         try:
@@ -111,7 +114,7 @@ class SeveralHosts:
             self._current = None
             run.close()
             gone = [each.run.host for each in run.lost]
-            # Under `fail` one whose engine was killed takes part again.
+            # Under `fail` a host whose engine was killed takes part in later runs.
             self._leave_out(gone if self._policy == "keep" else _unreachable(gone))
 
     def interrupt(self) -> None:
@@ -120,7 +123,7 @@ class SeveralHosts:
             self._current.interrupt()
 
     def _leave_out(self, gone: Sequence[Host]) -> None:
-        """Has all later runs go on without these hosts."""
+        """Leaves these hosts out of all later runs."""
         self.hosts = [host for host in self.hosts if host not in gone]
 
     def _opened(
@@ -139,7 +142,7 @@ class SeveralHosts:
             raise
         load = spec.get("load", {})
         before_s = (spec.get("warmup_ms", 0) + load.get("open_within_ms", 0)) / 1000
-        # One that ends by count takes as long as it takes.
+        # A run that ends by count has no planned length.
         windows_s = before_s + spec["stop"].get("duration_ms", math.inf) / 1000
         return JointRun(runs, listener, self._policy, before_s, windows_s)
 
@@ -152,7 +155,7 @@ class SeveralHosts:
             self._speeds |= handshakes_per_processor(new)
         facts = [host.facts for host in hosts]
         processors = processors_of(spec, facts, self._here)
-        # Hosts that share a processor have a part of it each.
+        # Hosts that share processors have equal parts of them.
         shared = [(each.boot_id, own) for each, own in zip(facts, processors, strict=True)]
         return [
             self._speeds[boot_id] * max(1, len(own)) / (shared.count((boot_id, own)) if own else 1)
@@ -200,7 +203,7 @@ class SeveralHosts:
         for host, why in asked:
             if isinstance(why, EngineError) and len(hosts) > 1:
                 raise said_of(host.facts.name, why) from None
-        # All of them, for the fault of any.
+        # All hosts are asked: a fault of any of them is reported.
         found = [answer.result() for answer in answers]
         data = found[0]
         return from_json(data["preflight"], Preflight), str(data["backend"])
@@ -267,14 +270,14 @@ class SeveralHosts:
             raise self._lost(host, error) from None
 
     def _lost(self, host: Host, error: HostLostError) -> EngineError:
-        """Leaves out a host that was lost while no load was made; what is to be said of it."""
+        """Leaves out a host that was lost while no load was made; returns the error to raise."""
         self._leave_out([host])
         words = f"the generator {host.facts.name} was lost: {error.reason}"
         return EngineError(HOST_LOST, words)
 
 
 def _unreachable(hosts: Sequence[Host]) -> list[Host]:
-    """Those that do not answer: not their engine alone is gone."""
+    """The hosts that do not answer: more than their engine is gone."""
     return [host for host in hosts if not _answers(host)]
 
 

@@ -9,7 +9,6 @@ from tlslab.lab.kinds.kind import KINDS, Kind
 from tlslab.lab.parts import server_parts
 from tlslab.lab.request import Request
 from tlslab.model.capacity import plan_of
-from tlslab.model.errors import UsageError
 from tlslab.model.experiment import CAPACITY
 from tlslab.planning import make_plan
 from tlslab.planning.obsolete import obsolete_cell
@@ -20,8 +19,6 @@ def foresee(request: Request) -> Foreseen:
     """The cells, and the most steps that they can take. Raises UsageError."""
     experiment = request.experiment
     if request.external:
-        if plan_of(experiment).obsolete is not None:
-            raise UsageError("--allow-obsolete is for servers that the lab starts")
         experiment = for_external(experiment, plan_of(experiment))
     stages = plan_of(experiment)
     plan = make_plan(experiment, seed_of(request), refusals(request), request.targets[0])

@@ -34,7 +34,7 @@ def _check(request: Request) -> None:
         raise UsageError(
             "calibrate serves documents of several sizes and accounts for the server's processor "
             "time: it needs a server that it starts itself",
-            "give --target nginx, apache, ... (tlslab targets lists them)",
+            "give --target nginx, apache, ... (`tlslab targets` lists them)",
         )
     if len(request.targets) > 1:
         raise UsageError("calibrate takes one server at a time", "give one --target")

@@ -1,5 +1,5 @@
 """The agenda of a plan in blocks: a fresh server for each deployment of a block, or for each trial
-where the server gets slower with age.
+of a server that gets slower while it runs.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,8 +1,8 @@
 """Trials against a server that a command configures for each cell.
 
-What the command is given, the group or the suite, is left to the server: the client offers all
-levels of the experiment. That the server has only the cell's to choose from, or chooses it by an
-order of its own, is seen before the trial; that it did so, on every connection of the trial.
+The command is given the cell's group or suite; the client offers all levels of the experiment, so
+that the server decides. Before the trial the lab checks that the server accepts only the cell's
+level or prefers it; on every connection of the trial it checks that the server chose it.
 """
 
 import time
@@ -30,14 +30,14 @@ HOOK_FAILED = "hook_failed"
 NOT_READY = "not_ready"
 MISCONFIGURED = "misconfigured"
 
-# A server that restarts is asked so often whether it answers.
+# How often a server that restarts is asked whether it answers, in seconds.
 ASK_EVERY_S = 0.25
 
-# It is ready when N answers in a row were right: a server that reads its configuration anew
-# goes on for a moment with processes that still have the old one, and either may answer.
+# The server is ready after this many right answers in a row: while a server reads its configuration
+# anew, processes with the old one may still answer.
 RIGHT_ANSWERS = 3
 
-# What a server can be left to choose; their fields in a profile are the plurals.
+# The factors that a server can decide; their fields in a profile are the plurals.
 Chosen = Literal["group", "suite"]
 CHOICES: tuple[Chosen, ...] = ("group", "suite")
 
@@ -67,10 +67,10 @@ class Choice:
 
 
 def hooked(hook: Hook, ready_s: float, experiment: Experiment, run: RunTrial) -> RunTrial:
-    """A way to run trials that lets the command configure the server before each.
+    """Runs trials, and before each the command that configures the server for its cell.
 
-    When the command fails, or the server is not as the cell wants it after this many seconds, the
-    trial has failed, and nothing else.
+    When the command fails, or the server is not as the cell needs it within `ready_s` seconds, that
+    trial alone has failed.
     """
 
     def run_hooked(bench: Bench, planned: PlannedTrial, cell: Cell, on_report: object) -> Trial:
@@ -115,8 +115,8 @@ def _fits(factor: Chosen, level: str, tls: str | None) -> bool:
 
 
 def _opened(cell: Cell, choices: tuple[Choice, ...]) -> Cell:
-    """The cell as the client offers it: all levels, its own first, so that its key share is one
-    that the server takes.
+    """The cell as the client offers it: all levels, its own first, so that the server accepts the
+    client's key share.
     """
     profile = cell.profile
     for choice in choices:
@@ -125,7 +125,7 @@ def _opened(cell: Cell, choices: tuple[Choice, ...]) -> Cell:
 
 
 def _await(bench: Bench, cell: Cell, choices: tuple[Choice, ...], seconds: float) -> str | None:
-    """Asks the server until it is lastingly as the cell wants it; what is wrong at the end."""
+    """Asks the server until several answers in a row are right; what is wrong at the end."""
     deadline = time.monotonic() + seconds
     right = 0
     while True:
@@ -156,10 +156,10 @@ def _question(bench: Bench, cell: Cell, choices: tuple[Choice, ...]) -> str | No
 def _undecided(
     engine: GeneratorPool, aim: Aim, cell: Cell, choice: Choice, http: str
 ) -> str | None:
-    """Why the choice is not the server's; None when it has no other, or an order of its own.
+    """Why the level is not the server's choice; None where it accepts no other, or prefers it.
 
-    An order shows where the cell's level is offered last and taken all the same. In TLS 1.3 that
-    cannot be seen of a group: the client sends a key share for its first one.
+    The server prefers the cell's level if it takes the level when the client offers it last. For
+    groups of TLS 1.3 this cannot be seen: the client sends a key share for its first group.
     """
     others = replace(cell, profile=choice.offer(cell.profile, choice.others))
     offers = engine.probe(probe_spec(aim, [others])).offers
@@ -174,7 +174,7 @@ def _undecided(
 
 
 def _against(trial: Trial, choices: tuple[Choice, ...]) -> str | None:
-    """What connections of a trial negotiated that was not the cell's; None when all did."""
+    """What connections negotiated other than the cell's level; None when all have the level."""
     for run in trial.runs.values():
         for choice in choices:
             counts: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """What each configuration does with the client that is measured, and all that it offers.
 
-The probe asks what a configuration offers. By that the known client is simulated, and one verified
-connection with the client's own suites and signature schemes shows what the server really chooses.
-Each cell then forces exactly that, so that every connection of the run is held to it.
+The probe finds what a configuration offers. The known client is simulated with that offer, and one
+verified connection with the client's suites and signature schemes shows what the server chooses.
+Each cell forces that choice, so that every connection of the run is compared with it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from tlslab.model.profile import Profile
 from tlslab.model.proof import RETURNING, Found
 from tlslab.model.suggest import did_you_mean
 
-# What a version may resume by, the usual way first.
+# How a version can resume sessions, the usual way first.
 _WAYS = {"1.3": ("psk",), "1.2": ("ticket", "id")}
 
 # The class of a connection that is as it was asked for, but for a full handshake; how often that
@@ -78,7 +78,7 @@ def profile_of(found: Found) -> Profile:
 
 
 def _profile(found: Found, clients: str) -> Profile | None:
-    """What a cell forces; None for returning clients where no session is resumed."""
+    """The settings that a cell forces; None for returning clients where no session is resumed."""
     profile = profile_of(found)
     if clients != RETURNING:
         return profile

@@ -50,7 +50,7 @@ class Live:
         return replace(servers, prepared=prepared)
 
     def known(self, found: Found) -> None:
-        """What a configuration was seen to do: from now on the server has to do that again."""
+        """Keeps what a configuration was seen to do: the server then has to do it again."""
         self._found[found.name] = found
 
     def _wrong(self, name: str) -> str | None:

@@ -27,8 +27,8 @@ _CURVES = {"secp256r1": "ecdsa-p256", "secp384r1": "ecdsa-p384", "secp521r1": "e
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read: by which option it was given, which server of it, and which keys the
-    lab's certificates have where the file's own cannot be read.
+    """How a file is read: the option that names it, the server block to take, and the keys of the
+    lab's certificates where the file's certificates cannot be read.
     """
 
     option: str
@@ -91,7 +91,7 @@ def laid_over(candidate: Configuration, baseline: Configuration) -> Configuratio
 
 
 def _set_by(line: str) -> tuple[str, ...]:
-    """What a line sets: of `ssl_conf_command` each command is a setting of its own."""
+    """The name of the setting of a line; each command of `ssl_conf_command` is a setting."""
     words = line.removesuffix(";").split()
     return tuple(words[: 2 if words[0] == "ssl_conf_command" else 1])
 
@@ -113,11 +113,14 @@ def _text(file: Path, option: str) -> str:
     try:
         if file.stat().st_size > LIMIT_BYTES:
             raise UsageError(
-                f"{option} {file}: {counted(file.stat().st_size, 'byte')} are too many"
+                f"{option} {file}: {counted(file.stat().st_size, 'byte')} are too many",
+                "give the part with the server's TLS",
             )
         return file.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"{option} {file}: not a text in UTF-8") from None
+        raise UsageError(
+            f"{option} {file}: not a text in UTF-8", "give a configuration file of nginx"
+        ) from None
     except OSError as error:
         raise UsageError(
             f"{option} {file}: {error.strerror}", "give what nginx -T shows, or a file of it"
@@ -194,7 +197,7 @@ def _certificates(
 
 
 def check_configurations(found: Sequence[Configuration]) -> None:
-    """Refuses what no configuration of a proof has: they may be from a file. Raises UsageError."""
+    """Refuses lines that no proof takes: configurations may come from a file. Raises UsageError."""
     for each in found:
         for line in each.lines:
             if not is_setting(line):

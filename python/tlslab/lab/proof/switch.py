@@ -1,28 +1,27 @@
 """A live server, switched between its present configuration and the candidate by two commands."""
 
-import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tlslab.lab import events
 from tlslab.model.configuration import BASELINE, CANDIDATE
-from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.model.errors import CannotRunError
 from tlslab.model.hook_times import READY_S, SETTLE_S, TIMEOUT_S
-from tlslab.targets.external import HookError, run_command
+from tlslab.targets.external import HookError, command_words, run_command
 from tlslab.targets.reverter import Command, Reverter
 
-# So often it must answer as it should, in a row: old and new processes may both answer at first.
+# How many right answers in a row are needed: old and new processes may both answer at first.
 RIGHT_ANSWERS = 3
 ASK_EVERY_S = 0.25
 
 
 @dataclass
 class Switch:
-    """Which configuration the server has; whoever ends calls `finish`.
+    """Switches the server; the caller ends with `finish`.
 
-    `wrong` says what is wrong with the server for a configuration, None when it is as it should be.
-    The server is the baseline's at first: that is what it is called.
+    `wrong` says in what the server differs from a configuration, None if in nothing. The server
+    has the baseline configuration at first, whatever that is.
     """
 
     apply: Command
@@ -47,7 +46,7 @@ class Switch:
         self._await(name)
 
     def _apply(self) -> None:
-        # First who reverts, then what there is to revert.
+        # The process that reverts is started first, so that the lab's death cannot come between.
         self._reverter = Reverter(self.back, self.apply.timeout_s)
         named = self._reverter.applying
         try:
@@ -58,7 +57,7 @@ class Switch:
         self.observer(events.Switched(CANDIDATE, self.apply.shown))
 
     def finish(self) -> None:
-        """Gives the server back, and asks whether it is the baseline's. Raises CannotRunError."""
+        """Reverts the server and checks that it has the baseline again. Raises CannotRunError."""
         self.revert()
         if not self._asked:
             try:
@@ -71,7 +70,7 @@ class Switch:
                 ) from None
 
     def revert(self) -> None:
-        """Gives the server back as it was; nothing where it has not been changed. RevertError."""
+        """Reverts the server if it has been changed. Raises RevertError."""
         reverter, self._reverter = self._reverter, None
         if reverter is None:
             return
@@ -85,7 +84,7 @@ class Switch:
         self.observer(reverted)
 
     def _await(self, name: str) -> None:
-        """Asks the server until it is lastingly as it should be. Raises CannotRunError."""
+        """Asks the server until several answers in a row are right. Raises CannotRunError."""
         self._asked = True
         time.sleep(self.settle_s)
         deadline = time.monotonic() + self.ready_s
@@ -102,10 +101,4 @@ class Switch:
 
 def command_of(text: str, option: str, timeout_s: float = TIMEOUT_S) -> Command:
     """The command that a user has written, split as a shell would. Raises UsageError."""
-    try:
-        words = tuple(shlex.split(text))
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}: {text}") from None
-    if not words:
-        raise UsageError(f"{option}: the command is empty", "without it the server stays as it is")
-    return Command(words, timeout_s)
+    return Command(command_words(text, option), timeout_s)

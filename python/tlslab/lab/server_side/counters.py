@@ -28,7 +28,7 @@ LINES_LIMIT = 100_000
 GROUPS_LIMIT = 100
 NAME_LIMIT = 100
 
-# Two counters that are read one after the other are of one machine if no further apart.
+# Counters of two readings that differ by no more than this are of one machine.
 SAME_S = 2.0
 
 Times = Mapping[tuple[str, str], float]

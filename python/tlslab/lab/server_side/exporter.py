@@ -37,7 +37,7 @@ class Exporter:
 
 
 class Scrapes:
-    """The scrapes of one run; they are made beside it, and awaited when it is over."""
+    """The scrapes of one run: made in threads during the run, awaited when it is over."""
 
     def __init__(self, exporter: Exporter) -> None:
         self._exporter = exporter
@@ -65,7 +65,7 @@ class Scrapes:
             self._end = self._pool.submit(self._exporter.read)
 
     def close(self) -> None:
-        """Waits for what is under way, which has a deadline of its own."""
+        """Waits for the scrapes under way; each has its own deadline."""
         self._pool.shutdown(cancel_futures=True)
 
     def windows(self) -> tuple[Window, Window]:

@@ -9,7 +9,7 @@ import psutil
 
 from tlslab.targets.process import runs
 
-# Programs that listen for another one: their processor time is not the server's.
+# Programs that listen on behalf of another program: their processor time is not the server's.
 FORWARDERS = (
     "conmon", "docker-proxy", "gvproxy", "inetd", "kubectl", "pasta", "rootlessport", "slirp4netns",
     "socat", "ssh", "sshd", "xinetd",
@@ -26,7 +26,7 @@ ELSEWHERE = "the server is on another host: see --server-metrics"
 
 
 class NotFoundError(Exception):
-    """There is no such process, or none that can be counted; the message is the reason."""
+    """No process was found whose time can be counted; the message is the reason."""
 
 
 Address = tuple[str, int]

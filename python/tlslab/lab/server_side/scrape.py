@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from tlslab.model.errors import UsageError
 
-# What an answer may take in all, from the connection to its last byte.
+# The longest that an answer may take, from the connection to its last byte, in seconds.
 DEADLINE_S = 5.0
 
 # A node_exporter's answer on a machine of 256 processors has about 1 MB.
@@ -30,7 +30,7 @@ class ScrapeError(Exception):
 
 @dataclass(frozen=True)
 class Address:
-    """Where an exporter is: checked."""
+    """The checked address of an exporter."""
 
     https: bool
     host: str
@@ -47,7 +47,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Answer:
-    """An exporter's text, and between which instants of the monotonic clock it was made."""
+    """An exporter's text, and the instants of the monotonic clock between which it was made."""
 
     text: str
     sent: float

@@ -1,10 +1,10 @@
 """All sources of a server's processor time, read over one run, and which of them counts.
 
-- An exporter on another machine counts: who names one says that the server is there.
-- Otherwise the tree of the process that listens; its cgroup in its place where processes of the
-  tree came or went, whose time a tree may lose.
+- An exporter on another machine counts: the user who names it says that the server is there.
+- Otherwise the tree of the listening process counts; where processes of the tree started or ended,
+  whose time a tree may lose, its cgroup counts instead.
 
-What the other sources say is kept beside it.
+The values of the other sources are kept beside it.
 """
 
 from dataclasses import dataclass, field
@@ -30,9 +30,9 @@ THIS_MACHINE = "it is this machine's, whose processor time has the generator's i
 
 @dataclass(frozen=True)
 class Side:
-    """What there is beside a server that the lab did not start: an exporter, if the user names it.
+    """The sources for a server that the lab did not start: an exporter, if the user names one.
 
-    Its processes are found anew in each run: a command may restart it between two.
+    The server's processes are found anew in each run: a command may restart it between two runs.
     """
 
     exporter: Exporter | None = None
@@ -157,7 +157,7 @@ class SideMeter:
         return SourceTime("cgroup", user, system, tree.seconds)
 
     def _machine(self) -> tuple[SourceTime | None, Window | None, Window | None]:
-        """What the exporter says: above the idle machine, in the measurement, before it."""
+        """The exporter's figures: above the idle machine, in the measurement, before it."""
         if self._scrapes is None:
             return None, None, None
         window = idle = None

@@ -75,7 +75,7 @@ def _stack(lines: Sequence[str], callee: Callee) -> str:
 
 
 def _without_repeats(frames: Iterator[str]) -> Iterator[str]:
-    """Unknown frames of a library that follow one another say no more than one of them."""
+    """The frames with consecutive unknown frames of one library as one."""
     last = ""
     for frame in frames:
         if frame != last or not frame.endswith(f"`{UNKNOWN}"):

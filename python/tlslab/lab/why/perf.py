@@ -19,9 +19,9 @@ from tlslab.targets.base import pinned
 # processor give 3,000 samples: a part of 10 % is known to 1.1 %.
 HERTZ = 1499
 
-# With all of a server's processors busy, samples are 16 KiB times this times the seconds of them
-# all: more than two share the samples of two. Never fewer a second than this (a prime, too), since
-# not all may be busy.
+# Each sample has 16 KiB, so that their size grows with the number of busy processors: servers on
+# more than two processors share the samples of two. Never fewer a second than this (a prime, too),
+# since not all processors may be busy.
 _SHARED = 2
 _LEAST_HERTZ = 97
 
@@ -52,7 +52,7 @@ def hertz_of(processors: int) -> int:
 
 
 def why_not() -> str:
-    """Why perf cannot sample on this machine; empty where it can."""
+    """The reason why perf cannot sample on this machine; empty where it can."""
     program = shutil.which("perf")
     if program is None:
         return NOT_INSTALLED
@@ -83,7 +83,7 @@ def _one_line(text: str) -> str:
 
 
 def _paranoid() -> int:
-    """The kernel's setting; as if all were allowed where it has none."""
+    """The kernel's setting perf_event_paranoid; where there is none, as if all were allowed."""
     try:
         return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
     except (OSError, ValueError):
@@ -142,7 +142,7 @@ class Recorder:
             raise CannotRunError(f"perf does not start: {error}") from None
 
     def stop(self) -> None:
-        """Tells perf to end, and does not wait for that."""
+        """Sends perf the signal to end; does not wait for the end."""
         if self._child is not None and not self._stopped:
             self._stopped = True
             self._child.send_signal(signal.SIGINT)

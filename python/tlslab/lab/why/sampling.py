@@ -41,7 +41,7 @@ def sampling_seconds(cells: int, workload: Workload) -> float:
 
 
 class SampledPool:
-    """A pool whose runs are sampled while they measure; all else is the pool's own."""
+    """A pool whose runs are sampled while they measure; other calls go to the pool unchanged."""
 
     def __init__(self, pool: GeneratorPool, recorder: Recorder, pids: Sequence[int]) -> None:
         self._pool = pool
@@ -170,7 +170,7 @@ def processors_of(processes: Sequence[psutil.Process]) -> int:
 
 
 def without(cell: Cell, reason: str) -> CellStacks:
-    """A cell that has no samples, and why."""
+    """A cell without samples, with the reason."""
     return CellStacks(cell.key, cell.factors, _now(), reason)
 
 

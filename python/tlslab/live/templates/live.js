@@ -2,6 +2,8 @@
 const KEPT = 900;
 let points = [];
 let last = null;
+// The hosts of the last second of load.
+let hosts = [];
 
 const number = (value, digits = 0) =>
   value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits });
@@ -99,22 +101,33 @@ function turn(now) {
   }
 }
 
+function hostTable(now) {
+  if (now.hosts.length) hosts = now.hosts;
+  const gone = new Set(now.lost.map((lost) => lost.host));
+  hosts = hosts.filter((host) => !gone.has(host.name));
+  if (!hosts.length && !gone.size) return;
+  place("hosts-part").hidden = false;
+  const heads = ["host", "offered/s", "achieved/s", "in flight", "p99 ms", "failed/s", "processors", "p50 ms", "requests/s"];
+  const nothing = heads.slice(1).map(() => number(null));
+  rows("hosts", heads, [
+    ...hosts.map((host) => [
+      host.name, number(host.offered), number(host.achieved), number(host.in_flight), precise(host.p99_ms),
+      number(host.failed), number(host.generator, 2), precise(host.p50_ms), number(host.requests),
+    ]),
+    ...now.lost.map((lost) => [lost.host, ...nothing]),
+  ]);
+  const marks = [
+    ...hosts.map((host) => host.silent_s && `silent for ${duration(host.silent_s)}`),
+    ...now.lost.map((lost) => `lost: ${lost.reason}`),
+  ];
+  marks.forEach((words, index) => {
+    if (words) place("hosts").tBodies[0].rows[index].firstElementChild.append(element("small", "silent", words));
+  });
+  place("slowest").hidden = hosts.length < 2;
+}
+
 function tables(now) {
-  if (now.hosts.length) {
-    place("hosts-part").hidden = false;
-    rows("hosts",
-      ["host", "offered/s", "achieved/s", "in flight", "p99 ms", "failed/s", "processors", "p50 ms", "requests/s"],
-      now.hosts.map((host) => [
-        host.name, number(host.offered), number(host.achieved), number(host.in_flight), precise(host.p99_ms),
-        number(host.failed), number(host.generator, 2), precise(host.p50_ms), number(host.requests),
-      ]));
-    now.hosts.forEach((host, index) => {
-      if (!host.silent_s) return;
-      const words = element("small", "silent", `silent for ${duration(host.silent_s)}`);
-      place("hosts").tBodies[0].rows[index].firstElementChild.append(words);
-    });
-    place("slowest").hidden = now.hosts.length < 2;
-  }
+  hostTable(now);
   rows("outcomes", ["outcome", "connections"], [
     ["started", number(now.arrivals)],
     ["completed", number(now.completed)],

@@ -80,9 +80,9 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
     published = parts.published_part(summary)
     details = [
         parts.warnings_part(summary),
+        parts.cells_part(summary),
         parts.findings_part(_others(summary, answer)),
         *lighter_details(folded, level),
-        parts.cells_part(summary),
         parts.excluded_part(summary),
         *lighter_details(filter(None, [published]), level),
         parts.method_part(summary, redo_command(summary)),

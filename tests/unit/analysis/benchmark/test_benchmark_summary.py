@@ -7,6 +7,7 @@ import pytest
 
 from factories.benchmarks import CRASHED, made_contents
 from tlslab import analysis, report
+from tlslab.analysis.benchmark.answer import answer
 from tlslab.analysis.benchmark.cells import CLIENT_CPU, RATE, WARMING_UP, measure
 from tlslab.analysis.benchmark.curves import Curve, make_curves
 from tlslab.analysis.benchmark.findings import findings
@@ -123,6 +124,20 @@ def test_fewer_than_five_forks_refute_nothing() -> None:
     assert "which, from fewer than 5 forks, neither confirms nor refutes 1 : 2" in finding.text
 
 
+def test_a_ratio_without_a_study_has_its_reservation_too() -> None:
+    known = made_costs()
+    for found, words in (
+        (known, "signing processors busy."),
+        (
+            replace(known, curve=warming(known.curve)),
+            ", while its processes were still warming up.",
+        ),
+        (made_costs(n=4), ", from fewer than 5 forks."),
+    ):
+        (finding,) = findings([], [found], None, 2)
+        assert finding.text.endswith(words)
+
+
 def test_a_curve_of_forks_that_were_warming_up_has_no_knee() -> None:
     (curve, *_) = make_curves(measured("sign"))
     (finding,) = findings([warming(curve)], [], None, 2)
@@ -234,3 +249,22 @@ def test_the_summary_survives_json_and_every_report_is_made_of_it() -> None:
     assert "<b>crashed</b>" not in page
     assert "latency-log-sign" in page
     assert report.render_text(again)
+
+
+def test_threads_without_a_result_are_named_beside_the_knee() -> None:
+    """The most that have a result are not the most that were tried."""
+    cells = measured("sign")
+    dead = [
+        replace(c, values={}, summary=replace(c.summary, verdict="failed", estimates={}))
+        if c.summary.key in (CLUSTER_SIGN + "8", CLUSTER_SIGN + "16")
+        else c
+        for c in cells
+    ]
+    words = "; no result at 8 and 16 threads."
+    for made, named in ((cells, False), (dead, True)):
+        curve = next(c for c in make_curves(made) if c.keys == "cluster")
+        assert curve.bare == ((8, 16) if named else ())
+        (finding,) = findings([curve], [], None, 2)
+        said = answer(made_contents(), [curve], [], 2).sentences
+        assert (words in finding.text, words in said[0]) == (named, named)
+        assert not (named and "the most tried" in finding.text)

@@ -2,7 +2,9 @@
 
 import pytest
 
-from bench.coverage import Row, ceiling_share, run
+from bench.coverage import run
+from bench.coverage_rows import Row
+from bench.coverage_series import ceiling_share
 
 
 @pytest.mark.parametrize("together", [-1.0, 1.0], ids=["a slow block costs more", "both rise"])

@@ -1,19 +1,31 @@
 """From made-up load runs to the summary: what went in must come out."""
 
 import json
+import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from factories.capacity import FIFTHS, CapacityWorld, made_capacity_run, made_plan
+from factories.capacity import (
+    FIFTHS,
+    CapacityWorld,
+    drive,
+    made_capacity_run,
+    made_cell,
+    made_plan,
+)
 from tlslab.analysis.capacity import summarise
-from tlslab.analysis.capacity.findings import longer
+from tlslab.analysis.capacity.cells import measure
+from tlslab.analysis.capacity.findings import findings, longer
 from tlslab.analysis.capacity.published import load_study
 from tlslab.model.capacity import GeneratorRules, Objective
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure
 from tlslab.model.finding import Summary
+from tlslab.model.record import CpuTime, Interval, Verdict
+from tlslab.model.run import RunContents
 from tlslab.model.validation import Comparison, PhaseResult, RateResult, Resolution
 from tlslab.store import from_json, to_json
 
@@ -100,6 +112,16 @@ def test_the_objective_is_a_capacity_below_the_maximum(summary: Summary) -> None
     kept = found["capacity_connections_per_s"]
     assert 0.6 * found["connections_per_s"].value < kept.value < found["connections_per_s"].value
     assert "nginx, 1 processor meets p99<5ms up to" in texts(summary, "objective")[0]
+
+
+def test_the_diagonal_is_drawn_beside_what_was_completed(summary: Summary) -> None:
+    achieved = figure(summary, "achieved-nginx")
+    *measured, diagonal = achieved.series
+    assert [each.name for each in measured] == ["nginx, 1 processor", "nginx, 2 processors"]
+    offered = [float(x) for each in measured for x in each.x]
+    assert diagonal.x == diagonal.y == (min(offered), max(offered))
+    assert diagonal.dashed
+    assert diagonal.name in achieved.caption
 
 
 def test_figures_of_the_study(summary: Summary) -> None:
@@ -206,6 +228,7 @@ def test_a_shared_processor_makes_a_lower_bound() -> None:
     assert [cell.verdict for cell in summary.cells] == ["valid", "at_least"]
     assert "shared_processor" in {note.code for note in summary.cells[1].reasons}
     assert "had to share" in texts(summary, "scaling")[0]
+    assert texts(summary, "scaling")[0].startswith("nginx takes at least 1.")
 
 
 def test_a_capture_stands_in_a_table_of_its_own() -> None:
@@ -258,3 +281,161 @@ def test_a_maximum_that_lost_a_generator_does_not_count() -> None:
     (cell,) = summary.cells
     assert "host_lost" in {note.code for note in cell.reasons}
     assert cell.verdict == "valid"
+
+
+class Uneven(CapacityWorld):
+    """A world whose rates change so much within a run that its search ends in noise."""
+
+    def _slice(self, rate: float, at: int) -> Interval:
+        noisy = rate / 10 * float(np.exp(self._rng.normal(0, 0.25)))
+        return Interval(at / 10, 0.1, round(noisy), 0, CpuTime(1000, 1000))
+
+
+def bounded(alone: float = 500.0) -> CapacityWorld:
+    """A world whose generator is the limit long before the server is."""
+    return CapacityWorld(alone=alone, client_us=600.0, seed=5)
+
+
+def first_sentence(summary: Summary) -> str:
+    assert summary.answer is not None
+    return summary.answer.sentences[0]
+
+
+def codes(summary: Summary, server: str) -> set[str]:
+    return {note.code for note in summary.cell(f"server={server},processors=1").reasons}
+
+
+def test_a_maximum_whose_search_ended_in_noise_is_not_crowned() -> None:
+    worlds = {"nginx": Uneven(alone=1100.0, busy=0.5), "apache": CapacityWorld(seed=3)}
+    summary = summarise(made_capacity_run(worlds, FIVE))
+    assert "search_noise" in codes(summary, "nginx")
+    text = first_sentence(summary)
+    assert text.startswith("Nginx: 4,")
+    assert " at most" not in text
+    assert ", at least 1." in text
+    assert "times that of apache; the search for the maximum was inconclusive (noise)" in text
+    assert text.endswith(": the server may take more.")
+    assert summary.answer is not None
+    assert summary.answer.tiles[0].title == "New connections/s, search inconclusive"
+    assert "(at most " in summary.answer.sentences[1]
+    (maxima,) = texts(summary, "answer")
+    assert " at once (search inconclusive); apache: " in maxima
+    assert "apache takes at most 0." in texts(summary, "platforms")[0]
+    assert figure(summary, "maximum").caption.endswith("inconclusive, may take more: nginx.")
+    assert "at most" in next(t for t in texts(summary, "objective") if t.startswith("nginx"))
+
+
+def test_a_server_that_was_busy_has_its_maximum_whatever_noise_the_search_had() -> None:
+    worlds = {"nginx": Uneven(alone=1100.0), "apache": CapacityWorld(seed=3)}
+    summary = summarise(made_capacity_run(worlds, FIVE))
+    assert "search_noise" in codes(summary, "nginx")
+    assert "may take more" not in first_sentence(summary)
+    assert "apache takes 0." in texts(summary, "platforms")[0]
+    assert any(
+        text.startswith("nginx: the search was inc") for text in texts(summary, "inconclusive")
+    )
+
+
+def test_cells_that_differ_in_one_level_are_compared_with_the_baseline() -> None:
+    worlds = {
+        ("jdk-17", "none"): CapacityWorld(alone=500.0, seed=1),
+        ("jdk-25", "none"): CapacityWorld(alone=550.0, seed=2),
+        ("jdk-25", "nginx"): CapacityWorld(alone=900.0, seed=3),
+    }
+    cells = [made_cell(server="tomcat", jdk=jdk, front=front) for jdk, front in worlds]
+    trials = [drive(FIVE, world, cell) for cell, world in zip(cells, worlds.values(), strict=True)]
+    where = made_capacity_run(plan=FIVE).environment
+    measured = [measure(c, t, FIVE, where) for c, t in zip(cells, trials, strict=True)]
+    found = findings(measured, FIVE, {"front": "none"})
+    pairs = [(f.text, f.cells) for f in found if f.code == "variants"]
+    assert [cells for _, cells in pairs] == [
+        (measured[0].key, measured[1].key),
+        (measured[1].key, measured[2].key),
+    ]
+    ratio = r"takes 1\.[0-9]+ \(95 %: 1\.[0-9]+ to 1\.[0-9]+\) times the connections/s of"
+    assert re.fullmatch(f"jdk-25, direct {ratio} jdk-17, direct\\.", pairs[0][0])
+    assert re.fullmatch(f"jdk-25, behind nginx {ratio} jdk-25, direct\\.", pairs[1][0])
+
+
+def test_a_converged_maximum_has_none_of_these_words() -> None:
+    summary = summarise(made_capacity_run({"nginx": CapacityWorld(alone=1100.0)}, FIVE))
+    assert not {code for code in codes(summary, "nginx") if code.startswith("search_")}
+    text = first_sentence(summary)
+    assert text.endswith(" new connections/s at most.")
+    assert "may take more" not in text
+    assert summary.answer is not None
+    assert summary.answer.tiles[0].title == "Maximum, new connections/s"
+    assert "search inconclusive" not in texts(summary, "answer")[0]
+    assert "nconclusive" not in figure(summary, "maximum").caption
+
+
+def test_a_rival_that_may_take_more_is_named_beside_the_first() -> None:
+    worlds = {"nginx": CapacityWorld(alone=1100.0), "apache": CapacityWorld(alone=700.0, seed=3)}
+    summary = summarise(made_capacity_run({**worlds, "haproxy": bounded()}, FIVE))
+    text = first_sentence(summary)
+    assert "new connections/s at most, 1.5" in text
+    assert "that of apache; how much haproxy (≥ " in text
+    assert text.endswith(") can take is not known.")
+    assert "haproxy takes at least 0." in texts(summary, "platforms")[1]
+
+
+def test_of_two_lower_bounds_nothing_is_said() -> None:
+    worlds = {"nginx": bounded(), "apache": bounded(450.0)}
+    summary = summarise(made_capacity_run(worlds, FIVE))
+    assert {cell.verdict for cell in summary.cells} == {"at_least"}
+    assert texts(summary, "platforms") == [
+        "Whether apache takes more connections/s than nginx on 1 processor is not known: both may "
+        "take more than was measured."
+    ]
+    rows = [row for row in table(summary, "published").rows if "platforms" in str(row[0])]
+    assert [str(row[2]).startswith("both are lower bounds: ") for row in rows] == [True]
+
+
+def with_spoiled_maxima(contents: RunContents, server: str) -> RunContents:
+    """Beside each trial of a server's maximum two that were interrupted: it is invalid."""
+    spoiled = []
+    for trial in contents.trials:
+        if trial.factors["stage"] == "maximum" and trial.factors["server"] == server:
+            run = trial.runs["maximum"]
+            record = replace(run.record, verdicts=(Verdict("interrupted", "by a signal"),))
+            runs = {**trial.runs, "maximum": replace(run, record=record)}
+            for more in (100, 200):
+                number = int(trial.factors["repetition"]) + more
+                factors = {**trial.factors, "repetition": str(number)}
+                spoiled.append(replace(trial, factors=factors, runs=runs))
+    return replace(contents, trials=(*contents.trials, *spoiled))
+
+
+def test_an_invalid_maximum_is_in_no_sentence() -> None:
+    worlds = {"nginx": CapacityWorld(alone=1100.0), "apache": CapacityWorld(alone=700.0, seed=3)}
+    contents = made_capacity_run(worlds, FIVE)
+    assert first_sentence(summarise(contents)).startswith("Nginx: ")
+    summary = summarise(with_spoiled_maxima(contents, "nginx"))
+    nginx = summary.cell("server=nginx,processors=1")
+    assert (nginx.verdict, nginx.estimates["connections_per_s"].n) == ("invalid", nginx.trials)
+    assert nginx.trials >= 5
+    assert first_sentence(summary).startswith("Apache: ")
+    assert figure(summary, "maximum").series[0].x == ("apache",)
+    assert "nginx" not in texts(summary, "answer")[0]
+    assert texts(summary, "platforms") == []
+
+
+@pytest.mark.parametrize(("limit_ms", "bound"), [(0.5, "below"), (60_000.0, "at_least")])
+def test_an_objective_that_the_loads_do_not_enclose_is_a_bound_or_no_value(
+    limit_ms: float, bound: str
+) -> None:
+    plan = made_plan(objective=Objective("p99", limit_ms), repetitions=5)
+    plan = replace(plan, open_loop=replace(plan.open_loop, fractions=(0.2, 0.4)))
+    summary = summarise(made_capacity_run({"nginx": CapacityWorld()}, plan))
+    (cell,) = summary.cells
+    name = "capacity_connections_per_s"
+    assert summary.answer is not None
+    tiles = [each for each in summary.answer.tiles if each.title.startswith("Meets")]
+    words = {"below": "no load that could be judged, from ", "at_least": "every load that could be"}
+    assert f" at {words[bound]}" in summary.answer.sentences[1]
+    if bound == "below":
+        assert (name in cell.estimates, tiles, cell.lower_bounds) == (False, [], ())
+        assert "at no load that could be judged" in cell.not_measurable[name]
+    else:
+        assert (name in cell.estimates, cell.lower_bounds) == (True, (name,))
+        assert [each.bound for each in tiles] == [True]

@@ -66,3 +66,13 @@ def test_the_study_stands_beside_ours_as_ratios(cells: list[CapacityCell]) -> No
     assert ratios[0] == ratios[2] == 1.0
     assert ratios[1] == pytest.approx(35 / 24)
     assert ratios[3] == pytest.approx(2.0, rel=0.05)
+
+
+def test_a_ratio_of_a_lower_bound_is_called_one() -> None:
+    known = cell("jdk-17", CapacityWorld(seed=1))
+    bound = cell("jdk-25", CapacityWorld(alone=1800.0, client_us=400.0, seed=2))
+    study = load_study("tomcat-2008", runtimes.SCHEMA)
+    ratio = runtimes.published_table([known, bound], study).rows[-1][1]
+    assert str(ratio).startswith("at least ")
+    ratio = runtimes.published_table([bound, known], study).rows[-1][1]
+    assert str(ratio).startswith("at most ")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlslab.analysis.capacity.saturation import Loaded, capacity, crossing
+from tlslab.analysis.capacity.saturation import Crossing, Loaded, capacity, crossing
 
 LOADS = (200.0, 400.0, 600.0, 800.0, 1000.0)
 
@@ -15,25 +15,41 @@ def queue(limit: float = 1000.0, service_ms: float = 1.0) -> list[Loaded]:
 
 
 def test_the_crossing_lies_between_the_loads_that_enclose_it() -> None:
-    load, bound = crossing(queue(), 3.0)
-    assert bound == "exact"
-    assert 600 < load < 800
-    assert load == pytest.approx(1000 * (1 - 1 / 3), rel=0.03)
+    found = crossing(queue(), 3.0)
+    assert (found.bound, found.end) == ("exact", None)
+    assert 600 < found.load < 800
+    assert found.load == pytest.approx(1000 * (1 - 1 / 3), rel=0.03)
 
 
-def test_a_load_that_is_not_kept_meets_nothing() -> None:
-    assert crossing(queue(), 500.0) == (800.0, "exact")
+def test_a_load_that_is_not_kept_is_an_end_and_no_time() -> None:
+    assert crossing(queue(), 500.0) == Crossing(800.0, "between", 1000.0)
+
+
+def test_repetitions_that_end_at_the_same_load_are_no_exact_answer() -> None:
+    """All of them kept up with 800, and none with 1,000: nothing is known of what is between."""
+    found = capacity([queue()] * 5, 500.0)
+    assert found is not None
+    assert (found.bound, found.load.value, found.end) == ("between", 800.0, 1000.0)
+    assert (found.load.low, found.load.high, found.reservation) == (None, None, "")
+
+
+def test_one_repetition_without_a_time_leaves_all_without_an_interval() -> None:
+    """Four cross below 800 as their times say, one above."""
+    found = capacity([*[queue(service_ms=150.0)] * 4, queue()], 500.0)
+    assert found is not None
+    assert (found.bound, found.end) == ("between", 1000.0)
+    assert 600 < found.load.value < 800
 
 
 def test_the_time_is_interpolated_on_its_logarithm() -> None:
     """Half way from 0.5 to 8 ms lies 2 ms."""
-    assert crossing([Loaded(100, 0.5, True), Loaded(200, 8, True)], 2.0) == (150.0, "exact")
-    assert crossing([Loaded(100, 0.0, True), Loaded(200, 8, True)], 2.0) == (100.0, "exact")
+    assert crossing([Loaded(100, 0.5, True), Loaded(200, 8, True)], 2.0) == Crossing(150.0, "exact")
+    assert crossing([Loaded(100, 0.0, True), Loaded(200, 8, True)], 2.0) == Crossing(100.0, "exact")
 
 
 def test_bounds_where_the_loads_do_not_enclose_it() -> None:
-    assert crossing(queue(limit=1e6), 50.0) == (1000.0, "at_least")
-    assert crossing(queue(), 1.0) == (200.0, "below")
+    assert crossing(queue(limit=1e6), 50.0) == Crossing(1000.0, "at_least")
+    assert crossing(queue(), 1.0) == Crossing(200.0, "below")
 
 
 def test_the_interval_is_over_repetitions() -> None:
@@ -53,7 +69,7 @@ def test_the_interval_is_over_repetitions() -> None:
 
 def test_the_interval_ends_at_the_loads_that_were_offered() -> None:
     """Student's over these three crossings would reach from below 200 to above 1,000."""
-    found = capacity([queue(), queue(service_ms=0.5), queue(service_ms=2.2)], 3.0)
+    found = capacity([queue(), queue(service_ms=0.7), queue(service_ms=2.2)], 3.0)
     assert found is not None
     assert found.bound == "exact"
     assert (found.load.low, found.load.high) == (LOADS[0], LOADS[-1])
@@ -111,12 +127,13 @@ def test_it_never_leaves_the_loads_that_were_tried(
     points: list[tuple[float, float, bool]], limit: float
 ) -> None:
     loads = [Loaded(*each) for each in points]
-    value, _ = crossing(loads, limit)
+    found = crossing(loads, limit)
     offered = [each.offered for each in loads]
-    assert min(offered) <= value <= max(offered) * (1 + 1e-9)
+    assert min(offered) <= found.load <= max(offered) * (1 + 1e-9)
+    assert found.end is None or found.load <= found.end <= max(offered)
 
 
 @given(st.floats(1.1, 100), st.floats(1.1, 100))
 def test_a_wider_limit_never_gives_a_lower_capacity(one: float, other: float) -> None:
     low, high = sorted((one, other))
-    assert crossing(queue(), low)[0] <= crossing(queue(), high)[0] + 1e-9
+    assert crossing(queue(), low).load <= crossing(queue(), high).load + 1e-9

@@ -1,4 +1,4 @@
-"""Histories whose changes are known: what is found, what is still in force, what is apart."""
+"""Histories with known changes: which are found, which are in force, which runs are kept apart."""
 
 import random
 from dataclasses import replace

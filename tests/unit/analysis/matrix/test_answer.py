@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from factories.run import SERVER_US, TEN_BLOCKS, World, made_run
-from factories.saturated import saturated
+from factories.run import SERVER_US, TEN_BLOCKS, Change, World, made_run
+from factories.saturated import idle, saturated
 from tlslab.analysis import summarise
 from tlslab.experiment import with_levels
 from tlslab.model.answer import Answer
 from tlslab.model.experiment import Experiment
 from tlslab.model.figure import Figure
 from tlslab.model.finding import Summary
-from tlslab.model.trial import Trial
+from tlslab.model.trial import Reason, Trial
 
 ONE = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
 EQUAL = dict.fromkeys(SERVER_US, 255.0)
@@ -137,3 +137,70 @@ def test_figures_of_a_setting_carry_what_the_cells_do(full_summary: Summary) -> 
     assert use.kind == "areas"
     user, system = (series.y for series in use.series)
     assert all(u + s <= 1 + 1e-9 for u, s in zip(user, system, strict=True) if u and s)
+
+
+THREE = ("X25519", "P-256", "P-384")
+
+
+def died(trial: Trial) -> Trial:
+    """The trial without a result, if it is one of P-384."""
+    if trial.factors["group"] != "P-384":
+        return trial
+    reason = Reason("server_died", "the server died")
+    return replace(trial, status="failed", runs={}, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("groups", "change", "words"),
+    [
+        (THREE, idle({"P-384"}), "P-384 (not the server's limit)"),
+        (THREE, died, "P-384 (no valid result)"),
+        (
+            (*THREE, "X448", "P-521"),
+            idle({"P-384", "X448", "P-521"}),
+            "P-384, X448 and P-521 (not the server's limit)",
+        ),
+    ],
+    ids=["idle", "died", "several"],
+)
+def test_what_has_no_place_in_the_ranking_is_named_beside_its_first(
+    groups: tuple[str, ...], change: Change, words: str
+) -> None:
+    answer = answer_of(summarise(made_run(World(change=change), experiment=few(*groups))))
+    assert answer.sentences[0].startswith("X25519 is the fastest key-exchange group: 3,8")
+    assert answer.sentences[1] == f"Not ranked: {words}."
+
+
+def test_one_that_alone_can_be_ranked_is_not_the_fastest() -> None:
+    world = World(change=idle({"P-256", "P-384"}))
+    answer = answer_of(summarise(made_run(world, experiment=few(*THREE))))
+    assert answer.sentences == ()
+    assert answer.lacking is not None
+    assert answer.lacking.why == (
+        "Only X25519 of 3 key-exchange groups can be ranked: the table says why."
+    )
+
+
+def test_of_one_group_alone_the_value_is_the_answer() -> None:
+    (sentence,) = answer_of(summarise(made_run(experiment=few("X25519")))).sentences
+    assert sentence.startswith("X25519: 3,8")
+    assert "fastest" not in sentence
+
+
+def test_what_the_server_does_not_support_is_not_missing() -> None:
+    world = World(unsupported=frozenset({"P-384"}))
+    answer = answer_of(summarise(made_run(world, experiment=few(*THREE))))
+    assert not any("ranked" in sentence for sentence in answer.sentences)
+
+
+def test_lower_bounds_and_what_has_no_place_are_named_in_one_sentence() -> None:
+    def change(trial: Trial) -> Trial:
+        return died(saturated({"P-256"})(trial))
+
+    answer = answer_of(summarise(made_run(World(change=change), experiment=few(*THREE, "X448"))))
+    assert len(answer.sentences) == 2
+    assert re.fullmatch(
+        r"How fast P-256 \(≥ 3,\d{3}\) can be is not known: the generator was the limit; not "
+        r"ranked: P-384 \(no valid result\)\.",
+        answer.sentences[1],
+    )

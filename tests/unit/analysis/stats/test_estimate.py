@@ -184,3 +184,15 @@ def test_the_error_of_a_ratio_at_its_edges() -> None:
     stein = spread_of_ratio(two_stage_estimate(values, "1/s", 2), same)
     assert stein is not None
     assert stein.degrees == pytest.approx(1)
+
+
+@pytest.mark.parametrize("values", [[0.99, 0.9, 1.0, 0.97, 1.01, 0.9, 1.0], [1.01] * 7])
+@pytest.mark.parametrize("first", [5, 7], ids=["two stages", "one stage"])
+def test_no_share_is_above_the_whole(values: list[float], first: int) -> None:
+    found = two_stage_estimate(values, "share", first)
+    assert found.high == 1.0
+    assert found.low is not None
+    assert found.low <= found.value <= 1.0
+    of_a_rate = two_stage_estimate(values, "1/s", first)
+    assert of_a_rate.high is not None
+    assert of_a_rate.high > 1.0

@@ -8,6 +8,8 @@ from hdrh.histogram import HdrHistogram
 
 from factories.histogram import HOUR_NS, encoded_histogram
 from factories.run import made_run
+from tlslab.analysis.compare import judged_together
+from tlslab.analysis.overlay import independent
 from tlslab.analysis.stats.latency import Distribution, needed_n, quantiles, rank_interval, times
 from tlslab.experiment import load, with_levels
 from tlslab.model.record import ClientTimes
@@ -82,6 +84,29 @@ def test_too_few_values_are_left_out_with_the_reason() -> None:
     found, missing = quantiles("service_ms", [part])
     assert sorted(found) == ["service_ms_p50", "service_ms_p90"]
     assert missing["service_ms_p99"] == "not measurable: 100 values, 800 are needed"
+
+
+def test_one_trial_has_quantiles_without_an_interval() -> None:
+    """Its connections wait for each other: their number says nothing of another trial."""
+    times_ms = np.random.default_rng(5).lognormal(2, 0.5, 5000)
+    alone = quantiles("service_ms", [Distribution.decode(encoded(times_ms))])[0]
+    assert sorted(alone) == [f"service_ms_p{p}" for p in (50, 90, 95, 99)]
+    for found in alone.values():
+        assert (found.low, found.high, found.n) == (None, None, 1)
+        assert found.method == "histogram of 5000 values; one trial: no interval"
+
+
+def test_quantiles_of_single_trials_are_not_set_apart() -> None:
+    """Two queues of the same kind differ by their moment, and never establish a difference."""
+    rng = np.random.default_rng(6)
+    first, second = (
+        quantiles("x", [Distribution.decode(encoded(shift * rng.lognormal(2, 0.1, 5000)))])[0]
+        for shift in (1.0, 2.0)
+    )
+    found = independent("response_ms_p99_at_60", first["x_p99"], second["x_p99"])
+    assert (found.low, found.p, found.error) == (None, None, None)
+    (judged,) = judged_together([found])
+    assert judged.verdict == "cannot_tell"
 
 
 def test_scatter_between_trials_widens_the_interval() -> None:

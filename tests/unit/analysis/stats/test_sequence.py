@@ -1,4 +1,4 @@
-"""Intervals that hold however often one looks."""
+"""Confidence sequences: intervals that hold at every number of values at once."""
 
 import json
 import math
@@ -29,7 +29,7 @@ def heavy_tailed(draw: np.random.Generator) -> Array:
 
 
 def ever_missed(noise: Noise, first: int, of: Callable[[Array], tuple[float, float] | None]) -> int:
-    """In how many series an interval leaves out the mean, 0, at one look or more."""
+    """The number of series in which an interval misses the mean, 0, at one length or more."""
     draw = np.random.default_rng(20)
     missed = 0
     for _ in range(SERIES):
@@ -70,11 +70,11 @@ def test_it_becomes_confseqs_normal_mixture_where_the_variance_is_known(
     normal_mixture_bound (scripts/confseq_golden.py, which says why it is no dependency of tests).
     """
     n, alpha = int(golden["v"]), golden["alpha"]
-    # confseq takes the time at which its boundary is narrowest: this is its rho, our 1 / g.
+    # confseq's parameter is the time at which its boundary is narrowest: its rho is our 1 / g.
     spent = 2 * math.log(1 / golden["alpha_opt"])
     rho = golden["v_opt"] / (spent + math.log(1 + spent))
     monkeypatch.setattr(sequence, "EFFECTS", (1 / rho,))
-    # What is remembered is of the effects of before.
+    # The cache has values of the earlier effects.
     monkeypatch.setattr(sequence, "_unit_half_width", sequence._unit_half_width.__wrapped__)
     data = np.random.default_rng(4).normal(0, 1, n)
     data = (data - data.mean()) / data.std(ddof=1)

@@ -1,10 +1,12 @@
 """Servers beside each other, and a server behind a front against the same one direct."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from factories.run import World, made_run
+from factories.run import Change, World, made_run
+from factories.saturated import idle, saturated
 from tlslab.analysis import summarise
 from tlslab.analysis.published import load_study
 from tlslab.experiment import load, with_levels
@@ -54,6 +56,17 @@ def test_the_first_sentence_answers_which_server_carries_more(two: Summary) -> N
     assert first.startswith("The best of nginx (TLS 1.2, ECDSA P-256, X25519) carries")
     assert first.endswith("times the best of apache (TLS 1.2, RSA-2048, X25519).")
     assert "of nginx (TLS 1.2, ECDSA P-256)" in second
+
+
+@pytest.mark.parametrize("change", [saturated, idle])
+def test_cells_that_may_be_better_than_the_best_are_counted(
+    change: Callable[[set[str]], Change],
+) -> None:
+    world = World(slower={"apache": 1.2}, change=change({"P-384"}))
+    summary = summary_of("servers", world)
+    words = "; 2 cells not ranked: a lower bound, or no valid rate of the server."
+    assert answered(summary).sentences[0].endswith(words)
+    assert words in finding(summary, "servers").text
 
 
 def test_the_answer_is_of_the_best_server_whichever_comes_first() -> None:

@@ -53,7 +53,7 @@ def test_a_policy_is_one_of_two() -> None:
     assert check_policy("fail", None) == "fail"
     with pytest.raises(UsageError, match="fail or keep"):
         check_policy("wait", "2")
-    with pytest.raises(UsageError, match="keep goes with --generators"):
+    with pytest.raises(UsageError, match="keep needs --generators"):
         check_policy("keep", None)
 
 

@@ -63,7 +63,17 @@ def test_the_offset_lies_within_its_uncertainty(
 
 
 def test_the_start_is_what_the_host_s_clock_will_show() -> None:
-    assert track(250.0, 251.0).there(5 * MS) == 256 * MS
+    assert track(250.0, 251.0).start(5 * MS) == 256 * MS
+
+
+def test_the_offset_on_record_is_that_of_the_reading_that_set_the_start() -> None:
+    found = ClockTrack(Reading(0, 0, 1000))
+    found.add(Reading(10**9, 50_000, 9000))
+    found.start(2 * 10**9)
+    found.add(Reading(3 * 10**9, 150_000, 2000))
+    clock = found.clock()
+    assert (clock.offset_s, clock.uncertainty_s) == (50e-6, 9e-6)
+    assert round(clock.drift_ppm, 6) == 50.0
 
 
 def test_drift_is_known_as_well_as_its_ends_are() -> None:

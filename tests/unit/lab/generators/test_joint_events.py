@@ -1,5 +1,6 @@
 """The events of several engines as one run's."""
 
+from collections.abc import Callable
 from typing import Any
 
 from factories.live import totals
@@ -31,6 +32,15 @@ def heard(*said: tuple[str, dict[str, Any]], names: tuple[str, ...] = ("a", "b")
     return events
 
 
+def parts_of(event: Event) -> list[str] | None:
+    """The hosts of which the lab takes the event to be."""
+    of: Callable[[Event], Pace | EngineEnded] = (
+        Pace.of if event["event"] == "progress" else EngineEnded.of
+    )
+    parts = of(event).parts
+    return None if parts is None else [part.host for part in parts]
+
+
 def phase(name: str) -> dict[str, Any]:
     return {"event": "phase", "phase": name, "at_ns": 1}
 
@@ -60,11 +70,13 @@ def test_progress_is_added_up_when_all_have_reported() -> None:
     assert [host["host"] for host in event["hosts"]] == ["a", "b"]
     (alone,) = heard(("a", progress(100)), names=("a",))
     assert Pace.of(alone).service_p99_ms == 2.0
+    assert parts_of(alone) == ["a"], "not this machine, which makes no load"
 
 
 def test_a_host_that_is_late_keeps_no_other_waiting() -> None:
     events = heard(("a", progress(100)), ("a", progress(120)), ("b", progress(50)))
     assert [event["connections_per_s"] for event in events] == [100, 170]
+    assert [parts_of(event) for event in events] == [["a"], ["a", "b"]]
 
 
 def test_of_a_lost_host_what_it_had_done_stays_and_its_rate_goes() -> None:
@@ -75,10 +87,37 @@ def test_of_a_lost_host_what_it_had_done_stays_and_its_rate_goes() -> None:
     joint.take("b", progress(50, totals=totals))
     joint.take("a", progress(110, totals=totals))
     assert len(events) == 1
-    joint.leave("b")
-    assert (events[1]["connections_per_s"], events[1]["completed"]) == (110, 20)
-    assert events[1]["totals"] == {"completed": 20, "in_flight": 2}
-    assert events[1]["hosts"][1]["lost"]
+    joint.leave("b", "it died")
+    _, lost, after = events
+    assert lost == {"event": "lost", "host": "b", "reason": "it died"}
+    assert (after["connections_per_s"], after["completed"]) == (110, 20)
+    assert after["totals"] == {"completed": 20, "in_flight": 2}
+    assert after["hosts"][1]["lost"]
+
+
+def test_a_host_that_is_lost_before_its_first_report_is_named_all_the_same() -> None:
+    events: list[Event] = []
+    joint = JointEvents(("a", "b"), events.append)
+    joint.leave("b", "it died")
+    assert events == [{"event": "lost", "host": "b", "reason": "it died"}]
+    joint.take("a", progress(100, totals=counted(10)))
+    whole = events[-1]
+    assert [(host["host"], host.get("lost", False)) for host in whole["hosts"]] == [
+        ("a", False), ("b", True)
+    ]  # fmt: skip
+    assert (whole["completed"], whole["connections_per_s"]) == (10, 100)
+    assert parts_of(whole) == ["a"]
+
+
+def test_what_a_host_reported_before_it_was_lost_is_no_second_of_the_others() -> None:
+    events: list[Event] = []
+    joint = JointEvents(("a", "b"), events.append)
+    joint.take("a", progress(100, totals=counted(10)))
+    joint.leave("a", "it died")
+    joint.take("b", {"event": "ended", "at_s": 0.5, "totals": counted(7)})
+    assert [event["event"] for event in events] == ["lost", "ended"]
+    assert parts_of(events[-1]) == ["b"]
+    assert events[-1]["totals"]["completed"] == 17
 
 
 def test_a_host_that_ended_first_stays_in_the_sums_and_is_not_waited_for() -> None:
@@ -91,16 +130,15 @@ def test_a_host_that_ended_first_stays_in_the_sums_and_is_not_waited_for() -> No
     # What it reported before its end is handed on first.
     joint.take("a", last)
     joint.take("b", progress(70, completed=20, totals=counted(20)))
-    joint.leave("c")
-    assert [event["completed"] for event in events] == [30, 35, 45]
-    assert [event["connections_per_s"] for event in events] == [300, 290, 70]
-    assert events[2]["totals"]["completed"] == 16 + 20 + 10
-    paces = [Pace.of(event) for event in events]
-    assert [[part.host for part in pace.parts] for pace in paces] == [[*"abc"], [*"abc"], ["b"]]
+    joint.leave("c", "it died")
+    said = [event for event in events if event["event"] == "progress"]
+    assert [event["completed"] for event in said] == [30, 35, 45]
+    assert [event["connections_per_s"] for event in said] == [300, 290, 70]
+    assert said[2]["totals"]["completed"] == 16 + 20 + 10
+    assert [parts_of(event) for event in said] == [[*"abc"], [*"abc"], ["b"]]
     joint.take("b", last)
-    over = EngineEnded.of(events[3])
-    assert ([part.host for part in over.parts], events[3]["totals"]["completed"]) == ([*"ab"], 42)
-    assert len(events) == 4
+    assert (parts_of(events[-1]), events[-1]["totals"]["completed"]) == ([*"ab"], 42)
+    assert len(events) == 5
 
 
 def test_totals_are_added_bucket_by_bucket() -> None:

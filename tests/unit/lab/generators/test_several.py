@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -182,6 +183,32 @@ def test_a_host_that_says_nothing_any_more_is_lost(merger: Merger, cut_off: bool
     (lost,) = merger.lost
     assert "said nothing" in lost.lost.reason or "cannot be reached" in lost.lost.reason
     assert lost.lost.totals.completed == 100
+
+
+LOSSES: dict[str, tuple[dict[str, Any], str]] = {
+    "before the load": ({"unreachable": "open"}, "no route"),
+    "before its first report": ({"dies_after": 1}, "it died"),
+    "in the middle": ({"dies_after": 3}, "it died"),
+}
+
+
+@pytest.mark.parametrize("policy", ["fail", "keep"])
+@pytest.mark.parametrize("when", LOSSES)
+def test_whoever_watches_hears_of_a_loss_whenever_it_is(
+    merger: Merger, when: str, policy: LostPolicy
+) -> None:
+    harm, reason = LOSSES[when]
+    events: list[Event] = []
+    with suppress(EngineError):
+        pool(FakeHost("a"), FakeHost("b", **harm), policy=policy).run(SPEC, events.append)
+    (lost,) = (event for event in events if event["event"] == "lost")
+    assert (lost["host"], lost["reason"]) == ("b", reason)
+    if when != "before the load" and policy == "keep":
+        last = [event for event in events if event["event"] == "progress"][-1]
+        assert {host["host"]: host.get("lost", False) for host in last["hosts"]} == {
+            "a": False,
+            "b": True,
+        }
 
 
 def test_when_all_are_lost_nothing_is_kept(merger: Merger) -> None:

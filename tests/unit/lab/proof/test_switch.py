@@ -1,4 +1,4 @@
-"""A live server is asked, at the very end, whether it is as it was."""
+"""At its end a proof checks that the live server has its baseline configuration again."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ from tlslab.targets.reverter import Command
 
 
 def switch(state: Path, back: str) -> Switch:
-    """A server that is a file, and a command that reverts it to that."""
+    """A switch of a stand-in: a file with the server's configuration, which the commands write."""
 
     def has(name: str) -> Command:
         return Command((sys.executable, "-c", f"open({str(state)!r}, 'w').write({name!r})"), 20)
@@ -34,7 +34,7 @@ def test_the_server_is_given_back_and_asked(tmp_path: Path) -> None:
 
 
 def test_a_revert_that_changes_nothing_is_found_out(tmp_path: Path) -> None:
-    """It ends with 0, and the server still has the candidate."""
+    """The revert ends with 0, but the server still has the candidate."""
     made = switch(tmp_path / "state", "candidate")
     made.to("candidate")
     with pytest.raises(CannotRunError, match="THE SERVER IS NOT AS IT WAS") as raised:

@@ -1,5 +1,5 @@
-//! `--barrier`: a run that begins at an instant which whoever started the program gives on standard
-//! input, once it has read that the run is ready.
+//! `--barrier`: a run that begins at an instant which the conductor gives on standard input, once it has
+//! read that the run is ready.
 
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use tlslab_system::clock::{Clock, MonotonicClock};
 /// The most bytes of the line that gives the instant.
 const LINE_LIMIT: u64 = 4096;
 
-/// How often an interruption is looked for.
+/// How often the interrupt flag is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The line that gives the instant.
@@ -24,18 +24,18 @@ const LOOK: Duration = Duration::from_millis(20);
 struct Start {
     /// By this host's CLOCK_MONOTONIC.
     start_at_ns: u64,
-    /// The same in seconds since 1970, by the clock of whoever gives it.
+    /// The same instant in seconds since 1970, by the conductor's clock.
     unix_s: f64,
 }
 
-/// Says that the run is ready, and waits for the line.
+/// Reports that the run is ready, and waits for the line.
 #[derive(Debug)]
 pub struct Barrier;
 
 impl Starter for Barrier {
     fn begin(&mut self, interrupt: &AtomicBool) -> Result<StartInstant, RunError> {
         let (sender, lines) = mpsc::channel();
-        // Whoever is interrupted leaves the reader behind; it ends with the program.
+        // After an interrupt the thread that reads is left; it ends with the program.
         thread::Builder::new().spawn(move || sender.send(read_line()))?;
         let ready = json!({ "event": "ready", "now_ns": MonotonicClock.now() });
         // A reader of events that is gone gives no instant either.
@@ -61,9 +61,10 @@ fn read_line() -> io::Result<String> {
 
 fn begin(line: &str) -> Result<StartInstant, RunError> {
     if line.trim().is_empty() {
-        return Err(RunError::NoStart("standard input ended before the start".to_owned()));
+        let words = "standard input ended before the line with the start";
+        return Err(RunError::NoStart(words.to_owned()));
     }
     let start: Start = serde_json::from_str(line)
-        .map_err(|error| RunError::NoStart(format!("the line of the start: {error}")))?;
+        .map_err(|error| RunError::NoStart(format!("the line with the start: {error}")))?;
     StartInstant::agreed(start.start_at_ns, start.unix_s, MonotonicClock.now())
 }

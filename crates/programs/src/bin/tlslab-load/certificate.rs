@@ -1,21 +1,21 @@
-//! What to do about a server's certificate that does not pass.
+//! Remedies for a server's certificate that is not accepted.
 
 use tlslab_contract::spec::Trust;
 
-/// What to do about one whose fault is not known.
+/// The remedy for an unknown fault.
 pub const ANY: &str = "give its CA, or its own certificate, with --ca FILE and a name that it is for \
                        with --sni NAME, or do not check it with --insecure";
 
-/// Why a certificate does not pass.
+/// Why a certificate is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// Its time has not come.
+    /// It is not valid yet.
     NotYetValid,
     /// It is for other names.
     WrongName,
-    /// Nobody who is trusted has issued it.
+    /// No trusted authority has issued it.
     UnknownAuthority,
     /// Anything else.
     Other,
@@ -48,15 +48,14 @@ impl Fault {
         found.map_or(Self::Other, |(_, fault)| *fault)
     }
 
-    /// What to do about it, for somebody who trusts these.
+    /// The remedy, for a user who trusts these authorities.
     pub fn remedy(self, trust: &Trust) -> &'static str {
         match (self, trust) {
             (Self::Expired, _) => {
                 "renew the server's certificate, or do not check it with --insecure"
             }
             (Self::NotYetValid, _) => {
-                "see that the clocks of both machines are right, or do not check the certificate with \
-                 --insecure"
+                "check the clocks of both machines, or do not check the certificate with --insecure"
             }
             (Self::WrongName, _) => {
                 "give a name that the certificate is for with --sni NAME, or correct the host"

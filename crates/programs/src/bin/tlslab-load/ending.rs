@@ -19,7 +19,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Without a last line: what was asked for was words of the program on itself.
+    /// Without a last line, after output about the program itself.
     pub const SILENT: Self = Self { code: 0, reason: None };
 
     /// The end of a measurement whose output is for people, or for programs, which get no last line.
@@ -43,7 +43,7 @@ impl Ending {
     /// Writes the last line to standard error; the exit code.
     pub fn conclude(self) -> ExitCode {
         if let Some(reason) = self.reason {
-            // Nothing is left to be done when nobody reads it.
+            // An error is ignored: standard error is closed.
             let _ = writeln!(io::stderr(), "{reason}: exit {}", self.code);
         }
         ExitCode::from(self.code)

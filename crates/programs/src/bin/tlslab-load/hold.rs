@@ -12,7 +12,7 @@ use crate::ending::{AGAINST, Ending, INTERRUPTED};
 use crate::problem::Problem;
 use crate::{interrupt_flag, print_json, trust};
 
-/// What is printed, and how.
+/// The form of the output.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
     /// The record as JSON, in place of a table.
@@ -33,7 +33,7 @@ pub fn run(
     let connections = plan.levels.last().copied().unwrap_or(1);
     let spec = RunSpec { connections, ..spec }.checked().map_err(|error| problem(&error))?;
     if spec.spec().http.version == HttpVersion::Http2 {
-        return Err(Problem::usage("hold goes with HTTP/1.1 only; leave --http 2 out".to_owned()));
+        return Err(Problem::usage("hold needs HTTP/1.1; leave --http 2 out".to_owned()));
     }
     let trust = trust::anchors(&spec.spec().tls.trust)?;
     let refused = |error| Problem::of_run(error, &spec.spec().tls.trust);
@@ -79,7 +79,7 @@ fn ending(record: &HoldRecord, for_people: bool) -> Ending {
     let (code, reason) = match record {
         HoldRecord { interrupted: true, .. } => (INTERRUPTED, "interrupted"),
         HoldRecord { alive, attempts, .. } if alive == attempts => (0, "every connection lasted"),
-        _ => (AGAINST, "connections did not last, see above"),
+        _ => (AGAINST, "connections were lost, see above"),
     };
     Ending::new(code, reason, for_people)
 }

@@ -1,4 +1,4 @@
-//! The file that secrets are written to, where that is asked for.
+//! The file that the secrets of connections are written to.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -30,7 +30,7 @@ pub fn open(path: Option<&str>) -> Result<Option<Arc<KeyLog>>, Problem> {
     }
 }
 
-/// Whether nobody else may read a file; devices and pipes are their owner's to protect.
+/// Whether only the user may read a file; devices and pipes are not checked.
 fn is_private(file: &File) -> io::Result<bool> {
     let metadata = file.metadata()?;
     Ok(!metadata.is_file() || metadata.mode() & OTHERS == 0)

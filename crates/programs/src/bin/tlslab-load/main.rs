@@ -37,6 +37,7 @@ use self::ending::Ending;
 use self::events::Reporter;
 use self::mode::CommandLine;
 use self::problem::Problem;
+use self::server::ServerUsage;
 use self::trace::TraceFile;
 
 #[global_allocator]
@@ -60,31 +61,46 @@ fn main() -> ExitCode {
     }
 }
 
-/// A load, or what its older flags ask for in place of one.
+/// Makes a load, or does what flags ask for in place of one.
 fn measure(arguments: &Arguments) -> Result<Ending, Problem> {
+    match instead_of_load(arguments)? {
+        Some(ending) => Ok(ending),
+        None => load(arguments),
+    }
+}
+
+/// Does what flags ask for in place of a load: a mode by its older flag, or output about the program
+/// itself. `None` if no flag asks for that.
+fn instead_of_load(arguments: &Arguments) -> Result<Option<Ending>, Problem> {
     if let Some(format) = arguments.print_schema {
-        return mode::print_schema(format);
+        return mode::print_schema(format).map(Some);
     }
     if let Some(shell) = arguments.completion {
         tlslab_programs::print_completion::<CommandLine>(shell)?;
-        return Ok(Ending::SILENT);
+        return Ok(Some(Ending::SILENT));
     }
     if arguments.man {
         tlslab_programs::print_manual::<CommandLine>()?;
-        return Ok(Ending::SILENT);
+        return Ok(Some(Ending::SILENT));
     }
     if arguments.probe.asked() {
         let spec = arguments.probe_spec()?;
-        return probe::carry_out(spec, arguments.json(), |error| arguments.problem(error));
+        let problem = |error: &_| arguments.problem(error);
+        return probe::carry_out(spec, arguments.json(), problem).map(Some);
     }
     if arguments.print_spec {
-        return print_spec(arguments);
+        return print_spec(arguments).map(Some);
     }
     if arguments.hold.is_asked_for() {
         let output = hold::Output { json: arguments.json(), events: arguments.events };
         let problem = |error: &_| arguments.problem(error);
-        return hold::run(&arguments.hold.plan()?, arguments.spec()?, output, problem);
+        return hold::run(&arguments.hold.plan()?, arguments.spec()?, output, problem).map(Some);
     }
+    Ok(None)
+}
+
+/// Makes a load, and prints and writes its record.
+fn load(arguments: &Arguments) -> Result<Ending, Problem> {
     let interrupt = interrupt_flag()?;
     let spec = arguments.spec()?.checked().map_err(|error| arguments.problem(&error))?;
     let trust = trust::anchors(&spec.spec().tls.trust)?;
@@ -116,21 +132,31 @@ fn measure(arguments: &Arguments) -> Result<Ending, Problem> {
     }
     output.map_or(Ok(()), |file| file.write(&record))?;
     let server = reporter.take_usage();
-    let shown = match arguments.format() {
-        Format::Json => json_line(&record)?,
-        Format::Text => summary::text(&record, server.as_ref()),
-        Format::Markdown => summary::markdown(&record, server.as_ref()),
-        Format::Csv => summary::csv(&record, server.as_ref()),
+    print_record(&record, server.as_ref(), arguments.format())
+}
+
+/// Prints a record in this format, with the server's use of its processors if that is known. Ends by
+/// the record's verdicts.
+fn print_record(
+    record: &RunRecord,
+    server: Option<&ServerUsage>,
+    format: Format,
+) -> Result<Ending, Problem> {
+    let shown = match format {
+        Format::Json => json_line(record)?,
+        Format::Text => summary::text(record, server),
+        Format::Markdown => summary::markdown(record, server),
+        Format::Csv => summary::csv(record, server),
     };
     io::stdout().write_all(shown.as_bytes())?;
-    Ok(Ending::of(&record.verdicts, arguments.format() != Format::Json))
+    Ok(Ending::of(&record.verdicts, format != Format::Json))
 }
 
 /// Prints the specification that the options stand for.
 fn print_spec(arguments: &Arguments) -> Result<Ending, Problem> {
     let spec = arguments.spec()?.checked().map_err(|error| arguments.problem(&error))?;
     if spec.spec().tls.client_identity.is_some() {
-        let words = "--print-spec: a client's private key is not printed";
+        let words = "--print-spec does not print a client's private key; leave --client-key out";
         return Err(Problem::usage(words.to_owned()));
     }
     print_json(spec.spec())?;

@@ -1,7 +1,6 @@
 //! `tlslab-load merge`: the records of several generators as one.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
@@ -12,21 +11,21 @@ use tlslab_load::merge::{HostFindings, MergeError, Named, merge};
 use crate::arguments::Format;
 use crate::ending::Ending;
 use crate::problem::Problem;
-use crate::{OutputFile, json_line, summary};
+use crate::{OutputFile, print_record};
 
 /// The command line of `merge`.
 #[derive(Debug, Args)]
 pub struct MergeCommand {
-    /// Records, as --output or --json wrote them; NAME=FILE names the generator, which is otherwise
-    /// called as its file
+    /// Records, as --output or --json wrote them; NAME=FILE names the generator, whose name is
+    /// otherwise that of the file
     #[arg(required = true, value_name = "[NAME=]FILE")]
     records: Vec<String>,
 
-    /// What is known of a host that was lost in the run, and left no record (repeatable)
+    /// The account of a host that was lost in the run and left no record (repeatable)
     #[arg(long, value_name = "FILE")]
     lost: Vec<String>,
 
-    /// What was found out about the hosts, by name: their kernels, speeds and clocks
+    /// The kernels, speeds and clocks of the hosts, by name
     #[arg(long, value_name = "FILE")]
     found: Option<String>,
 
@@ -50,10 +49,10 @@ pub struct MergeCommand {
 }
 
 impl MergeCommand {
-    /// What is known beside the records.
+    /// The findings on hosts that are not in the records.
     fn findings(&self) -> Result<HostFindings, Problem> {
-        let lost = self.lost.iter().map(|file| parsed(file, "account of a lost host"));
-        let found = self.found.as_deref().map(|file| parsed(file, "account of hosts by name"));
+        let lost = self.lost.iter().map(|file| parsed(file, "an account of a lost host"));
+        let found = self.found.as_deref().map(|file| parsed(file, "an account of hosts by name"));
         let lost = lost.collect::<Result<_, _>>()?;
         Ok(HostFindings { lost, found: found.transpose()?.unwrap_or_default() })
     }
@@ -70,14 +69,7 @@ pub fn carry_out(command: &MergeCommand) -> Result<Ending, Problem> {
     let record = merge(&parts, &command.findings()?).map_err(|error| problem(&error))?;
     output.map_or(Ok(()), |file| file.write(&record))?;
     let format = if command.json { Format::Json } else { command.format };
-    let shown = match format {
-        Format::Json => json_line(&record)?,
-        Format::Text => summary::text(&record, None),
-        Format::Markdown => summary::markdown(&record, None),
-        Format::Csv => summary::csv(&record, None),
-    };
-    io::stdout().write_all(shown.as_bytes())?;
-    Ok(Ending::of(&record.verdicts, format != Format::Json))
+    print_record(&record, None, format)
 }
 
 /// A word of the command line, `NAME=FILE` or `FILE`, and the record that it names.
@@ -86,16 +78,16 @@ fn read(word: &str) -> Result<Named, Problem> {
         Some((name, file)) if !name.contains('/') => (name.to_owned(), file),
         _ => (stem(word), word),
     };
-    let record: RunRecord = parsed(file, "record of a run")?;
+    let record: RunRecord = parsed(file, "a record of a run")?;
     Ok(Named { name, record })
 }
 
-/// A file of JSON, which is this.
+/// Reads a file of JSON; `what` it must hold is for the error.
 fn parsed<T: DeserializeOwned>(file: &str, what: &str) -> Result<T, Problem> {
     let text = fs::read_to_string(file)
         .map_err(|error| Problem::usage(format!("cannot read '{file}': {error}")))?;
     serde_json::from_str(&text)
-        .map_err(|error| Problem::usage(format!("'{file}' is no {what}: {error}")))
+        .map_err(|error| Problem::usage(format!("'{file}' is not {what}: {error}")))
 }
 
 fn stem(file: &str) -> String {

@@ -1,4 +1,4 @@
-//! What the program does: a load, or one of the modes beside it, each with a command line of its own.
+//! The modes of the program, a load among them, each with its own command line.
 
 use std::ffi::OsString;
 
@@ -73,7 +73,7 @@ pub struct CommandLine {
     pub load: Arguments,
 }
 
-/// What the program can do.
+/// The modes of the program.
 #[derive(Debug, Subcommand)]
 pub enum Mode {
     /// Open connections to a server and measure them; the word may be left out
@@ -82,7 +82,7 @@ pub enum Mode {
     Probe(Box<ProbeCommand>),
     /// Add the records of several generators of one load to one record
     Merge(MergeCommand),
-    /// Hold connections idle, one request made on each, and measure what they cost in memory
+    /// Hold idle connections, each after one request, and measure their memory
     Hold(Box<HoldCommand>),
     /// Measure TLS client and server back to back in memory, without a server
     InMemory(Box<in_memory::Arguments>),
@@ -95,7 +95,7 @@ pub enum Mode {
 /// The command line of `schema`.
 #[derive(Debug, Args)]
 pub struct SchemaCommand {
-    /// What to describe
+    /// The format
     #[arg(value_enum, value_name = "FORMAT")]
     format: Schema,
 }

@@ -1,4 +1,4 @@
-//! What keeps a run from being made: one line, a remedy, an exit status.
+//! Problems that prevent a run: one line, a remedy, an exit status.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ const MESSAGE_LIMIT: usize = 1000;
 pub struct Problem {
     class: String,
     message: String,
-    /// What to do about it, where the class alone does not say so.
+    /// The remedy, if it depends on more than the class.
     remedy: Option<String>,
     exit: u8,
 }
@@ -42,18 +42,18 @@ impl Problem {
         Self { class: "output".to_owned(), message, remedy: None, exit: COULD_NOT_RUN }
     }
 
-    /// A problem of a class that programs can distinguish from others, and whether the usage is to blame.
+    /// A problem of a class for programs, and whether the usage is at fault.
     pub fn of_class(class: &str, message: String, is_usage: bool) -> Self {
         let exit = if is_usage { USAGE } else { COULD_NOT_RUN };
         Self { class: class.to_owned(), message, remedy: None, exit }
     }
 
-    /// What the program ends with.
+    /// The exit status.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.exit)
     }
 
-    /// Says it on standard error, and as JSON on standard output if that is asked for.
+    /// Prints the problem on standard error, and as JSON on standard output if that is asked for.
     pub fn report(&self, json: bool) -> io::Result<()> {
         // Parts of the message come from the server.
         let (message, remedy) = (sanitize(&self.message, MESSAGE_LIMIT), self.remedy());
@@ -73,7 +73,7 @@ impl Problem {
 }
 
 impl Problem {
-    /// A run that could not be made by somebody who trusts these.
+    /// The problem of a failed run, for a user who trusts these authorities.
     pub fn of_run(error: RunError, trust: &Trust) -> Self {
         let fault = error.certificate_reason().map(|reason| Fault::of(reason).remedy(trust));
         let fault = fault.map(str::to_owned);
@@ -87,7 +87,7 @@ impl Problem {
     }
 }
 
-/// What to do about a status that the run does not expect.
+/// The remedy for a status that the run does not expect.
 pub fn remedy_of_status(status: u16) -> String {
     let cause = match status {
         300..=399 => "it redirects: load the page that it leads to",
@@ -100,10 +100,10 @@ pub fn remedy_of_status(status: u16) -> String {
     format!("{cause}, or measure it as it is with --expect-status {status}")
 }
 
-/// What to do about a class that nobody has thought of; no problem has one.
+/// The remedy for an unknown class; no problem has one.
 const UNKNOWN: &str = "this is a fault of tlslab-load: please report it with the command line";
 
-/// What to do about a class of problem.
+/// The remedy for a class of problem.
 pub fn remedy(class: &str) -> &'static str {
     match class {
         "refused" => "start the server, or correct the port",
@@ -113,13 +113,13 @@ pub fn remedy(class: &str) -> &'static str {
         }
         "certificate" => certificate::ANY,
         "tls_protocol" => {
-            "see that the port speaks TLS; if it does, the server breaks it as the reason says: update \
+            "check that the port speaks TLS; if it does, the server breaks it as the reason says: update \
              it, or report it to its makers"
         }
         _ if class.starts_with("rule_") => {
             "the server breaks TLS: update it, or report it to its makers; no connection to it counts"
         }
-        "no_tls" => "see that the port speaks TLS; a site that goes by its name needs --sni NAME",
+        "no_tls" => "check that the port speaks TLS; a site that goes by its name needs --sni NAME",
         "alert_handshake_failure" => {
             "the server takes nothing of what was offered: see what it takes with --probe, and ask for \
              that with --group, --suite or --tls"
@@ -159,20 +159,20 @@ pub fn remedy(class: &str) -> &'static str {
         _ if class.starts_with("unexpected_") => {
             "the server prefers something else; ask for what it takes"
         }
-        "timeout_name" => "see that the name server answers, or give the host's address",
-        _ if class.starts_with("timeout_") => "see that the server answers, or raise --timeout",
-        "unreachable" => "see that there is a route to the host (ip route get ADDRESS)",
+        "timeout_name" => "check that the name server answers, or give the host's address",
+        _ if class.starts_with("timeout_") => "check that the server answers, or raise --timeout",
+        "unreachable" => "check that there is a route to the host (ip route get ADDRESS)",
         "no_tickets" => {
             "have the server send tickets or keep sessions, or ask for another kind with --resume"
         }
-        "signature" => "see that the server's certificate and key belong together",
+        "signature" => "check that the server's certificate and key belong together",
         "http_protocol" | "stream_reset" => {
-            "see that the server speaks the HTTP asked for (--http), and what its log says"
+            "check that the server speaks the HTTP asked for (--http), and what its log says"
         }
         "truncated" => "have the server send a Content-Length, or a close_notify at the end",
-        "body" => "see that the page is always the same, or leave --check-body off",
+        "body" => "check that the page is always the same, or leave --check-body off",
         "usage" => "see --help",
-        "output" => "see that the folder is there, with room and the right to write",
+        "output" => "check that the folder is there, with room and the right to write",
         "panic" => "please report it with the command line: it is a fault of tlslab-load",
         _ if class.starts_with("alert_") => {
             "see the server's log for why it refused, and --probe for what it accepts"
@@ -180,12 +180,12 @@ pub fn remedy(class: &str) -> &'static str {
         _ if ["reset", "closed_", "goaway_"].iter().any(|start| class.starts_with(start)) => {
             "see the server's log for why it ended the connection"
         }
-        "key" => "see that the module or signer is there, with this key and PIN",
-        "handshake" => "see that certificate, suite and version fit each other (--help)",
+        "key" => "check that the module or signer is there, with this key and PIN",
+        "handshake" => "check that certificate, suite and version fit each other (--help)",
         "primitives" => "leave out what this machine lacks (--group, --suite, --backend)",
-        "system" => "see that the system has memory, files and processes left (ulimit -a)",
+        "system" => "check that the system has memory, files and processes left (ulimit -a)",
         _ if class.starts_with("system_") => {
-            "see that the system has memory, files and processes left (ulimit -a)"
+            "check that the system has memory, files and processes left (ulimit -a)"
         }
         _ => UNKNOWN,
     }

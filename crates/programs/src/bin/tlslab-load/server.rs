@@ -12,7 +12,7 @@ const LISTEN: &str = "0A";
 /// Microseconds of a clock tick: USER_HZ is 100 on every architecture that Linux supports (time(7)).
 pub const TICK_US: u64 = 10_000;
 
-/// The most processes that are looked at.
+/// The most processes that are read.
 const PROCESSES_LIMIT: usize = 10_000;
 
 /// The processes of a server.

@@ -1,4 +1,4 @@
-//! Whom to trust: PEM text, or the trust anchors of this machine.
+//! The certificate authorities to trust: PEM text, or the trust anchors of this machine.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ pub fn anchors(trust: &Trust) -> Result<TrustAnchors, Problem> {
     }
 }
 
-/// The same for a probe, which reports a chain that does not pass: no anchors are no obstacle.
+/// The trust anchors of a probe, which needs none: it only reports a chain that is not accepted.
 pub fn anchors_of_probe(trust: &Trust) -> Result<TrustAnchors, Problem> {
     match trust {
         Trust::System => {
@@ -59,10 +59,11 @@ fn certificates(text: &str) -> Result<Vec<Vec<u8>>, rustls_pki_types::pem::Error
 }
 
 fn from_pem(text: &str) -> Result<TrustAnchors, Problem> {
-    let certificates =
-        certificates(text).map_err(|e| Problem::usage(format!("the CA is not PEM: {e}")))?;
+    let certificates = certificates(text)
+        .map_err(|e| Problem::usage(format!("the trust of the specification is not PEM: {e}")))?;
     if certificates.is_empty() {
-        return Err(Problem::usage("the CA text holds no certificate".to_owned()));
+        let words = "the trust of the specification holds no certificate in PEM";
+        return Err(Problem::usage(words.to_owned()));
     }
     Ok(TrustAnchors::Certificates(certificates))
 }

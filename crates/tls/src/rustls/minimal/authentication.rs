@@ -1,5 +1,5 @@
-//! Whether a server is who it should be: its certificates and its signature (RFC 8446, sections 4.4.2
-//! and 4.4.3), verified by the back end's verifier as those of a connection of rustls are.
+//! Authenticates a server by its certificates and its signature (RFC 8446, sections 4.4.2 and 4.4.3),
+//! with the same verifier as connections of rustls.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use tlslab_wire::reason::Reason;
 use tlslab_wire::tls::fault::{DECODE_ERROR, DECRYPT_ERROR, Fault, ILLEGAL_PARAMETER};
 use tlslab_wire::tls::messages::for_each_certificate;
 
-/// What a server signs stands behind N spaces and this, and is a hash (section 4.4.3).
+/// The context string of a server's signature, which N spaces precede; a hash follows (section 4.4.3).
 const SPACES: [u8; 64] = [b' '; 64];
 const CONTEXT: &[u8] = b"TLS 1.3, server CertificateVerify\0";
 
-/// Judges the servers of one name.
+/// Authenticates the servers of one name.
 pub struct ServerAuthenticator {
     verifier: Arc<Verifier>,
     name: ServerName<'static>,
 }
 
-/// Why a server is refused: the class, the alert that it gets, and the reason.
+/// A refusal of a server: the failure class, the alert to send, and the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub struct AuthError {
     pub failure: Failure,
@@ -40,8 +40,8 @@ impl ServerAuthenticator {
         Self { verifier, name }
     }
 
-    /// Judges by the bodies of Certificate and CertificateVerify, the latter as the reader takes it,
-    /// and by the hash of the transcript up to the former.
+    /// Authenticates by the bodies of Certificate and CertificateVerify (the latter as its reader needs
+    /// it), and by the hash of the transcript up to the Certificate.
     pub fn authenticate(
         &self,
         certificate: &[u8],
@@ -56,13 +56,13 @@ impl ServerAuthenticator {
         };
         let signed = DigitallySignedStruct::read_bytes(proof)
             .map_err(|_| malformed("a CertificateVerify that cannot be read".into()))?;
-        // What is stapled is not looked at, here as there.
+        // A stapled response is not verified, as in connections of rustls.
         self.verifier
             .verify_server_cert(server, others, &self.name, &[], UnixTime::now())
             .map_err(|error| refused(&error, false))?;
         let message = [&SPACES, CONTEXT, transcript.as_ref()].concat();
         let verified = self.verifier.verify_tls13_signature(&message, server, &signed);
-        // The note is for sessions of rustls, which see the scheme nowhere else.
+        // The verifier leaves a note for sessions of rustls, which have no other source of the scheme.
         signed_with::take();
         verified.map(|_| ()).map_err(|error| refused(&error, true))
     }

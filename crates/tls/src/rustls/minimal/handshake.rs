@@ -1,5 +1,5 @@
-//! The handshake and the messages behind it (RFC 8446, section 4): what is said in which order, and the
-//! keys that follow from it. Of records it knows only under which keys they go: see [`Keys`].
+//! The handshake and the messages after it (RFC 8446, section 4): the order of messages, and the keys
+//! derived from them. Of records this module knows only which keys protect them: see [`Keys`].
 
 use std::mem;
 use std::sync::Arc;
@@ -31,19 +31,19 @@ pub(super) const FOR_MIDDLE_BOXES: [u8; HEADER + 1] = [CHANGE_CIPHER_SPEC, 3, 3,
 /// A message's header: its type, and its length in three bytes.
 const MESSAGE_HEADER: usize = 4;
 
-/// The longest message that is let in; rustls has the same bound.
+/// The longest message that is accepted; rustls has the same limit.
 pub(super) const LONGEST_MESSAGE: usize = 0xffff;
 
-/// How many KeyUpdates may come in a row, without a byte of plaintext; rustls lets as many in.
+/// The most KeyUpdates in a row without a byte of plaintext; rustls has the same limit.
 pub(super) const KEY_UPDATES: u8 = 32;
 
-/// A Certificate with none, the answer to a CertificateRequest (section 4.4.2).
+/// A Certificate message without a certificate, the answer to a CertificateRequest (section 4.4.2).
 const NO_CERTIFICATE: [u8; 8] = [CERTIFICATE, 0, 0, 4, 0, 0, 0, 0];
 
-/// Without a key for what comes next nothing unencrypted may take its place.
+/// The reason if a key for the next message cannot be made: it must not be sent unencrypted.
 const NO_KEY: Fault = Fault::new(INTERNAL_ERROR, "the server's records cannot be decrypted");
 
-/// The handshake was another one for the server (section 4.4.4).
+/// The reason if the server's Finished does not fit the transcript (section 4.4.4).
 const UNFIT: Fault = Fault::new(DECRYPT_ERROR, "the server's Finished does not fit the handshake");
 
 const NO_SERVER_HELLO: Fault = unexpected("a message without a ServerHello before it");
@@ -64,7 +64,7 @@ pub enum State {
     Ready,
 }
 
-/// Why a message is not taken: how the connection ends, the alert that the server gets, and words.
+/// A refusal of a message: the failure class, the alert to send, and the reason.
 #[derive(Debug)]
 pub struct Refused {
     pub failure: Failure,
@@ -84,14 +84,14 @@ impl From<AuthError> for Refused {
     }
 }
 
-/// One handshake, and what of it is needed afterwards.
+/// One handshake, and the state that is needed after it.
 pub struct Handshake {
     template: Arc<ClientHelloTemplate>,
     state: State,
-    /// The ClientHello, until it is known with which hash the transcript begins.
+    /// The ClientHello, until the hash of the transcript is known.
     hello: Vec<u8>,
     session_id: [u8; 32],
-    /// The key exchange, until the server's share is there.
+    /// The key exchange, until the server's share has arrived.
     exchange: Option<Box<dyn ActiveKeyExchange>>,
     suite: Option<&'static Suite>,
     secrets: Option<Box<dyn Secrets>>,
@@ -115,7 +115,7 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// Draws the key share.
+    /// A handshake that has not begun, with a fresh key share.
     pub fn new(template: Arc<ClientHelloTemplate>) -> Result<Self, Failure> {
         let exchange = template.group.start().map_err(|_| Failure::TlsProtocol)?;
         Ok(Self {
@@ -148,7 +148,7 @@ impl Handshake {
         self.owes_key_update
     }
 
-    /// Plaintext has come: KeyUpdates are counted anew.
+    /// Sets the count of KeyUpdates to zero, since plaintext has arrived.
     pub fn got_plaintext(&mut self) {
         self.key_updates = 0;
     }
@@ -165,8 +165,8 @@ impl Handshake {
         Ok(())
     }
 
-    /// In front of an alert that takes the place of the client's last flight: its keys, if the server's
-    /// share is there.
+    /// Sets the keys for an alert sent in place of the client's last flight, if the server's share has
+    /// arrived.
     pub fn prepare_alert(&self, keys: &mut Keys, outgoing: &mut Vec<u8>) {
         if let (None, Some(suite), Some(secrets)) = (&keys.sending, self.suite, &self.secrets) {
             outgoing.extend_from_slice(&FOR_MIDDLE_BOXES);
@@ -191,7 +191,7 @@ impl Handshake {
             used += message.len();
             let before = self.state;
             self.take(kind, message, keys, outgoing)?;
-            // Where keys change, so does the record (RFC 8446, section 5.1).
+            // A message after which keys change must end its record (RFC 8446, section 5.1).
             let changes = kind == KEY_UPDATE || before == State::ServerHello || kind == FINISHED;
             if changes && used < bytes.len() {
                 return Err(unexpected("a record that goes on behind a change of keys").into());
@@ -268,7 +268,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// Authenticates the server by its certificates and its signature, where that is wanted.
+    /// Authenticates the server by its certificates and its signature, if the run asks for it.
     fn authenticate(&mut self, proof: &[u8]) -> Result<(), Refused> {
         let certificate = mem::take(&mut self.certificate);
         if self.stapled.is_none() {
@@ -317,8 +317,8 @@ impl Handshake {
         Ok(())
     }
 
-    /// Goes on to the server's next keys, and to the client's with the next plaintext if it is asked
-    /// to (RFC 8446, section 4.6.3).
+    /// Changes to the server's next keys, and with the next plaintext to the client's, if the server
+    /// asks for that (RFC 8446, section 4.6.3).
     fn key_update(&mut self, body: &[u8], keys: &mut Keys) -> Result<(), Fault> {
         self.key_updates += 1;
         if self.key_updates > KEY_UPDATES {
@@ -338,7 +338,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// Goes on to the client's next keys (RFC 8446, section 4.6.3).
+    /// Changes to the client's next keys (RFC 8446, section 4.6.3).
     pub fn renew(&mut self, keys: &mut Keys, outgoing: &mut Vec<u8>) -> Result<(), Fault> {
         keys.seal(HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0], outgoing)?;
         let (Some(suite), Some([client, _])) = (self.suite, &mut self.traffic) else {

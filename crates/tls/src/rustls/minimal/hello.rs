@@ -49,8 +49,8 @@ pub struct ClientHelloTemplate {
 }
 
 impl ClientHelloTemplate {
-    /// Of a configuration that offers TLS 1.3 only, and one group, this one, which may be of another
-    /// implementation; `None` if its ClientHello is not what this client can copy.
+    /// A template of a configuration that offers only TLS 1.3 and one group, of which `group` may be
+    /// another implementation; `None` if this client cannot copy its ClientHello.
     pub fn new(
         config: &Arc<ClientConfig>,
         server_name: &ServerName<'static>,
@@ -79,7 +79,8 @@ impl ClientHelloTemplate {
             Ok(())
         })
         .ok()?;
-        // Only who asks may get what a server staples (section 4.4.2.1): `for_each_certificate` takes it.
+        // A server may staple only for clients that ask (section 4.4.2.1): `for_each_certificate` relies
+        // on that.
         let is_plain = is_plain && offered.contains(&STATUS_REQUEST);
         let schemes = schemes(&record)?;
         let alpn = config.alpn_protocols.clone();
@@ -96,8 +97,8 @@ impl ClientHelloTemplate {
         })
     }
 
-    /// Appends a ClientHello with this key share, and a random and a session ID of its own, in its
-    /// record. Gives the session ID; `None` when there are no random bytes, or the share does not fit.
+    /// Appends the record of a ClientHello with this key share, and with a fresh random and session ID.
+    /// Returns the session ID; `None` without random bytes, or if the share has another length.
     pub fn append(&self, share: &[u8], outgoing: &mut Vec<u8>) -> Option<[u8; SESSION_ID_LENGTH]> {
         let start = outgoing.len();
         outgoing.extend_from_slice(&self.record);
@@ -129,8 +130,7 @@ impl ClientHelloTemplate {
         }
     }
 
-    /// What a ServerHello's body says to such a ClientHello; a fault if it is none that a full
-    /// handshake goes on from.
+    /// The server's choices in the body of a ServerHello; a fault if no full handshake can follow it.
     pub fn read_answer<'m>(&self, session_id: &[u8], body: &'m [u8]) -> Result<Answer<'m>, Fault> {
         let ServerHello { suite, group, share } = server_hello(body, session_id)?;
         if group != u16::from(self.group.name()) {
@@ -149,8 +149,8 @@ pub struct Answer<'m> {
     pub share: &'m [u8],
 }
 
-/// The signature schemes of a ClientHello's record (section 4.2.3), without those that stand there for
-/// certificates alone: PKCS #1 and SHA-1.
+/// The signature schemes of a ClientHello's record (section 4.2.3), without those that are only for
+/// certificates: PKCS #1 and SHA-1.
 fn schemes(record: &[u8]) -> Option<Vec<SignatureScheme>> {
     let (list, _) = split(extension(record, SIGNATURE_ALGORITHMS)?, 2)?;
     let codes = list.chunks_exact(2).map(|code| u16::from_be_bytes([code[0], code[1]]));
@@ -172,7 +172,7 @@ fn find(suite: u16) -> Option<&'static Suite> {
     SUITES.iter().find(|known| known.code_point == suite)
 }
 
-/// What rustls sends at first.
+/// The first record that rustls sends.
 fn client_hello(config: &Arc<ClientConfig>, server_name: &ServerName<'static>) -> Option<Vec<u8>> {
     let mut connection =
         UnbufferedClientConnection::new(Arc::clone(config), server_name.clone()).ok()?;

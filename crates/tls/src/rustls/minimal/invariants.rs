@@ -1,7 +1,6 @@
-//! The minimal client and rustls' own, against the same scripted servers, in both directions: what the
-//! minimal client lets in rustls lets in as well, with the same plaintext; and what rustls lets in and
-//! the minimal client does not breaks a rule that is named here. A property test and the fuzz target
-//! `minimal_client` hold it to this.
+//! Compares the minimal client and rustls' client against the same scripted servers. Whatever the
+//! minimal client accepts, rustls accepts as well, with the same plaintext. Whatever only rustls accepts
+//! breaks a rule that is listed here. A property test and the fuzz target `minimal_client` check this.
 
 pub mod script;
 
@@ -18,7 +17,7 @@ use super::{ClientHelloTemplate, Event, HANDSHAKE, MinimalClient, State};
 /// A reason of the minimal client's, and whether an edit breaks the rule behind it.
 pub type Stricter = (&'static str, fn(&Edit) -> bool);
 
-/// Rules by which the minimal client refuses what rustls lets in.
+/// Rules by which the minimal client refuses what rustls accepts.
 pub const STRICTER: [Stricter; 6] = [
     // RFC 8446, section 4.1.3: 0x0303; rustls lets in 0x0304 as well.
     ("the ServerHello has no legacy version", |edit| matches!(edit, Edit::Flip(..))),
@@ -37,7 +36,7 @@ pub const STRICTER: [Stricter; 6] = [
     ("a record of no known version", |edit| matches!(edit, Edit::Version(0, 2))),
 ];
 
-/// What rustls says where the minimal client is right to let in what rustls does not. A
+/// The errors of rustls where the minimal client is right to accept what rustls refuses. A
 /// change_cipher_spec may come at any time behind the ClientHello (RFC 8446, section 5); a client that
 /// shows no certificate needs no scheme to sign with (section 4.4.2).
 pub const LAXER: [&str; 2] = [
@@ -55,7 +54,7 @@ pub struct End {
     pub plaintext: Vec<u8>,
 }
 
-/// Both clients, that offer the same, and what a server draws its shares from.
+/// Both clients, with the same offer, and the group of the server's shares.
 pub struct Clients {
     config: Arc<ClientConfig>,
     template: Arc<ClientHelloTemplate>,
@@ -63,8 +62,8 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Of a configuration with one group, X25519, without sessions of earlier connections, that
-    /// authenticates nobody; `group` is X25519 as well.
+    /// Clients of a configuration with the one group X25519, without sessions of earlier connections and
+    /// without authentication; `group` is X25519 as well.
     pub fn new(config: Arc<ClientConfig>, group: &'static dyn SupportedKxGroup) -> Self {
         let offered = config.crypto_provider().kx_groups[0];
         let template =
@@ -77,12 +76,12 @@ fn name() -> ServerName<'static> {
     ServerName::try_from("localhost").expect("it is a name")
 }
 
-/// How the two came to the same end.
+/// How the outcomes of both clients agree.
 #[derive(Debug)]
 pub enum Agreed {
-    /// Both have let all of it in.
+    /// Both have accepted all of it.
     Taken,
-    /// The minimal client was right to let in what rustls says this of.
+    /// The minimal client was right to accept what rustls refuses with this error.
     Laxer(String),
     /// Both have refused it, the minimal client in this state, for this reason.
     Refused(State, String),
@@ -90,7 +89,7 @@ pub enum Agreed {
     Stricter(State, String),
 }
 
-/// Gives a script to both. Panics where they differ in what has no name here.
+/// Runs a script against both. Panics where they differ other than by a listed rule.
 pub fn hold(clients: &Clients, script: &Script) -> Agreed {
     let (own, state) = minimal(clients, script);
     let theirs = library(clients, script);
@@ -114,7 +113,7 @@ pub fn hold(clients: &Clients, script: &Script) -> Agreed {
     Agreed::Stricter(state, reason)
 }
 
-/// What the minimal client makes of a script, and what it waits for at the end.
+/// The outcome of a script at the minimal client, and the client's state at the end.
 pub fn minimal(clients: &Clients, script: &Script) -> (End, State) {
     let mut client = MinimalClient::new(Arc::clone(&clients.template)).expect("a share is drawn");
     let mut hello = Vec::new();
@@ -143,7 +142,7 @@ pub fn minimal(clients: &Clients, script: &Script) -> (End, State) {
     (end, client.handshake.state())
 }
 
-/// What rustls makes of it.
+/// The outcome of a script at rustls.
 pub fn library(clients: &Clients, script: &Script) -> End {
     let config = Arc::clone(&clients.config);
     let mut client = ClientConnection::new(config, name()).expect("a client is made");

@@ -1,12 +1,11 @@
-//! A client of TLS 1.3 of our own, that does full handshakes with one group and no more, for all
-//! connections of a run but those that are sampled (`docs/adr/0043`, `0044`).
+//! The minimal client of TLS 1.3, which makes only full handshakes with one group, for all
+//! connections of a run except those that are sampled (`docs/adr/0043`, `0044`).
 //!
-//! It sends what rustls would send: its ClientHello is a copy of one that rustls made, with a random, a
-//! session ID and a key share of its own. It derives all keys, verifies the server's Finished, and reads
-//! of the rest what the record needs: suite, group, protocol, scheme of the signature. Certificates and
-//! signature are verified by the verifier that rustls has, or, with `--lean`, not looked at. It keeps no
-//! tickets. Whatever else there is to TLS (another version, a second ClientHello, resumption, a client's
-//! certificate) stays with rustls.
+//! It sends what rustls would send: its ClientHello is a copy of one that rustls made, with its own
+//! random, session ID and key share. It derives all keys, verifies the server's Finished, and reads the
+//! facts for the record: suite, group, protocol, signature scheme. Certificates and signature are
+//! verified by rustls' verifier, or, with `--lean`, not at all. It keeps no tickets. All other features
+//! of TLS (other versions, a second ClientHello, resumption, a client's certificate) are left to rustls.
 
 mod authentication;
 mod handshake;
@@ -35,20 +34,20 @@ use tlslab_wire::tls::messages::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, RECORD, record_length,
 };
 
-/// Alerts that end nothing or end orderly (RFC 8446, section 6.1), and the levels of alerts.
+/// Alerts that do not end a session by an error (RFC 8446, section 6.1), and the levels of alerts.
 const CLOSE_NOTIFY: u8 = 0;
 const USER_CANCELED: u8 = 90;
 const WARNING: u8 = 1;
 const FATAL: u8 = 2;
 
-/// How many alerts may only warn, and how many records be there for middle boxes; rustls lets as many in.
+/// The most alerts that only warn, and the most records for middle boxes; rustls has the same limit.
 const WARNINGS: u8 = 4;
 const CHANGE_CIPHER_SPECS: u8 = 2;
 
-/// What a record was good for.
+/// The effect of a record on the caller.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event<'r> {
-    /// Nothing that concerns the caller.
+    /// No effect on the caller.
     Nothing,
     /// Plaintext.
     Plaintext(&'r [u8]),
@@ -60,21 +59,21 @@ pub enum Event<'r> {
 pub struct MinimalClient {
     handshake: Handshake,
     keys: Keys,
-    /// What has come of a message that is not whole.
+    /// The received part of a message that is not whole.
     message: Vec<u8>,
-    /// A record has been decrypted: from here on nothing comes unencrypted.
+    /// A record has been decrypted: from here on no record may be unencrypted.
     has_decrypted: bool,
     /// Alerts that only warn, and records for middle boxes.
     warnings: u8,
     change_cipher_specs: u8,
-    /// What the server has done wrong: the alert that it gets, and why.
+    /// The server's fault: the alert to send, and the reason.
     fault: Option<(u8, Reason)>,
-    /// An alert has been sent: nothing comes behind it.
+    /// An alert has been sent: nothing may follow it.
     has_ended: bool,
 }
 
 impl MinimalClient {
-    /// Draws its key share, and sends nothing before [`MinimalClient::begin`].
+    /// A client with a fresh key share, which sends nothing before [`MinimalClient::begin`].
     pub fn new(template: Arc<ClientHelloTemplate>) -> Result<Self, Failure> {
         Ok(Self {
             handshake: Handshake::new(template)?,
@@ -106,7 +105,7 @@ impl MinimalClient {
         self.handshake.prepare_alert(&mut self.keys, outgoing);
         let content = [FATAL, alert];
         match &mut self.keys.sending {
-            // Without the key of its direction nothing can be said.
+            // Without the key of its direction no alert can be sent.
             Some(sending) => drop(sending.seal(ALERT, &content, outgoing)),
             None => outgoing.extend([&[ALERT, 3, 3, 0, 2], &content[..]].concat()),
         }
@@ -125,7 +124,7 @@ impl MinimalClient {
         length
     }
 
-    /// Sends the server an alert with what it has done wrong.
+    /// Sends the alert for the server's fault.
     fn say_why(&mut self, outgoing: &mut Vec<u8>) {
         if let Some((alert, _)) = self.fault {
             self.end_with(alert, outgoing);
@@ -137,8 +136,8 @@ impl MinimalClient {
         self.handshake.begin(outgoing).or_else(|fault| self.fail(fault))
     }
 
-    /// Appends plaintext, encrypted; in front of it the KeyUpdate that the server waits for, one
-    /// however often it has asked (RFC 8446, section 4.6.3).
+    /// Appends plaintext, encrypted; before it the KeyUpdate that the server waits for, a single one
+    /// even if it has asked several times (RFC 8446, section 4.6.3).
     pub fn write(&mut self, plaintext: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Failure> {
         if self.handshake.owes_key_update() || self.keys.is_worn() {
             self.renew(outgoing)?;
@@ -151,7 +150,7 @@ impl MinimalClient {
         self.seal(ALERT, &[WARNING, CLOSE_NOTIFY], outgoing)
     }
 
-    /// Takes a whole record, with its header; appends what there is to answer, be it an alert.
+    /// Processes a whole record, with its header; appends the answer, which may be an alert.
     pub fn record<'r>(
         &mut self,
         record: &'r mut [u8],
@@ -221,7 +220,7 @@ impl MinimalClient {
                     let mut begun = mem::take(&mut self.message);
                     begun.extend_from_slice(content);
                     let used = self.messages(&begun, outgoing)?;
-                    // What is whole gives its room back.
+                    // A whole message frees its buffer.
                     if used < begun.len() {
                         begun.drain(..used);
                         self.message = begun;
@@ -233,9 +232,8 @@ impl MinimalClient {
         }
     }
 
-    /// What an alert means (RFC 8446, section 6). What is not encrypted anybody on the way can have
-    /// sent: so nothing but the handshake's end makes a close_notify the end of the session. All of
-    /// this as rustls has it.
+    /// The effect of an alert (RFC 8446, section 6). Anyone on the path can have sent an unencrypted
+    /// alert, so a close_notify ends the session only after the handshake. rustls does the same.
     fn alert(&mut self, content: &[u8]) -> Result<Event<'static>, Failure> {
         let [level, alert] = *content else {
             return self.fail(Fault::from("an alert that is none"));
@@ -243,7 +241,7 @@ impl MinimalClient {
         if alert == CLOSE_NOTIFY && self.is_ready() && [WARNING, FATAL].contains(&level) {
             return Ok(Event::Closed);
         }
-        // Before it is known which version of TLS it is, there are alerts that only warn.
+        // Before the version of TLS is known, some alerts only warn.
         if level == WARNING && (alert == USER_CANCELED || self.keys.receiving.is_none()) {
             self.warnings += 1;
             if self.warnings <= WARNINGS {
@@ -252,7 +250,7 @@ impl MinimalClient {
             return self.fail(unexpected("one alert that only warns after the other"));
         }
         match level {
-            // It has ended the session: nobody is left to send to.
+            // The server has ended the session: no alert is to be sent.
             WARNING | FATAL => self.has_ended = true,
             _ => {
                 let fault = illegal("an alert of an unknown level");
@@ -272,13 +270,13 @@ impl MinimalClient {
         taken.or_else(|refused| self.fail(refused))
     }
 
-    /// Goes on to the client's next keys.
+    /// Changes to the client's next keys.
     fn renew(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Failure> {
         let renewed = self.handshake.renew(&mut self.keys, outgoing);
         renewed.or_else(|fault| self.fail(fault))
     }
 
-    /// Keeps why the connection ends; the failure that it is.
+    /// Keeps the reason why the connection ends; returns the failure.
     fn fail<T>(&mut self, refused: impl Into<Refused>) -> Result<T, Failure> {
         let Refused { failure, alert, reason } = refused.into();
         self.fault = Some((alert, reason));

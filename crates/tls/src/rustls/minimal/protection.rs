@@ -8,7 +8,7 @@ use tlslab_wire::tls::messages::{APPLICATION_DATA, HEADER, RECORD};
 /// How many records one key protects; rustls has the same bound for AES-GCM (RFC 8446, section 5.5).
 const RECORDS: u64 = 1 << 24;
 
-/// What may be wrong with a record (sections 5.2 and 5.4).
+/// The faults of a record (sections 5.2 and 5.4).
 const FORGED: Fault = Fault::new(BAD_RECORD_MAC, "a record that is not authentic");
 const OVERFLOWS: Fault = Fault::new(RECORD_OVERFLOW, "a record with more than 16 KiB in it");
 const UNSEALED: Fault = Fault::new(INTERNAL_ERROR, "a record cannot be encrypted");
@@ -41,14 +41,14 @@ impl Protection {
         self.sequence >= RECORDS
     }
 
-    /// As if N records had been protected.
+    /// Sets the number of protected records.
     #[cfg(test)]
     pub fn wear(&mut self) {
         self.sequence = RECORDS;
     }
 
-    /// Decrypts a record in place: its content type and its content. An error when it is not
-    /// authentic, too long, or has no content type behind its padding.
+    /// Decrypts a record in place; returns its content type and content. An error if it is not
+    /// authentic, is too long, or has no content type before its padding.
     pub fn open<'r>(
         &mut self,
         header: [u8; HEADER],

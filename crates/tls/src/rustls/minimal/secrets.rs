@@ -21,7 +21,7 @@ pub struct Suite {
     hashing: &'static dyn Hashing,
 }
 
-/// All that this client can do.
+/// The suites that this client supports.
 pub static SUITES: [Suite; 3] = [
     Suite {
         code_point: 0x1301,
@@ -64,7 +64,7 @@ impl Suite {
     }
 }
 
-/// Who sends.
+/// The side that sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Client,
@@ -73,7 +73,7 @@ pub enum Side {
 
 /// The secrets of a handshake under way, and its transcript.
 pub trait Secrets: Send {
-    /// Takes a message into the transcript.
+    /// Adds a message to the transcript.
     fn add(&mut self, message: &[u8]);
 
     /// The secret under which the rest of the handshake is encrypted.
@@ -85,7 +85,7 @@ pub trait Secrets: Send {
     /// The content of a side's Finished, over the transcript so far (section 4.4.4).
     fn finished(&self, side: Side) -> OkmBlock;
 
-    /// Whether this is it.
+    /// Whether these bytes are the content of a side's Finished.
     fn is_finished(&self, side: Side, content: &[u8]) -> bool;
 
     /// The secrets under which the client and the server send from now on; the transcript ends with
@@ -93,7 +93,7 @@ pub trait Secrets: Send {
     fn application(&self) -> [OkmBlock; 2];
 }
 
-/// What a suite's hash is used for.
+/// The operations with a suite's hash.
 trait Hashing: Sync {
     fn begin(&self, shared: &[u8], hellos: [&[u8]; 2]) -> Box<dyn Secrets>;
 
@@ -101,7 +101,7 @@ trait Hashing: Sync {
     fn expand(&self, secret: &OkmBlock, outputs: &mut [(&[u8], &mut [u8])]);
 }
 
-/// A hash, and the HMAC that goes with it.
+/// A hash and its HMAC.
 trait Hash: Digest + Clone + Send + 'static {
     type Mac: Keyed;
 }

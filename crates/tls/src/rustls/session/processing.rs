@@ -1,4 +1,4 @@
-//! What a session does with what has arrived: rustls' way, and the minimal client's.
+//! How a session processes received bytes: with rustls, and with the minimal client.
 
 use rustls::Error;
 use rustls::client::UnbufferedClientConnection;
@@ -14,15 +14,15 @@ use crate::{Progress, Urgent};
 use tlslab_wire::outcome::Failure;
 use tlslab_wire::tls::client_hello_reader::offers_ticket;
 
-/// What speaks TLS. In a box, since a connection is moved before it comes to rest.
+/// The implementation of TLS. In a box, since a connection is moved before it becomes idle.
 pub enum Machine {
     /// rustls.
     Library(Box<UnbufferedClientConnection>),
-    /// The engine's minimal client, for what it can do.
+    /// The engine's minimal client, where it supports the run's settings.
     Minimal(Box<MinimalClient>),
 }
 
-/// What becomes of the bytes of a session.
+/// The processed bytes of a session.
 pub struct State {
     /// Encoded, and not yet sent.
     pub outgoing: Vec<u8>,
@@ -30,7 +30,7 @@ pub struct State {
     pub plaintext: Vec<u8>,
     pub seen: Seen,
     pub ready: bool,
-    /// What has arrived was not processed to its end, for the sake of something urgent.
+    /// Received bytes were not processed to their end, because something was urgent.
     pub stopped: bool,
     /// How the peer has ended the session, if it has.
     pub end: Option<Progress>,

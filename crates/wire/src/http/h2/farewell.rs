@@ -1,24 +1,24 @@
-//! What the last frames of a client say of the error that ends a connection (RFC 9113, section 5.4).
+//! Reads from the last frames of a client the error that ends a connection (RFC 9113, section 5.4).
 
 use std::borrow::Cow;
 
 use super::streams::error_name;
 use crate::reason::Reason;
 
-/// What a client says first (section 3.4), and the length of a frame's header (section 4.1).
+/// The connection preface of a client (section 3.4), and the length of a frame's header (section 4.1).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEAD: usize = 9;
 
-/// Types of frames, and where in a GOAWAY its code lies, and the words behind it (section 6.8).
+/// Types of frames, and the positions of the code and of the debug data in a GOAWAY (section 6.8).
 const RST_STREAM: u8 = 3;
 const GOAWAY: u8 = 7;
 const GOAWAY_CODE: usize = 4;
 const GOAWAY_WORDS: usize = 8;
 
-/// An error that is told to the server.
+/// An error that is sent to the server.
 pub struct LastError<'f> {
     pub code: u32,
-    /// The session's words on it; with GOAWAY only.
+    /// The session's words on the error; only in a GOAWAY.
     words: Option<Cow<'f, str>>,
 }
 
@@ -41,7 +41,7 @@ pub fn last_error(frames: &[u8]) -> Option<LastError<'_>> {
     None
 }
 
-/// The reason with the code that the server is sent in these frames, and the session's words on it, or
+/// The reason, with the code that these frames send to the server and the session's words on it, or with
 /// `ours`.
 pub fn protocol_reason(frames: &[u8], ours: Option<&str>) -> Reason {
     let Some(LastError { code, words }) = last_error(frames) else {

@@ -22,19 +22,19 @@ use crate::time::Nanos;
 /// The most streams that a connection may be asked to have open at once; servers allow 100 to 256.
 pub const STREAMS_LIMIT: u32 = 1000;
 
-/// What the server may send ahead of us, on a stream and on the connection: nothing is kept of it, so
-/// that there is no reason to slow a server down. Browsers allow 6 to 12 MiB.
+/// The flow-control window of a stream and of the connection: bodies are not kept, so there is no reason
+/// to slow a server down. Browsers allow 6 to 12 MiB.
 const WINDOW: i32 = 16 << 20;
 
-/// The table of header fields that the server may fill: the protocol's own default, which browsers
-/// state, too. A server that uses no table says so only when it was sent a size (nginx), and without
-/// that each of its fields is entered and thrown out again.
+/// The size of the server's table of header fields: the protocol's default, which browsers send as well.
+/// A server that uses no table (nginx) says so only if the client has sent a size; otherwise the client
+/// would enter each of its fields in the table and evict it again.
 const HEADER_TABLE: u32 = 4096;
 
 /// Plaintext that is made before it is sent: requests of some 40 bytes each.
 const OUTGOING_LIMIT: usize = 16 * 1024;
 
-/// What a request says.
+/// The fields of a request.
 #[derive(Debug, Clone)]
 pub struct Request {
     fields: Vec<(Vec<u8>, Vec<u8>)>,
@@ -73,18 +73,18 @@ pub struct Client {
     sent: usize,
     /// The session may have something to send that is not made yet.
     to_make: bool,
-    /// Why the connection ends, if it does by a failure.
+    /// The failure that ends the connection, if one does.
     reason: Option<Reason>,
 }
 
 impl Client {
-    /// A client that has not said anything; `rule` is for all bodies, and any status of success will
-    /// do.
+    /// A client that has sent nothing yet; `rule` is for all bodies, and every 2xx status counts as
+    /// success.
     pub fn new(rule: BodyRule) -> Result<Self, Failure> {
         Self::expecting(rule, StatusSet::default(), None)
     }
 
-    /// The same with the statuses that count as answers, and the body of every request.
+    /// The same client with the statuses that count as success, and the body of every request.
     pub fn expecting(
         rule: BodyRule,
         statuses: StatusSet,
@@ -140,7 +140,7 @@ impl Client {
         Ok(&self.outgoing[self.sent..])
     }
 
-    /// Takes note that N bytes of [`Client::outgoing`] were sent.
+    /// Notes that N bytes of [`Client::outgoing`] were sent.
     pub fn sent(&mut self, length: usize) {
         self.sent += length;
     }
@@ -162,7 +162,7 @@ impl Client {
         done
     }
 
-    /// Makes what the session has to say to what has arrived.
+    /// Makes the session's answer to what has arrived.
     fn answer(&mut self) -> Result<(), Failure> {
         if !self.session.wants_to_send() {
             return Ok(());
@@ -178,9 +178,9 @@ impl Client {
         if goes_on { Ok(()) } else { Err(Failure::HttpProtocol) }
     }
 
-    /// Makes the last that the server hears, and keeps why. An error of the connection ends it with a
-    /// GOAWAY, one of a stream with a RST_STREAM: those that the session has found it has made, or
-    /// does now; for those that we have found the client sends the code.
+    /// Makes the last frame to the server, and keeps the reason. An error of the connection is sent in a
+    /// GOAWAY, an error of a stream in a RST_STREAM. The session makes the frames of the errors that it
+    /// has found; for those found by the client, the client sends the code.
     fn part(&mut self, failure: Failure) {
         if failure != Failure::HttpProtocol {
             self.to_make = false;
@@ -189,7 +189,7 @@ impl Client {
         }
         self.make_rest();
         if last_error(&self.outgoing).is_none() {
-            // Where nobody has a code, the session has had enough of what it had to answer.
+            // Without a code the session has ended because too many of its answers were waiting.
             let code = self.streams.fault().map_or(Some(ENHANCE_YOUR_CALM), |fault| fault.code);
             if let Some(code) = code
                 && self.session.terminate(code).is_ok()
@@ -204,7 +204,7 @@ impl Client {
 
     fn make_rest(&mut self) {
         let limit = self.outgoing.len() + OUTGOING_LIMIT;
-        // A session that can say nothing any more says nothing.
+        // A session that can send nothing more stays silent.
         let _ = self.session.send(&mut self.streams, &mut self.outgoing, limit);
     }
 

@@ -1,9 +1,9 @@
-//! nghttp2's sessions behind a safe interface: every call into the C library is in this file, and
-//! what it calls back is in [`callbacks`].
+//! nghttp2's sessions behind a safe interface: every call into the C library is in this file, and the
+//! functions that it calls are in [`callbacks`].
 //!
 //! A [`Session`] takes the plaintext that was received and makes the plaintext that is to be sent; it
-//! does no input or output. What it understands it passes to an [`Events`] that is handed in with each
-//! call, so that a session owns nothing of its user's and its user nothing of C's.
+//! does no input or output. Each call lends it an [`Events`], to which it reports what it has read. So a
+//! session holds no reference to its user, and its user none to C's memory.
 
 mod callbacks;
 
@@ -33,7 +33,7 @@ pub enum Kind {
     PushPromise,
     GoAway,
     Continuation,
-    /// One that carries nothing of a response: PRIORITY, PING, WINDOW_UPDATE, an extension.
+    /// A frame without a part of a response: PRIORITY, PING, WINDOW_UPDATE, an extension.
     Other,
 }
 
@@ -125,7 +125,7 @@ pub trait Events {
 /// A header field to be sent.
 pub type Field<'f> = (&'f [u8], &'f [u8]);
 
-/// One side of an HTTP/2 connection, which tells what it understands to an `E`.
+/// One side of an HTTP/2 connection, which reports to an `E`.
 #[derive(Debug)]
 pub struct Session<E> {
     raw: NonNull<sys::nghttp2_session>,
@@ -166,7 +166,7 @@ impl<E: Events> Session<E> {
                 set_callbacks::<E>(callbacks);
                 sys::nghttp2_option_set_max_continuations(option, CONTINUATION_LIMIT);
                 sys::nghttp2_option_set_max_outbound_ack(option, ANSWER_LIMIT);
-                // Closed streams are of use for priorities only, and cost memory.
+                // Closed streams are needed only for priorities, and cost memory.
                 sys::nghttp2_option_set_no_closed_streams(option, 1);
                 make(&raw mut raw, callbacks, ptr::null_mut(), option);
             }
@@ -286,7 +286,7 @@ impl<E: Events> Session<E> {
         if done == 0 { Ok(()) } else { Err(Broken) }
     }
 
-    /// Lets the peer know that no request beyond those begun will be answered.
+    /// Reports to the peer that requests after those begun will not be answered.
     pub fn go_away(&mut self) -> Result<(), Broken> {
         let raw = self.raw.as_ptr();
         // SAFETY: the session is valid; there is no opaque data.

@@ -1,4 +1,4 @@
-//! What is kept of the requests of one HTTP/2 connection.
+//! The state of the requests of one HTTP/2 connection.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::outcome::{Failure, Step, http2_error_name};
 use crate::reason::Reason;
 use crate::time::Nanos;
 
-/// The most frames that may come without anything of a response between them: SETTINGS, PING, RST of
-/// streams that are gone, empty DATA. An honest server sends a handful.
+/// The most frames that may come without a part of a response between them: SETTINGS, PING, RST_STREAM
+/// of closed streams, empty DATA. An honest server sends a few.
 const IDLE_LIMIT: u32 = 256;
 
 /// What each field of a header list costs beyond its own bytes (RFC 9113, section 6.5.2).
@@ -19,7 +19,7 @@ const FIELD_OVERHEAD: usize = 32;
 
 /// Error codes (RFC 9113, section 7).
 const PROTOCOL_ERROR: u32 = libnghttp2_sys::NGHTTP2_PROTOCOL_ERROR;
-/// The code for a server that keeps us busy with nothing.
+/// The code for a server that sends too many frames without content.
 pub const ENHANCE_YOUR_CALM: u32 = libnghttp2_sys::NGHTTP2_ENHANCE_YOUR_CALM;
 
 /// A completed request.
@@ -40,13 +40,13 @@ pub struct Done {
 /// Whether a request takes too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overdue {
-    /// One does, in this step.
+    /// A request does, in this step.
     Now(Step),
-    /// None will before this instant.
+    /// No request will before this instant.
     Until(Nanos),
 }
 
-/// What is known of a failure.
+/// The details of a failure.
 #[derive(Debug)]
 pub struct Fault {
     /// The code with which it ends the connection (RFC 9113, section 5.4.1), where the session does
@@ -82,7 +82,7 @@ struct Stream {
     sent: usize,
     /// All of the response has arrived.
     complete: bool,
-    /// The server has taken the stream back before that.
+    /// The server has reset the stream before that.
     reset: bool,
 }
 
@@ -108,7 +108,7 @@ impl Stream {
 #[derive(Debug)]
 pub struct Streams {
     rule: BodyRule,
-    /// The statuses that count as answers.
+    /// The statuses that count as success.
     statuses: StatusSet,
     /// The body of every request.
     content: Option<Arc<[u8]>>,
@@ -147,7 +147,7 @@ impl Streams {
         }
     }
 
-    /// With the statuses that count as answers, and the body of every request.
+    /// The same requests with the statuses that count as success, and the body of every request.
     pub fn expecting(self, statuses: StatusSet, content: Option<Arc<[u8]>>) -> Self {
         Self { statuses, content, ..self }
     }
@@ -157,7 +157,7 @@ impl Streams {
         self.content.is_some()
     }
 
-    /// Takes note of the time at which what comes next has arrived.
+    /// Notes the time at which the next bytes have arrived.
     pub fn at(&mut self, now: Nanos) {
         self.now = now;
     }
@@ -189,7 +189,7 @@ impl Streams {
         self.done.pop_front()
     }
 
-    /// Whether SETTINGS of the server's have arrived.
+    /// Whether the server's SETTINGS have arrived.
     pub fn has_settings(&self) -> bool {
         self.has_settings
     }
@@ -209,7 +209,7 @@ impl Streams {
         self.trouble.as_ref().map_or(Ok(()), |(failure, _)| Err(*failure))
     }
 
-    /// What is known of the first failure.
+    /// The details of the first failure.
     pub fn fault(&self) -> Option<&Fault> {
         self.trouble.as_ref().map(|(_, fault)| fault)
     }
@@ -244,13 +244,13 @@ impl Streams {
         self.trouble.get_or_insert((failure, fault));
     }
 
-    /// The server has broken a rule that the session leaves to us.
+    /// Notes that the server has broken a rule that the session does not check.
     fn refuse<T>(&mut self, code: u32, words: &'static str) -> Result<T, Broken> {
         self.fail(Failure::HttpProtocol, Fault { code: Some(code), reason: Reason::named(words) });
         Err(Broken)
     }
 
-    /// A response has arrived in full: is it a good one?
+    /// Checks a response that has arrived in full.
     fn check(&mut self, stream: &Stream) {
         let done = Done {
             requested: stream.requested,
@@ -343,8 +343,8 @@ impl Events for Streams {
         Ok(())
     }
 
-    /// Without an error code the connection ends in peace: what stands above the last stream was not
-    /// processed, and is neither answered nor failed (RFC 9113, section 6.8).
+    /// Without an error code the connection ends orderly: streams above the last one were not processed,
+    /// and count neither as completed nor as failed (RFC 9113, section 6.8).
     fn go_away(&mut self, notice: GoAway) -> Result<(), Broken> {
         if notice.code != libnghttp2_sys::NGHTTP2_NO_ERROR {
             let fault = Fault::with_reason(Reason::named(error_name(notice.code)));
@@ -367,7 +367,7 @@ impl Events for Streams {
         } else if stream.reset {
             self.fail(Failure::StreamReset, Fault::with_reason(Reason::named(error_name(code))));
         } else {
-            // Not by the server's RST_STREAM, which is noted already: the session refuses it.
+            // The session has refused the stream; a RST_STREAM of the server's is noted already.
             let fault = Fault::with_reason(Reason::named("a stream that breaks the protocol"));
             self.fail(Failure::HttpProtocol, fault);
         }

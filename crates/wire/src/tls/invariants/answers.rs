@@ -1,4 +1,4 @@
-//! Answers, read twice: by the probe's reader, and here by one that has nothing in common with it.
+//! Answers, read twice: by the probe's reader, and by a second reader that shares no code with it.
 
 use tls_parser::TlsCipherKx;
 
@@ -8,12 +8,12 @@ use crate::tls::registry::{self, Protocol};
 use crate::tls::server_flight::Reader;
 use crate::tls::{HELLO_RETRY_REQUEST, flood::FRUITLESS_LIMIT};
 
-/// The most characters that are said of a refusal.
+/// The most characters of the text of a refusal.
 const WORDS: usize = 80;
 
-/// However an answer is cut, the reader comes to the same, and a second reader to the same flight;
-/// what it says of a refusal is short and drives no terminal. Panics where that is not so. Gives
-/// whether the answer is a flight.
+/// However an answer is cut, the reader has the same result, and the second reader the same flight; the
+/// text of a refusal is short and without control characters. Panics otherwise. Returns whether the
+/// answer is a flight.
 pub fn hold_answer(bytes: &[u8], piece: usize) -> bool {
     let bytes = &bytes[..bytes.len().min(FRUITLESS_LIMIT)];
     let whole = read(bytes.chunks(bytes.len().max(1)));
@@ -46,8 +46,8 @@ fn hold_refusal(refusal: &Refusal) {
     assert!(words.chars().count() <= WORDS && !words.contains(char::is_control), "{words:?}");
 }
 
-/// A server that says the same over and over has an answer in the end, or is refused. Panics where
-/// that is not so.
+/// A server that repeats the same bytes is read as an answer in the end, or is refused. Panics
+/// otherwise.
 pub fn hold_end(bytes: &[u8]) {
     const AT_ONCE: usize = 1024;
     if bytes.is_empty() {
@@ -103,7 +103,7 @@ fn contents(bytes: &[u8]) -> Vec<u8> {
     while let Some((kind, content)) = next() {
         match (kind, &content[..]) {
             (22, _) => contents.extend(content),
-            // A warning, and not that the connection ends.
+            // A warning, which does not end the connection.
             (_, [1, 1..=u8::MAX]) => {}
             _ => break,
         }

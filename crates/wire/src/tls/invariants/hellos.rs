@@ -1,4 +1,4 @@
-//! ClientHellos, read back: by a parser that knows nothing of their writer, and by the reader of the
+//! ClientHellos, read back by a parser that shares no code with their writer, and by the reader of the
 //! extensions of rustls' hellos.
 
 use tls_parser::{
@@ -10,7 +10,7 @@ use crate::tls::client_hello::{ClientHello, NO_COMPRESSION, extension};
 use crate::tls::client_hello_reader;
 use crate::tls::registry::Protocol;
 
-/// Whatever is offered is read back, and nothing else. Panics where that is not so.
+/// Exactly what is offered is read back. Panics otherwise.
 pub fn hold_hello(hello: &ClientHello) {
     let bytes = hello.bytes(|| [7; 32]);
     let read = Read::new(&bytes);
@@ -45,7 +45,7 @@ pub fn hold_hello(hello: &ClientHello) {
     assert!(!client_hello_reader::offers_ticket(&bytes));
 }
 
-/// The reader of extensions takes any bytes, and gives a part of them. Panics where that is not so.
+/// The reader of extensions accepts any bytes, and returns a part of them. Panics otherwise.
 pub fn hold_readers(bytes: &[u8], number: u16) {
     let lies_within = |part: &[u8]| bytes.as_ptr_range().contains(&part.as_ptr());
     if let Some(content) = client_hello_reader::extension(bytes, number) {

@@ -1,5 +1,5 @@
-//! What must be true of the readers of a server's messages, whatever it sends. Property tests and the
-//! fuzz target `tls13_message` hold them to this.
+//! Invariants of the readers of a server's messages, whatever it sends. Property tests and the fuzz
+//! target `tls13_message` check them.
 
 use rustls::internal::msgs::base::Payload;
 use rustls::internal::msgs::message::{Message, PlainMessage};
@@ -24,8 +24,8 @@ pub const TYPES: [u8; 6] = [
     NEW_SESSION_TICKET,
 ];
 
-/// A body that is let in rustls lets in as well; it is none with its last byte missing, nor with one
-/// more. Panics where that is not so. Gives whether this one is let in.
+/// A body that is accepted is accepted by rustls as well; it is refused without its last byte, and with
+/// a byte more. Panics otherwise. Returns whether this body is accepted.
 pub fn hold(kind: u8, body: &[u8]) -> bool {
     if !is_taken(kind, body) {
         return false;

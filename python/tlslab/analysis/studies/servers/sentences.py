@@ -16,7 +16,7 @@ from tlslab.analysis.studies.servers.beside import (
     reported,
 )
 from tlslab.model.finding import Comparison, Finding
-from tlslab.model.wording import cell_label, joined, with_interval
+from tlslab.model.wording import cell_label, counted, joined, with_interval
 
 
 def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding]:
@@ -26,7 +26,7 @@ def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding
     if not found:
         return []
     best, *rest = leaders
-    text = _best_words(best, found)
+    text = _best_words(best, found, cells)
     if any(not comparison.differs for _, comparison in found):
         text += " Where the interval holds 1, which is faster stays open."
     published = study.servers if study else None
@@ -52,7 +52,7 @@ def leading_server(cells: Sequence[Measured]) -> tuple[str, str] | None:
         return None
     if any(not each.differs or each.n < FEWEST for _, each in found):
         return None
-    return _best_words(leaders[0], found), leaders[0].summary.key
+    return _best_words(leaders[0], found, cells), leaders[0].summary.key
 
 
 def _against_best(leaders: Sequence[Measured]) -> list[tuple[Measured, Comparison]]:
@@ -64,7 +64,9 @@ def _against_best(leaders: Sequence[Measured]) -> list[tuple[Measured, Compariso
     ]
 
 
-def _best_words(best: Measured, found: Sequence[tuple[Measured, Comparison]]) -> str:
+def _best_words(
+    best: Measured, found: Sequence[tuple[Measured, Comparison]], cells: Sequence[Measured]
+) -> str:
     parts = [
         f"{reported(comparison)} times the best of {place_of(other).server} "
         f"({cell_label(others(other))})"
@@ -72,8 +74,20 @@ def _best_words(best: Measured, found: Sequence[tuple[Measured, Comparison]]) ->
     ]
     return (
         f"The best of {place_of(best).server} ({cell_label(others(best))}) carries "
-        f"{with_interval(best.summary.estimates[RATE])} new connections/s, {joined(parts)}."
+        f"{with_interval(best.summary.estimates[RATE])} new connections/s, {joined(parts)}"
+        f"{_unranked_words(cells)}."
     )
+
+
+def _unranked_words(cells: Sequence[Measured]) -> str:
+    """How many cells may be better than the best ones, for all that is known."""
+    count = sum(
+        place_of(cell).direct and cell.summary.verdict != "unsupported" and not cell.may_rank(RATE)
+        for cell in cells
+    )
+    if not count:
+        return ""
+    return f"; {counted(count, 'cell')} not ranked: a lower bound, or no valid rate of the server"
 
 
 def _is_studys(best: Measured, other: Measured) -> bool:

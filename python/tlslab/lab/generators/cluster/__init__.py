@@ -2,8 +2,8 @@
 
 import os
 
-# Ray prints what befalls nodes on the driver's standard output, which is the lab's own; the lab
-# says by itself which host is lost. Ray reads this once, as it is imported.
+# Ray prints messages about failed nodes on the standard output of the driver, which is the lab; the
+# lab itself reports lost hosts. Ray reads this variable once, when it is imported.
 os.environ["RAY_DEDUP_LOGS_SKIP_REGEX"] = "^"
 
 from tlslab.lab.generators.cluster.hosts import cluster_hosts

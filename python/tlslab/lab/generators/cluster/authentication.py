@@ -1,5 +1,5 @@
-"""A cluster that other machines can reach must ask for a token: whoever it lets in may run programs
-on all of its nodes.
+"""Checks that a cluster which other machines can reach asks for a token: a program that it accepts
+may run programs on all of its nodes.
 """
 
 import os

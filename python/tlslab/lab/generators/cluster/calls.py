@@ -42,7 +42,7 @@ class RayCalls:
         raise HostLostError(self._lost)
 
     def beat(self) -> None:
-        """Has the node know that its head lives, unless its last such call is still under way."""
+        """Reports to the node that its head is alive, unless the last call is still under way."""
         if self._lost:
             return
         with suppress(RayError):

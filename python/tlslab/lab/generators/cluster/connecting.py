@@ -1,4 +1,4 @@
-"""The way into a Ray cluster: its address, and the connection."""
+"""Finds the address of a Ray cluster, and connects to it."""
 
 import logging
 import signal
@@ -50,7 +50,7 @@ def connect(address: str) -> None:
                 "machine one",
             ) from None
     try:
-        # A cluster that is called by its loopback address, or found, may have others.
+        # A cluster that is named by a loopback address, or found, may have other addresses as well.
         if not reachable and not all(is_loopback(n["NodeManagerAddress"]) for n in ray.nodes()):
             require_token(ray.get_runtime_context().gcs_address)
     except BaseException:
@@ -95,7 +95,7 @@ def _found() -> str:
 
 
 def _reach(place: str) -> None:
-    """Ray itself would try for a minute. Raises CannotRunError."""
+    """Checks that the cluster answers: Ray itself would try for a minute. Raises CannotRunError."""
     host, _, port = place.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), REACH_S).close()

@@ -51,7 +51,7 @@ def cluster_hosts(address: str, count: int | None) -> list[Host]:
 
 
 class _Cluster:
-    """What is held in the cluster until the last host is closed."""
+    """The resources held in the cluster until the last host is closed."""
 
     def __init__(self) -> None:
         self._placed: Placed | None = None
@@ -95,7 +95,7 @@ class _Cluster:
         return itertools.zip_longest(self._calls, self._placed.places)
 
     def _facts(self, calls: RayCalls, each: Place) -> dict[str, Any]:
-        """What a node says of itself. Raises CannotRunError."""
+        """A node's facts, as the node reports them. Raises CannotRunError."""
         try:
             facts: dict[str, Any] = calls("facts", PROGRAM, seconds=START_S)
         except HostLostError as error:

@@ -37,7 +37,7 @@ class Placed:
     places: tuple[Place, ...]
 
     def free(self) -> None:
-        """Gives the places back."""
+        """Frees the places."""
         remove_placement_group(self.group)
 
 

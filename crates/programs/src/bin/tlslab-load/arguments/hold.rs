@@ -108,7 +108,7 @@ impl HoldCommand {
 
 fn plan(levels: &[u32], dwell: Duration) -> Result<Plan, Problem> {
     if !levels.is_sorted_by(|a, b| a < b) {
-        return Err(Problem::usage("hold: the levels have to rise".to_owned()));
+        return Err(Problem::usage("hold: the levels must rise, as in 1000,5000".to_owned()));
     }
     Ok(Plan { levels: levels.to_vec(), dwell: milliseconds(dwell) * MILLISECOND })
 }
@@ -116,8 +116,8 @@ fn plan(levels: &[u32], dwell: Duration) -> Result<Plan, Problem> {
 /// The flags of the older form, beside those of a load.
 #[derive(Debug, Clone, Args)]
 pub struct Flags {
-    /// Hold N connections idle, one request made on each, and print what they cost in memory;
-    /// several levels in rising order: 1000,5000,10000
+    /// Hold N idle connections, each after one request, and print their memory; several levels in
+    /// rising order: 1000,5000,10000
     #[arg(
         long = "hold",
         hide = true,
@@ -132,7 +132,7 @@ pub struct Flags {
     )]
     levels: Vec<u32>,
 
-    /// How long --hold rests at each level
+    /// How long --hold holds the connections of each level before the memory is read
     #[arg(
         long,
         hide = true,
@@ -154,7 +154,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Whether connections are to be held.
+    /// Whether the mode `hold` is asked for.
     pub fn is_asked_for(&self) -> bool {
         !self.levels.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The flags about HTTP: what is spoken, what each request says, which answers are good.
+//! The flags about HTTP: the version, the requests, and the statuses that count as success.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tlslab_contract::spec::{
 
 use crate::problem::Problem;
 
-/// What is spoken over TLS.
+/// The version of HTTP, and how its bodies are checked.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 pub struct HttpArguments {
@@ -30,7 +30,7 @@ pub struct HttpArguments {
     check_body: CheckName,
 }
 
-/// What each request says, and which answers are good.
+/// The requests, and the statuses that count as success.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 pub struct RequestArguments {
@@ -52,7 +52,7 @@ pub struct RequestArguments {
     #[arg(long, value_name = "TEXT|@FILE")]
     body: Option<String>,
 
-    /// Statuses that count as answers: 2xx, 302, 401, any, or several: 2xx,302. By default a
+    /// Statuses that count as success: 2xx, 302, 401, any, or several: 2xx,302. By default a
     /// redirect or a login page is a failure
     #[arg(long, default_value = "2xx", value_name = "STATUS,...")]
     expect_status: ExpectStatus,
@@ -123,8 +123,8 @@ fn header(text: &str) -> Result<HeaderField, String> {
     Ok(HeaderField { name: name.to_owned(), value: value.trim().to_owned() })
 }
 
-/// Takes text as it stands, and `@FILE` for the bytes of a file. A file's name without the sign is an
-/// oversight, and refused.
+/// A body: text, or the bytes of a file by `@FILE`. A file's name without `@` is taken for a mistake, and
+/// refused.
 fn body(words: &str) -> Result<RequestBody, Problem> {
     let Some(path) = words.strip_prefix('@') else {
         if Path::new(words).is_file() {

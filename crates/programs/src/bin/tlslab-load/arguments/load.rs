@@ -1,4 +1,4 @@
-//! The flags that say how load is made over time, and what is reported of it.
+//! The flags for the load over time, and for reports on it.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -20,8 +20,8 @@ pub struct LoadArguments {
     #[arg(short, long, default_value = "1", value_parser = connections, value_name = "N[,N...]")]
     pub connections: Connections,
 
-    /// Open loop: new connections a second, come what may: 500 or 500/s, in steps 100,200,400, or in
-    /// a ramp 100..5000 over 30s (also: --rate 100..5000 --over 30s)
+    /// Open loop: new connections a second, whether or not earlier ones have ended: 500 or 500/s, in
+    /// steps 100,200,400, or in a ramp 100..5000 over 30s (also: --rate 100..5000 --over 30s)
     #[arg(long, value_name = "R|R,R...|A..B over TIME")]
     rate: Option<String>,
 
@@ -29,13 +29,13 @@ pub struct LoadArguments {
     #[arg(long, value_parser = time, value_name = "TIME", requires = "rate")]
     over: Option<Duration>,
 
-    /// How the connections of an open loop are spaced: evenly, or at random as those of many
-    /// clients that know nothing of each other
+    /// How the connections of an open loop are spaced: evenly, or at random, as those of many
+    /// independent clients (a Poisson process)
     #[arg(long, value_enum, default_value = "constant", value_name = "PROCESS", requires = "rate")]
     arrivals: Process,
 
-    /// Run in real time (SCHED_FIFO), so that no other program on the same processor keeps a
-    /// connection waiting that is due; needs root, and a processor that the server does not use
+    /// Run the workers in real time (SCHED_FIFO), so that no other program on their processors delays
+    /// a connection that is due; needs root, and a processor that the server does not use
     #[arg(long, requires = "rate")]
     realtime: bool,
 
@@ -47,12 +47,12 @@ pub struct LoadArguments {
     #[arg(long, value_parser = time, value_name = "TIME", conflicts_with_all = ["duration", "count"])]
     step: Option<Duration>,
 
-    /// With unlimited requests: have all connections open within this time; the warm-up begins when
-    /// they are
+    /// With unlimited requests: the time in which all connections must be open; the warm-up begins
+    /// when they are
     #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME")]
     open_within: Duration,
 
-    /// Between a response and the next request on its connection
+    /// The pause between a response and the next request on its connection
     #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME")]
     think: Duration,
 
@@ -60,7 +60,7 @@ pub struct LoadArguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<String>,
 
-    /// Print a line a second to standard error, though the record goes to a program
+    /// Print a line a second to standard error, also with --json
     #[arg(long, conflicts_with = "events", help_heading = "Output")]
     pub progress: bool,
 }
@@ -110,7 +110,7 @@ impl LoadArguments {
     pub fn length(&self, load: &LoadSpec) -> Result<Option<Duration>, Problem> {
         match (self.step, &load.rate) {
             (Some(_), _) if load.steps() == 1 => {
-                Err(Problem::usage("--step goes with --rate or --connections in steps".to_owned()))
+                Err(Problem::usage("--step needs --rate or --connections in steps".to_owned()))
             }
             (Some(step), _) => Ok(Some(step * load.steps() as u32)),
             (None, Some(Rate::Ramp(ramp))) => Ok(Some(Duration::from_millis(ramp.over_ms))),
@@ -252,8 +252,8 @@ mod tests {
             (&["--rate", "5..", "over", "3s"], "is not a rate"),
             (&["--rate", "5..9", "over", "soon"], "is not a time"),
             (&["--rate", "5", "--over", "3s"], "is no ramp"),
-            (&["--rate", "5", "--step", "3s"], "--step goes with"),
-            (&["--step", "3s"], "--step goes with"),
+            (&["--rate", "5", "--step", "3s"], "--step needs"),
+            (&["--step", "3s"], "--step needs"),
             (&["--arrivals", "poisson"], "--rate"),
             (&["-c", "1,x"], "is not a number of connections"),
             (&["-c", "1,2", "--step", "1s", "-n", "5"], "cannot be used with"),

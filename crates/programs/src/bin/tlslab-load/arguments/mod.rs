@@ -124,10 +124,9 @@ pub struct Arguments {
     #[arg(long, help_heading = "Output")]
     pub events: bool,
 
-    /// Get ready, print the event `ready`, and begin the load at the instant of this host's
-    /// CLOCK_MONOTONIC that a line on standard input gives: {"start_at_ns":N,"unix_s":U}, where U is
-    /// that instant by the clock that the record is to go by. With --spec - the specification is the
-    /// line before
+    /// Get ready, print the event `ready`, and start the load at the instant that a line on standard
+    /// input gives: {"start_at_ns":N,"unix_s":U}. N is that instant by this host's CLOCK_MONOTONIC, U
+    /// the same by the wall clock of the record. With --spec - the specification is the line before
     #[arg(long, help_heading = "Output", requires_all = ["json", "events"],
         conflicts_with_all = ["probe", "levels", "preflight", "print_schema"])]
     pub barrier: bool,
@@ -174,19 +173,19 @@ pub enum Format {
 /// The wire formats that have a schema.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Schema {
-    /// What goes in: the specification of a run.
+    /// The specification of a run.
     Spec,
-    /// What comes out: the record of a run.
+    /// The record of a run.
     Record,
-    /// What comes out of --hold.
+    /// The record of `hold`.
     Hold,
-    /// What comes out of --in-memory.
+    /// The record of `in-memory`.
     InMemory,
-    /// What comes out of --primitives.
+    /// The record of `primitives`.
     Primitives,
-    /// What goes into a probe.
+    /// The specification of a probe.
     ProbeSpec,
-    /// What comes out of a probe.
+    /// The record of a probe.
     Probe,
 }
 
@@ -225,7 +224,9 @@ impl Arguments {
             return if target.is_empty() || target == spec.target {
                 Ok(spec)
             } else {
-                Err(Problem::usage("--probe takes its target from --spec".to_owned()))
+                Err(Problem::usage(format!(
+                    "the target '{target}' differs from that of --spec; leave it out"
+                )))
             };
         }
         let (name, trust) = (self.tls.name(), self.tls.trust()?);
@@ -317,7 +318,7 @@ pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How long a measurement takes if nothing says so.
+/// How long a measurement takes by default.
 const LENGTH: Duration = Duration::from_secs(10);
 /// The time that each step of a load's connection may take, unless another is given.
 const STEP: Duration = Duration::from_secs(10);

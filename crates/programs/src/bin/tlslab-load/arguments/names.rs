@@ -1,4 +1,4 @@
-//! What the command line calls the fields of a specification.
+//! Replaces the names of a specification's fields in messages by the options of the command line.
 
 /// Fields of a specification, and the options that give them.
 const OPTIONS: &[(&str, &str)] = &[
@@ -34,6 +34,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("stop.count", "--count"),
     ("stop.duration_ms", "--duration"),
     ("tls.early_data", "--early-data"),
+    ("tls.resume", "--resume"),
     ("warmup_ms", "--warmup"),
 ];
 
@@ -46,7 +47,7 @@ pub fn in_options_of_probe(words: &str) -> String {
 pub fn in_options(words: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let mut said = String::with_capacity(words.len());
-    // What stands in quotes is the user's own.
+    // Text in quotes is the user's own, and is left as it is.
     for (number, part) in words.split('\'').enumerate() {
         if number > 0 {
             said.push('\'');

@@ -68,9 +68,9 @@ impl ProbeCommand {
         if let Some(source) = &self.spec {
             let spec: ProbeSpec = read_spec(source)?;
             return match &self.target {
-                Some(target) if *target != spec.target => {
-                    Err(Problem::usage("a probe takes its target from --spec".to_owned()))
-                }
+                Some(target) if *target != spec.target => Err(Problem::usage(format!(
+                    "the target '{target}' differs from that of --spec; leave it out"
+                ))),
                 _ => Ok(spec),
             };
         }

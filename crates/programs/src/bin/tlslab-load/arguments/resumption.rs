@@ -1,4 +1,4 @@
-//! The flags that say which kinds of handshake there are to be: resumed, with early data, retried.
+//! The flags for the kinds of handshake: resumed, with early data, with a HelloRetryRequest.
 
 use clap::{Args, ValueEnum};
 use tlslab_contract::spec::{HelloRetry, Resume, TlsSpec};
@@ -22,7 +22,7 @@ pub struct ResumptionArguments {
     #[arg(long)]
     early_data: bool,
 
-    /// Send a key share that hardly any server takes, so that it asks for another by a
+    /// Send a key share that hardly any server accepts, so that the server asks for another by a
     /// HelloRetryRequest
     #[arg(long)]
     hello_retry: bool,

@@ -1,9 +1,10 @@
-//! Flags for the segments in which a handshake and a connection's end leave.
+//! Flags for the TCP segments of the end of a handshake and of the close.
 
 use clap::{Args, ValueEnum};
 use tlslab_contract::spec::{Close, Finished};
 
-/// Where the default spares work, an ordinary client's way can be had as well.
+/// How connections end their handshake and close: the defaults save work, the other values do what
+/// ordinary clients do.
 #[derive(Debug, Args)]
 pub struct ShapeArguments {
     /// How a connection is closed: by a TCP reset, which leaves no TIME_WAIT behind, or, as browsers
@@ -11,7 +12,7 @@ pub struct ShapeArguments {
     #[arg(long, value_enum, default_value = "reset", value_name = "reset|fin")]
     close: CloseName,
 
-    /// When the client's Finished leaves: in one segment with the first request, or in its own
+    /// When the client's Finished is sent: in one segment with the first request, or in its own
     #[arg(long, value_enum, default_value = "with-request", value_name = "with-request|separate")]
     finished: FinishedName,
 }

@@ -1,4 +1,4 @@
-//! The flags that say what the handshakes offer.
+//! The flags for the offer of the handshakes, and for the certificates.
 
 use clap::{Args, ValueEnum};
 use tlslab_contract::spec::{
@@ -11,7 +11,7 @@ use super::resumption::ResumptionArguments;
 use crate::problem::Problem;
 use crate::trust;
 
-/// What to offer and what to insist on.
+/// The offer of the handshakes, and how the server is authenticated.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "TLS")]
 pub struct TlsArguments {
@@ -35,8 +35,8 @@ pub struct TlsArguments {
     #[arg(long, value_name = "BITS")]
     dh_bits: Option<u32>,
 
-    /// Whether the server must staple an OCSP response to its certificate: on, or off; one that does
-    /// otherwise is counted as unexpected. Every connection asks for a response
+    /// Whether the server must staple an OCSP response to its certificate: on, or off; a connection
+    /// that differs is counted as unexpected. Every connection asks for a response
     #[arg(long, value_enum, value_name = "WHETHER")]
     ocsp_stapling: Option<StaplingName>,
 
@@ -46,7 +46,7 @@ pub struct TlsArguments {
     sni: Vec<String>,
 
     /// Application protocol to offer (repeatable), of which the server must select one; 'none': no
-    /// ALPN at all. Others than http/1.1 go with --handshake-only
+    /// ALPN at all. Protocols other than http/1.1 need --handshake-only
     #[arg(long, value_name = "NAME")]
     alpn: Vec<String>,
 
@@ -59,8 +59,8 @@ pub struct TlsArguments {
     #[arg(long, value_name = "FILE", requires = "client_cert")]
     client_key: Option<String>,
 
-    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: nothing
-    /// of it is safe, nor offered unless it is asked for
+    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: all of them
+    /// are unsafe, and offered only where another option asks for them
     #[arg(long)]
     allow_obsolete: bool,
 
@@ -76,11 +76,11 @@ pub struct TlsArguments {
     #[arg(long, value_enum, default_value = "auto", value_name = "NAME")]
     backend: BackendName,
 
-    /// Verify the server on every connection, or on the first of each worker and 1 in 128
+    /// Authenticate the server on every connection, or on the first of each worker and 1 in 128
     #[arg(long, value_enum, default_value = "every", value_name = "HOW")]
     authenticate: AuthenticateName,
 
-    /// Draw a key share for every connection, or use one again
+    /// Make a fresh key share for every connection, or reuse one
     #[arg(long, value_enum, default_value = "fresh", value_name = "HOW")]
     key_share: KeyShareName,
 
@@ -90,7 +90,7 @@ pub struct TlsArguments {
     client: ClientName,
 
     /// Short for --authenticate sampled --key-share reused: some two thirds of the client's cost,
-    /// the same work for the server; not by OpenSSL, which cannot use a key share again
+    /// the same work for the server; not with OpenSSL, which cannot reuse a key share
     #[arg(long, conflicts_with_all = ["authenticate", "key_share"])]
     lean: bool,
 
@@ -129,7 +129,7 @@ enum ClientName {
     Library,
 }
 
-/// Whom `--ca` and `--insecure` trust.
+/// The certificate authorities that `--ca` and `--insecure` trust.
 pub fn trust(ca: Option<&str>, insecure: bool) -> Result<Trust, Problem> {
     Ok(match ca {
         Some(file) => Trust::Pem(trust::from_file(file)?),
@@ -178,7 +178,7 @@ impl TlsArguments {
         self.sni.first().cloned()
     }
 
-    /// Whom to trust.
+    /// The certificate authorities to trust.
     pub fn trust(&self) -> Result<Trust, Problem> {
         trust(self.ca.as_deref(), self.insecure)
     }
@@ -188,7 +188,7 @@ impl TlsArguments {
             [] => Ok(None),
             [none] if none == "none" => Ok(Some(Vec::new())),
             names if names.iter().any(|name| name == "none") => {
-                Err(Problem::usage("--alpn none goes with no other --alpn".to_owned()))
+                Err(Problem::usage("--alpn none excludes every other --alpn".to_owned()))
             }
             names => Ok(Some(names.to_vec())),
         }

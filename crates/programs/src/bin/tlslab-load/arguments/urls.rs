@@ -1,4 +1,4 @@
-//! The flags that say what is asked for: URLs with weights, a file of them, another place to connect.
+//! The flags for the target: URLs with weights, a file of URLs, another address to connect to.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use tlslab_wire::target::Target;
 
 use crate::problem::Problem;
 
-/// What to ask for.
+/// The URLs to request.
 #[derive(Debug, Args)]
 pub struct UrlArguments {
     /// What to load: https://HOST:PORT/PATH, or HOST:PORT; several URLs of one host and port are

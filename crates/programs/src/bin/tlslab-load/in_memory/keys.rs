@@ -12,17 +12,17 @@ use tlslab_microbench::in_memory::{
 
 use crate::problem::Problem;
 
-/// Where the PIN is looked for if there is no file with it.
+/// The environment variable with the PIN, if no file has it.
 const PIN_VARIABLE: &str = "TLSLAB_PKCS11_PIN";
 
 /// The wire format of the file that describes signing nodes.
 const SIGNERS_SCHEMA: &str = "tlslab.signers/1";
 
-/// A private key away from the process: behind PKCS #11, or on signing nodes.
+/// A private key outside of this process: behind PKCS #11, or on signing nodes.
 #[derive(Debug, Args)]
 pub struct KeyArguments {
-    /// Whose key is away from the process [default: the client's in mutual handshakes, else the
-    /// server's]
+    /// The side whose private key is outside of this process [default: client in mutual handshakes,
+    /// else server]
     #[arg(long, value_enum, value_name = "SIDE")]
     key_side: Option<SideName>,
 
@@ -46,7 +46,7 @@ pub struct KeyArguments {
     #[arg(long, value_name = "FILE")]
     signers: Option<PathBuf>,
 
-    /// Ask signing nodes at this address too, which is not loopback (repeatable)
+    /// An address, not a loopback one, at which signing nodes may be asked (repeatable)
     #[arg(long, value_name = "ADDRESS", requires = "signers")]
     allow: Vec<String>,
 }
@@ -73,7 +73,7 @@ impl KeyArguments {
             }),
             (None, Some(file)) => KeyPlace::Cluster(cluster(file, self.allow.clone())?),
             (None, None) if self.key_side.is_some() => {
-                let words = "--key-side goes with --pkcs11-module or --signers";
+                let words = "--key-side needs --pkcs11-module or --signers";
                 return Err(Problem::usage(words.to_owned()));
             }
             (None, None) => return Ok(None),

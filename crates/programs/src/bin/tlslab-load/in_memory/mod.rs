@@ -40,11 +40,11 @@ pub struct Arguments {
     #[arg(long, value_parser = processors, value_name = "LIST")]
     cpu: Option<Processors>,
 
-    /// How long to measure; in bulk, for each line: 500ms, 10s, 2m
+    /// How long to measure: 500ms, 10s, 2m; with --bulk for each suite, record size and direction
     #[arg(short, long, value_parser = time, default_value = "2s", value_name = "TIME")]
     duration: Duration,
 
-    /// How many handshakes (in bulk: records of each line) to measure, instead of a time
+    /// How many handshakes to measure, instead of a time; with --bulk how many records
     #[arg(short = 'n', long, value_name = "COUNT", conflicts_with = "duration")]
     count: Option<u64>,
 
@@ -139,7 +139,7 @@ pub fn run(arguments: Arguments) -> Result<Ending, Problem> {
 impl Arguments {
     fn spec(self) -> Result<InMemorySpec, Problem> {
         if self.client_certificate.is_some() && self.handshake != FormName::Mutual {
-            let words = "--client-certificate goes with --handshake mutual";
+            let words = "--client-certificate needs --handshake mutual";
             return Err(Problem::usage(words.to_owned()));
         }
         let mut spec = InMemorySpec::new(self.tls, self.certificate);

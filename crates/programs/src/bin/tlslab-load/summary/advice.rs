@@ -1,4 +1,4 @@
-//! What to do about each verdict.
+//! Remedies for verdicts.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use tlslab_contract::record::{RunRecord, VerdictCode};
 use crate::certificate::Fault;
 use crate::problem::{remedy, remedy_of_status};
 
-/// What to do about a verdict of this record; `None` of a run that is valid.
+/// The remedy for a verdict of this record; `None` for a valid run.
 pub fn what_to_do(record: &RunRecord, code: VerdictCode) -> Option<String> {
     let outcomes = &record.outcomes;
     let words = match code {
@@ -51,7 +51,7 @@ pub fn what_to_do(record: &RunRecord, code: VerdictCode) -> Option<String> {
     Some(words.to_owned())
 }
 
-/// What to do about that which went wrong most often.
+/// The remedy for the most frequent failure.
 fn about_most(record: &RunRecord, counts: &BTreeMap<String, u64>, prefix: &str) -> String {
     let Some((class, _)) = counts.iter().max_by_key(|(_, count)| **count) else {
         return "see the generators' own records".to_owned();

@@ -64,7 +64,7 @@ fn line_of(text: &mut String, line: &str) {
     let _ = writeln!(text, "{line}");
 }
 
-/// What was measured, and the rates: of that first which was asked for.
+/// What was measured, and the rates, first the rate of what was asked for.
 fn headline(record: &RunRecord) -> String {
     let spec = &record.spec;
     let mut text = String::new();
@@ -106,7 +106,7 @@ fn headline(record: &RunRecord) -> String {
     text
 }
 
-/// What became of the arrivals of an open loop.
+/// The accounting of an open loop's arrivals.
 fn arrivals(open_loop: &OpenLoop) -> String {
     let OpenLoop { arrivals, started, blocked, waiting_at_stop, .. } = *open_loop;
     let mut line = format!(
@@ -125,7 +125,7 @@ fn arrivals(open_loop: &OpenLoop) -> String {
     line
 }
 
-/// Notes, then what is to be thought of the run, and why.
+/// The notes, then the verdicts with their reasons.
 fn closing(record: &RunRecord) -> Vec<String> {
     let notes = record.notes.iter().map(|note| format!("note: {note}"));
     let notes = whose_times(record).into_iter().chain(tables::too_few(record)).chain(notes);
@@ -141,7 +141,7 @@ fn closing(record: &RunRecord) -> Vec<String> {
     notes.chain(verdicts).collect()
 }
 
-/// Whose times are shown, where a second client made some of the connections: how long those took.
+/// Which client's times are shown if two clients made connections, and the other client's times.
 fn whose_times(record: &RunRecord) -> Option<String> {
     let (client, times) = record.load_client()?;
     let mut line = format!(

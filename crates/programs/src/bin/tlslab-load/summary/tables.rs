@@ -8,7 +8,7 @@ use super::table::{Lead, Table};
 use super::unit;
 use crate::server::{ServerUsage, TICK_US};
 
-/// What stands where there is no value.
+/// The text in place of a missing value.
 const NOTHING: &str = "-";
 
 /// The latencies that are shown, in the order of a connection's life: the histogram, its name for
@@ -26,7 +26,7 @@ const LATENCIES: [(&str, &str, &str); 10] = [
     ("response", "response", "due until the last byte: what a user waits for"),
 ];
 
-/// All tables that say something of this record.
+/// All tables that apply to this record.
 pub fn all(record: &RunRecord, server: Option<&ServerUsage>) -> Vec<Table> {
     let tables = [
         hosts(record),

@@ -1,6 +1,6 @@
-//! A server that says a flight which is right but for a few edits, under the right keys: its edits get
-//! past lengths and keys, as far as the rules behind them. It is no client's twin: it reads the
-//! ClientHello that it gets, whoever sent it.
+//! A server that sends a correct flight with a few edits, under the right keys, so that the edits pass
+//! the checks of lengths and keys and reach the rules after them. It shares no state with a client: it
+//! reads the ClientHello that it gets, from either client.
 
 use std::mem;
 
@@ -28,7 +28,7 @@ pub fn plain(kind: u8, content: &[u8]) -> Vec<u8> {
     [&[kind, 3, 3, high, low], content].concat()
 }
 
-/// What a server says behind its ServerHello, in turn, up to the Finished.
+/// The messages of a server after its ServerHello, in order, up to the Finished.
 pub const RIGHT: [(u8, &[u8]); 3] = [
     (ENCRYPTED_EXTENSIONS, &[0, 0]),
     (CERTIFICATE, &[0, 0, 0, 6, 0, 0, 1, 9, 0, 0]),
@@ -58,7 +58,7 @@ pub const CONTENTS: [&[u8]; 9] = [
     &[0, 0, 64, 0],
 ];
 
-/// What is done to the flight.
+/// An edit of the flight.
 #[derive(Debug, Clone)]
 pub enum Edit {
     /// To the body of a message, ahead of its transcript.
@@ -97,7 +97,7 @@ pub const BETWEEN: [(u8, &[u8]); 11] = [
     (0, &[]),
 ];
 
-/// A flight: what is in it of that which need not be, and its edits, each to the message at a place.
+/// A flight: its optional messages, and its edits, each of the message at an index.
 #[derive(Debug, Clone)]
 pub struct Script {
     pub asks: bool,
@@ -197,7 +197,7 @@ impl Server {
         }
     }
 
-    /// Says a message, or a record ahead of it, as the edits have it.
+    /// Sends a message, or a record before it, with the edits.
     fn say(&mut self, part: &Part, asked: Option<u8>) {
         let mut body = self.right_body(part.kind, asked);
         let (mut split, mut joined, mut dress) = (None, false, Dress::default());
@@ -229,7 +229,7 @@ impl Server {
         self.keep_up(part.kind, &message);
         if let Some(at) = split {
             let rest = self.waiting.split_off(at % self.waiting.len());
-            // Keys change behind the whole of it.
+            // Keys change after the whole message.
             let next = self.next.take();
             self.flush(&Dress::default());
             (self.waiting, self.next) = (rest, next);
@@ -265,7 +265,7 @@ impl Server {
         }
     }
 
-    /// Takes a message into the transcript, and derives the keys that apply behind it.
+    /// Adds a message to the transcript, and derives the keys that apply after it.
     fn keep_up(&mut self, kind: u8, message: &[u8]) {
         let suite = &SUITES[self.suite];
         match (kind, &mut self.secrets, &mut self.traffic) {
@@ -297,7 +297,7 @@ impl Server {
         }
     }
 
-    /// Puts what waits into a record.
+    /// Sends the waiting messages in one record.
     fn flush(&mut self, dress: &Dress) {
         let content = mem::take(&mut self.waiting);
         if !content.is_empty() {

@@ -1,5 +1,5 @@
-//! What C calls. In each function `user` is the `E` that [`Session::lending`](super::Session) has lent
-//! for the time of the outer call, and every other pointer is valid for the time of the inner one.
+//! The functions that C calls. In each, `user` is the `E` that [`Session::lending`](super::Session) has
+//! lent for the outer call, and every other pointer is valid for the time of the inner call.
 
 use super::{Broken, Events, FrameHead, GoAway, Kind};
 use libnghttp2_sys as sys;

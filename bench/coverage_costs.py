@@ -1,0 +1,175 @@
+"""Simulations of costs: of parts and mixes, of parts by samples, and where noise comes from."""
+
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+
+from bench.noise import Draw, Trial, cell, holds
+from tlslab.analysis.components import Components, components
+from tlslab.analysis.costs.model import COST, CostModel, checks, fit
+from tlslab.analysis.costs.parts import KILOBYTE, parts_of
+from tlslab.analysis.costs.sizing import Bounds, size
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.why.effects import effect_checks
+from tlslab.analysis.why.shares import share_of
+from tlslab.experiment import load
+from tlslab.model.estimate import Estimate
+from tlslab.model.experiment import Experiment
+from tlslab.model.stacks import CellWhy, CostPart
+
+# Of a block and, in it, of a trial.
+_NOISE = 0.02
+
+# What one of a part costs the server in microseconds; of bytes, a kilobyte.
+_PART_US, _KILOBYTE_US = 60.0, 0.4
+
+# Samples of call stacks of a cell.
+_SAMPLES = 3_000
+
+# Rates of deployments with cells of each: standard deviations of a trial and of a start.
+_TRIAL, _START = 0.02, 0.03
+_DEPLOYMENTS, _CELLS = 4, 5
+
+
+@cache
+def _calibrate() -> Experiment:
+    return load("calibrate")
+
+
+def _mix(**levels: str) -> dict[str, str]:
+    """The centre of the shipped calibration with these levels."""
+    return {**_calibrate().centre, "resumed": "60%", "document_bytes": "4096", **levels}
+
+
+def _true_cost(factors: Mapping[str, str]) -> float:
+    """What a connection of a mix costs where its parts add up."""
+    counts = parts_of(factors, _calibrate().centre)
+    return sum(
+        count * (_KILOBYTE_US if name.endswith(KILOBYTE) else _PART_US)
+        for name, count in counts.items()
+    )
+
+
+def _fitted(draw: Draw, blocks: int) -> CostModel | None:
+    block = draw.normal(0, _NOISE, blocks)
+    cells = []
+    for number, levels in enumerate(_calibrate().fitted()):
+        costs = _true_cost(levels) * np.exp(block + draw.normal(0, _NOISE, blocks))
+        cells.append(cell(f"{number}", {COST: costs}, levels))
+    return fit(cells, _calibrate().centre)
+
+
+def mix(blocks: int) -> Trial:
+    """What a connection of a mix costs by a calibration that has not measured the mix."""
+    wanted = _mix(requests="8")
+
+    def trial(draw: Draw) -> bool | None:
+        model = _fitted(draw, blocks)
+        if model is None:
+            return None
+        found = model.cost(wanted)
+        return holds(found.low, found.high, _true_cost(wanted))
+
+    return trial
+
+
+def held_out(blocks: int, off: float) -> Trial:
+    """The model's cost over the measured one of a mix that costs `off` times its parts."""
+    wanted = _mix(requests="4")
+
+    def trial(draw: Draw) -> bool | None:
+        model = _fitted(draw, blocks)
+        if model is None:
+            return None
+        costs = off * _true_cost(wanted) * np.exp(draw.normal(0, _NOISE, blocks))
+        (check,) = checks(model, [cell("held out", {COST: costs}, wanted)])
+        return holds(check.ratio.low, check.ratio.high, 1 / off)
+
+    return trial
+
+
+def planned(blocks: int, off: float) -> Trial:
+    """The cost by which a load is planned; mixes cost `off` times their parts, and one that was
+    held out shows by how much.
+    """
+    wanted, known = _mix(requests="8"), _mix(requests="4")
+
+    def trial(draw: Draw) -> bool | None:
+        model = _fitted(draw, blocks)
+        if model is None:
+            return None
+        costs = off * _true_cost(known) * np.exp(draw.normal(0, _NOISE, blocks))
+        found = checks(model, [cell("held out", {COST: costs}, known)])
+        cost = size(model, found, wanted, Bounds(0.8, None), processors=1).cost
+        return holds(cost.low, cost.high, off * _true_cost(wanted))
+
+    return trial
+
+
+def _measured(draw: Draw, cost: float, blocks: int) -> Estimate:
+    return estimate((cost * np.exp(draw.normal(0, _NOISE, blocks))).tolist(), "us")
+
+
+def sampled_part(blocks: int, part: float) -> Trial:
+    """A part of a cost of 500 µs, by samples of call stacks and the measured cost."""
+
+    def trial(draw: Draw) -> bool | None:
+        count = int(draw.binomial(_SAMPLES, part))
+        found = share_of(count, _SAMPLES, _measured(draw, 500.0, blocks))
+        return holds(found.low, found.high, part * 500)
+
+    return trial
+
+
+def elsewhere(blocks: int) -> Trial:
+    """What of an effect is not in the part that it should be in, by the costs of two cells."""
+
+    def why(draw: Draw, group: str, exchange: float, others: float) -> CellWhy:
+        cost = _measured(draw, exchange + others, blocks)
+        count = int(draw.binomial(_SAMPLES, exchange / (exchange + others)))
+        counts = {"key exchange": count, "records": _SAMPLES - count}
+        parts = tuple(
+            CostPart(name, number, share_of(number, _SAMPLES, cost))
+            for name, number in counts.items()
+        )
+        return CellWhy(group, {"group": group}, cost, _SAMPLES, parts)
+
+    def trial(draw: Draw) -> bool | None:
+        cells = [why(draw, "X25519", 50, 350), why(draw, "P-384", 350, 360)]
+        (found,) = effect_checks(cells, {"group": "X25519"}, None)
+        return holds(found.elsewhere.low, found.elsewhere.high, 10.0)
+
+    return trial
+
+
+def _components(draw: Draw, blocks: int) -> Components | None:
+    logs, starts = {}, {}
+    for deployment in range(_DEPLOYMENTS):
+        start = draw.normal(0, _START, blocks)
+        for number in range(_CELLS):
+            name = f"{deployment}/{number}"
+            logs[name] = (start + draw.normal(0, _TRIAL, blocks)).tolist()
+            starts[name] = deployment
+    return components(logs, starts)
+
+
+def trial_variance(blocks: int) -> Trial:
+    """The variance from trial to trial, by which a run is forecast."""
+
+    def trial(draw: Draw) -> bool | None:
+        found = _components(draw, blocks)
+        return None if found is None else holds(found.trial.low, found.trial.high, _TRIAL**2)
+
+    return trial
+
+
+def start_variance(blocks: int) -> Trial:
+    """The variance from start to start of the server."""
+
+    def trial(draw: Draw) -> bool | None:
+        found = _components(draw, blocks)
+        start = None if found is None else found.start
+        return None if start is None else holds(start.low, start.high, _START**2)
+
+    return trial

@@ -1,0 +1,78 @@
+//! What a run used: processor time, and bytes on its connections.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Processor time in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuTime {
+    /// In user space.
+    pub user_us: u64,
+    /// In the kernel.
+    pub system_us: u64,
+}
+
+impl CpuTime {
+    /// User and system time together, in microseconds.
+    pub fn total_us(self) -> u64 {
+        self.user_us + self.system_us
+    }
+}
+
+impl std::ops::Sub for CpuTime {
+    type Output = Self;
+
+    /// The time used between two readings; never negative, though the kernel's split may jitter.
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            user_us: self.user_us.saturating_sub(earlier.user_us),
+            system_us: self.system_us.saturating_sub(earlier.system_us),
+        }
+    }
+}
+
+impl std::ops::AddAssign for CpuTime {
+    fn add_assign(&mut self, other: Self) {
+        self.user_us += other.user_us;
+        self.system_us += other.system_us;
+    }
+}
+
+/// What one worker used during the measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerUsage {
+    /// The processor that the worker was pinned to.
+    pub processor: Option<usize>,
+    /// Its processor time.
+    pub cpu: CpuTime,
+    /// The length of its measurement in seconds.
+    pub seconds: f64,
+}
+
+/// Bytes over the connections that ended in the measurement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Bytes {
+    /// TCP payload sent before the handshake was complete, the client's Finished included.
+    pub handshake_sent: u64,
+    /// TCP payload received before the handshake was complete.
+    pub handshake_received: u64,
+    /// TCP payload sent in all.
+    pub sent: u64,
+    /// TCP payload received in all.
+    pub received: u64,
+    /// HTTP heads received.
+    pub head: u64,
+    /// HTTP bodies received.
+    pub body: u64,
+}
+
+impl std::ops::AddAssign<&Bytes> for Bytes {
+    fn add_assign(&mut self, other: &Self) {
+        self.handshake_sent += other.handshake_sent;
+        self.handshake_received += other.handshake_received;
+        self.sent += other.sent;
+        self.received += other.received;
+        self.head += other.head;
+        self.body += other.body;
+    }
+}

@@ -1,0 +1,153 @@
+//! The record of a run, from the reports of its workers.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::refill;
+use crate::check::Checked;
+use crate::notes::notes as remarks;
+use crate::recorder::{Conclusion, Recorder};
+use crate::start::StartInstant;
+use crate::verdict::{Evidence, verdicts};
+use crate::worker::Report;
+use tlslab_contract::record::{
+    ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, StartTime, Verdict,
+    WorkerUsage,
+};
+use tlslab_contract::spec::{CheckedSpec, RunSpec, Stop};
+use tlslab_system::backlog::{self, Overflows};
+use tlslab_system::clock::{Clock, MonotonicClock, SECOND};
+use tlslab_system::environment::environment;
+use tlslab_tls::versions::versions;
+
+/// The record of a run that began at this instant.
+pub(super) fn record(
+    spec: &CheckedSpec,
+    checked: &Checked,
+    reports: &[Report],
+    overflows: Overflows,
+    begun: StartInstant,
+    interrupted: bool,
+) -> RunRecord {
+    let request = spec.spec();
+    let notes = conclusion(request, reports);
+    let workers: Vec<WorkerUsage> = reports.iter().map(|report| report.usage.clone()).collect();
+    let seconds = workers.iter().map(|w| w.seconds).sum::<f64>() / workers.len().max(1) as f64;
+    let verdicts = judged(request, checked, &notes, &workers, seconds, interrupted);
+    let flight = notes.flight.times();
+    let (count, listen_overflows) = (notes.slow_connects, overflows.since());
+    let slow_connects = SlowConnects { count, listen_overflows };
+    let own = checked.settings.client_identity.as_ref();
+    RunRecord {
+        schema: RECORD_SCHEMA.to_owned(),
+        spec: request.clone(),
+        backend: checked.backend.name().to_owned(),
+        versions: versions(),
+        environment: environment(),
+        address: checked.permit.address.to_string(),
+        preflight: checked.preflight.clone(),
+        notes: all_remarks(checked, &notes, slow_connects),
+        facts: notes.facts,
+        server_names: notes.server_names,
+        client_certificate: own
+            .map(|own| ClientCertificate { key: own.key_kind(), sha256: own.fingerprint() }),
+        kinds: notes.kinds,
+        authenticated: notes.authenticated,
+        minimal_client: notes.minimal_client,
+        requests: notes.requests,
+        seconds,
+        cpu: processor_time(reports),
+        workers,
+        bytes: notes.bytes,
+        histograms: notes.histograms,
+        summaries: notes.summaries,
+        clients: notes.clients,
+        intervals: notes.slices,
+        open_loop: notes.open_loop,
+        steps: notes.steps,
+        concurrency: if seconds > 0.0 { flight.within_s / seconds } else { 0.0 },
+        flight: Some(flight),
+        slow_connects,
+        verdicts,
+        outcomes: notes.outcomes,
+        started: started(reports, begun),
+        hosts: Vec::new(),
+        common: None,
+    }
+}
+
+/// What the recorders of all workers have noted.
+fn conclusion(request: &RunSpec, reports: &[Report]) -> Conclusion {
+    let mut notes = Recorder::new(request.load.steps(), request.load.rate.is_some());
+    for report in reports {
+        notes.merge(&report.recorder);
+    }
+    notes.conclude(request)
+}
+
+/// The processor time of all workers.
+fn processor_time(reports: &[Report]) -> CpuTime {
+    let mut cpu = CpuTime::default();
+    for report in reports {
+        cpu += report.usage.cpu;
+    }
+    cpu
+}
+
+/// The verdicts of a run whose workers measured for `seconds` on average.
+fn judged(
+    request: &RunSpec,
+    checked: &Checked,
+    notes: &Conclusion,
+    workers: &[WorkerUsage],
+    seconds: f64,
+    interrupted: bool,
+) -> Vec<Verdict> {
+    verdicts(&Evidence {
+        outcomes: &notes.outcomes,
+        summaries: &notes.summaries,
+        open_loop: notes.open_loop,
+        flight: notes.flight,
+        carried: notes.carried,
+        workers,
+        seconds,
+        intervals: &notes.slices,
+        // Connections that wait for a session are not in flight.
+        connections: constant_level(request).filter(|_| refill(checked).is_none()),
+        requests: notes.requests,
+        kinds: notes.kinds,
+        resume_millionths: request.tls.resume_millionths(),
+        interrupted,
+    })
+}
+
+/// The notes of a record: unusual settings, what the check noted, and slow connects.
+fn all_remarks(checked: &Checked, notes: &Conclusion, slow_connects: SlowConnects) -> Vec<String> {
+    let mut all = remarks(&checked.settings, &checked.preflight, &notes.facts, notes.kinds);
+    all.extend_from_slice(&checked.notes);
+    all.extend(backlog::note(slow_connects));
+    all
+}
+
+/// The number of connections that a run keeps in flight; none for a run in steps, and for one that
+/// ends by count, which runs out of connections.
+fn constant_level(spec: &RunSpec) -> Option<u32> {
+    let is_constant =
+        spec.load.connection_steps.is_empty() && matches!(spec.stop, Stop::DurationMs(_));
+    is_constant.then_some(spec.connections)
+}
+
+/// When the first worker's measurement began, by both clocks; none where no worker reached it. A run
+/// whose start was agreed upon uses the clock of those who agreed.
+fn started(reports: &[Report], begun: StartInstant) -> Option<StartTime> {
+    let first = reports.iter().map(|report| report.measured_from).filter(|at| *at > 0).min()?;
+    let monotonic_s = first as f64 / SECOND as f64;
+    let unix_s = match begun.unix_s {
+        Some(unix_s) => unix_s + first.saturating_sub(begun.at) as f64 / SECOND as f64,
+        None => {
+            let ago = Duration::from_nanos(MonotonicClock.now().saturating_sub(first));
+            let unix = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.checked_sub(ago)?;
+            unix.as_secs_f64()
+        }
+    };
+    Some(StartTime { unix_s, monotonic_s })
+}
