@@ -1,13 +1,15 @@
 """The summary as Markdown, for pull requests: question, answer, ranking, tables, details.
 
-GitHub's dialect: tables, `<details>`. What a server supplied cannot make markup, links or mentions.
+GitHub's dialect: tables, `<details>`, and no more than a comment may have; what has no room is
+named. What a server supplied cannot make markup, links or mentions.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tlslab.model.finding import Summary
 from tlslab.model.plain import plain
+from tlslab.model.wording import counted
 from tlslab.report import view
 from tlslab.report.answer import (
     answer_lines,
@@ -32,6 +34,15 @@ _WIDTH = 96
 _ROWS = 40
 _COLUMNS = 10
 
+# GitHub refuses a comment of more than 65,536 characters. Some are left for words around a report.
+MOST = 60_000
+
+# Of them for the names of what has no room, and for what follows them.
+_LAST = 4_000
+
+# The most parts that are named where they have no room.
+_NAMED = 24
+
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 
@@ -40,31 +51,66 @@ def render_markdown(summary: Summary) -> str:
     return "\n".join(_document(shown(summary))).rstrip() + "\n"
 
 
+class _Room:
+    """The characters that are left, and the titles of the parts that had no room."""
+
+    def __init__(self) -> None:
+        self._left = MOST - _LAST
+        self._without: list[str] = []
+
+    def take(self, title: str, lines: Iterable[str]) -> list[str]:
+        """The lines of a part, if they have room."""
+        found = list(lines)
+        size = sum(len(line) + 1 for line in found)
+        if size > self._left:
+            self._without.append(title)
+            return []
+        self._left -= size
+        return found
+
+    def without(self) -> list[str]:
+        """The parts that had no room; of many the first, and the number of the others."""
+        named, others = self._without[:_NAMED], len(self._without) - _NAMED
+        return [*named, *([f"{counted(others, 'other part')}"] if others > 0 else [])]
+
+
 def _document(summary: Summary) -> Iterator[str]:
     sections = view.sections(summary)
-    yield from _answered(summary, sections)
+    room = _Room()
+    yield from room.take("Answer", _answered(summary, sections))
     for section in sections:
-        yield from table_lines(section.label, section_grid(section))
+        yield from room.take(section.label, table_lines(section.label, section_grid(section)))
     for table in summary.tables:
-        yield from table_lines(table.title, table_grid(table), table.caption)
+        lines = table_lines(table.title, table_grid(table), table.caption)
+        yield from room.take(table.title, lines)
     yield from ("<details>", "<summary>Details</summary>", "")
-    yield from listing_lines("Warnings", [_warning(each) for each in view.warnings(summary)])
-    for section in sections:
-        sentences = [section.reported(finding) for finding in section.findings]
-        yield from listing_lines(section.label, sentences)
-    large = view.general_findings(summary, sections)
-    yield from listing_lines("What the numbers say", [finding.text for finding in large])
-    failed = [f"{name} ({verdict}): {why}" for name, verdict, why in view.without_result(summary)]
-    yield from listing_lines("Cells without a valid result", failed)
-    out = [f"{name}: {reason}" for name, reason in view.left_out(summary)]
-    yield from listing_lines("Not tried or not supported", out)
-    yield from _figures(summary)
+    for title, listed in _listings(summary, sections):
+        yield from room.take(title, listing_lines(title, listed))
+    for title, lines in _figures(summary):
+        yield from room.take(title, lines)
     for text in summary.texts:
-        yield from (f"#### {escaped(text.title)}", "", *_code(text.text.split("\n")), "")
-    yield from listing_lines("Method", list(summary.method))
+        lines = (f"#### {escaped(text.title)}", "", *_code(text.text.split("\n")), "")
+        yield from room.take(text.title, lines)
     known = [f"{name}: {value}" for name, value in facts(summary)]
-    yield from listing_lines("How it was measured", known)
+    for title, listed in (("Method", list(summary.method)), ("How it was measured", known)):
+        yield from room.take(title, listing_lines(title, listed))
+    yield from listing_lines("No room here; the page and --format json have it", room.without())
     yield from ("Again:", "", *_code([redo_command(summary)]), "", "</details>")
+
+
+def _listings(
+    summary: Summary, sections: tuple[view.Section, ...]
+) -> Iterator[tuple[str, list[str]]]:
+    """Titles and sentences of the lists."""
+    yield "Warnings", [_warning(each) for each in view.warnings(summary)]
+    for section in sections:
+        yield section.label, [section.reported(finding) for finding in section.findings]
+    large = view.general_findings(summary, sections)
+    yield "What the numbers say", [finding.text for finding in large]
+    failed = [f"{name} ({verdict}): {why}" for name, verdict, why in view.without_result(summary)]
+    yield "Cells without a valid result", failed
+    out = [f"{name}: {reason}" for name, reason in view.left_out(summary)]
+    yield "Not tried or not supported", out
 
 
 def _answered(summary: Summary, sections: tuple[view.Section, ...]) -> Iterator[str]:
@@ -92,15 +138,15 @@ def _answered(summary: Summary, sections: tuple[view.Section, ...]) -> Iterator[
         yield ""
 
 
-def _figures(summary: Summary) -> Iterator[str]:
-    """The numbers behind the figures that are small enough to be read."""
+def _figures(summary: Summary) -> Iterator[tuple[str, Iterator[str]]]:
+    """Titles and numbers of the figures that are small enough to be read."""
     for figure in summary.figures:
         if figure.id.startswith(view.OF_SECTIONS):
             continue
         grid = figure_grid(figure)
         if len(grid.rows) <= _ROWS and len(grid.columns) <= _COLUMNS:
             unit = f"{figure.y_title}. " if figure.y_title else ""
-            yield from table_lines(figure.title, grid, f"{unit}{figure.caption}")
+            yield figure.title, table_lines(figure.title, grid, f"{unit}{figure.caption}")
 
 
 def table_lines(title: str, grid: Grid, caption: str = "") -> Iterator[str]:

@@ -1,0 +1,36 @@
+"""A report as Markdown fits into a comment of GitHub's."""
+
+from dataclasses import replace
+
+from tlslab.model.figure import DataTable
+from tlslab.model.finding import Summary
+from tlslab.report import render_markdown
+from tlslab.report.markdown import MOST
+
+NO_ROOM = "#### No room here; the page and --format json have it"
+
+
+def wide(number: int) -> DataTable:
+    """A table of some 5,000 characters."""
+    rows = tuple((f"row {row}", "x" * 80) for row in range(50))
+    return DataTable(f"wide-{number}", f"Wide table {number}", "", ("row", "text"), rows)
+
+
+def test_what_has_no_room_is_named(full_summary: Summary) -> None:
+    text = render_markdown(replace(full_summary, tables=tuple(map(wide, range(40)))))
+    assert len(text) <= MOST
+    named = text[text.index(NO_ROOM) :].split("\n\n")[1].split("\n")
+    assert len(named) == 25
+    assert named[-1].endswith(" other parts")
+    given = [number for number in range(40) if f"### Wide table {number}\n" in text]
+    assert given == list(range(len(given)))
+    assert 5 < len(given) < 13
+    assert named[0] == f"- Wide table {len(given)}"
+    assert text.rstrip().endswith("</details>")
+    assert "\nAgain:\n" in text
+
+
+def test_an_ordinary_report_has_room_for_all(full_summary: Summary) -> None:
+    text = render_markdown(full_summary)
+    assert NO_ROOM not in text
+    assert len(text) < MOST
