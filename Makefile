@@ -102,8 +102,8 @@ test-python: dev java ## the tests of the lab, on real servers
 	stages=$${TLSLAB_STAGES:-}
 	$(PYTEST) -m alone $${stages:+--stages "$$stages"} tests/live
 
-test-kills: dev ## kill -9 at 100 random moments of one run, kept in docs/validity.md (about 5 minutes)
-	@$(ANNOUNCE) begin "kill -9 at 100 random moments (about 5 minutes)"
+test-kills: dev ## kill -9 at 100 random moments of one run, kept in docs/validity.md (5 to 25 minutes)
+	@$(ANNOUNCE) begin "kill -9 at 100 random moments (5 to 25 minutes)"
 	$(BIN)/python -m bench.kills
 	$(ANNOUNCE) end "kills"
 

@@ -188,11 +188,17 @@ def _line(each: Result) -> str:
     )
 
 
+# Rows that are missing are made alone.
+_MADE_LAST = "Some rows were made anew, after the others:"
+
+
 def page(results: Sequence[Result], by: Made) -> str:
     """The page, in Markdown."""
     declared = "".join(_declared(results))
     reasons = _REASONS + declared if declared else ""
-    return f"{_HEAD}Made {by.words()}.\n{_COLUMNS}{''.join(map(_line, results))}{reasons}{_TAIL}"
+    made_last = "Made" if "--missing" not in by.command else _MADE_LAST
+    head = f"{_HEAD}{made_last} {by.words()}.\n{_COLUMNS}"
+    return f"{head}{''.join(map(_line, results))}{reasons}{_TAIL}"
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from tlslab.analysis.capacity.known import (
     RATE,
     has_maximum,
     is_bound,
+    is_comparable,
     is_open,
     maximum_words,
     over,
@@ -41,9 +42,9 @@ def answer(
     if not able:
         return Answer(question, (), "", Lacking("No cell has a valid maximum: Details say why."))
     able.sort(key=lambda each: -_value(each[1]))
-    best = able[0][1]
+    name, best = able[0]
     lacking = _lacking(contents, able)
-    sentences = () if lacking else (_most(able), *_objective(best, plan))
+    sentences = () if lacking else (_most(able), *_objective(name, best, plan))
     return Answer(
         question=question,
         sentences=sentences[:2],
@@ -80,7 +81,7 @@ def _most(able: Named) -> str:
         text += " at most"
     elif not is_bound(best):
         text += f" with {best.connections} at once"
-    text += _over(best, [each for each in others if not is_open(each[1])])
+    text += _over(best, [each for each in others if is_comparable(each[1])])
     if is_open(best):
         text += f"; {why_open(best)}"
     if is_open(best) and not is_bound(best):
@@ -98,7 +99,7 @@ def _over(best: CapacityCell, known: Named) -> str:
         return f"; {name}: {maximum_words(other)}"
     if not ratio.differs:
         return f"; no difference from {name} is established"
-    if is_open(best):
+    if not is_comparable(best):
         return f", at least {ratio_figure(ratio.low)} times that of {name}"
     ends = f"95 %: {ratio_figure(ratio.low)} to {ratio_figure(ratio.high)}"
     return f", {ratio_figure(ratio.ratio)} times ({ends}) that of {name}"
@@ -106,7 +107,7 @@ def _over(best: CapacityCell, known: Named) -> str:
 
 def _unknown(others: Named) -> str:
     """The other cells that may take more than was measured, and so more than the first."""
-    found = [f"{name} ({short_words(cell)})" for name, cell in others if is_open(cell)]
+    found = [f"{name} ({short_words(cell)})" for name, cell in others if not is_comparable(cell)]
     if not found:
         return ""
     first, *more = found
@@ -114,7 +115,7 @@ def _unknown(others: Named) -> str:
     return f"; how much {listed} can take is not known"
 
 
-def _objective(cell: CapacityCell, plan: CapacityPlan) -> tuple[str, ...]:
+def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, ...]:
     """The highest load that meets the objective, where there is one."""
     found = cell.capacity
     if plan.objective is None or found is None or found.n < FEWEST or cell.maximum is None:
@@ -130,12 +131,13 @@ def _objective(cell: CapacityCell, plan: CapacityPlan) -> tuple[str, ...]:
             where = f"up to {load}/s{also}"
         case "between":
             assert found.end is not None
-            where = f"up to {load}/s, not at {figure(found.end)}/s{also}"
+            where = f"up to {load}/s, not in every repetition at {figure(found.end)}/s{also}"
         case "at_least":
-            where = f"at every load that could be judged, up to {load}/s{also}"
+            every = "" if found.reservation else "at every load that could be judged, "
+            where = f"{every}up to {load}/s{also}"
         case _:
             where = f"at no load that could be judged, from {load}/s on{also}"
-    return (f"It meets {plan.objective} {where}.",)
+    return (f"{_capital(name)} meets {plan.objective} {where}.",)
 
 
 def _confidence(cell: CapacityCell) -> str:

@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from tlslab.analysis.capacity.points import Point, by_fraction, by_repetition, point, time_estimates
+from tlslab.analysis.capacity.points import (
+    Point,
+    by_fraction,
+    by_repetition,
+    judged,
+    point,
+    time_estimates,
+)
 from tlslab.analysis.capacity.saturation import Capacity, capacity
 from tlslab.analysis.capacity.verdict import disturbances, judge, limit_words
 from tlslab.analysis.compare import Measured
@@ -156,8 +163,7 @@ def _times(
         found, missing = quantiles("service_ms", [part for part in parts if part.n])
     for fraction, group in by_fraction(points).items():
         mark = f"_at_{fraction * 100:g}"
-        valid = [each for each in group if each.verdict != "invalid"]
-        estimates, reasons = time_estimates(valid, "response")
+        estimates, reasons = time_estimates(judged(group), "response")
         found |= {f"{name}{mark}": value for name, value in estimates.items()}
         missing |= {f"{name}{mark}": reason for name, reason in reasons.items()}
     return found, missing

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.known import (
+    chosen_words,
     has_maximum,
     is_bound,
     is_open,
@@ -15,7 +16,7 @@ from tlslab.analysis.capacity.known import (
     times_words,
 )
 from tlslab.analysis.capacity.naming import cell_names
-from tlslab.analysis.capacity.points import by_fraction
+from tlslab.analysis.capacity.points import by_fraction, judged
 from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs, variant_pairs
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.enough import FEWEST
@@ -91,7 +92,7 @@ def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
         server = more.factors.get("server", "The server")
         if times := times_words(comparison, more, fewer):
             text = f"{server} takes {times} times the connections/s with {m} processors that it "
-            text += f"takes with {n}."
+            text += f"takes with {n}{chosen_words(more, fewer)}."
         else:
             name = more.factors.get("server", "the server")
             text = f"How much more {name} takes with {m} processors than with {n} is not known: "
@@ -126,7 +127,8 @@ def _ratio(
     if comparison is None or comparison.n < FEWEST:
         return
     if times := times_words(comparison, other, first):
-        text = f"{name} takes {times} times the connections/s of {first_name}{where}."
+        text = f"{name} takes {times} times the connections/s of {first_name}{where}"
+        text += f"{chosen_words(other, first)}."
     else:
         text = f"Whether {name} takes more connections/s than {first_name}{where} is not "
         text += "known: both may take more than was measured."
@@ -135,7 +137,7 @@ def _ratio(
 
 def _latency(named: Named) -> Iterator[Finding]:
     for name, cell in named:
-        groups = by_fraction([p for p in cell.points if p.verdict != "invalid" and p.response.n])
+        groups = by_fraction([p for p in judged(cell.points) if p.response.n])
         if len(groups) < 2:
             continue
         low, high = min(groups), max(groups)
@@ -189,7 +191,8 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
             case "between":
                 assert found.end is not None
                 met, end = figure(found.load.value), figure(found.end)
-                text = f"at {met} connections/s{share}; with {end}/s the server did not keep up"
+                text = f"at {met} connections/s{share}; with {end}/s the server did not keep up in "
+                text += "every repetition"
             case "at_least":
                 highest = figure(found.load.value)
                 text = f"at the highest load that could be judged, {highest}/s{share}"

@@ -38,16 +38,20 @@ def is_open(cell: CapacityCell) -> bool:
 
 
 def why_open(cell: CapacityCell) -> str:
-    """Why the server may take more, in words; empty where the maximum is known.
-
-    Noise may hide the best number of connections. Where the server was busy all the same, another
-    number brings it little: its maximum is known.
-    """
-    busy = cell.summary.estimates.get("server_busy")
-    saturated = busy is not None and busy.value >= SERVER_LOADED
-    codes = [note.code for note in cell.summary.reasons]
-    reasons = [_OPEN[c] for c in codes if c in _OPEN and not (saturated and c == _NOISE)]
+    """Why the server may take more, in words; empty where the maximum is known."""
+    reasons = [_OPEN[note.code] for note in cell.summary.reasons if note.code in _OPEN]
     return ", and ".join(dict.fromkeys(reasons))
+
+
+def is_comparable(cell: CapacityCell) -> bool:
+    """Whether the rate of a cell is one of its server, which a ratio may rest on.
+
+    Noise may hide the best number of connections. Where the server was busy all the time, its rate
+    is that of its processors at the number that the search chose.
+    """
+    codes = {note.code for note in cell.summary.reasons if note.code in _OPEN}
+    busy = cell.summary.estimates.get("server_busy")
+    return not codes or (codes == {_NOISE} and busy is not None and busy.value >= SERVER_LOADED)
 
 
 def maximum_words(cell: CapacityCell) -> str:
@@ -75,26 +79,34 @@ def over(more: CapacityCell, less: CapacityCell) -> Comparison | None:
 
 
 def times_words(found: Comparison, more: CapacityCell, less: CapacityCell) -> str:
-    """`1.25 (95 %: 1.21 to 1.29)`, with `at least` or `at most` where one maximum is open.
+    """`1.25 (95 %: 1.21 to 1.29)`, with `at least` or `at most` where one maximum is a bound.
 
     Empty where both are: then nothing is known of their ratio.
     """
-    if is_open(more) and is_open(less):
+    if not (is_comparable(more) or is_comparable(less)):
         return ""
-    sign = "at least " if is_open(more) else "at most " if is_open(less) else ""
+    sign = "" if is_comparable(more) else "at least "
+    sign = sign if is_comparable(less) else "at most "
     if found.low is None or found.high is None:
         return f"{sign}{ratio_figure(found.ratio)} (no interval)"
     low, high = ratio_figure(found.low), ratio_figure(found.high)
     return f"{sign}{ratio_figure(found.ratio)} (95 %: {low} to {high})"
 
 
+def chosen_words(*cells: CapacityCell) -> str:
+    """What a ratio holds for, where a search that was inconclusive chose the connections."""
+    if any(is_open(cell) and is_comparable(cell) for cell in cells):
+        return ", at the connections at once that the searches chose (inconclusive: noise)"
+    return ""
+
+
 def flag(more: CapacityCell, less: CapacityCell) -> str:
     """What stands before a ratio in a table where a maximum is a lower bound; else empty."""
-    match is_bound(more), is_bound(less):
-        case True, True:
+    match is_comparable(more), is_comparable(less):
+        case False, False:
             return "both are lower bounds: "
-        case True, False:
-            return "at least "
         case False, True:
+            return "at least "
+        case True, False:
             return "at most "
     return ""

@@ -140,6 +140,12 @@ def _late_share(found: Point) -> float:
     return delay.quantile(0.99) / max(response.quantile(0.99), 1e-6)
 
 
+def judged(points: Sequence[Point]) -> list[Point]:
+    """The runs at the loads that say something of the server: no run is invalid or late there."""
+    silent = {point.fraction for point in points if point.verdict in ("invalid", "generator late")}
+    return [point for point in points if point.fraction not in silent]
+
+
 def by_fraction(points: Sequence[Point]) -> dict[float, list[Point]]:
     """Points by the fraction of the maximum, ascending."""
     fractions = sorted({point.fraction for point in points})

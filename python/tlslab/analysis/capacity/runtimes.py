@@ -11,7 +11,7 @@ from typing import Any
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.figures import identifier
 from tlslab.analysis.capacity.httperf import httperf_block
-from tlslab.analysis.capacity.known import flag, has_maximum
+from tlslab.analysis.capacity.known import flag, has_maximum, over
 from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import Point, by_fraction
 from tlslab.analysis.stats.estimate import estimate
@@ -195,7 +195,8 @@ def _over_first(cell: CapacityCell, first: CapacityCell) -> TableCell:
     """A maximum over the first one's; in words where one of them is a lower bound."""
     assert cell.maximum is not None
     assert first.maximum is not None
-    ratio = cell.maximum.value / first.maximum.value
+    paired = None if cell is first else over(cell, first)
+    ratio = cell.maximum.value / first.maximum.value if paired is None else paired.ratio
     mark = "" if cell is first else flag(cell, first)
     return f"{mark}{ratio_figure(ratio)}" if mark else ratio
 

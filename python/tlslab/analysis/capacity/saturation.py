@@ -131,7 +131,7 @@ def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | 
     if any(each.bound == "between" for each in found):
         method = f"the highest load that each of {n} repetitions is known to meet it with"
         load = Estimate(min(each.load for each in found), None, None, n, RATE, method)
-        end = max(each.load if each.end is None else each.end for each in found)
+        end = max(each.end for each in found if each.end is not None)
         return Capacity(load, "between", n, end=end)
     whole = estimate([each.load for each in found], RATE)
     method = f"interpolated between loads in each of {n} repetitions; {whole.method}"

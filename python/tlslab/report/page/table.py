@@ -205,7 +205,7 @@ def estimate_cell(found: Estimate, bound: bool = False, scale: float = 1.0) -> C
         f"≥ {text}" if bound else text,
         "" if bound else interval_words(found.low, found.high, scale),
         exact=exact(found.value, found.low, found.high, found.n),
-        hint=f"{'the generator was the limit: a lower bound; ' if bound else ''}{found.method}; "
+        hint=f"{'a lower bound: the server may do more; ' if bound else ''}{found.method}; "
         f"n = {found.n}",
     )
 

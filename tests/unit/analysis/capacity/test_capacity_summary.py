@@ -114,6 +114,15 @@ def test_the_objective_is_a_capacity_below_the_maximum(summary: Summary) -> None
     assert "nginx, 1 processor meets p99<5ms up to" in texts(summary, "objective")[0]
 
 
+def test_loads_with_a_late_generator_say_nothing_of_response_times() -> None:
+    summary = summarise(made_capacity_run({"nginx": CapacityWorld(late_ms=500.0)}, FIVE))
+    (loads,) = [each for each in summary.tables if each.id.startswith("loads-")]
+    assert {row[-1] for row in loads.rows} == {"generator late"}
+    assert not texts(summary, "latency")
+    (cell,) = summary.cells
+    assert not [name for name in cell.estimates if name.startswith("response_ms_mean_at_")]
+
+
 def test_the_diagonal_is_drawn_beside_what_was_completed(summary: Summary) -> None:
     achieved = figure(summary, "achieved-nginx")
     *measured, diagonal = achieved.series
@@ -325,14 +334,18 @@ def test_a_maximum_whose_search_ended_in_noise_is_not_crowned() -> None:
     assert "at most" in next(t for t in texts(summary, "objective") if t.startswith("nginx"))
 
 
-def test_a_server_that_was_busy_has_its_maximum_whatever_noise_the_search_had() -> None:
+def test_a_busy_server_s_rate_is_compared_at_the_connections_that_a_noisy_search_chose() -> None:
     worlds = {"nginx": Uneven(alone=1100.0), "apache": CapacityWorld(seed=3)}
     summary = summarise(made_capacity_run(worlds, FIVE))
     assert "search_noise" in codes(summary, "nginx")
-    assert "may take more" not in first_sentence(summary)
-    assert "apache takes 0." in texts(summary, "platforms")[0]
-    assert any(
-        text.startswith("nginx: the search was inc") for text in texts(summary, "inconclusive")
+    text = first_sentence(summary)
+    assert re.search(r" times \(95 %: 1\.\d+ to 1\.\d+\) that of apache; the search ", text)
+    assert text.endswith("was inconclusive (noise): the server may take more.")
+    (platforms,) = texts(summary, "platforms")
+    assert platforms.startswith("apache takes 0.")
+    assert platforms.endswith(
+        " of nginx on 1 processor, at the connections at once that the searches chose "
+        "(inconclusive: noise)."
     )
 
 
