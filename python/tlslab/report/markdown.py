@@ -89,8 +89,8 @@ def _document(summary: Summary) -> Iterator[str]:
     for title, lines in _figures(summary):
         yield from room.take(title, lines)
     for text in summary.texts:
-        lines = (f"#### {escaped(text.title)}", "", *_code(text.text.split("\n")), "")
-        yield from room.take(text.title, lines)
+        block = (f"#### {escaped(text.title)}", "", *_code(text.text.split("\n")), "")
+        yield from room.take(text.title, block)
     known = [f"{name}: {value}" for name, value in facts(summary)]
     for title, listed in (("Method", list(summary.method)), ("How it was measured", known)):
         yield from room.take(title, listing_lines(title, listed))
