@@ -15,6 +15,7 @@ from tlslab.analysis.capacity.known import (
     why_open,
 )
 from tlslab.analysis.capacity.naming import cell_names
+from tlslab.analysis.capacity.points import judged
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few, too_wide
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.capacity import CapacityPlan
@@ -151,10 +152,11 @@ def _confidence(cell: CapacityCell) -> str:
 
 def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
     estimates = cell.summary.estimates
-    fractions = sorted({point.fraction for point in cell.points})
-    # The highest load that leaves room; where there is one.
-    mark = f"_at_{fractions[-2] * 100:g}" if len(fractions) > 1 else ""
-    where = f", {fractions[-2] * 100:g} % load" if mark else ""
+    highest = max((point.fraction for point in cell.points), default=0.0)
+    # The highest load that leaves room and says something of the server; where there is one.
+    fraction = max((p.fraction for p in judged(cell.points) if p.fraction < highest), default=None)
+    mark = "" if fraction is None else f"_at_{fraction * 100:g}"
+    where = "" if fraction is None else f", {fraction * 100:g} % load"
     known = is_bound(cell) or not is_open(cell)
     maximum = "Maximum, new connections/s" if known else "New connections/s, search inconclusive"
     wanted = [
