@@ -199,7 +199,11 @@ class Contents:
         for name, runs, alarms in self.totals():
             yield _alarms(f"false alarms by `{name}`", alarms, runs)
         for name, rows in _by_estimate(self.within_budget()).items():
-            what = f"slowdowns of 5 % found by `{name}` in a run of {BUDGETS_S[name]:.0f} s at most"
+            longest = max(row.seconds for row in rows)
+            what = (
+                f"slowdowns of 5 % found by `{name}` in a run of {BUDGETS_S[name]:.0f} s at most "
+                f"(those kept: {longest:.0f} s)"
+            )
             yield _found(what, sum(row.found for row in rows), sum(row.runs for row in rows))
         for each in self.gated:
             where = f"by gate.sh, {each.created[:10]}, {each.blocks} blocks"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.known import (
     RATE,
+    chosen_words,
     has_maximum,
     is_bound,
     is_comparable,
@@ -103,7 +104,9 @@ def _over(best: CapacityCell, known: Named) -> str:
     if not is_comparable(best):
         return f", at least {ratio_figure(ratio.low)} times that of {name}"
     ends = f"95 %: {ratio_figure(ratio.low)} to {ratio_figure(ratio.high)}"
-    return f", {ratio_figure(ratio.ratio)} times ({ends}) that of {name}"
+    # Of the best cell itself the sentence says why its server may take more.
+    chosen = "" if is_open(best) else chosen_words(other)
+    return f", {ratio_figure(ratio.ratio)} times ({ends}) that of {name}{chosen}"
 
 
 def _unknown(others: Named) -> str:

@@ -71,7 +71,7 @@ def short_words(cell: CapacityCell) -> str:
 def over(more: CapacityCell, less: CapacityCell) -> Comparison | None:
     """One cell's maximum over another's; None where a sentence may not rest on one of them.
 
-    A lower bound counts where it is the greater one.
+    Lower bounds are compared as they are: `times_words` and `flag` say which side may be more.
     """
     if not (has_maximum(more) and has_maximum(less)):
         return None

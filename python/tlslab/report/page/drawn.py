@@ -123,11 +123,6 @@ class Drawn:
         return replace(self, figure=figure, role=role, drawing=drawing)
 
     @property
-    def switchable(self) -> bool:
-        """Whether it can be drawn on the other kind of axis."""
-        return any("axis-other" in variant.classes for variant in self.variants)
-
-    @property
     def objections(self) -> bool:
         """Whether policies object to some of its levels."""
         return any("levels-deployable" in variant.classes for variant in self.variants)

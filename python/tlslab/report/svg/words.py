@@ -15,9 +15,8 @@ from tlslab.report.svg.markup import joined, tag
 SIZE = 12
 LINE = 15
 
-# The highest and lowest point of letters, above and below the base line, in pixels.
+# The highest point of letters, above the base line, in pixels.
 ASCENT = 11
-DESCENT = 3
 
 # Widths of the characters from the space to `~`, in hundredths of the size.
 _ASCII = (

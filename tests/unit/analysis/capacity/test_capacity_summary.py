@@ -349,6 +349,16 @@ def test_a_busy_server_s_rate_is_compared_at_the_connections_that_a_noisy_search
     )
 
 
+def test_a_noisy_search_of_the_rival_is_named_in_the_answer() -> None:
+    worlds = {"nginx": CapacityWorld(alone=1100.0, seed=3), "apache": Uneven(alone=700.0)}
+    summary = summarise(made_capacity_run(worlds, FIVE))
+    assert codes(summary, "nginx").isdisjoint({"search_noise"})
+    assert "search_noise" in codes(summary, "apache")
+    assert first_sentence(summary).endswith(
+        " that of apache, at the connections at once that the searches chose (inconclusive: noise)."
+    )
+
+
 def test_cells_that_differ_in_one_level_are_compared_with_the_baseline() -> None:
     worlds = {
         ("jdk-17", "none"): CapacityWorld(alone=500.0, seed=1),
