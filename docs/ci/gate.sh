@@ -9,7 +9,7 @@
 #   GATE        the slowdown that is too much (3%)
 #   GATE_BY     the estimate that the gate looks at, as in summary.json (the rate); the server's
 #               processor time, server_cpu_us_per_connection, is often steadier
-#   BLOCKS      passes over all cells of the server with the change, 6 or more (20); half as many each
+#   BLOCKS      passes over all cells of the server with the change, 10 or more (20); half as many each
 #               time of the server as it is
 #   RUNS        where the run folders go (runs)
 #   EXPERIMENT  what is measured (groups)
@@ -27,8 +27,8 @@ runs=${RUNS:-runs}
 experiment=${EXPERIMENT:-groups}
 
 case "$blocks" in *[!0-9]* | '') blocks=0 ;; esac
-if [ "$blocks" -lt 6 ]; then
-    echo "BLOCKS: a number, 6 or more" >&2
+if [ "$blocks" -lt 10 ]; then
+    echo "BLOCKS: a number, 10 or more" >&2
     exit 2
 fi
 case " $* " in *" --blocks"[\ =]*)

@@ -142,9 +142,9 @@ def test_the_change_must_be_slower_than_both_measurements_of_the_base(
 @pytest.mark.parametrize(
     ("blocks", "arguments", "words"),
     [
-        ("5", [], "BLOCKS: a number, 6 or more"),
-        ("many", [], "BLOCKS: a number, 6 or more"),
-        ("8", ["--blocks", "20"], "not with --blocks"),
+        ("9", [], "BLOCKS: a number, 10 or more"),
+        ("many", [], "BLOCKS: a number, 10 or more"),
+        ("12", ["--blocks", "20"], "not with --blocks"),
     ],
 )
 def test_blocks_are_given_once(

@@ -10,6 +10,7 @@ from tlslab.analysis import keep_alive
 from tlslab.analysis.published import ESTIMATES, Study
 from tlslab.analysis.stats.estimate import Array, mean_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, false_discovery
+from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict
 
 # The estimates by which cells are compared. Rates: more is faster; costs: less is faster.
@@ -30,9 +31,6 @@ COMPARED = (
     keep_alive.CLIENT,
     "keep_alive_server_memory_bytes",
 )
-
-# Two cells are equivalent when the interval of their ratio lies within this share of 1.
-EQUIVALENCE = 0.10
 
 
 @dataclass(frozen=True)

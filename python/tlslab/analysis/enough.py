@@ -20,9 +20,6 @@ FEWEST = LEAST_BLOCKS
 # The certainty of an answer from so few; no report shows its intervals (report.shown).
 DOTS_ONLY = "dots only, no interval"
 
-# An interval whose upper end is this many times its lower end is too wide for a finding.
-WIDE = 1.5
-
 # The difference that a repeated run is to find or to exclude, and the blocks that it may take.
 AIM = 0.05
 _BLOCKS = 10
@@ -33,11 +30,6 @@ _ANYTIME = 2
 
 # Options of the one run, or of its length.
 OWN = (*ONE_RUN, "--seed", "--blocks", "--until", "--budget")
-
-
-def too_wide(low: float | None, high: float | None) -> bool:
-    """Whether an interval is too wide for a sentence, or is not there."""
-    return low is None or high is None or low <= 0 or high / low > WIDE
 
 
 def wanted_blocks(noise: Sequence[float]) -> int:

@@ -18,6 +18,7 @@ from tlslab.analysis.stats.estimate import Spread
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.stats.power import needed_effect
 from tlslab.model.finding import Comparison
+from tlslab.model.stopping import LEAST_BLOCKS
 
 GateVerdict = Literal["slower", "passed", "cannot_tell"]
 
@@ -77,8 +78,12 @@ def _rate_of(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
 
 
 def _slowdown(found: Comparison) -> tuple[float, Spread] | None:
-    """The logarithm of how many times slower, and its error; None without an interval."""
-    if found.error is None or found.low is None or found.verdict == "not_comparable":
+    """The logarithm of how many times slower, and its error.
+
+    None without an interval, for what cannot be compared, and with fewer than LEAST_BLOCKS trials.
+    """
+    few = found.n < LEAST_BLOCKS
+    if few or found.error is None or found.low is None or found.verdict == "not_comparable":
         return None
     centre = math.log(found.ratio)
     falls = more_is_faster(found.estimate) or found.estimate.endswith("_per_s")

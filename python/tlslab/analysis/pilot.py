@@ -96,12 +96,14 @@ class Pilot:
             * (self.workload.shortened(lengths.get(cell, 1.0)).trial_seconds + self.overhead_s)
             for cell, wanted in blocks.items()
         )
+        fewest = max(self._blocks(low, most).values())
         return Forecast(
             blocks=min(most, max(blocks.values())),
-            low=min(most, max(self._blocks(low, most).values())),
+            low=min(most, fewest),
             high=min(most, max(self._blocks(high, most).values())),
             seconds=seconds,
             settles=max(blocks.values()) <= most,
+            may_settle=fewest <= most,
         )
 
     def _blocks(self, times: float, most: int) -> dict[str, int]:

@@ -4,6 +4,7 @@ The lab asks it before each block, and the analysis replays it: one rule for bot
 settled is what the report then says, by intervals and tests that hold at any time.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,10 +26,16 @@ SETTLED_BY = (
 
 @dataclass(frozen=True)
 class Open:
-    """Pairs of cells, by their keys, that are not settled, and the cells that go on for them."""
+    """Pairs of cells, by their keys, that are not settled, and the cells that go on for them.
+
+    `tested` is the number of comparisons that can be made, `untested` that of those that cannot,
+    since a cell is invalid, or a lower bound.
+    """
 
     pairs: frozenset[tuple[str, str]]
     cells: frozenset[str]
+    tested: int = 0
+    untested: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,12 +87,20 @@ def open_pairs(cells: Sequence[Measured], baseline: Mapping[str, str], stopping:
     limit, has nothing open: more blocks of the same would not change that.
     """
     pairs: set[tuple[str, str]] = set()
+    tested = untested = 0
+    there = [cell for cell in cells if cell.summary.verdict != "unsupported"]
     for setting in settings(cells, baseline):
-        mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
+        mates = [c for c in there if setting_of(c.summary.factors, baseline) == setting]
         for rate, cost in SETTLED_BY:
             estimate = cost if any(rate in c.summary.unsaturated for c in mates) else rate
-            pairs |= _open_among([c for c in mates if c.may_rank(estimate)], estimate, stopping)
-    return Open(frozenset(pairs), frozenset(key for pair in pairs for key in pair))
+            able = [cell for cell in mates if cell.may_rank(estimate)]
+            pairs |= _open_among(able, estimate, stopping)
+            if any(estimate in cell.values for cell in mates):
+                tested += math.comb(len(able), 2)
+                untested += math.comb(len(mates), 2) - math.comb(len(able), 2)
+    return Open(
+        frozenset(pairs), frozenset(key for pair in pairs for key in pair), tested, untested
+    )
 
 
 def _open_among(

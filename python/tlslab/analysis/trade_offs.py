@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from tlslab.analysis import keep_alive
-from tlslab.analysis.compare import EQUIVALENCE, Measured, compare, more_is_faster
+from tlslab.analysis.compare import Measured, compare, more_is_faster
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.measures import UNITS
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate
@@ -25,6 +25,7 @@ from tlslab.analysis.stats.posterior import (
     probability_on_front,
 )
 from tlslab.analysis.stopping import replay
+from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.estimate import Estimate
 from tlslab.model.run import RunContents
 from tlslab.model.trade_off import TradeOffs, Verdict, Weighed

@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from tlslab import analysis, report
-from tlslab.analysis.compare import EQUIVALENCE
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.cli.console import conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.cli.gate import gate_lines, gate_words
 from tlslab.lab.run import read_contents
+from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.errors import StoreError, UsageError
 from tlslab.model.finding import Summary
 from tlslab.model.suggest import did_you_mean

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tlslab.analysis.gate import Gate, Gated
 from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import Comparison
+from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.wording import cell_label, counted, difference, ratio_figure
 
 _WORDS = {
@@ -20,8 +21,17 @@ def gate_lines(found: Gate) -> Iterator[str]:
     for each in sorted(found.ratios, key=lambda each: (order.index(each.verdict), -each.high)):
         yield f"gate: {_line(each, len(found.ratios))}"
     for bare in found.undecided:
-        reason = "no interval" if bare.n else bare.method
+        reason = _without(bare)
         yield f"gate: {_where(bare)}: {reason}: cannot tell"
+
+
+def _without(found: Comparison) -> str:
+    """Why a ratio cannot be judged."""
+    if not found.n:
+        return found.method
+    if found.n < LEAST_BLOCKS:
+        return f"fewer than {LEAST_BLOCKS} trials"
+    return "it cannot be compared" if found.verdict == "not_comparable" else "no interval"
 
 
 def _where(found: Comparison) -> str:

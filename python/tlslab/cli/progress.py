@@ -190,8 +190,9 @@ def forecast_words(forecast: Forecast) -> str:
     """How many blocks the run will take, and how long."""
     time = f"some {duration(forecast.seconds)} from here"
     if not forecast.settles:
+        verb = "may" if forecast.may_settle else "will"
         return (
-            f"forecast: all {counted(forecast.blocks, 'block')}, {time}; they will not settle "
+            f"forecast: all {counted(forecast.blocks, 'block')}, {time}; they {verb} not settle "
             "every comparison"
         )
     span = f" ({forecast.low} to {forecast.high})" if forecast.low < forecast.high else ""

@@ -7,7 +7,7 @@ from tlslab.model.answer import Tile
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name, shown
 from tlslab.model.finding import CellSummary, Ranking
-from tlslab.model.wording import counted, figure, joined, number_word
+from tlslab.model.wording import counted, difference, figure, joined, number_word
 
 # The figures of the cell that leads, by estimate, in their order.
 _TILES = {
@@ -97,23 +97,28 @@ def measured_words(cell: CellSummary, estimate: str) -> str:
 
 def lead_words(
     found: Lead,
-    estimate: str,
+    ranking: Ranking,
     cell: Callable[[str], CellSummary],
     name: Callable[[str], str],
     noun: str = "",
 ) -> str:
     """`X25519 is the fastest key-exchange group: 3,877 (95 %: ...) new connections/s`, no stop.
 
-    Several that cannot be told apart are named together; lower bounds are called so.
+    Several that cannot be told apart are named together, with the largest difference that is open
+    between the first and those that it cannot be told apart from; lower bounds are called so.
     """
-    one = cell(found.first)
+    one, estimate = cell(found.first), ranking.estimate
     best = "fastest" if estimate.endswith("_per_s") else "cheapest"
     value = measured_words(one, estimate)
     if not found.tied:
         return f"{name(found.first)} is the {best}{noun and f' {noun}'}: {value}"
     names = _few([name(key) for key in (found.first, *found.tied)])
     bound = is_bound(one, estimate)
-    open_ = "their order is not known" if bound else "no difference between them is established"
+    open_ = "their order is not known"
+    if not bound:
+        left = next(p.may_differ for p in ranking.places if p.cell == found.first)
+        size = "any size" if left is None else f"up to {difference(left)}"
+        open_ = f"no difference between them is established, one of {size} is not excluded"
     nouns = f" {noun}s" if noun else ""
     return f"{names} are the {best}{nouns} ({open_}); {name(found.first)}: {value}"
 

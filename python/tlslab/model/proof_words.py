@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tlslab.model.proof import Direction, Measure, Proof, ProofFigure, ProofVerdict
-from tlslab.model.wording import joined, percent, ratio_figure
+from tlslab.model.wording import counted, joined, percent, ratio_figure
 
 VERDICTS: Mapping[ProofVerdict, str] = {
     "deploy": "Deploy the candidate",
@@ -119,4 +119,4 @@ def few(names: Sequence[str], most: int = 4) -> str:
     """The first names, and how many more there are."""
     more = len(names) - most
     shown = "; ".join(names[:most])
-    return shown if more <= 0 else f"{shown} and {more} others"
+    return shown if more <= 0 else f"{shown} and {counted(more, 'other')}"

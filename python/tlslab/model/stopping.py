@@ -39,7 +39,8 @@ class Forecast:
     """How many blocks a run takes until all is settled, as the pilot shows it.
 
     `low` and `high` are the blocks at the ends of the noise's interval (95 %); none is above the
-    plan's. `seconds` is the time left. `settles` is False where the plan's blocks are not enough.
+    plan's. `seconds` is the time left. `settles` is False where the plan's blocks are not enough,
+    `may_settle` where they are not even at the lower end of the noise's interval.
     """
 
     blocks: int
@@ -47,3 +48,4 @@ class Forecast:
     high: int
     seconds: float
     settles: bool
+    may_settle: bool = False

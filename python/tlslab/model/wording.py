@@ -85,9 +85,11 @@ _SUBJECTS = {
     "server": "server",
     "key": "certificate key",
     "tls": "TLS version",
-    "resume": "kind of resumption",
-    "processors": "number of processors",
-    "workers": "number of workers",
+    "resume": "resumption mode",
+    "processors": "processor count",
+    "workers": "worker count",
+    "ocsp_stapling": "stapling setting",
+    "resumed": "share of resumed connections",
 }
 
 
@@ -113,7 +115,11 @@ def figure(value: float) -> str:
     size = abs(value)
     if size == 0 or size >= 100:
         return f"{value:,.0f}"
-    digits = 1 if size >= 10 else 2 if size >= 1 else 3
+    if size >= 99.95:
+        return f"{value:.0f}"
+    digits = 1 if size >= 9.995 else 2 if size >= 0.9995 else 3
+    if size < 0.001:
+        digits = 2 - math.floor(math.log10(size))
     return f"{value:.{digits}f}"
 
 
@@ -121,21 +127,30 @@ def ratio_figure(ratio: float) -> str:
     """A ratio with two decimals, three where it is near 1, fewer from 10 on."""
     if ratio >= 10:
         return figure(ratio)
+    if ratio < 0.1:
+        return f"{ratio:.3f}" if ratio >= 0.01 else figure(ratio)
     return f"{ratio:.3f}" if 0.9 < ratio < 1.1 else f"{ratio:.2f}"
 
 
 def percent(share: float) -> str:
     """A share as a percentage: `97 %`, below one percent with a digit more."""
-    return f"{share:.0%}".replace("%", " %") if share >= 0.0095 else f"{share * 100:.2g} %"
+    if 0 < abs(share) < 0.0001:
+        return "less than 0.01 %"
+    return f"{share:.0%}".replace("%", " %") if abs(share) >= 0.0095 else f"{share * 100:.2g} %"
 
 
 def difference(share: float) -> str:
     """A bound of a difference, rounded up: `4 %`; from a factor of two on `2.4 times`."""
     if share < 0.01:
-        return f"{math.ceil(share * 1000) / 10:g} %"
+        return f"{_ceiling(share * 1000) / 10:g} %"
     if share < 1:
-        return f"{math.ceil(share * 100)} %"
-    return f"{math.ceil((1 + share) * 10) / 10:g} times" if share < 9 else "more than 10 times"
+        return f"{_ceiling(share * 100)} %"
+    return f"{_ceiling((1 + share) * 10) / 10:g} times" if share < 9 else "more than 10 times"
+
+
+def _ceiling(value: float) -> int:
+    """The next whole number, where errors of binary fractions do not count: 7 for 100 * 0.07."""
+    return math.ceil(round(value, 9))
 
 
 # Between the ends of a range.
@@ -158,10 +173,15 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
+def capital(text: str) -> str:
+    """The text with a capital letter at its start, as a sentence has it."""
+    return text[:1].upper() + text[1:]
+
+
 def with_interval(estimate: Estimate) -> str:
     """An estimate in words, with its interval where it has one: `3,412 (95 %: 3,390 to 3,440)`."""
     if estimate.low is None or estimate.high is None:
-        return f"{figure(estimate.value)} (one trial, no interval)"
+        return f"{figure(estimate.value)} ({counted(estimate.n, 'trial')}, no interval)"
     return f"{figure(estimate.value)} (95 %: {figure(estimate.low)} to {figure(estimate.high)})"
 
 

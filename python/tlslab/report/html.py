@@ -93,7 +93,13 @@ def page_environment() -> Environment:
         lstrip_blocks=True,
         finalize=_sanitised,
     )
-    environment.filters |= {"softened": _softened, "lines": _lines, "slug": slug, "named": _named}
+    environment.filters |= {
+        "counted": counted,
+        "lines": _lines,
+        "named": _named,
+        "slug": slug,
+        "softened": _softened,
+    }
     return environment
 
 

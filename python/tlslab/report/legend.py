@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tlslab.model.finding import Summary
+from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.wording import RANGE
 from tlslab.report import view
 
@@ -17,7 +18,10 @@ def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> 
     if any(RANGE in row.rank for row in rows):
         yield "#: the ranks that the trials leave open: 1–3 may be first, second or third"
     if any(_without_interval(row) for row in rows):
-        yield "no interval: one trial alone has none; --blocks 2 gives one"
+        yield (
+            f"no interval: fewer than {LEAST_BLOCKS} trials have none; --blocks {LEAST_BLOCKS} "
+            "gives one"
+        )
     ratios = [row.ratio for row in rows if row.ratio is not None]
     if ratios:
         name = view.varied_label(baseline, baseline)

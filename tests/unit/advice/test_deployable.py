@@ -1,26 +1,29 @@
 """What policies object to keeps its place in the ranking, and is never the answer."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
 
-from factories.run import SERVER_US, TEN_BLOCKS, Change, World, made_run
+from factories.run import CLIENT_US, SERVER_US, TEN_BLOCKS, Change, World, made_run
 from factories.saturated import idle, saturated
 from tlslab.advice import advised
 from tlslab.advice.answer import deployable
 from tlslab.analysis import summarise
 from tlslab.experiment import with_levels
 from tlslab.model.finding import Summary
+from tlslab.model.trial import Reason, Trial
 
 LEVELS = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256", "P-384")}
 
 
-def run(blocks: int = 10, change: Change = lambda trial: trial) -> Summary:
+def run(blocks: int = 10, change: Change = lambda trial: trial, noise: float = 0.01) -> Summary:
     experiment = replace(with_levels(TEN_BLOCKS, LEVELS), blocks=blocks)
     costs = {**SERVER_US, "P-384": 200.0}
-    return summarise(made_run(World(server_us=costs, change=change), experiment=experiment))
+    return summarise(
+        made_run(World(server_us=costs, change=change, noise=noise), experiment=experiment)
+    )
 
 
 def against(summary: Summary, *groups: str) -> dict[str, str]:
@@ -98,3 +101,74 @@ def test_a_recommendation_names_what_was_not_ranked() -> None:
     assert finding.text.endswith(" Not ranked: P-256 (not the server's limit).")
     (finding,) = [each for each in advised(run()).findings if each.code == "recommendation"]
     assert "ranked" not in finding.text
+
+
+def failing(group: str, blocks: int) -> Change:
+    """The trials of a group fail in the first blocks."""
+
+    def change(trial: Trial) -> Trial:
+        if trial.block >= blocks or trial.factors["group"] != group:
+            return trial
+        return replace(trial, status="failed", runs={}, reason=Reason("died", "the server died"))
+
+    return change
+
+
+def test_what_may_be_deployed_needs_as_many_blocks_as_any_answer() -> None:
+    summary = run(blocks=5, change=failing("X25519", 1))
+    answer = deployable(summary, against(summary, "P-384"))
+    assert answer is not None
+    assert answer.sentences == ()
+    assert answer.lacking is not None
+    assert answer.lacking.why.startswith(
+        "X25519, which may be deployed, has 4 blocks: fewer than 5 carry no sentence."
+    )
+
+
+def test_the_certainty_is_that_of_what_may_be_deployed() -> None:
+    summary = run(blocks=10, change=failing("X25519", 2))
+    answer = deployable(summary, against(summary, "P-384"))
+    assert answer is not None
+    assert answer.confidence.startswith("8 blocks in random order, intervals of 95 %")
+    assert summary.answer is not None
+    assert summary.answer.confidence.startswith("10 blocks in random order")
+
+
+def test_the_only_one_that_may_be_deployed_is_not_called_the_fastest() -> None:
+    summary = run()
+    answer = deployable(summary, against(summary, "P-384", "P-256"))
+    assert answer is not None
+    assert answer.sentences[0].startswith("X25519 is all that you may deploy: 3,8")
+    saturating = run(change=saturated({"P-256"}))
+    alone = deployable(saturating, against(saturating, "P-384", "X25519"))
+    assert alone is not None
+    assert "fastest" not in " ".join(alone.sentences)
+
+
+def test_no_two_that_may_be_deployed_and_cannot_be_told_apart_are_an_answer() -> None:
+    summary = run(noise=0.25)
+    ranking = next(r for r in summary.rankings if r.estimate == "connections_per_s")
+    assert ranking.places[0].cell.endswith("P-384")
+    answer = deployable(summary, against(summary, "P-384"))
+    assert answer is not None
+    assert answer.lacking is not None
+    assert answer.sentences == ()
+
+
+def test_the_leaders_of_other_settings_are_those_that_may_be_deployed() -> None:
+    """The first sentence names nothing that is objected to; nor may the second."""
+    levels = {**LEVELS, "key": ("ecdsa-p256", "rsa-2048"), "group": ("X25519", "P-384")}
+    experiment = replace(with_levels(TEN_BLOCKS, levels), blocks=10)
+
+    def cost_us(cell: Mapping[str, str]) -> float:
+        cheap = "P-384" if cell["key"] == "rsa-2048" else "X25519"
+        return 200.0 if cell["group"] == cheap else 300.0
+
+    world = World(cost_us=cost_us, client_us={**CLIENT_US, "P-384": 100.0, "X25519": 100.0})
+    summary = summarise(made_run(world, experiment=experiment))
+    assert summary.answer is not None
+    assert summary.answer.sentences[1] == "Elsewhere another leads: P-384 with RSA-2048."
+    answer = deployable(summary, against(summary, "P-384"))
+    assert answer is not None
+    assert answer.sentences[0] == summary.answer.sentences[0]
+    assert "P-384" not in answer.sentences[1]

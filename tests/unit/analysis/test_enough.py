@@ -9,9 +9,10 @@ from factories.benchmarks import made_contents
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from factories.costs import made_calibration
 from tlslab.analysis import summarise
-from tlslab.analysis.enough import too_wide, wanted_blocks
+from tlslab.analysis.enough import wanted_blocks
 from tlslab.analysis.stats.estimate import estimate, two_stage_estimate
 from tlslab.model.answer import Answer
+from tlslab.model.enough import too_wide
 from tlslab.model.finding import Summary
 
 

@@ -32,6 +32,13 @@ def test_a_slowdown_beyond_the_limit_is_established() -> None:
     assert found.ratios[0].slowdown == pytest.approx(1 / 0.90)
 
 
+def test_fewer_than_five_trials_establish_nothing() -> None:
+    few = replace(comparison(0.5, 0.02), n=4)
+    assert gate([few], 0.03).verdict == "cannot_tell"
+    assert gate([few], 0.03).undecided == (few,)
+    assert gate([replace(few, n=5)], 0.03).verdict == "slower"
+
+
 def test_a_slowdown_below_the_limit_passes_though_it_is_established() -> None:
     found = gate([comparison(0.985, 0.005)], 0.03)
     assert (found.verdict, found.ratios[0].low > 1) == ("passed", True)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from factories.run import World, made_run
+from factories.saturated import saturated
 from tlslab.analysis import summarise
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.ranking import differing
@@ -144,3 +145,20 @@ def test_the_rule_is_written_and_read_back() -> None:
     written = dumps(experiment(stopping=rule))
     assert loads(written, "f").stopping == rule
     assert loads(dumps(experiment(stopping=None)), "f").stopping is None
+
+
+def test_a_run_in_which_nothing_can_be_compared_is_not_called_settled() -> None:
+    levels = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256", "P-384")}
+    experiment = replace(with_levels(load("groups"), levels), stopping=replace(RULE, at_least=5))
+
+    def ended(bounds: set[str]) -> str:
+        summary = summarise(made_run(World(change=saturated(bounds)), experiment=experiment))
+        return next(f.text for f in summary.findings if f.code == "ended")
+
+    assert "is settled" in ended(set())
+    every = ended({"X25519", "P-256", "P-384"})
+    assert "no two cells can be compared. 3 comparisons cannot be made" in every
+    assert "settled" not in every
+    assert "1 comparison" not in ended(set())
+    some = ended({"P-384"})
+    assert "2 comparisons cannot be made: a cell is invalid, or its rate is a lower bound" in some

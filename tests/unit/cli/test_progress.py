@@ -139,6 +139,10 @@ def test_samples_of_call_stacks_have_a_line_each() -> None:
             Forecast(15, 9, 15, 300.0, False),
             "all 15 blocks, some 5 min 00 s from here; they will not settle every comparison",
         ),
+        (
+            Forecast(15, 9, 15, 300.0, False, may_settle=True),
+            "all 15 blocks, some 5 min 00 s from here; they may not settle every comparison",
+        ),
     ],
 )
 def test_after_the_pilot_the_run_says_how_long_it_will_be(forecast: Forecast, line: str) -> None:

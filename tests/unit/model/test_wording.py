@@ -2,12 +2,21 @@
 
 import pytest
 
-from tlslab.model.wording import level_label, range_words, ratio_figure
+from tlslab.model.wording import (
+    difference,
+    figure,
+    level_label,
+    percent,
+    range_words,
+    ratio_figure,
+)
 
 
 @pytest.mark.parametrize(
     ("ratio", "written"),
     [
+        (0.0042, "0.004"),
+        (0.078, "0.078"),
         (0.394, "0.39"),
         (0.9, "0.90"),
         (0.9444, "0.944"),
@@ -21,6 +30,44 @@ from tlslab.model.wording import level_label, range_words, ratio_figure
 )
 def test_ratio_keeps_the_digits_that_it_can_carry(ratio: float, written: str) -> None:
     assert ratio_figure(ratio) == written
+
+
+@pytest.mark.parametrize("hundredths", range(1, 100))
+def test_a_bound_is_rounded_up_and_a_whole_one_stays(hundredths: int) -> None:
+    assert difference(hundredths / 100) == f"{hundredths} %"
+    assert difference((hundredths + 0.01) / 100) == (
+        f"{hundredths + 1} %" if hundredths < 99 else "100 %"
+    )
+
+
+@pytest.mark.parametrize("tenths", range(1, 10))
+def test_a_bound_below_one_percent_is_rounded_up_to_tenths(tenths: int) -> None:
+    assert difference(tenths / 1000) == f"0.{tenths} %"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.0, "0"),
+        (0.0004, "0.000400"),
+        (0.078, "0.078"),
+        (9.996, "10.0"),
+        (99.94, "99.9"),
+        (99.96, "100"),
+        (3412.4, "3,412"),
+        (-99.96, "-100"),
+    ],
+)
+def test_a_figure_has_three_digits(value: float, written: str) -> None:
+    assert figure(value) == written
+
+
+@pytest.mark.parametrize(
+    ("share", "written"),
+    [(0.97, "97 %"), (0.0042, "0.42 %"), (-1.2, "-120 %"), (1e-7, "less than 0.01 %")],
+)
+def test_a_share_is_written_without_an_exponent(share: float, written: str) -> None:
+    assert percent(share) == written
 
 
 def test_a_range_with_a_sign_has_no_dash_between_its_ends() -> None:

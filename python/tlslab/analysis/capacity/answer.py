@@ -17,9 +17,10 @@ from tlslab.analysis.capacity.known import (
 )
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import judged
-from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few, too_wide
+from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.capacity import CapacityPlan
+from tlslab.model.enough import too_wide
 from tlslab.model.figure import Figure
 from tlslab.model.leading import value_words
 from tlslab.model.run import RunContents

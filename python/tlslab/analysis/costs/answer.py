@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.costs.parts import FULL, KILOBYTE, REQUEST, RESUMED
-from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few, too_wide
+from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.model.answer import Answer, Lacking, Tile
+from tlslab.model.enough import too_wide
 from tlslab.model.finding import Finding
 from tlslab.model.leading import value_words
 from tlslab.model.run import RunContents

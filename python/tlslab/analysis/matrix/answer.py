@@ -1,11 +1,10 @@
 """The answer of a run of the kind `matrix`: who leads, how surely, and in which settings."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tlslab.analysis import keep_alive
-from tlslab.analysis.compare import EQUIVALENCE, Measured, compare, paired_logs
+from tlslab.analysis.compare import Measured, compare, paired_logs
 from tlslab.analysis.enough import (
     DOTS_ONLY,
     FEWEST,
@@ -13,17 +12,17 @@ from tlslab.analysis.enough import (
     minutes,
     open_still,
     too_few,
-    too_wide,
     wanted_blocks,
 )
-from tlslab.analysis.matrix.findings import CLIENT, RATE, SERVER, where_measured
+from tlslab.analysis.matrix.findings import RATE, where_measured
 from tlslab.analysis.ranking import settings
 from tlslab.model.answer import Answer, Lacking
+from tlslab.model.elsewhere import Cells, Led, beside, fewest, led
+from tlslab.model.enough import EQUIVALENCE, too_wide
 from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import CellSummary, Ranking
 from tlslab.model.leading import (
     Lead,
-    lead,
     lead_words,
     measured_words,
     open_words,
@@ -34,21 +33,14 @@ from tlslab.model.leading import (
 from tlslab.model.run import RunContents
 from tlslab.model.setting import RANKED_FIGURES, figure_id
 from tlslab.model.wording import (
-    cell_label,
+    capital,
     counted,
     difference,
-    joined,
     ratio_figure,
     setting_of,
     short_label,
     subject_noun,
 )
-
-# What a setting is answered by: the first of these that orders its cells.
-BY = (RATE, keep_alive.REQUESTS, SERVER, CLIENT)
-
-# The most settings with another leader that are named.
-_NAMED = 2
 
 
 def answer(
@@ -79,31 +71,21 @@ class _Answering:
         self._settings = settings(cells, self._baseline)
         self._noun = subject_noun(self._baseline)
         self._ranked = ranked
-        self._chosen = [self._ranking(ranked, setting) for setting in self._settings]
-
-    def _ranking(
-        self, ranked: Sequence[Ranking], setting: Mapping[str, str]
-    ) -> tuple[Ranking, Lead] | None:
-        for estimate in BY:
-            for each in ranked:
-                if each.setting == setting and each.estimate == estimate:
-                    found = lead(each)
-                    return None if found is None else (each, found)
-        return None
+        self._called = Cells(self._summary, self._name)
+        self._chosen = [led(ranked, setting, self._called) for setting in self._settings]
 
     def answer(self, best: str = "") -> Answer:
         """By the setting that `best` leads, else by the first that has an order."""
-        ordered = [i for i, each in enumerate(self._chosen) if each is not None]
-        led = [i for i in ordered if (each := self._chosen[i]) and each[1].first == best]
-        number = next(iter([*led, *ordered]), None)
-        if number is None:
+        ordered = [(i, each) for i, each in enumerate(self._chosen) if each is not None]
+        named = [(i, each) for i, each in ordered if each.lead.first == best]
+        chosen = next(iter([*named, *ordered]), None)
+        if chosen is None:
             return self._unranked()
-        chosen = self._chosen[number]
-        assert chosen is not None
-        ranking, found = chosen
+        number, first = chosen
+        ranking, found = first.ranking, first.lead
         figure = figure_id(number + 1, RANKED_FIGURES[ranking.estimate])
         lacking = self._lacking(ranking, found)
-        sentences = () if lacking else (self._first(ranking, found), *self._second(number))
+        sentences = () if lacking else (self._first(ranking, found), *self._second(first))
         return Answer(
             question=self._contents.experiment.title,
             sentences=sentences[:2],
@@ -137,7 +119,7 @@ class _Answering:
         """Too few blocks, an interval too wide, or nothing that can be told apart."""
         estimate = ranking.estimate
         members = [self._cells[key] for key in ranking.cells]
-        n = self._blocks(ranking, found)
+        n = fewest(Led(ranking, found), self._called)
         if n < FEWEST:
             fewer = too_few(self._contents, n)
             if self._contents.experiment.stopping is None:
@@ -154,10 +136,10 @@ class _Answering:
             name = self._name(found.first)
             why = f"Only {name} of {total} {self._noun}s can be ranked: the table says why."
             return Lacking(why)
-        if found.slower or len(members) == 1 or self._near(members, estimate) is not None:
+        if found.slower or len(members) == 1 or self._near(ranking) is not None:
             return None
         why = f"No two of the {len(members)} {self._noun}s can be told apart"
-        left = self._open(members, estimate)
+        left = self._open(ranking)
         why += "." if left is None else f"; they may differ by up to {difference(left)}."
         if any(cell.is_bound(estimate) for cell in members):
             # More blocks do not make a bound a value.
@@ -176,34 +158,32 @@ class _Answering:
         logs = paired_logs(members[0].values[estimate], members[1].values[estimate])
         return wanted_blocks(list(map(float, logs)))
 
-    def _near(self, members: Sequence[Measured], estimate: str) -> float | None:
+    def _near(self, ranking: Ranking) -> float | None:
         """The largest difference that is open, where none is established: if it is small."""
-        left = self._open(members, estimate)
+        left = self._open(ranking)
         return left if left is not None and left <= EQUIVALENCE else None
 
-    def _open(self, members: Sequence[Measured], estimate: str) -> float | None:
-        """The largest difference from the first that an interval leaves open; None for unknown."""
-        best, *others = members
-        if any(cell.is_bound(estimate) for cell in members):
-            return None
-        found = [compare(best, other, estimate) for other in others]
-        left = [c.may_differ for c in found if c is not None and c.may_differ is not None]
-        return max(left) if left and len(left) == len(others) else None
+    def _open(self, ranking: Ranking) -> float | None:
+        """The largest difference that is open between any two; None for unknown."""
+        left = [place.may_differ for place in ranking.places]
+        known = [each for each in left if each is not None]
+        return max(known) if known and len(known) == len(left) else None
 
     def _first(self, ranking: Ranking, found: Lead) -> str:
         estimate = ranking.estimate
         members = [self._cells[key] for key in ranking.cells]
         where = where_measured(self._contents, self._summary(found.first))
-        near = None if found.slower or len(members) < 2 else self._near(members, estimate)
+        near = None if found.slower or len(members) < 2 else self._near(ranking)
         if near is not None:
+            every = "Both" if len(members) == 2 else f"All {len(members)}"
             return (
-                f"All {len(members)} {self._noun}s are within {difference(near)} of "
-                f"{self._name(found.first)} by {estimate_name(estimate)} {where}."
+                f"{every} {self._noun}s are within {difference(near)} of each other by "
+                f"{estimate_name(estimate)} {where}."
             )
         if len(members) == 1:
             words = measured_words(self._summary(found.first), estimate)
-            return f"{self._name(found.first)}: {words} {where}."
-        text = lead_words(found, estimate, self._summary, self._name, self._noun)
+            return f"{capital(self._name(found.first))}: {words} {where}."
+        text = capital(lead_words(found, ranking, self._summary, self._name, self._noun))
         return f"{text} {where}{self._next(ranking, found)}."
 
     def _next(self, ranking: Ranking, found: Lead) -> str:
@@ -215,50 +195,19 @@ class _Answering:
             return ""
         best = self._cells[found.first]
         ratio = compare(best, self._cells[other], ranking.estimate, bounds=True)
-        if ratio is None or ratio.low is None or ratio.high is None:
+        if ratio is None or ratio.low is None or ratio.high is None or ratio.n < FEWEST:
             return ""
         if best.is_bound(ranking.estimate):
             return f", at least {ratio_figure(ratio.low)} times that of {self._name(other)}"
         ends = f"{ratio_figure(ratio.low)} to {ratio_figure(ratio.high)}"
         return f", {ratio_figure(ratio.ratio)} times (95 %: {ends}) that of {self._name(other)}"
 
-    def _second(self, number: int) -> tuple[str, ...]:
-        """Who leads on connections kept open; else whether the same holds in other settings."""
-        chosen = self._chosen[number]
-        assert chosen is not None
-        if missing := self._missing(*chosen):
-            return (f"{missing[:1].upper()}{missing[1:]}.",)
-        if len(chosen[0].cells) == 1:
-            return ()
-        if kept := self._kept_open(chosen[0]):
-            return (kept,)
-        name = self._name(chosen[1].first)
-        others = [each for i, each in enumerate(self._chosen) if each is not None and i != number]
-        if not others:
-            return ()
-        apart = [
-            (ranking, found)
-            for ranking, found in others
-            if name not in map(self._name, (found.first, *found.tied))
-        ]
-        if not apart:
-            where = f"In the {len(others)} other settings"
-            if len(others) == 1:
-                where = f"With {cell_label(others[0][0].setting)}, too,"
-            return (f"{where} none is established to be faster than {name}.",)
-        words = [
-            f"{self._name(found.first)} with {cell_label(ranking.setting)}"
-            for ranking, found in apart[:_NAMED]
-        ]
-        more = len(apart) - len(words)
-        if more:
-            words.append(f"others in {counted(more, 'more setting')}")
-        return (f"Elsewhere another leads: {joined(words)}.",)
-
-    def _blocks(self, ranking: Ranking, found: Lead) -> int:
-        """The fewest trials of a cell that may lead."""
-        leaders = (self._cells[key] for key in (found.first, *found.tied))
-        return min(len(cell.values[ranking.estimate]) for cell in leaders)
+    def _second(self, first: Led) -> tuple[str, ...]:
+        """What has no place or none that is known; else what is said beside the leader."""
+        if missing := self._missing(first.ranking, first.lead):
+            return (f"{capital(missing)}.",)
+        others = [each for each in self._chosen if each is not None and each is not first]
+        return beside(first, others, self._ranked, self._called)
 
     def _missing(self, ranking: Ranking, found: Lead) -> str:
         """What has no place, or none that is known, among the cells of the first's setting."""
@@ -268,23 +217,9 @@ class _Answering:
         )
         return "; ".join(filter(None, words))
 
-    def _kept_open(self, ranking: Ranking) -> str:
-        """Who answers most requests in the setting; empty where that is not known."""
-        estimate = keep_alive.REQUESTS
-        other = next(
-            (r for r in self._ranked if r.setting == ranking.setting and r.estimate == estimate),
-            None,
-        )
-        found = None if other is None else lead(other)
-        if other is None or found is None or ranking.estimate == estimate or not found.slower:
-            return ""
-        if self._blocks(other, found) < FEWEST:
-            return ""
-        return f"{lead_words(found, estimate, self._summary, self._name)}."
-
     def _confidence(self, ranking: Ranking, found: Lead) -> str:
         members = [self._cells[key] for key in ranking.cells]
-        blocks = self._blocks(ranking, found)
+        blocks = fewest(Led(ranking, found), self._called)
         if blocks < FEWEST:
             return f"{counted(blocks, 'block')}: {DOTS_ONLY}"
         tests = math.comb(len(members), 2)

@@ -4,7 +4,7 @@ from tlslab.analysis.stopping import Replay
 from tlslab.model.finding import Finding
 from tlslab.model.run import RunContents
 from tlslab.model.stopping import Stopping
-from tlslab.model.wording import counted, difference, percent
+from tlslab.model.wording import counted, difference
 
 
 def ended(contents: RunContents, stopping: Stopping, replayed: Replay) -> Finding:
@@ -25,10 +25,16 @@ def ended(contents: RunContents, stopping: Stopping, replayed: Replay) -> Findin
         open_ = counted(len(left.pairs), "comparison")
         verb = "is" if len(left.pairs) == 1 else "are"
         text += f"{open_} {verb} open (settled means: {settled})."
+    elif not left.tested:
+        text += "no two cells can be compared."
+    elif left.untested:
+        text += f"the comparisons that can be made are settled ({settled})."
     elif stopping.answer == "best":
         text += f"which cells are best is settled ({settled})."
     else:
         text += f"every comparison is settled ({settled})."
-    share = len(contents.trials) / max(1, len(plan.trials))
-    spared = f" It made {len(contents.trials)} of {len(plan.trials)} trials ({percent(share)})."
+    if left.untested:
+        cannot = counted(left.untested, "comparison")
+        text += f" {cannot} cannot be made: a cell is invalid, or its rate is a lower bound."
+    spared = f" It made {len(contents.trials)} of {len(plan.trials)} trials."
     return Finding("ended", text + spared, tuple(sorted(left.cells)))

@@ -14,7 +14,7 @@ from tlslab.model.figure import Figure, Series
 from tlslab.model.finding import CpuSeries, Ranking
 from tlslab.model.setting import RANKED_FIGURES, figure_id
 from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import cell_label, setting_of, short_label
+from tlslab.model.wording import capital, cell_label, setting_of, short_label
 
 # Estimates that are drawn only where no rate ranks the cells.
 _ONLY_ALONE = (SERVER, CLIENT)
@@ -105,7 +105,7 @@ class Drawn:
         few = any(value.low is None for value in values)
         return Figure(
             id=figure_id(self._number, RANKED_FIGURES[estimate]),
-            title=f"{name[:1].upper()}{name[1:]}: {self._where}",
+            title=f"{capital(name)}: {self._where}",
             caption=(
                 "A dot for each trial, and their geometric mean"
                 + ("." if few else " with its interval of 95 %.")
@@ -126,7 +126,7 @@ class Drawn:
                 continue
             yield Figure(
                 id=figure_id(self._number, f"{side}-cost"),
-                title=f"{_capital(estimate_name(name))}: {self._where}",
+                title=f"{capital(estimate_name(name))}: {self._where}",
                 caption=(
                     "Of the client that verifies everything: user, in the program; system, in the "
                     "kernel."
@@ -178,7 +178,3 @@ def _drawn(found: Estimate) -> Estimate:
 
 def _samples(cell: Measured, estimate: str) -> tuple[float, ...]:
     return tuple(value for _, value in sorted(cell.values[estimate].items()))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

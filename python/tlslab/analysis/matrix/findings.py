@@ -5,7 +5,9 @@ from dataclasses import replace
 
 from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, compare
+from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.ranking import Ranked, leaders, rank, settings, ties_words
+from tlslab.analysis.stats.share import share
 from tlslab.analysis.stats.steady_state import MIN_SLICES
 from tlslab.model.finding import CellSummary, Comparison, Finding
 from tlslab.model.run import RunContents, TargetInfo
@@ -25,6 +27,9 @@ from tlslab.model.wording import (
 RATE = "connections_per_s"
 SERVER = "server_cpu_us_per_connection"
 CLIENT = "client_cpu_us_per_connection"
+
+# There where both sides' processor time is of one machine.
+BOTH_SIDES = "connections_per_cpu_s"
 
 
 def findings(
@@ -84,9 +89,11 @@ class _Reporter:
         if not ranked:
             return self._lower_bounds()
         best = ranked[0].cell
+        if not _enough(best, RATE):
+            return None
         carried = _interval(best, RATE)
         text = f"{self._name(best)} carries {carried} new connections/s {self._on(best)}"
-        others = [self._times(best, other) for other in self._rivals(ranked)]
+        others = [self._times(best, other) for other in self._rivals(ranked, RATE)]
         text += f": {' and '.join(others)}." if others else "."
         text += ties_words(leaders(ranked), RATE, self._name)
         if unsaturated := [self._name(c) for c in self._cells if RATE in c.summary.unsaturated]:
@@ -96,15 +103,17 @@ class _Reporter:
             )
         return Finding("answer", text, tuple(each.cell.summary.key for each in ranked))
 
-    def _rivals(self, ranked: Sequence[Ranked]) -> list[Measured]:
-        """The first cell that is slower than the first, and the slowest one."""
-        slower = [each.cell for each in ranked if each.best > 1]
+    def _rivals(self, ranked: Sequence[Ranked], estimate: str) -> list[Measured]:
+        """Of the cells that the first one beats: the first, and the slowest one."""
+        beaten = [ranked[place].cell for place in ranked[0].beats]
+        slower = [cell for cell in beaten if _enough(cell, estimate)]
         if not slower:
             return []
         return slower[:1] if len(slower) == 1 else [slower[0], slower[-1]]
 
     def _times(self, best: Measured, other: Measured, estimate: str = RATE) -> str:
         comparison = compare(best, other, estimate)
+        assert comparison is not None  # a pair of which one beats the other has blocks in common
         at_least = "at least " if best.is_bound(estimate) else ""
         return f"{at_least}{_ratio(comparison)} times {self._name(other)}"
 
@@ -122,37 +131,46 @@ class _Reporter:
 
     def _bounded(self) -> list[Measured]:
         """The cells whose rate is a lower bound, greatest first."""
-        found = [c for c in self._cells if c.summary.verdict == "at_least" and RATE in c.values]
+        found = [c for c in self._cells if c.summary.verdict == "at_least" and _enough(c, RATE)]
         return sorted(found, key=lambda cell: -cell.summary.estimates[RATE].value)
 
     def cheapest(self) -> Finding | None:
-        """The cheapest cell for the server, where that is another one than the fastest."""
+        """The cheapest cells for the server, where none of them is among the fastest."""
         by_cost, by_rate = rank(self._cells, SERVER), rank(self._cells, RATE)
-        if not by_cost or by_cost[0].cell in leaders(by_rate):
+        cheap, fast = leaders(by_cost), leaders(by_rate)
+        if len(cheap) == len(by_cost) or any(cell in fast for cell in cheap):
             return None
-        best = by_cost[0].cell
+        best = cheap[0]
+        if not _enough(best, SERVER):
+            return None
         text = (
             f"{self._where}: {self._name(best)} costs the server least, {_interval(best, SERVER)} "
-            "microseconds of processor time for a new connection."
+            f"microseconds of processor time for a new connection."
         )
-        return Finding("cheapest_for_server", text, (best.summary.key,))
+        text += ties_words(cheap, SERVER, self._name)
+        return Finding("cheapest_for_server", text, tuple(cell.summary.key for cell in cheap))
 
     def costs(self) -> Finding | None:
         """What a connection costs server and client, each on its own, with the leading cell."""
         leader = self._leader()
         if leader is None or CLIENT not in leader.values or SERVER not in leader.values:
             return None
-        both = compare(_as(leader, CLIENT), _as(leader, SERVER), "cost")
+        if not _enough(leader, CLIENT) or not _enough(leader, SERVER):
+            return None
         text = (
             f"{self._where}: a new connection {self._with(leader)} costs the server "
             f"{_interval(leader, SERVER)} microseconds of processor time and a client that "
-            f"verifies everything {_interval(leader, CLIENT)}, {_ratio(both)} times as much."
+            f"verifies everything {_interval(leader, CLIENT)}"
         )
-        return Finding("cost_split", text, (leader.summary.key,))
+        # Times of two machines, whose processors may be faster or slower, have no ratio.
+        if BOTH_SIDES in leader.values:
+            both = compare(_as(leader, CLIENT), _as(leader, SERVER), "cost")
+            text += "" if both is None else f", {_ratio(both)} times as much"
+        return Finding("cost_split", f"{text}.", (leader.summary.key,))
 
     def kernel_share(self) -> Finding | None:
         """Whether the kernel's part of the server's cost depends on what is compared."""
-        ordered = [each.cell for each in rank(self._cells, SERVER)]
+        ordered = [each.cell for each in rank(self._cells, SERVER) if _enough(each.cell, SERVER)]
         if len(ordered) < 2:
             return None
         first, last = ordered[0], ordered[-1]
@@ -173,14 +191,16 @@ class _Reporter:
         ranked = rank(self._cells, keep_alive.REQUESTS)
         if not ranked:
             return None
-        best = ranked[0].cell
-        others = [self._times(best, each, keep_alive.REQUESTS) for each in self._rivals(ranked)]
-        rate = _interval(best, keep_alive.REQUESTS)
+        best, by = ranked[0].cell, keep_alive.REQUESTS
+        if not _enough(best, by):
+            return None
+        others = [self._times(best, each, by) for each in self._rivals(ranked, by)]
+        rate = _interval(best, by)
         text = (
             f"{self._where}: on connections kept open {self._name(best)} answers {rate} requests/s"
         )
         text += f", {' and '.join(others)}." if others else "."
-        text += ties_words(leaders(ranked), keep_alive.REQUESTS, self._name)
+        text += ties_words(leaders(ranked), by, self._name)
         costs = [
             f"{whom} {_interval(best, name)}"
             for whom, name in (("the server", keep_alive.SERVER), ("the client", keep_alive.CLIENT))
@@ -236,6 +256,11 @@ def server_name(target: TargetInfo) -> str:
     return " behind ".join(names) if plus else names[1]
 
 
+def _enough(cell: Measured, estimate: str) -> bool:
+    """Whether a cell has the trials that a sentence needs."""
+    return len(cell.values.get(estimate, {})) >= FEWEST
+
+
 def _as(cell: Measured, estimate: str) -> Measured:
     """The cell with one of its estimates under the name `cost`, to compare it with another."""
     return replace(cell, values={"cost": cell.values[estimate]})
@@ -246,8 +271,13 @@ def _rate(cell: Measured) -> str:
 
 
 def _kernel_share(cell: Measured) -> str:
-    estimates = cell.summary.estimates
-    return percent(estimates[f"{SERVER}_system"].value / estimates[SERVER].value)
+    """The kernel's part of the server's cost, block by block: `19 % (95 %: 17 to 21)`."""
+    system, both = cell.values[f"{SERVER}_system"], cell.values[SERVER]
+    found = share([system[block] / both[block] for block in both if block in system], cell.anytime)
+    if found.low is None or found.high is None:
+        return f"{percent(found.value)} (no interval)"
+    low, high = (percent(end).removesuffix(" %") for end in (found.low, found.high))
+    return f"{percent(found.value)} (95 %: {low} to {high})"
 
 
 def _interval(cell: Measured, name: str) -> str:
@@ -257,9 +287,7 @@ def _interval(cell: Measured, name: str) -> str:
     return with_interval(cell.summary.estimates[name])
 
 
-def _ratio(comparison: Comparison | None) -> str:
-    if comparison is None:
-        return "an unknown number of"
+def _ratio(comparison: Comparison) -> str:
     if comparison.low is None or comparison.high is None:
         return f"{ratio_figure(comparison.ratio)} (no interval)"
     low, high = ratio_figure(comparison.low), ratio_figure(comparison.high)

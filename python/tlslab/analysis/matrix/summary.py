@@ -20,7 +20,7 @@ from tlslab.analysis.published import load_order, load_study
 from tlslab.analysis.ranking import rankings
 from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.server_side import server_side_facts, widened
-from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.stats.estimate import estimate, mean_interval
 from tlslab.analysis.stats.latency import TIMES, quantiles, times
 from tlslab.analysis.stopping import replay
 from tlslab.analysis.studies.servers import servers_study
@@ -109,7 +109,7 @@ def _measure(judged: JudgedCell, planned: int, anytime: bool, processors: Proces
         for name, unit in (UNITS | keep_alive.UNITS).items()
         if name in found.values
     }
-    latencies, missing = _latencies(usable)
+    latencies, missing = _latencies(usable, anytime)
     records = [run.record for trial in usable for run in trial.runs.values()]
     summary = replace(
         found.summary,
@@ -124,13 +124,15 @@ def _measure(judged: JudgedCell, planned: int, anytime: bool, processors: Proces
     return replace(found, summary=summary)
 
 
-def _latencies(trials: Sequence[Trial]) -> tuple[dict[str, Estimate], dict[str, str]]:
+def _latencies(
+    trials: Sequence[Trial], anytime: bool
+) -> tuple[dict[str, Estimate], dict[str, str]]:
     found: dict[str, Estimate] = {}
     missing: dict[str, str] = {}
     for prefix, histogram in TIMES.items():
         parts = times(trials, histogram)
         if parts:
-            estimates, reasons = quantiles(prefix, parts)
+            estimates, reasons = quantiles(prefix, parts, anytime)
             found |= estimates
             missing |= reasons
     return found, missing
@@ -156,11 +158,15 @@ def _cost_mismatch(trials: Sequence[Trial]) -> tuple[Note, ...]:
     logs = paired_logs(costs["client_cost"], costs["capacity"])
     if not len(logs):
         return ()
-    ratio = math.exp(float(logs.mean()))
-    if COST_RATIO_RANGE[0] <= ratio <= COST_RATIO_RANGE[1]:
+    centre, interval, _ = mean_interval(logs, "log ratios")
+    if interval is None:
+        return ()
+    low, high = (math.exp(end) for end in interval)
+    if low <= COST_RATIO_RANGE[1] and high >= COST_RATIO_RANGE[0]:
         return ()
     text = (
-        f"a connection of the full client cost the server {ratio_figure(ratio)} times one of the "
-        "lean client: the two should agree within a tenth"
+        f"a connection of the full client cost the server {ratio_figure(math.exp(centre))} "
+        f"(95 %: {ratio_figure(low)} to {ratio_figure(high)}) times one of the lean client: the "
+        "two should agree within a tenth"
     )
     return (Note("server_cost_disagrees", text),)

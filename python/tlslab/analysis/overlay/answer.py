@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from tlslab.analysis.enough import AIM, DOTS_ONLY, FEWEST, OWN, WIDE
+from tlslab.analysis.enough import AIM, DOTS_ONLY, FEWEST, OWN
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.commands import without_options
+from tlslab.model.enough import WIDE
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import Comparison

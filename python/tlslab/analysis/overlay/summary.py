@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tlslab.analysis.compare import EQUIVALENCE, judged_together
+from tlslab.analysis.compare import judged_together
 from tlslab.analysis.overlay.answer import answer
 from tlslab.analysis.overlay.figures import laid_over
 from tlslab.analysis.overlay.pairs import Pair, Side, shared_cells
 from tlslab.analysis.overlay.ratios import METHOD, missing, ratios_of
 from tlslab.analysis.overlay.tables import difference_table, ratio_table
+from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import ExperimentSummary, Finding, Summary
 from tlslab.model.run import Environment

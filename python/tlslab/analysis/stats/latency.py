@@ -9,6 +9,7 @@ import numpy.typing as npt
 import scipy
 from hdrh.histogram import HdrHistogram
 
+from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import CONFIDENCE, mean_interval
 from tlslab.model.estimate import Estimate
 from tlslab.model.trial import Trial
@@ -112,9 +113,13 @@ def times(trials: Sequence[Trial], histogram: str, whole: bool = False) -> list[
 
 
 def quantiles(
-    prefix: str, parts: Sequence[Distribution]
+    prefix: str, parts: Sequence[Distribution], anytime: bool = False
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Estimates by name (`handshake_ms_p99`), and the reasons for those that are not measurable."""
+    """Estimates by name (`handshake_ms_p99`), and the reasons for those that are not measurable.
+
+    `anytime`: with intervals that hold although the trials decided how many there are. In a closed
+    loop a time is the number of connections over the rate, which is what such a run looks at.
+    """
     whole = Distribution.merge(parts)
     found: dict[str, Estimate] = {}
     missing: dict[str, str] = {}
@@ -125,7 +130,7 @@ def quantiles(
         if whole.n < needed:
             missing[name] = f"not measurable: {whole.n} values, {needed} are needed"
         else:
-            found[name] = _estimate(whole, parts, p)
+            found[name] = _estimate(whole, parts, p, anytime)
     return found, missing
 
 
@@ -142,7 +147,9 @@ def rank_interval(n: int, p: float) -> tuple[int, int]:
     return max(1, math.floor(n * p - half)), min(n, math.ceil(n * p + half) + 1)
 
 
-def _estimate(whole: Distribution, parts: Sequence[Distribution], p: float) -> Estimate:
+def _estimate(
+    whole: Distribution, parts: Sequence[Distribution], p: float, anytime: bool
+) -> Estimate:
     """A quantile of all values; the interval knows both the values' and the trials' scatter.
 
     Order statistics alone would take each connection for independent of its neighbours in a queue:
@@ -153,21 +160,25 @@ def _estimate(whole: Distribution, parts: Sequence[Distribution], p: float) -> E
         method = f"histogram of {whole.n} values; one trial: no interval"
         return Estimate(value, None, None, len(parts), "ms", method)
     low, high = (whole.at_rank(rank) for rank in rank_interval(whole.n, p))
-    ranks = _ranks_over_trials(value, parts, p)
+    ranks = _ranks_over_trials(value, parts, p, anytime)
     low, high = min(low, whole.at_rank(ranks[0])), max(high, whole.at_rank(ranks[1]))
     if min(part.n for part in parts) >= needed_n(p):
         logs = np.log([part.quantile(p) for part in parts])
-        _, between, _ = mean_interval(logs, "log values")
+        _, between, _ = mean_interval(logs, "log values", anytime)
         if between is not None:
             low, high = min(low, math.exp(between[0])), max(high, math.exp(between[1]))
     method = (
         f"merged histograms; order statistics over {whole.n} values, 95 %, or by the scatter of "
         f"{len(parts)} trials where that is wider"
     )
+    if anytime:
+        method += ", which holds at any time"
     return Estimate(value, min(low, value), max(high, value), len(parts), "ms", method)
 
 
-def _ranks_over_trials(value: float, parts: Sequence[Distribution], p: float) -> tuple[int, int]:
+def _ranks_over_trials(
+    value: float, parts: Sequence[Distribution], p: float, anytime: bool
+) -> tuple[int, int]:
     """The ranks between which the quantile lies with 95 %, each trial being one observation.
 
     Woodruff 1952, "Confidence intervals for medians and other position measures", Journal of the
@@ -179,7 +190,11 @@ def _ranks_over_trials(value: float, parts: Sequence[Distribution], p: float) ->
     below = np.array([int(part.counts[part.values <= value].sum()) for part in parts])
     beyond = (below - below.sum() / sizes.sum() * sizes) / sizes.mean()
     count = len(parts)
-    t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, count - 1))
-    half = t * float(beyond.std(ddof=1)) / math.sqrt(count)
+    if anytime:
+        low, high = sequence.mean_interval(beyond, 1 - CONFIDENCE) or (-p, 1 - p)
+        half = (high - low) / 2
+    else:
+        t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, count - 1))
+        half = t * float(beyond.std(ddof=1)) / math.sqrt(count)
     n = int(sizes.sum())
     return max(1, math.floor(n * (p - half))), min(n, math.ceil(n * (p + half)) + 1)

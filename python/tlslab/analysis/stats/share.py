@@ -9,28 +9,30 @@ from tlslab.analysis.stats.estimate import estimate, mean_interval
 from tlslab.model.estimate import Estimate
 
 
-def share(values: Sequence[float]) -> Estimate:
+def share(values: Sequence[float], anytime: bool = False) -> Estimate:
     """The mean of one share per trial, with its interval of 95 %.
 
     Shares strictly between 0 and 1 are averaged as log odds, so that no end of the interval leaves
     that range. A share of exactly 0 or 1 has no log odds: the values are then averaged as they are,
-    and the interval is cut at 0 and 1. Raises ValueError for no values, or for one outside [0, 1].
+    and the interval is cut at 0 and 1. `anytime`: the interval holds after every block. Raises
+    ValueError for no values, or for one outside [0, 1].
     """
     if any(not 0 <= value <= 1 for value in values):
         raise ValueError(f"not shares: {list(values)}")
     if not values or min(values) == max(values):
         return estimate(values, "")
     if min(values) == 0 or max(values) == 1:
-        return _cut(values)
+        return _cut(values, anytime)
     odds = np.log(np.asarray(values) / (1 - np.asarray(values)))
-    centre, interval, method = mean_interval(odds, "log odds")
+    centre, interval, method = mean_interval(odds, "log odds", anytime)
     assert interval is not None  # two values or more
     low, high = interval
     return Estimate(_back(centre), _back(low), _back(high), len(values), "", method)
 
 
-def _cut(values: Sequence[float]) -> Estimate:
-    centre, interval, method = mean_interval(np.asarray(values, dtype=np.float64), "shares")
+def _cut(values: Sequence[float], anytime: bool) -> Estimate:
+    shares = np.asarray(values, dtype=np.float64)
+    centre, interval, method = mean_interval(shares, "shares", anytime)
     assert interval is not None  # two different values at least
     low, high = max(0.0, interval[0]), min(1.0, interval[1])
     return Estimate(centre, low, high, len(values), "", f"{method}; cut at 0 and 1")

@@ -126,6 +126,22 @@ def test_scatter_between_trials_widens_the_interval() -> None:
     assert width(0.1) > 3 * width(0.0)
 
 
+def test_a_run_that_looks_at_its_trials_has_wider_intervals() -> None:
+    """In a closed loop a time is the number of connections over the rate that the run looks at."""
+    rng = np.random.default_rng(4)
+    parts = [
+        Distribution.decode(encoded(rng.lognormal(2, 0.1, 2000) * np.exp(shift)))
+        for shift in rng.normal(0, 0.05, 6)
+    ]
+    once, anytime = (
+        quantiles("service_ms", parts, looked)[0]["service_ms_p50"] for looked in (False, True)
+    )
+    assert None not in (once.low, once.high, anytime.low, anytime.high)
+    assert anytime.value == once.value
+    assert anytime.high - anytime.low > 1.2 * (once.high - once.low)  # type: ignore[operator]
+    assert anytime.method.endswith("which holds at any time")
+
+
 def test_quantiles_are_those_of_the_client_that_carried_the_load() -> None:
     few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519",)}
     trial = made_run(experiment=with_levels(load("groups"), few)).trials[0]
