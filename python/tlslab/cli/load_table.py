@@ -14,7 +14,7 @@ from tlslab.model.plain import plain
 from tlslab.model.record import ClientTimes, RunRecord, TimeSummary
 from tlslab.model.server_side import SOURCE_WORDS, ServerSide
 from tlslab.model.trial import MachineUsage, ServerUsage
-from tlslab.model.wording import counted
+from tlslab.model.wording import counted, figure
 from tlslab.report.hosts import time_words
 
 NOTHING = "-"
@@ -92,7 +92,7 @@ def _rates(record: RunRecord) -> Rows:
 def _rate(number: int, seconds: float, what: str) -> str:
     if not number or not seconds:
         return f"{NOTHING} (none was completed in {seconds:.2f} s)"
-    return f"{number / seconds:,.0f} {what}s/s ({counted(number, what)} in {seconds:.2f} s)"
+    return f"{figure(number / seconds)} {what}s/s ({counted(number, what)} in {seconds:.2f} s)"
 
 
 def _client_cost(record: RunRecord) -> str:

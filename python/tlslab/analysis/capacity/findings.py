@@ -26,7 +26,14 @@ from tlslab.model.finding import Finding
 from tlslab.model.leading import value_words
 from tlslab.model.search import Inconclusive
 from tlslab.model.validation import Judgement, judgements_words
-from tlslab.model.wording import counted, figure, percent, ratio_figure, with_interval
+from tlslab.model.wording import (
+    counted,
+    figure,
+    joined,
+    percent,
+    ratio_figure,
+    with_interval,
+)
 
 Named = Sequence[tuple[str, CapacityCell]]
 
@@ -144,15 +151,19 @@ def _latency(named: Named) -> Iterator[Finding]:
         first, last = (_mean(cell, f) for f in (low, high))
         if not (_enough(first) and _enough(last)):
             continue
-        overloaded = [
+        overloaded = sorted(
             f for f, points in groups.items() if any(p.verdict == "overloaded" for p in points)
-        ]
+        )
+        of = "the maximum"
+        if not has_maximum(cell) or is_open(cell):
+            of = "the highest rate that was measured"
         text = (
-            f"{name}: the mean response time is {with_interval(first)} ms at {percent(low)} of the "
-            f"maximum and {with_interval(last)} ms at {percent(high)}{longer(first, last)}."
+            f"{name}: the mean response time is {with_interval(first)} ms at {percent(low)} of "
+            f"{of} and {with_interval(last)} ms at {percent(high)}{longer(first, last)}."
         )
         if overloaded:
-            text += f" From {percent(min(overloaded))} on the server did not keep up in every run."
+            loads = joined([percent(each) for each in overloaded])
+            text += f" At {loads} the server did not keep up in at least one run."
         yield Finding("latency", text, (cell.key,))
 
 
@@ -208,7 +219,7 @@ def _remedies(named: Named) -> Iterator[Finding]:
     for name, cell in named:
         reported = [_remedy(each) for each in remedies(cell) if _enough(each.ratio)]
         if reported:
-            text = f"{name}, requests/s with a remedy over those without: {'; '.join(reported)}."
+            text = f"{name}, requests/s with a remedy: {'; '.join(reported)}."
             yield Finding("remedies", text, (cell.key,))
 
 
@@ -218,8 +229,10 @@ def _remedy(remedy: Remedy) -> str:
     interval = ""
     if ratio.low is not None and ratio.high is not None:
         interval = f" (95 %: {ratio_figure(ratio.low)} to {ratio_figure(ratio.high)})"
-    bound = "at least " if remedy.bound else ""
-    return f"{remedy.name} {bound}{ratio_figure(ratio.value)}{interval}"
+    if remedy.of_ratio == "unknown":
+        return f"{remedy.name}: not known, the generator was the limit with and without"
+    bound = f"{remedy.of_ratio} " if remedy.of_ratio else ""
+    return f"{remedy.name} {bound}{ratio_figure(ratio.value)}{interval} times {remedy.base}"
 
 
 def _validation(named: Named) -> Iterator[Finding]:

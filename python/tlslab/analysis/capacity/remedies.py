@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.compare import paired_logs
@@ -13,12 +14,16 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.faults import usable
 from tlslab.model.trial import TrialRun
 
+# A ratio whose upper side the generator limited is a lower bound; with its lower side an upper bound.
+RatioBound = Literal["", "at least", "at most", "unknown"]
+
 
 @dataclass(frozen=True)
 class Remedy:
     """One setting: rates, the server's cost of a request, and the ratio to the setting without.
 
-    `bound`: the generator was the limit, so that rates and ratio are lower bounds.
+    `bound`: the generator was the limit, so that the rates are lower bounds. `of_ratio` says what
+    that makes of the ratio to the setting `base`.
     """
 
     name: str
@@ -27,9 +32,12 @@ class Remedy:
     cost_us: Estimate | None
     ratio: Estimate | None
     bound: bool
+    of_ratio: RatioBound = ""
+    base: str = ""
 
 
 _Values = dict[int, float]
+_Runs = dict[int, TrialRun]
 
 
 def remedies(cell: CapacityCell) -> list[Remedy]:
@@ -43,8 +51,11 @@ def remedies(cell: CapacityCell) -> list[Remedy]:
         runs.setdefault(setting, {})[int(trial.factors["repetition"])] = run
     found = []
     for sort, level in sorted(runs):
-        least = min(other for kind, other in runs if kind == sort)
-        found.append(_remedy(sort, level, runs[sort, level], runs[sort, least], level == least))
+        base = min(other for kind, other in runs if kind == sort)
+        remedy = _remedy(sort, level, runs[sort, level])
+        if level != base:
+            remedy = _compared(remedy, runs[sort, level], runs[sort, base], _name(sort, base))
+        found.append(remedy)
     return found
 
 
@@ -54,19 +65,34 @@ def _setting(factors: Mapping[str, str]) -> tuple[str, float]:
     return "requests", float(factors["requests_per_connection"])
 
 
-def _remedy(
-    sort: str, level: float, runs: dict[int, TrialRun], without: dict[int, TrialRun], least: bool
-) -> Remedy:
-    requests = {n: _requests(run) for n, run in runs.items()}
+def _remedy(sort: str, level: float, runs: _Runs) -> Remedy:
     costs = [cost for run in runs.values() if (cost := _cost(run)) is not None]
     return Remedy(
         name=_name(sort, level),
         connections_per_s=estimate([_connections(run) for run in runs.values()], RATE),
-        requests_per_s=estimate(list(requests.values()), RATE),
+        requests_per_s=estimate([_requests(run) for run in runs.values()], RATE),
         cost_us=estimate(costs, MICROSECONDS) if costs else None,
-        ratio=None if least else _ratio(requests, {n: _requests(r) for n, r in without.items()}),
-        bound=any(client_busy(run) >= SATURATED for run in runs.values()),
+        ratio=None,
+        bound=_limited(runs),
     )
+
+
+def _compared(remedy: Remedy, runs: _Runs, without: _Runs, base: str) -> Remedy:
+    """With its ratio to the setting without."""
+    above, below = ({n: _requests(run) for n, run in each.items()} for each in (runs, without))
+    bounds: dict[tuple[bool, bool], RatioBound] = {
+        (False, False): "",
+        (True, False): "at least",
+        (False, True): "at most",
+        (True, True): "unknown",
+    }
+    of_ratio = bounds[remedy.bound, _limited(without)]
+    return replace(remedy, ratio=_ratio(above, below), of_ratio=of_ratio, base=base)
+
+
+def _limited(runs: _Runs) -> bool:
+    """Whether the generator was the limit of any of the runs."""
+    return any(client_busy(run) >= SATURATED for run in runs.values())
 
 
 def _name(sort: str, level: float) -> str:

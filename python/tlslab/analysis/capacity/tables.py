@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
-from tlslab.analysis.capacity.remedies import remedies
+from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.measures import RATE, SHARE
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.model.capacity import CapacityPlan
@@ -147,10 +147,17 @@ def _row(fraction: float, points: Sequence[Point]) -> tuple[TableCell, ...]:
     )
 
 
+def _bound_words(remedy: Remedy) -> str:
+    """What the generator's limit makes of the rates, and of the ratio."""
+    rates = "rates: at least" if remedy.bound else ""
+    ratio = f"ratio: {remedy.of_ratio}" if remedy.of_ratio else ""
+    return "; ".join(filter(None, (rates, ratio)))
+
+
 def _remedies(name: str, cell: CapacityCell, number: int) -> DataTable:
     rows = tuple(
         (r.name, r.connections_per_s, r.requests_per_s, r.cost_us, r.ratio,
-         "at least" if r.bound else "")
+         _bound_words(r))
         for r in remedies(cell)
     )  # fmt: skip
     return DataTable(
