@@ -41,7 +41,7 @@ def show(results: Results) -> bool:
         )
     bars = results.bars()
     for bar in bars:
-        mark = "[green]met   [/]" if bar.met else "[red]missed[/]"
+        mark = "[green]met      [/]" if bar.met else "[red]not shown[/]"
         console.print(f"{mark} {bar.text}: {bar.found}")
     return all(bar.met for bar in bars)
 

@@ -7,7 +7,7 @@ from bench.floor import NAMES, Floor
 from bench.intervals import share
 from bench.keep import as_json
 from bench.parsers import Counted
-from bench.results import FULL_NAME, LEAN_NAME, Results, Sample
+from bench.results import FULL_NAME, LEAN_BAR, LEAN_NAME, Results, Sample
 
 BLOCKS = range(4)
 NOISE = (1.00, 1.02, 0.99, 1.01)
@@ -55,6 +55,17 @@ def test_noise_that_a_block_has_in_common_does_not_widen_a_ratio() -> None:
 )
 def test_a_bar_is_missed_by_what_it_is_about(found: Results, missed: list[int]) -> None:
     assert [number for number, bar in enumerate(found.bars()) if not bar.met] == missed
+
+
+def test_a_bar_within_the_interval_is_not_met() -> None:
+    """The mean is above the bar, the lower end of the interval is not."""
+    found = results()
+    for block, noise in zip(BLOCKS, (0.8, 0.9, 1.0, 1.1), strict=True):
+        found.add("ab", block, sample(5.8 * 78 * noise * NOISE[block]))
+        found.add("wrk", block, sample(900 * NOISE[block]))
+    times = found.over("ab", LEAN_NAME)
+    assert times.low < LEAN_BAR < times.value
+    assert not found.bars()[0].met
 
 
 def test_the_server_must_be_busy_and_the_generator_must_not() -> None:

@@ -14,7 +14,7 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.faults import usable
 from tlslab.model.trial import TrialRun
 
-# A ratio whose upper side the generator limited is a lower bound; with its lower side an upper bound.
+# A ratio is a lower bound if the generator limited its upper side; an upper one by its lower side.
 RatioBound = Literal["", "at least", "at most", "unknown"]
 
 
