@@ -188,7 +188,7 @@ def _state(levels: Sequence[Level], rules: SearchRules) -> SearchState:
         return _nothing_good(levels)
     best = max(good, key=lambda level: level.rate)
     if best.bound:
-        share = percent(best.generator_busy)
+        share = percent(min(1.0, best.generator_busy))
         who = "the generator was" if best.generators == 1 else f"{best.generators} generators were"
         return Inconclusive("generator_bound", f"{who} {share} busy and set the rate", best)
     growing = _grow(levels, good, best, rules)
@@ -238,6 +238,8 @@ def _grow(
     if beyond or not _rises(good, best, rules.step):
         return None
     message = f"the rate still rose at {counted(top, 'connection')}, the limit of the search"
+    if len(good) == 1:
+        message = f"only {counted(best.connections, 'connection')} at once could be judged"
     return Inconclusive("still_rising", message, best)
 
 
@@ -283,8 +285,7 @@ def _conclude(best: Level, peak: Level, rules: SearchRules) -> SearchState:
     if best.runs < rules.repeats:
         return Next(best.connections)
     message = (
-        f"the rate of {figure(best.rate)}/s is known to {percent(blur)} after "
-        f"{counted(best.runs, 'run')}, "
-        f"a step is {percent(rules.step)}"
+        f"the noise of the rate ({percent(blur)} of {figure(best.rate)}/s after "
+        f"{counted(best.runs, 'run')}) hides a step of {percent(rules.step)}"
     )
     return Inconclusive("noise", message, best)

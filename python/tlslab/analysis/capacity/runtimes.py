@@ -19,7 +19,7 @@ from tlslab.analysis.stats.steady_state import classify
 from tlslab.model.capacity import CapacityPlan, WarmUpRules
 from tlslab.model.figure import DataTable, Figure, Series, TableCell, TextBlock
 from tlslab.model.trial import PaceSample, Trial
-from tlslab.model.wording import ratio_figure
+from tlslab.model.wording import percent, ratio_figure
 
 SCHEMA = "tlslab.runtime-study/1"
 
@@ -83,7 +83,7 @@ def _warming(named: Named, rules: WarmUpRules) -> Figure:
         caption=(
             f"New connections/s in a closed loop of {rules.connections}, from the start of the "
             f"first server of each runtime until the last {rules.steady} rates are within "
-            f"{rules.width:.0%} of their mean. All that is measured comes after it."
+            f"{percent(rules.width)} of their mean. All that is measured comes after it."
         ).replace("%", " %"),
         kind="line",
         x_title="seconds of load",

@@ -20,7 +20,7 @@ from tlslab.model.experiment import CAPACITY
 from tlslab.model.finding import Summary
 from tlslab.model.run import RunContents
 from tlslab.model.trial import Trial
-from tlslab.model.wording import counted
+from tlslab.model.wording import counted, percent
 
 
 def measured_cells(contents: RunContents, plan: CapacityPlan) -> list[CapacityCell]:
@@ -74,13 +74,13 @@ def method(plan: CapacityPlan) -> tuple[str, ...]:
     paragraphs = [
         f"Pre-test: a closed loop of new connections at {search.first}, and then "
         f"{search.growth:g} times as many each time, up to {search.most}; halfway between where "
-        f"the rate changes by more than {search.step:.0%}. It converges when more connections "
+        f"the rate changes by more than {percent(search.step)}. It converges when more connections "
         "bring no more, and is inconclusive when the generator, errors, the limit or noise end it "
         "first.",
         f"Maximum: {counted(maximum.trials, 'trial')} of {maximum.window.measure_ms / 1000:g} s "
         f"at that concurrency, then as many more as their spread asks for, "
         f"{maximum.most} in all at most: the 95 % interval is to be narrower than "
-        f"{maximum.width:.0%} of the mean.",
+        f"{percent(maximum.width)} of the mean.",
         f"Response times: open loops ({load.arrivals} arrivals) of "
         f"{load.window.measure_ms / 1000:g} s at {shares} of the maximum, rounded down, "
         f"{load.trials} of each, in an order drawn anew each time. Response time counts from the "

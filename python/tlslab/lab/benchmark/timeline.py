@@ -12,6 +12,7 @@ from typing import Any
 from tlslab.lab.benchmark.jmh import HEAP, Fork, ForkFailedError, guarded
 from tlslab.lab.benchmark.material import Material
 from tlslab.model.benchmark import FaultEvent, Faults, Slice, Timeline
+from tlslab.model.wording import percent
 from tlslab.store.codec import from_json
 from tlslab.targets.process import ServerProcess
 from tlslab.targets.signer import SigningNode
@@ -71,7 +72,7 @@ def _steps(node: SigningNode, faults: Faults, fault: str) -> list[_Step]:
     start, end = faults.at_s, faults.until_s
     restored = _Step(end, node.restore, f"node {node.name} runs again")
     if fault == "slow":
-        words = f"node {node.name} has {SLOW_SHARE:.0%} of its time"
+        words = f"node {node.name} has {percent(SLOW_SHARE)} of its time"
         return [_Step(start, lambda: node.slow(SLOW_SHARE), words), restored]
     if fault == "frozen":
         return [_Step(start, lambda: node.slow(0), f"node {node.name} stands still"), restored]
