@@ -55,7 +55,7 @@ def judge(
             )
         )
     if busy >= SATURATED:
-        notes.append(Note("client_saturated", f"the generator was {busy:.0%} busy"))
+        notes.append(Note("client_saturated", f"the generator was {percent(min(1.0, busy))} busy"))
     inconclusive = isinstance(search, Inconclusive) and search.reason in (
         "generator_bound",
         "still_rising",
@@ -70,6 +70,8 @@ def limit_words(counted_in: Sequence[Trial], processors: Processors) -> str:
     client = max((client_busy(run) for run in runs), default=0.0)
     found = (server_busy(run, processors.server_count) for run in runs)
     server = min((busy for busy in found if busy is not None), default=None)
+    if client >= SATURATED and server is not None and server >= SERVER_LOADED:
+        return "they and the server were busy: the server may take more"
     if client >= SATURATED:
         return "they were the limit: the server takes more"
     if server is None:
