@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,17 @@ class Real:
     by: tuple[By, ...]
     longer: tuple[Longer, ...] = ()
     commit: str = ""
+
+    def within_budget(self) -> Iterator[Longer]:
+        """Of each estimate the longest runs that its budget allows."""
+        for name, rows in _by_estimate(self.longer).items():
+            if able := [row for row in rows if row.seconds <= BUDGETS_S[name]]:
+                yield max(able, key=lambda row: row.blocks)
+
+    def noise_words(self, estimate: str) -> str:
+        """The noise of one block by an estimate; empty where it is not known."""
+        found = next((each.noise for each in self.by if each.estimate == estimate), None)
+        return "" if found is None else f", noise {100 * found:.1f} %"
 
 
 @dataclass(frozen=True)
@@ -198,13 +209,14 @@ class Contents:
         """Those on real servers. One of false alarms is missed only where chance is excluded."""
         for name, runs, alarms in self.totals():
             yield _alarms(f"false alarms by `{name}`", alarms, runs)
-        for name, rows in _by_estimate(self.within_budget()).items():
-            longest = max(row.seconds for row in rows)
-            what = (
-                f"slowdowns of 5 % found by `{name}` in a run of {BUDGETS_S[name]:.0f} s at most "
-                f"(those kept: {longest:.0f} s)"
-            )
-            yield _found(what, sum(row.found for row in rows), sum(row.runs for row in rows))
+        for day in self.real:
+            for row in day.within_budget():
+                what = (
+                    f"slowdowns of 5 % found by `{row.estimate}`, {day.created[:10]}"
+                    f"{day.noise_words(row.estimate)}, in a run of "
+                    f"{BUDGETS_S[row.estimate]:.0f} s at most (those kept: {row.seconds:.0f} s)"
+                )
+                yield _found(what, row.found, row.runs)
         for each in self.gated:
             where = f"by gate.sh, {each.created[:10]}, {each.blocks} blocks"
             if each.planted:
@@ -213,12 +225,17 @@ class Contents:
             else:
                 yield _alarms(f"equal servers stopped {where}", each.stopped, each.runs)
 
-    def within_budget(self) -> Iterator[Longer]:
-        """Of each day and estimate the longest runs that its budget allows."""
-        for day in self.real:
-            for name, rows in _by_estimate(day.longer).items():
-                if able := [row for row in rows if row.seconds <= BUDGETS_S[name]]:
-                    yield max(able, key=lambda row: row.blocks)
+    def newest(self) -> "Contents":
+        """With the real runs of the newest bench of each kind only: those of this machine."""
+        last = {
+            kind: max((each.created for each in rows), default="")
+            for kind, rows in (("real", self.real), ("gated", self.gated))
+        }
+        return replace(
+            self,
+            real=tuple(each for each in self.real if each.created == last["real"]),
+            gated=tuple(each for each in self.gated if each.created == last["gated"]),
+        )
 
     def totals(self) -> Iterator[tuple[str, int, int]]:
         """Each estimate with its real runs and their false alarms, of all days."""

@@ -26,12 +26,16 @@ _TOGETHER = 0.05
 
 
 def publish(contents: Contents) -> int:
-    """Keeps the results, writes the page, prints each requirement; 1 where one is not met."""
+    """Keeps the results, writes the page, prints each requirement.
+
+    1 where one is not met by the newest runs: those of other days may be of another machine.
+    """
     write(FILE, contents)
     PAGE.write_text(page(contents), "utf-8")
-    for bar in contents.bars():
+    newest = contents.newest()
+    for bar in newest.bars():
         print(bar.words())
-    return 1 if contents.missed() else 0
+    return 1 if newest.missed() else 0
 
 
 def page(contents: Contents) -> str:
@@ -197,9 +201,10 @@ two cells each. The rows of a day are of the same trials: they are not independe
 _BARS = """
 ## Requirements on real servers
 
-Of the sections below, all days together; docs/ci/gate.sh by day. A requirement on false alarms is
-not met where chance is excluded (95 %); one on slowdowns that were found where fewer were. Counts
-are small: the intervals say what they leave open.
+Of the sections below: false alarms of all days together, slowdowns and docs/ci/gate.sh by day. The
+noise is that of one block, of "Real runs". A requirement on false alarms is not met where chance is
+excluded (95 %); one on slowdowns that were found where fewer were. Counts are small: the intervals
+say what they leave open. The exit code of the command is that of the newest day.
 
 | requirement | runs | counted | verdict |
 |---|---|---|---|"""
