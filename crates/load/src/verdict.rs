@@ -38,6 +38,9 @@ const LATE_LIMIT_MS: f64 = 1.0;
 /// The fewest starts for a 99.9th percentile.
 const LATE_N: u64 = 1_000;
 
+/// The fewest starts of which one is 1 % at most.
+const HUNDRED: u64 = 100;
+
 /// How far the achieved rate of an open loop may be from the offered one.
 const RATE_LIMIT: f64 = 0.01;
 
@@ -108,7 +111,7 @@ pub fn verdicts(evidence: &Evidence<'_>) -> Vec<Verdict> {
 /// Why a run is good, in a sentence.
 fn valid(evidence: &Evidence<'_>) -> String {
     let generator = match busiest(evidence) {
-        Some(share) => format!("the generator was {:.0} % busy", share * 100.0),
+        Some(share) => format!("the generator was {} % busy", whole_percent(share)),
         None => "the measurement was too short to say how busy the generator was".to_owned(),
     };
     let ended = evidence.outcomes.ended();
@@ -128,6 +131,18 @@ fn valid(evidence: &Evidence<'_>) -> String {
     }
 }
 
+/// A share in percent, without its decimals: 94.9 % is below a limit of 95. Processor time that the
+/// kernel accounts for by ticks may exceed a short measurement.
+fn whole_percent(share: f64) -> f64 {
+    (share.min(1.0) * 100.0).floor()
+}
+
+/// A number with its noun: `1 connection`, `2 connections`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
 fn interrupted(evidence: &Evidence<'_>) -> Option<Verdict> {
     let message = format!("interrupted after {:.1} s of measurement", evidence.seconds);
     evidence.interrupted.then_some(Verdict { code: VerdictCode::Interrupted, message })
@@ -143,16 +158,20 @@ fn stalled(evidence: &Evidence<'_>) -> Option<Verdict> {
     let silence = evidence.seconds - last.at_s - last.seconds;
     let longest = evidence.summaries["service"].max_ms / 1e3;
     let message = format!(
-        "the server stopped answering: {waiting} connections got nothing to the end for the last \
-         {silence:.1} s or more, the longest before took {longest:.3} s; rate and latencies are those \
-         of the time before, averaged over all of it"
+        "the server stopped answering: {} got nothing to the end for the last {silence:.1} s or \
+         more, the longest before took {longest:.3} s; rate and latencies are those of the time \
+         before, averaged over all of it",
+        counted(waiting, "connection")
     );
     (silence >= SILENCE_S * 0.99 && silence >= SILENCE_TIMES * longest)
         .then_some(Verdict { code: VerdictCode::Stalled, message })
 }
 
 fn nothing_completed(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let message = format!("none of {} connections completed", evidence.outcomes.attempts);
+    let message = match evidence.outcomes.attempts {
+        1 => "the one connection did not complete".to_owned(),
+        attempts => format!("none of {attempts} connections completed"),
+    };
     (evidence.outcomes.completed == 0 && evidence.requests == 0)
         .then_some(Verdict { code: VerdictCode::NothingCompleted, message })
 }
@@ -161,8 +180,8 @@ fn troubles(evidence: &Evidence<'_>) -> Option<Verdict> {
     let count = evidence.outcomes.failures();
     exceeds(count, evidence.outcomes).then(|| {
         let classes = listed(&evidence.outcomes.failed, evidence.outcomes);
-        let message =
-            format!("{count} of {} connections failed: {classes}", evidence.outcomes.ended());
+        let ended = counted(evidence.outcomes.ended(), "connection");
+        let message = format!("{count} of {ended} failed: {classes}");
         Verdict { code: VerdictCode::Failures, message }
     })
 }
@@ -171,8 +190,9 @@ fn unexpected(evidence: &Evidence<'_>) -> Option<Verdict> {
     let count = evidence.outcomes.unexpected.values().sum();
     exceeds(count, evidence.outcomes).then(|| {
         let facts = listed(&evidence.outcomes.unexpected, evidence.outcomes);
-        let ended = evidence.outcomes.ended();
-        let message = format!("{count} of {ended} handshakes were not the one asked for: {facts}");
+        let ended = counted(evidence.outcomes.ended(), "handshake");
+        let verb = if count == 1 { "was" } else { "were" };
+        let message = format!("{count} of {ended} {verb} not the one asked for: {facts}");
         Verdict { code: VerdictCode::Unexpected, message }
     })
 }
@@ -218,8 +238,8 @@ fn busiest(evidence: &Evidence<'_>) -> Option<f64> {
 fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {
     let busiest = busiest(evidence).unwrap_or_default();
     let message = format!(
-        "a worker was busy {:.0} % of the time: the generator was the bottleneck, rates are lower bounds",
-        busiest * 100.0
+        "a worker was busy {} % of the time: the generator was the bottleneck, rates are lower bounds",
+        whole_percent(busiest)
     );
     let limit = if evidence.open_loop.is_some() { SATURATED_OPEN } else { SATURATED };
     (busiest >= limit).then_some(Verdict { code: VerdictCode::ClientSaturated, message })
@@ -240,7 +260,8 @@ fn littles_law(evidence: &Evidence<'_>) -> Option<Verdict> {
 fn lost_times(evidence: &Evidence<'_>) -> Option<String> {
     let (times, completed) = (evidence.summaries["service"].n, evidence.outcomes.completed);
     (times != completed).then(|| {
-        format!("{completed} connections completed, but {times} service times were recorded")
+        let (connections, times) = (counted(completed, "connection"), counted(times, "service time"));
+        format!("{connections} completed, but the record has {times}")
     })
 }
 
@@ -271,23 +292,26 @@ fn lost_connections(evidence: &Evidence<'_>) -> Option<String> {
     let mean = evidence.flight.times().within_s / evidence.seconds;
     let limit = LITTLES_LAW_LIMIT + PREEMPTION_S / evidence.seconds;
     let message =
-        format!("{kept} connections were to be kept in flight, {mean:.1} were on average");
+        format!("{} to be kept in flight, {mean:.1} on average", counted(kept.into(), "connection"));
     ((mean / f64::from(kept) - 1.0).abs() > limit).then_some(message)
 }
 
 fn late_arrivals(evidence: &Evidence<'_>) -> Option<Verdict> {
     let open_loop = evidence.open_loop?;
     let delay = evidence.summaries["start_delay"];
-    let (share, late_ms) =
-        if delay.n >= LATE_N { ("0.1", delay.p999_ms) } else { ("1", delay.p99_ms) };
+    let (late, late_ms) = match delay.n {
+        // The largest of so few is their 99th percentile.
+        n if n < HUNDRED => (format!("one of {}", counted(n, "connection")), delay.p99_ms),
+        n if n < LATE_N => ("1 % of the connections".to_owned(), delay.p99_ms),
+        _ => ("0.1 % of the connections".to_owned(), delay.p999_ms),
+    };
     let OpenLoop { arrivals, blocked, .. } = open_loop;
     let why = if blocked > 0 {
         format!("{blocked} of {arrivals} arrivals found no free slot (raise --connections)")
     } else {
         "the generator, or its processor, was busy with something else".to_owned()
     };
-    let message =
-        format!("{share} % of the connections started {late_ms:.1} ms late or more: {why}");
+    let message = format!("{late} started {late_ms:.1} ms late or more: {why}");
     (late_ms > LATE_LIMIT_MS).then_some(Verdict { code: VerdictCode::LateArrivals, message })
 }
 

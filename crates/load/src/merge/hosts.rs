@@ -9,7 +9,7 @@ use tlslab_contract::record::{
 };
 
 use super::{HostFindings, Named};
-use crate::verdict::{SATURATED, SATURATED_OPEN};
+use crate::verdict::{SATURATED, SATURATED_OPEN, counted};
 
 /// The fact under which unexpected handshakes of a lost host are counted: it reported their number.
 const FACT_NOT_KNOWN: &str = "not_known";
@@ -102,8 +102,9 @@ fn lost_verdict(host: &LostHost) -> Verdict {
         at_s => format!("{at_s:.1} s into the measurement"),
     };
     let message = format!(
-        "{name} was lost {when}: {}; {} connections were under way there, its times are not known",
-        lost.reason, lost.totals.in_flight
+        "{name} was lost {when}: {}; {} under way there, its times are not known",
+        lost.reason,
+        counted(lost.totals.in_flight, "connection")
     );
     Verdict { code: VerdictCode::HostLost, message }
 }

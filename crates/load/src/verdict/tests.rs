@@ -21,6 +21,16 @@ struct Made {
 }
 
 fn verdicts_of(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
+    judged(change).into_iter().map(|verdict| verdict.code).collect()
+}
+
+/// What the only verdict says.
+fn message(change: impl FnOnce(&mut Made)) -> String {
+    let [only] = judged(change).try_into().unwrap();
+    only.message
+}
+
+fn judged(change: impl FnOnce(&mut Made)) -> Vec<Verdict> {
     let mut outcomes = Outcomes { attempts: 10_010, completed: 10_000, ..Outcomes::default() };
     outcomes.in_flight_at_stop = 10;
     let service = Summary { n: 10_000, mean_ms: 2.0, ..Summary::default() };
@@ -56,7 +66,7 @@ fn verdicts_of(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
         resume_millionths: made.resume_millionths,
         interrupted: false,
     };
-    verdicts(&evidence).into_iter().map(|verdict| verdict.code).collect()
+    verdicts(&evidence)
 }
 
 /// A second of the measurement with N completed connections.
@@ -304,4 +314,40 @@ fn a_share_of_resumed_connections_that_was_not_asked_for_is_reported() {
     assert_eq!(verdicts_of(6_119, 600_000), VerdictCode::Valid);
     assert_eq!(verdicts_of(6_121, 600_000), VerdictCode::ResumeRatio);
     assert_eq!(verdicts_of(9_000, 1_000_000), VerdictCode::ResumeRatio);
+}
+
+#[test]
+fn one_connection_has_a_verb_of_its_own() {
+    let alone = |made: &mut Made, failed: u64| {
+        made.outcomes = Outcomes { attempts: 1, completed: 1 - failed, ..Outcomes::default() };
+        made.outcomes.failed = [("reset".to_owned(), failed)].into();
+        let service = Summary { n: 1 - failed, ..Summary::default() };
+        made.summaries.insert("service".to_owned(), service);
+        (made.flight, made.carried, made.connections) = (flight(0, 0, 0), 0, None);
+        made.requests = 1;
+    };
+    assert_eq!(message(|made| alone(made, 1)), "1 of 1 connection failed: reset 1");
+    assert!(message(|made| alone(made, 0)).ends_with("and the one connection completed"));
+}
+
+#[test]
+fn a_share_below_a_limit_is_not_rounded_to_it() {
+    let busy = |user_us| message(|made| made.usage.cpu.user_us = user_us);
+    // 94.6 % of two seconds with the 0.2 s in the kernel.
+    assert!(busy(1_692_000).starts_with("valid: the generator was 94 % busy"));
+    // Ticks may add up to more than there is.
+    assert!(busy(1_900_000).starts_with("a worker was busy 100 % of the time"));
+}
+
+#[test]
+fn of_few_starts_the_latest_is_not_called_a_percentile() {
+    let late = |n, p99_ms| {
+        message(|made| {
+            open(made);
+            let delay = made.summaries.get_mut("start_delay").unwrap();
+            (delay.n, delay.p99_ms) = (n, p99_ms);
+        })
+    };
+    assert!(late(6, 2.0).starts_with("one of 6 connections started 2.0 ms late"));
+    assert!(late(500, 2.0).starts_with("1 % of the connections started 2.0 ms late"));
 }
