@@ -93,8 +93,13 @@ def _interaction(values: Array) -> _Square:
 
 
 def _by_chi_squared(square: _Square) -> Component:
-    low, high = (float(scipy.stats.chi2.ppf(share, square.degrees)) for share in _TAILS)
+    low, high = (_chi_squared(share, square.degrees) for share in _TAILS)
     return Component(square.mean, square.sum / high, square.sum / low)
+
+
+def _chi_squared(share: float, degrees: int) -> float:
+    """The quantile of chi-squared."""
+    return 2 * float(scipy.special.gammaincinv(degrees / 2, share))
 
 
 def _difference(start: _Square, trial: _Square, share: float) -> Component:
@@ -109,7 +114,7 @@ def _difference(start: _Square, trial: _Square, share: float) -> Component:
     inverse = share * trial.mean / start.mean
     ends = []
     for tail in _TAILS[::-1]:
-        quotient = float(scipy.stats.f.ppf(tail, start.degrees, trial.degrees))
-        square = float(scipy.stats.chi2.ppf(tail, start.degrees))
+        quotient = float(scipy.special.fdtri(start.degrees, trial.degrees, tail))
+        square = _chi_squared(tail, start.degrees)
         ends.append(max(0.0, start.sum * (1 - quotient * inverse) / square))
     return Component(max(0.0, start.mean - share * trial.mean), *ends)

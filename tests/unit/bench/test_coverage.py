@@ -44,12 +44,15 @@ LEAST = 0.95 - 2.9 * math.sqrt(0.95 * 0.05 / SIMULATIONS)
 MADE = Made("2026-11-26T01:30:00+00:00", "0123456789", "python -m bench.coverage")
 
 # A module that takes a quantile of a distribution makes an interval, a bound or a test.
-QUANTILE = re.compile(r"\.ppf\(|stdtrit|confidence_interval|proportion_ci|stats\.bootstrap|brentq")
+QUANTILE = re.compile(
+    r"\.ppf\(|stdtrit|gammaincinv|fdtri|confidence_interval|proportion_ci|stats\.bootstrap|brentq"
+)
 
 # How the rows begin that judge a module's intervals.
 JUDGED = {
     "analysis/components.py": ("variance of a trial", "variance of a start"),
     "analysis/history/changes.py": ("change of level",),
+    "analysis/stats/bootstrap.py": ("mean of", "ratio"),
     "analysis/stats/estimate.py": ("mean of", "ratio", "proof", "gate"),
     "analysis/stats/latency.py": ("p50", "p99"),
     "analysis/stats/proportion.py": ("share of",),

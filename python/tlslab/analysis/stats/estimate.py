@@ -12,6 +12,9 @@ fewer than 8 values a bootstrap has too little to draw from: Student t alone.
 
 Where the number of values depended on the values (`anytime`), the interval is a confidence sequence
 (stats.sequence).
+
+Quantiles are those of scipy.special, the bootstrap is that of stats.bootstrap: scipy.stats has the
+same numbers, but takes longer to import than most runs take to analyse.
 """
 
 import math
@@ -25,6 +28,7 @@ import numpy.typing as npt
 import scipy
 
 from tlslab.analysis.stats import sequence
+from tlslab.analysis.stats.bootstrap import bca_interval
 from tlslab.model.estimate import Estimate
 from tlslab.model.two_stage import half_width
 
@@ -37,11 +41,6 @@ _SHARE = "share"
 SEQUENCE = "confidence sequence"
 _BY_FIRST = "by the spread of the first {}"
 _FIRST = re.compile(_BY_FIRST.format(r"(\d+)"))
-
-_RESAMPLES = 4_999
-
-# The resamples depend on the values alone: the same run folder gives the same summary.
-_SEED = 20_210_401
 
 Interval = tuple[float, float]
 Array = npt.NDArray[np.float64]
@@ -133,7 +132,7 @@ def family_interval(
     if anytime:
         return sequence.mean_interval(data, level), f"{SEQUENCE} (Student t) on log ratios"
     centre, spread = float(data.mean()), float(data.std(ddof=1))
-    half = float(scipy.stats.t.ppf(1 - level / 2, n - 1)) * spread / math.sqrt(n)
+    half = float(scipy.special.stdtrit(n - 1, 1 - level / 2)) * spread / math.sqrt(n)
     return (centre - half, centre + half), "Student t on log ratios"
 
 
@@ -166,13 +165,13 @@ class Spread:
 
     def quantile(self, share: float) -> float:
         """Of the quotient of deviation and error: Student's t, or the normal one."""
-        return float(scipy.stats.t.ppf(share, self._degrees))
+        return float(scipy.special.stdtrit(self._degrees, share))
 
     def beyond(self, deviation: float) -> float:
         """How likely a deviation of so much or more, in one direction, is."""
         if self.error <= 0:
             return 0.0 if deviation > 0 else 1.0
-        return float(scipy.stats.t.sf(deviation / self.error, self._degrees))
+        return float(scipy.special.stdtr(self._degrees, -deviation / self.error))
 
     def p_value(self, deviation: float) -> float:
         """How likely a deviation of so much or more, in either direction, is."""
@@ -251,21 +250,12 @@ def _student(data: Array) -> Interval:
 
 @lru_cache(maxsize=1_000)
 def _critical(n: int) -> float:
-    return float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    return float(scipy.special.stdtrit(n - 1, (1 + CONFIDENCE) / 2))
 
 
 # The same pair of cells is compared for several tables and sentences.
 @lru_cache(maxsize=100_000)
 def _bootstrap(data: tuple[float, ...]) -> Interval:
     n = len(data)
-    level = 1 - 2 * float(scipy.stats.norm.cdf(-math.sqrt(n / (n - 1)) * _critical(n)))
-    result = scipy.stats.bootstrap(
-        (data,),
-        np.mean,
-        method="BCa",
-        confidence_level=level,
-        n_resamples=_RESAMPLES,
-        rng=np.random.default_rng(_SEED),
-    )
-    low, high = result.confidence_interval
-    return float(low), float(high)
+    level = 1 - 2 * float(scipy.special.ndtr(-math.sqrt(n / (n - 1)) * _critical(n)))
+    return bca_interval(np.array(data), level)

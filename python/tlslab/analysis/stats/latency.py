@@ -179,7 +179,7 @@ def _ranks_over_trials(value: float, parts: Sequence[Distribution], p: float) ->
     below = np.array([int(part.counts[part.values <= value].sum()) for part in parts])
     beyond = (below - below.sum() / sizes.sum() * sizes) / sizes.mean()
     count = len(parts)
-    t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, count - 1))
+    t = float(scipy.special.stdtrit(count - 1, (1 + CONFIDENCE) / 2))
     half = t * float(beyond.std(ddof=1)) / math.sqrt(count)
     n = int(sizes.sum())
     return max(1, math.floor(n * (p - half))), min(n, math.ceil(n * (p + half)) + 1)

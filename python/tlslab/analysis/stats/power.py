@@ -19,7 +19,7 @@ def detectable(noise: float, n: int) -> float:
     """
     if n < 2:
         raise ValueError(f"{n} values have no test")
-    critical = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    critical = float(scipy.special.stdtrit(n - 1, (1 + CONFIDENCE) / 2))
     return math.expm1(needed_effect(critical, n - 1) * noise / math.sqrt(n))
 
 
@@ -34,8 +34,8 @@ def excludable(noise: float, n: int, measures: int) -> float:
     if n < 2:
         raise ValueError(f"{n} values have no test")
     of_each = POWER ** (1 / measures)
-    interval = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
-    estimate = float(scipy.stats.t.ppf((1 + of_each) / 2, n - 1))
+    interval = float(scipy.special.stdtrit(n - 1, (1 + CONFIDENCE) / 2))
+    estimate = float(scipy.special.stdtrit(n - 1, (1 + of_each) / 2))
     return math.expm1((interval + estimate) * noise / math.sqrt(n))
 
 
@@ -45,11 +45,11 @@ def needed_effect(critical: float, degrees: float | None) -> float:
     `degrees` of freedom of the error; None where they are without end.
     """
     if degrees is None:
-        return critical + float(scipy.stats.norm.ppf(POWER))
+        return critical + float(scipy.special.ndtri(POWER))
 
     def missing(effect: float) -> float:
         # In the right direction: the other tail finds something, but not this.
-        return float(scipy.stats.nct.sf(critical, degrees, effect)) - POWER
+        return 1 - POWER - float(scipy.special.nctdtr(degrees, effect, critical))
 
     # Finding it 9 times in 10 takes an effect of little more than both quantiles together.
     return float(scipy.optimize.brentq(missing, 0.0, 3 * critical + 5))

@@ -296,7 +296,7 @@ def jackknifed(
 
     centre = scaled(value)
     pseudo = np.array([n * centre - (n - 1) * scaled(each) for each in without])
-    t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    t = float(scipy.special.stdtrit(n - 1, (1 + CONFIDENCE) / 2))
     half = t * float(pseudo.std(ddof=1)) / math.sqrt(n)
     method = f"{what}; jackknife over {n} blocks, Student t, 95 %"
     if log:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 
 from tlslab.analysis.stats.families import LEVEL, false_discovery, holm
 
@@ -20,6 +21,15 @@ def test_the_steps_of_benjamini_and_hochberg() -> None:
     assert sum(each <= LEVEL for each in false_discovery(p)) == 4
     assert sum(each <= LEVEL for each in holm(p)) == 3
     assert false_discovery([]) == []
+
+
+def test_the_false_discovery_rate_is_that_of_scipy() -> None:
+    draw = np.random.default_rng(4)
+    for n in (1, 2, 30):
+        # Rounded: some are equal.
+        p = np.round(draw.uniform(size=n) ** 3, 2).tolist()
+        expected = scipy.stats.false_discovery_control(p, method="bh")
+        assert false_discovery(p) == expected.tolist()
 
 
 def test_among_equals_a_family_finds_one_false_difference_in_twenty_at_most() -> None:

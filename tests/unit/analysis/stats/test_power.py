@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 
 from tlslab.analysis.stats.estimate import CONFIDENCE, Spread
-from tlslab.analysis.stats.power import POWER, detectable, excludable
+from tlslab.analysis.stats.power import POWER, detectable, excludable, needed_effect
 
 RUNS = 4000
 
@@ -30,3 +31,13 @@ def test_to_exclude_takes_more_than_to_find() -> None:
 def test_one_value_excludes_nothing() -> None:
     with pytest.raises(ValueError, match="no test"):
         excludable(0.05, 1, 2)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 4.6, 29])
+@pytest.mark.parametrize("level", [0.05, 0.05 / 60])
+def test_an_effect_of_the_needed_size_exceeds_nine_times_in_ten(
+    degrees: float, level: float
+) -> None:
+    critical = Spread(1.0, degrees).quantile(1 - level / 2)
+    effect = needed_effect(critical, degrees)
+    assert scipy.stats.nct.sf(critical, degrees, effect) == pytest.approx(POWER, abs=1e-6)
