@@ -120,7 +120,7 @@ BRIEFLY: dict[str, list[str]] = {
     "probe": ["--only", "versions", "OWN"],
     "grade": ["OWN"],
     "scale": ["--levels", "1000,2000,3000", "--backend", "rustls"],
-    "validate": ["--rates", "50", "--seconds", "1"],
+    "validate": ["--rates", "1000", "--seconds", "1"],
     "selftest": ["--quick"],
     "targets": ["reference", "nginx"],
     "doctor": [],

@@ -66,16 +66,18 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
 @contextmanager
 def watched(experiment: str, watching: Watching) -> "Iterator[State]":
     """The state of a run, served as long as the context lasts. Raises UsageError."""
-    from tlslab.live.exporter import serve_metrics
-    from tlslab.live.server import serve_page
     from tlslab.live.state import State
 
     state = State(experiment)
     with ExitStack() as stack:
         if watching.metrics is not None:
+            from tlslab.live.exporter import serve_metrics
+
             address = stack.enter_context(serve_metrics(state, watching.metrics, say))
             say(f"metrics: http://{address.shown}/metrics")
         if watching.page is not None:
+            from tlslab.live.server import serve_page
+
             say(f"live page: {stack.enter_context(serve_page(state, watching.page))}")
         try:
             yield state

@@ -13,6 +13,7 @@ Analysis 170). A straight line is one more proposal, for slow drifts. Labels aft
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Literal
 
@@ -72,6 +73,13 @@ def classify(series: Sequence[float]) -> Label:
         return "too_short"
     if min(series) <= 0:
         return "unstable"
+    return _classified(tuple(series))
+
+
+# A run that ends when its answer is known judges all of its trials before each block.
+@lru_cache(maxsize=10_000)
+def _classified(series: tuple[float, ...]) -> Label:
+    """The label of a series of positive rates."""
     logs = np.log(np.asarray(series, dtype=np.float64))
     levels, drift = _explained(logs)
     if drift:

@@ -8,12 +8,14 @@ process-exporter's. Other lines are passed over before they are parsed.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import psutil
-from prometheus_client import Metric
-from prometheus_client.parser import text_string_to_metric_families
 
 from tlslab.lab.server_side.scrape import Answer, ScrapeError
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
 
 MACHINE = "node_cpu_seconds_total"
 GROUPS = "namedprocess_namegroup_cpu_seconds_total"
@@ -49,6 +51,9 @@ class Counters:
 
 def parse(answer: Answer) -> Counters:
     """The counters of an answer. Raises ScrapeError when it has none that make sense."""
+    # Here: every run imports this module, and few have an exporter.
+    from prometheus_client.parser import text_string_to_metric_families
+
     lines = [line for line in answer.text.split("\n") if line.startswith((MACHINE, GROUPS))]
     if len(lines) > LINES_LIMIT:
         raise ScrapeError(f"more than {LINES_LIMIT} lines of processor counters")
@@ -71,7 +76,7 @@ def parse(answer: Answer) -> Counters:
 
 
 def _collect(
-    families: Iterable[Metric], metric: str, label: str, modes: tuple[str, ...]
+    families: "Iterable[Metric]", metric: str, label: str, modes: tuple[str, ...]
 ) -> dict[tuple[str, str], float]:
     found: dict[tuple[str, str], float] = {}
     for family in families:
