@@ -7,7 +7,7 @@ use rustls_pki_types::pem::PemObject;
 use tlslab_contract::spec::Trust;
 use tlslab_tls::TrustAnchors;
 
-use crate::problem::Problem;
+use crate::load::problem::Problem;
 
 /// The trust anchors that a specification names.
 pub fn anchors(trust: &Trust) -> Result<TrustAnchors, Problem> {

@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use tlslab_contract::spec::SpecError;
 use tlslab_probe::{ProbeSpec, probe};
 
-use crate::ending::Ending;
-use crate::problem::Problem;
-use crate::{interrupt_flag, print_json, trust};
+use crate::load::ending::Ending;
+use crate::load::problem::Problem;
+use crate::load::{interrupt_flag, print_json, trust};
 
 /// Probes and prints what was found; `problem` says what is wrong with a specification.
 pub fn carry_out(

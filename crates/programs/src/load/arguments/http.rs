@@ -8,7 +8,7 @@ use tlslab_contract::spec::{
     BodyCheck, ExpectStatus, HeaderField, HttpSpec, HttpVersion, RequestBody,
 };
 
-use crate::problem::Problem;
+use crate::load::problem::Problem;
 
 /// The version of HTTP, and how its bodies are checked.
 #[derive(Debug, Args)]

@@ -8,8 +8,8 @@ use tlslab_load::check::Checked;
 use tlslab_load::trace::Trace;
 use tlslab_load::watch::{Observer, Percentiles, Progress, Totals};
 
-use crate::server::{ServerProcesses, ServerUsage};
-use crate::totals::totals_json;
+use crate::load::server::{ServerProcesses, ServerUsage};
+use crate::load::totals::totals_json;
 
 /// The phase that is measured, as the engine names it.
 const MEASURE: &str = "measure";

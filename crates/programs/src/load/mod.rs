@@ -1,4 +1,5 @@
-//! `tlslab-load`: opens TLS connections to one server and measures them.
+//! The program `tlslab-load`, but for its allocator. It is part of the library, since cargo compiles a
+//! library beside the crates that it depends on, and a program only behind them (docs/adr/0053).
 
 mod arguments;
 mod barrier;
@@ -40,10 +41,8 @@ use self::problem::Problem;
 use self::server::ServerUsage;
 use self::trace::TraceFile;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-fn main() -> ExitCode {
+/// Carries out the command line.
+pub fn main() -> ExitCode {
     without_huge_pages();
     let result = match CommandLine::read() {
         Ok(CommandLine { mode: Some(mode), .. }) => mode.carry_out(),
@@ -76,11 +75,11 @@ fn instead_of_load(arguments: &Arguments) -> Result<Option<Ending>, Problem> {
         return mode::print_schema(format).map(Some);
     }
     if let Some(shell) = arguments.completion {
-        tlslab_programs::print_completion::<CommandLine>(shell)?;
+        crate::print_completion::<CommandLine>(shell)?;
         return Ok(Some(Ending::SILENT));
     }
     if arguments.man {
-        tlslab_programs::print_manual::<CommandLine>()?;
+        crate::print_manual::<CommandLine>()?;
         return Ok(Some(Ending::SILENT));
     }
     if arguments.probe.asked() {

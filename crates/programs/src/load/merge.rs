@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use tlslab_contract::record::RunRecord;
 use tlslab_load::merge::{HostFindings, MergeError, Named, merge};
 
-use crate::arguments::Format;
-use crate::ending::Ending;
-use crate::problem::Problem;
-use crate::{OutputFile, print_record};
+use crate::load::arguments::Format;
+use crate::load::ending::Ending;
+use crate::load::problem::Problem;
+use crate::load::{OutputFile, print_record};
 
 /// The command line of `merge`.
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use tlslab_contract::spec::{SpecError, Trust};
 use tlslab_probe::{ProbeLimits, ProbeSpec, Topic};
 
 use super::{milliseconds, names, read_spec, tls};
-use crate::problem::Problem;
+use crate::load::problem::Problem;
 
 /// The command line of `probe`.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use tlslab_load::trace::{Trace, TracedConnection};
 use tlslab_wire::outcome::Outcome;
 
-use crate::problem::Problem;
+use crate::load::problem::Problem;
 
 /// The names of the columns; instants are nanoseconds of CLOCK_MONOTONIC, empty when not reached.
 const HEADER: &str = "connection,local_port,intended_ns,started_ns,established_ns,secured_ns,\

@@ -11,14 +11,14 @@ use tlslab_microbench::in_memory::InMemoryRecord;
 use tlslab_microbench::primitives::PrimitivesRecord;
 use tlslab_probe::{ProbeRecord, ProbeSpec};
 
-use crate::arguments::hold::HoldCommand;
-use crate::arguments::load::with_ramp_joined;
-use crate::arguments::probe::ProbeCommand;
-use crate::arguments::{Arguments, Schema, problem_in_options};
-use crate::ending::Ending;
-use crate::merge::MergeCommand;
-use crate::problem::Problem;
-use crate::{hold, in_memory, merge, primitives, print_json, probe};
+use crate::load::arguments::hold::HoldCommand;
+use crate::load::arguments::load::with_ramp_joined;
+use crate::load::arguments::probe::ProbeCommand;
+use crate::load::arguments::{Arguments, Schema, problem_in_options};
+use crate::load::ending::Ending;
+use crate::load::merge::MergeCommand;
+use crate::load::problem::Problem;
+use crate::load::{hold, in_memory, merge, primitives, print_json, probe};
 
 /// The options of a load that `-h` shows; `--help` shows all.
 const USUAL: [&str; 25] = [
@@ -158,7 +158,7 @@ impl Mode {
     /// The command line is wrong, or nothing could be measured.
     pub fn carry_out(self) -> Result<Ending, Problem> {
         match self {
-            Self::Run(arguments) => crate::measure(&arguments),
+            Self::Run(arguments) => crate::load::measure(&arguments),
             Self::Probe(command) => {
                 probe::carry_out(command.spec()?, command.json, |error| command.problem(error))
             }

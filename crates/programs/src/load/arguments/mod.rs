@@ -27,7 +27,7 @@ use self::probe::ProbeArguments;
 use self::shape::ShapeArguments;
 use self::tls::TlsArguments;
 use self::urls::UrlArguments;
-use crate::problem::Problem;
+use crate::load::problem::Problem;
 
 /// The command line of a load.
 #[derive(Debug, Parser)]

@@ -16,7 +16,7 @@ use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
 use self::advice::what_to_do;
 pub use self::csv::csv;
 use self::tables::{count, figure, grouped};
-use crate::server::ServerUsage;
+use crate::load::server::ServerUsage;
 
 /// The fewest columns that a summary is folded to.
 const FEWEST: usize = 80;

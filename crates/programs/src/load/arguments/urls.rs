@@ -6,7 +6,7 @@ use clap::Args;
 use tlslab_contract::spec::{HttpSpec, WeightedPath};
 use tlslab_wire::target::Target;
 
-use crate::problem::Problem;
+use crate::load::problem::Problem;
 
 /// The URLs to request.
 #[derive(Debug, Args)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tlslab_contract::record::{RunRecord, VerdictCode};
 
-use crate::certificate::Fault;
-use crate::problem::{remedy, remedy_of_status};
+use crate::load::certificate::Fault;
+use crate::load::problem::{remedy, remedy_of_status};
 
 /// The remedy for a verdict of this record; `None` for a valid run.
 pub fn what_to_do(record: &RunRecord, code: VerdictCode) -> Option<String> {

@@ -8,9 +8,9 @@ use tlslab_contract::spec::{HttpVersion, RunSpec, SpecError};
 use tlslab_load::check::check;
 use tlslab_load::hold::{HoldRecord, Level, Plan, hold};
 
-use crate::ending::{AGAINST, Ending, INTERRUPTED};
-use crate::problem::Problem;
-use crate::{interrupt_flag, print_json, trust};
+use crate::load::ending::{AGAINST, Ending, INTERRUPTED};
+use crate::load::problem::Problem;
+use crate::load::{interrupt_flag, print_json, trust};
 
 /// The form of the output.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use tlslab_contract::record::{CLIENTS, HISTOGRAMS, OPEN_HISTOGRAMS, RunRecord, Summary};
 
 use super::tables::quantiles;
-use crate::server::{ServerUsage, TICK_US};
+use crate::load::server::{ServerUsage, TICK_US};
 
 /// `figure,unit,value`, in which a figure that was not measured has no value.
 pub fn csv(record: &RunRecord, server: Option<&ServerUsage>) -> String {

@@ -9,7 +9,7 @@ use tlslab_load::error::RunError;
 use tlslab_probe::ProbeError;
 use tlslab_wire::sanitize::sanitize;
 
-use crate::certificate::{self, Fault};
+use crate::load::certificate::{self, Fault};
 
 /// Wrong usage.
 const USAGE: u8 = 2;
@@ -213,7 +213,7 @@ impl From<ProbeError> for Problem {
 
 impl From<clap::Error> for Problem {
     fn from(error: clap::Error) -> Self {
-        Self::usage(tlslab_programs::usage_line(&error))
+        Self::usage(crate::usage_line(&error))
     }
 }
 
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn what_is_advised_of_a_status_is_an_option_of_every_mode_that_asks_for_a_page() {
-        use crate::mode::CommandLine;
+        use crate::load::mode::CommandLine;
         use clap::CommandFactory as _;
 
         let command = CommandLine::command();

@@ -14,7 +14,7 @@ use tlslab_system::clock::MILLISECOND;
 use super::http::RequestArguments;
 use super::tls::TlsArguments;
 use super::{STEP, milliseconds, time};
-use crate::problem::Problem;
+use crate::load::problem::Problem;
 
 /// The command line of `hold`.
 #[derive(Debug, Args)]

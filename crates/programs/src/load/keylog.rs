@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tlslab_tls::KeyLog;
 
-use crate::problem::Problem;
+use crate::load::problem::Problem;
 
 /// Read and written by the user alone.
 const PRIVATE: u32 = 0o600;

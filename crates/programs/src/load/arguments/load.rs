@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use tlslab_contract::spec::load::{ArrivalProcess, LoadSpec, Ramp, Rate};
 
 use super::time;
-use crate::problem::Problem;
+use crate::load::problem::Problem;
 
 /// Connections that a trace holds at most: 72 bytes each while the run goes on.
 const TRACE_LIMIT: u32 = 1_000_000;

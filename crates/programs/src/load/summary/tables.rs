@@ -6,7 +6,7 @@ use tlslab_contract::record::{CountedName, RunRecord, StepResult, Summary};
 
 use super::table::{Lead, Table};
 use super::unit;
-use crate::server::{ServerUsage, TICK_US};
+use crate::load::server::{ServerUsage, TICK_US};
 
 /// The text in place of a missing value.
 const NOTHING: &str = "-";

@@ -10,7 +10,7 @@ use tlslab_microbench::in_memory::{
     ClusterKey, HandshakeForm, KeyAway, KeyPlace, KeySide, Pkcs11Key, Secret, SigningNode,
 };
 
-use crate::problem::Problem;
+use crate::load::problem::Problem;
 
 /// The environment variable with the PIN, if no file has it.
 const PIN_VARIABLE: &str = "TLSLAB_PKCS11_PIN";

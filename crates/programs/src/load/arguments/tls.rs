@@ -8,8 +8,8 @@ use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
 use super::read_file;
 use super::resumption::ResumptionArguments;
-use crate::problem::Problem;
-use crate::trust;
+use crate::load::problem::Problem;
+use crate::load::trust;
 
 /// The offer of the handshakes, and how the server is authenticated.
 #[derive(Debug, Args)]
