@@ -28,7 +28,7 @@ SCREEN_LINES = 60
 
 # Longer functions, and the reason.
 LONG_FUNCTIONS = {
-    ("crates/programs/src/bin/tlslab-load/problem.rs", "remedy"): "a table, a row for each class",
+    ("crates/programs/src/load/problem.rs", "remedy"): "a table, a row for each class",
     ("crates/tls/src/rustls/session.rs", "receive"): "hot path: one buffer is borrowed throughout",
     ("crates/tls/src/rustls/session/processing.rs", "process"): "hot path: one loop over states",
 }

@@ -1,4 +1,7 @@
-//! What the programs have in common: how a wrong command line is reported, completions, manual pages.
+//! What the programs have in common: how a wrong command line is reported, completions, manual pages; and
+//! the program `tlslab-load` itself.
+
+pub mod load;
 
 use std::io::{self, Write as _};
 

@@ -65,7 +65,7 @@ def test_the_word_run_is_left_out() -> None:
 
 
 def test_every_mode_of_the_engine_is_known() -> None:
-    source = Path(__file__).parents[3] / "crates/programs/src/bin/tlslab-load/mode.rs"
+    source = Path(__file__).parents[3] / "crates/programs/src/load/mode.rs"
     (body,) = re.findall(r"pub enum Mode {\n(.*?)^}", source.read_text("utf-8"), re.M | re.S)
     names = re.findall(r"^    ([A-Z]\w*)\(", body, re.M)
     kebab = [re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() for name in names]

@@ -1,5 +1,7 @@
 //! The accounting of workers, where no run of the other tests has several of them, or a server that misbehaves.
 
+mod record;
+
 use super::*;
 use tlslab_contract::spec::Resume;
 use tlslab_tls::KeyExchangeGroup;

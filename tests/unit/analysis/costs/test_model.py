@@ -76,6 +76,7 @@ def test_without_noise_the_fit_finds_each_part() -> None:
     assert model.cost(MIX).value == pytest.approx(true_cost(MIX), rel=1e-6)
 
 
+@pytest.mark.simulation
 def test_the_interval_of_a_mix_covers_its_cost() -> None:
     rng = np.random.default_rng(7)
     missed = 0
@@ -90,6 +91,7 @@ def test_the_interval_of_a_mix_covers_its_cost() -> None:
     assert abs(missed / 1000 - 0.05) <= 3 * math.sqrt(0.05 * 0.95 / 1000)
 
 
+@pytest.mark.simulation
 def test_a_small_part_is_found_without_bias() -> None:
     """P-256 costs 9 µs more than X25519, among noise of twice as much in each block."""
     rng = np.random.default_rng(8)
@@ -159,6 +161,7 @@ def test_the_summary_says_what_parts_cost_and_that_one_may_plan_with_it() -> Non
     assert summary.comparisons == ()
 
 
+@pytest.mark.simulation
 def test_a_plan_covers_a_mix_that_the_parts_do_not_add_up_to() -> None:
     """Mixes cost 5 % more than their parts; one that was held out shows by how much, with noise.
 

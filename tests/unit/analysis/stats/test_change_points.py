@@ -89,11 +89,13 @@ def test_the_order_of_the_same_values_alone_makes_a_change() -> None:
     assert places(mixed) == []
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(("count", "series"), [(8, 2000), (20, 2000), (60, 500)])
 def test_noise_alone_has_a_change_in_at_most_one_series_of_twenty(count: int, series: int) -> None:
     assert sum(bool(places(normal(n, (0, count)))) for n in range(series)) <= 0.05 * series
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("count", [10, 20, 40])
 def test_the_step_that_can_be_found_is_found_nine_times_of_ten(count: int) -> None:
     step = findable(normal(10, (0, count)) * 0 + np.resize([-1.0, 1.0], count), [], LEVEL)

@@ -42,6 +42,7 @@ def verdicts(ratio: float, blocks: int, simulations: int, seed: int) -> list[str
     return found
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("blocks", [5, 10, 20])
 def test_two_equal_systems_differ_in_one_comparison_of_twenty_at_most(blocks: int) -> None:
     found = verdicts(1.0, blocks, SIMULATIONS, seed=blocks)
@@ -49,12 +50,14 @@ def test_two_equal_systems_differ_in_one_comparison_of_twenty_at_most(blocks: in
     assert false / SIMULATIONS <= 0.055
 
 
+@pytest.mark.simulation
 def test_a_slowdown_of_five_percent_is_found_nine_times_of_ten() -> None:
     found = verdicts(0.95, BLOCKS, 200, seed=3)
     assert found.count("slower") >= 0.9 * len(found)
     assert "faster" not in found
 
 
+@pytest.mark.simulation
 def test_the_interval_of_a_mean_covers_it() -> None:
     rng = np.random.default_rng(11)
     missed = 0

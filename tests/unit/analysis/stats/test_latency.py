@@ -71,6 +71,7 @@ def test_ranks_are_those_of_the_binomial_distribution() -> None:
     assert rank_interval(10, 0.99) == (9, 10)
 
 
+@pytest.mark.simulation
 def test_the_rank_interval_covers_the_median() -> None:
     rng = np.random.default_rng(2)
     low, high = rank_interval(200, 0.5)

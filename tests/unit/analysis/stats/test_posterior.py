@@ -37,6 +37,7 @@ def test_the_spread_of_a_difference_is_that_of_student_s_t() -> None:
     assert difference.std() == pytest.approx(s / np.sqrt(12) * np.sqrt(11 / 9), rel=0.05)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("blocks", [LEAST_BLOCKS, 10])
 def test_of_two_equal_cells_one_is_called_the_best_as_rarely_as_it_says(blocks: int) -> None:
     rng = np.random.default_rng(7)

@@ -31,6 +31,7 @@ def test_more_found_than_tried_is_refused() -> None:
         proportion_interval(3, 2)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("n", [3, 5, 15])
 def test_the_detectable_difference_is_found_9_times_in_10(n: int) -> None:
     runs, noise = 2000, 0.02

@@ -43,6 +43,7 @@ def test_no_peak_is_reported_where_none_is_in_reach() -> None:
 SIMULATIONS = 1_000
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(("blocks", "slow_blocks"), [(5, 0.05), (8, 0.0)])
 def test_intervals_of_95_percent_hold_the_truth_in_92_at_least(
     blocks: int, slow_blocks: float
@@ -112,6 +113,7 @@ def test_a_load_that_still_gains_has_its_knee_at_the_end() -> None:
     assert knee.linear_to == 4
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(
     ("levels", "blocks"), [(LEVELS, 5), (LEVELS, 3), ((1, 2, 4, 8), 5)], ids=str
 )

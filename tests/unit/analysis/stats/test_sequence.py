@@ -39,12 +39,14 @@ def ever_missed(noise: Noise, first: int, of: Callable[[Array], tuple[float, flo
     return missed
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("noise", [normal, heavy_tailed])
 def test_the_mean_is_within_at_all_looks_at_once(noise: Noise) -> None:
     missed = ever_missed(noise, 2, lambda data: sequence.mean_interval(data, 0.05))
     assert missed <= 0.05 * SERIES
 
 
+@pytest.mark.simulation
 def test_students_interval_is_not_made_for_that() -> None:
     def student(data: Array) -> tuple[float, float]:
         half = scipy.stats.t.ppf(0.975, len(data) - 1) * scipy.stats.sem(data)

@@ -41,6 +41,7 @@ def test_what_is_no_share_is_refused(values: tuple[float, ...]) -> None:
         share(values)
 
 
+@pytest.mark.simulation
 def test_the_interval_covers_the_true_share() -> None:
     """Three trials around odds of 0.4: 95 % of 2,000 intervals, within two points."""
     draw = np.random.default_rng(11)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 
 from factories.noise import Tails, ar1
 from tlslab.analysis.stats.slope import slope, slopes
@@ -28,6 +29,34 @@ def test_the_interval_is_students_at_least() -> None:
     assert found.n == 3
 
 
+def test_the_interval_is_the_union_over_the_coefficients_that_are_not_excluded() -> None:
+    """By the covariances of AR(1) noise themselves, without the transform of Prais and Winsten."""
+    x = np.array([1000.0 * (i + 1) for i in range(24)])
+    noise = ar1(np.random.default_rng(5), len(x), 0.7, 200_000, "normal")
+    y = np.round(5_000_000 + 4000 * x + noise)
+    design = np.column_stack([np.ones_like(x), x])
+    apart = np.abs(np.subtract.outer(np.arange(24), np.arange(24)))
+    degrees = len(x) - 2
+    likely, ends = [], []
+    for f in np.arange(9) / 10:
+        inverse = np.linalg.inv(f**apart / (1 - f**2))
+        squares = design.T @ inverse @ design
+        fitted = np.linalg.solve(squares, design.T @ inverse @ y)
+        rest = y - design @ fitted
+        variance = rest @ inverse @ rest / degrees
+        determinants = np.linalg.slogdet(inverse)[1] - np.linalg.slogdet(squares)[1]
+        likely.append(determinants - degrees * np.log(variance))
+        half = scipy.stats.t.ppf(0.98, degrees) * np.sqrt(variance * np.linalg.inv(squares)[1, 1])
+        ends.append((fitted[1] - half, fitted[1] + half))
+    kept = [e for e, each in zip(ends, likely, strict=True) if max(likely) - each <= 6.634897]
+    assert 1 < len(kept) < len(ends)
+    found = slope("client", x.astype(int).tolist(), y.astype(int).tolist())
+    assert found.value == pytest.approx(scipy.stats.linregress(x, y).slope)
+    assert found.low == pytest.approx(min(found.value, *(low for low, _ in kept)), rel=1e-6)
+    assert found.high == pytest.approx(max(found.value, *(high for _, high in kept)), rel=1e-6)
+
+
+@pytest.mark.simulation
 @pytest.mark.parametrize("levels", [4, 10])
 @pytest.mark.parametrize("tails", ["normal", "t3"])
 @pytest.mark.parametrize("coefficient", [0.0, 0.3, 0.5, 0.8])
@@ -47,6 +76,7 @@ def test_the_interval_holds_the_truth_under_autocorrelation(
     assert held >= (0.93 - 2 * (0.93 * 0.07 / times) ** 0.5) * times
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("tails", ["normal", "t3"])
 def test_a_drift_in_step_with_the_levels_is_counted_as_memory_of_connections(tails: Tails) -> None:
     """Readings cannot tell the two apart: the interval holds their sum, and not the memory alone
@@ -66,6 +96,7 @@ def test_a_drift_in_step_with_the_levels_is_counted_as_memory_of_connections(tai
     assert alone < 0.5 * times
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("tails", ["normal", "t3"])
 def test_the_interval_holds_the_truth_where_a_drift_levels_off(tails: Tails) -> None:
     """A cache that fills within the first levels, to as much as the noise."""

@@ -45,6 +45,7 @@ def test_labels(levels: list[tuple[int, float]], label: Label, seed: int) -> Non
     assert classify(series(*levels, seed=seed)) == label
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("noise", [0.005, 0.02, 0.05])
 def test_a_flat_series_is_seldom_called_otherwise(noise: float) -> None:
     found = [classify(series((20, 3000), noise=noise, seed=seed)) for seed in range(300)]
@@ -60,6 +61,7 @@ def labels(
     return [classify(list(3000 * np.exp(line + ar1(r, n, coefficient, sd, tails)))) for r in rngs]
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(
     ("coefficient", "tails"),
     [(0.3, "normal"), (0.5, "normal"), (0.8, "normal"), (0.5, "t3"), (0.5, "bursts")],
@@ -70,6 +72,7 @@ def test_autocorrelation_is_not_called_a_change(coefficient: float, tails: Tails
     assert found.count("flat") >= 950
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("coefficient", [0.3, 0.5, 0.8])
 @pytest.mark.parametrize(("at", "label"), [(0.25, "warm_up"), (0.6, "slowdown")])
 def test_a_change_of_five_percent_is_found(coefficient: float, at: float, label: Label) -> None:
@@ -81,6 +84,7 @@ def test_a_change_of_five_percent_is_found(coefficient: float, at: float, label:
     assert found >= 0.9 * times
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("coefficient", [0.3, 0.5, 0.8])
 def test_a_drift_of_five_percent_is_found_and_one_of_one_percent_is_not(coefficient: float) -> None:
     assert labels(50, coefficient, 0.005, 100, change=-0.05).count("slowdown") >= 90

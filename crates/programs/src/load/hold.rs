@@ -1,0 +1,85 @@
+//! `hold`: connections held idle, and what they cost in memory.
+
+use std::io::{self, Write as _};
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+use tlslab_contract::spec::{HttpVersion, RunSpec, SpecError};
+use tlslab_load::check::check;
+use tlslab_load::hold::{HoldRecord, Level, Plan, hold};
+
+use crate::load::ending::{AGAINST, Ending, INTERRUPTED};
+use crate::load::problem::Problem;
+use crate::load::{interrupt_flag, print_json, trust};
+
+/// The form of the output.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    /// The record as JSON, in place of a table.
+    pub json: bool,
+    /// Events as JSON lines, on standard error.
+    pub events: bool,
+}
+
+/// Holds connections and prints what was found; `problem` says what is wrong with a specification.
+pub fn run(
+    plan: &Plan,
+    spec: RunSpec,
+    output: Output,
+    problem: impl Fn(&SpecError) -> Problem,
+) -> Result<Ending, Problem> {
+    let interrupt = interrupt_flag()?;
+    // The limit on files is checked for as many connections as there will be.
+    let connections = plan.levels.last().copied().unwrap_or(1);
+    let spec = RunSpec { connections, ..spec }.checked().map_err(|error| problem(&error))?;
+    if spec.spec().http.version == HttpVersion::Http2 {
+        return Err(Problem::usage("hold needs HTTP/1.1; leave --http 2 out".to_owned()));
+    }
+    let trust = trust::anchors(&spec.spec().tls.trust)?;
+    let refused = |error| Problem::of_run(error, &spec.spec().tls.trust);
+    let checked = check(&spec, trust).map_err(refused)?;
+    interrupt.store(false, Ordering::SeqCst);
+    let record = hold(&spec, &checked, plan, &mut |level| report(output, level), &interrupt)?;
+    if output.json {
+        print_json(&record)?;
+    } else {
+        write!(io::stdout(), "{}", text(&record))?;
+    }
+    Ok(ending(&record, !output.json))
+}
+
+/// A reader that is gone does not end the run: the record is what counts.
+fn report(output: Output, level: &Level) {
+    if output.events {
+        let event = json!({ "event": "held", "level": level });
+        let _ = writeln!(io::stderr(), "{event}");
+    } else if !output.json {
+        let _ = writeln!(io::stderr(), "{} connections held", level.connections);
+    }
+}
+
+fn text(record: &HoldRecord) -> String {
+    let mut text = format!("{} by {}\n", record.address, record.backend);
+    text += &format!("{:>12} {:>14} {:>18}\n", "connections", "memory KiB", "KiB per connection");
+    let empty = record.empty.anonymous;
+    for level in &record.levels {
+        let kib = level.memory.anonymous as f64 / 1024.0;
+        let more = level.memory.anonymous.saturating_sub(empty) as f64 / 1024.0;
+        let each = more / level.connections.max(1) as f64;
+        text += &format!("{:>12} {kib:>14.0} {each:>18.2}\n", level.connections);
+    }
+    text += &format!("{} answered again, {} lost\n", record.alive, record.lost);
+    for (class, count) in &record.failed {
+        text += &format!("  {count} {class}\n");
+    }
+    text
+}
+
+fn ending(record: &HoldRecord, for_people: bool) -> Ending {
+    let (code, reason) = match record {
+        HoldRecord { interrupted: true, .. } => (INTERRUPTED, "interrupted"),
+        HoldRecord { alive, attempts, .. } if alive == attempts => (0, "every connection lasted"),
+        _ => (AGAINST, "connections were lost, see above"),
+    };
+    Ending::new(code, reason, for_people)
+}

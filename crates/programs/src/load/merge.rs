@@ -1,0 +1,100 @@
+//! `tlslab-load merge`: the records of several generators as one.
+
+use std::fs;
+use std::path::Path;
+
+use clap::Args;
+use serde::de::DeserializeOwned;
+use tlslab_contract::record::RunRecord;
+use tlslab_load::merge::{HostFindings, MergeError, Named, merge};
+
+use crate::load::arguments::Format;
+use crate::load::ending::Ending;
+use crate::load::problem::Problem;
+use crate::load::{OutputFile, print_record};
+
+/// The command line of `merge`.
+#[derive(Debug, Args)]
+pub struct MergeCommand {
+    /// Records, as --output or --json wrote them; NAME=FILE names the generator, whose name is
+    /// otherwise that of the file
+    #[arg(required = true, value_name = "[NAME=]FILE")]
+    records: Vec<String>,
+
+    /// The account of a host that was lost in the run and left no record (repeatable)
+    #[arg(long, value_name = "FILE")]
+    lost: Vec<String>,
+
+    /// The kernels, speeds and clocks of the hosts, by name
+    #[arg(long, value_name = "FILE")]
+    found: Option<String>,
+
+    /// Write the merged record to this file, too
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+
+    /// The form of the summary on standard output
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        default_value = "text",
+        conflicts_with = "json"
+    )]
+    format: Format,
+
+    /// Print the merged record, as JSON: short for --format json
+    #[arg(long)]
+    json: bool,
+}
+
+impl MergeCommand {
+    /// The findings on hosts that are not in the records.
+    fn findings(&self) -> Result<HostFindings, Problem> {
+        let lost = self.lost.iter().map(|file| parsed(file, "an account of a lost host"));
+        let found = self.found.as_deref().map(|file| parsed(file, "an account of hosts by name"));
+        let lost = lost.collect::<Result<_, _>>()?;
+        Ok(HostFindings { lost, found: found.transpose()?.unwrap_or_default() })
+    }
+}
+
+/// Merges the records; ends as the run of one generator does.
+///
+/// # Errors
+/// A record cannot be read, or the records are of different loads.
+pub fn carry_out(command: &MergeCommand) -> Result<Ending, Problem> {
+    let parts: Vec<Named> =
+        command.records.iter().map(|word| read(word)).collect::<Result<_, _>>()?;
+    let output = command.output.as_deref().map(OutputFile::create).transpose()?;
+    let record = merge(&parts, &command.findings()?).map_err(|error| problem(&error))?;
+    output.map_or(Ok(()), |file| file.write(&record))?;
+    let format = if command.json { Format::Json } else { command.format };
+    print_record(&record, None, format)
+}
+
+/// A word of the command line, `NAME=FILE` or `FILE`, and the record that it names.
+fn read(word: &str) -> Result<Named, Problem> {
+    let (name, file) = match word.split_once('=') {
+        Some((name, file)) if !name.contains('/') => (name.to_owned(), file),
+        _ => (stem(word), word),
+    };
+    let record: RunRecord = parsed(file, "a record of a run")?;
+    Ok(Named { name, record })
+}
+
+/// Reads a file of JSON; `what` it must hold is for the error.
+fn parsed<T: DeserializeOwned>(file: &str, what: &str) -> Result<T, Problem> {
+    let text = fs::read_to_string(file)
+        .map_err(|error| Problem::usage(format!("cannot read '{file}': {error}")))?;
+    serde_json::from_str(&text)
+        .map_err(|error| Problem::usage(format!("'{file}' is not {what}: {error}")))
+}
+
+fn stem(file: &str) -> String {
+    let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    stem.unwrap_or_else(|| file.to_owned())
+}
+
+fn problem(error: &MergeError) -> Problem {
+    Problem::usage(error.to_string())
+}

@@ -1,0 +1,212 @@
+//! The program `tlslab-load`, but for its allocator. It is part of the library, since cargo compiles a
+//! library beside the crates that it depends on, and a program only behind them (docs/adr/0053).
+
+mod arguments;
+mod barrier;
+mod certificate;
+mod ending;
+mod events;
+mod hold;
+mod in_memory;
+mod keylog;
+mod merge;
+mod mode;
+mod primitives;
+mod probe;
+mod problem;
+mod server;
+mod summary;
+mod totals;
+mod trace;
+mod trust;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
+use tlslab_contract::record::RunRecord;
+use tlslab_load::check::{Checked, check_logged};
+use tlslab_load::run::{run, run_from};
+use tlslab_system::memory::without_huge_pages;
+
+use self::arguments::{Arguments, Format};
+use self::barrier::Barrier;
+use self::ending::Ending;
+use self::events::Reporter;
+use self::mode::CommandLine;
+use self::problem::Problem;
+use self::server::ServerUsage;
+use self::trace::TraceFile;
+
+/// Carries out the command line.
+pub fn main() -> ExitCode {
+    without_huge_pages();
+    let result = match CommandLine::read() {
+        Ok(CommandLine { mode: Some(mode), .. }) => mode.carry_out(),
+        Ok(CommandLine { mode: None, load }) => measure(&load),
+        Err(error) if error.use_stderr() => Err(error.into()),
+        Err(help_or_version) => help_or_version.exit(),
+    };
+    match result {
+        Ok(ending) => ending.conclude(),
+        Err(problem) => {
+            // Nothing is left to be done when standard output is closed as well.
+            let _ = problem.report(mode::asks_for_json());
+            problem.exit_code()
+        }
+    }
+}
+
+/// Makes a load, or does what flags ask for in place of one.
+fn measure(arguments: &Arguments) -> Result<Ending, Problem> {
+    match instead_of_load(arguments)? {
+        Some(ending) => Ok(ending),
+        None => load(arguments),
+    }
+}
+
+/// Does what flags ask for in place of a load: a mode by its older flag, or output about the program
+/// itself. `None` if no flag asks for that.
+fn instead_of_load(arguments: &Arguments) -> Result<Option<Ending>, Problem> {
+    if let Some(format) = arguments.print_schema {
+        return mode::print_schema(format).map(Some);
+    }
+    if let Some(shell) = arguments.completion {
+        crate::print_completion::<CommandLine>(shell)?;
+        return Ok(Some(Ending::SILENT));
+    }
+    if arguments.man {
+        crate::print_manual::<CommandLine>()?;
+        return Ok(Some(Ending::SILENT));
+    }
+    if arguments.probe.asked() {
+        let spec = arguments.probe_spec()?;
+        let problem = |error: &_| arguments.problem(error);
+        return probe::carry_out(spec, arguments.json(), problem).map(Some);
+    }
+    if arguments.print_spec {
+        return print_spec(arguments).map(Some);
+    }
+    if arguments.hold.is_asked_for() {
+        let output = hold::Output { json: arguments.json(), events: arguments.events };
+        let problem = |error: &_| arguments.problem(error);
+        return hold::run(&arguments.hold.plan()?, arguments.spec()?, output, problem).map(Some);
+    }
+    Ok(None)
+}
+
+/// Makes a load, and prints and writes its record.
+fn load(arguments: &Arguments) -> Result<Ending, Problem> {
+    let interrupt = interrupt_flag()?;
+    let spec = arguments.spec()?.checked().map_err(|error| arguments.problem(&error))?;
+    let trust = trust::anchors(&spec.spec().tls.trust)?;
+    let mut reporter =
+        Reporter::new(arguments.events, arguments.json() && !arguments.load.progress);
+    let log = keylog::open(arguments.keylog.as_deref())?;
+    let refused = |error| Problem::of_run(error, &spec.spec().tls.trust);
+    let checked = check_logged(&spec, trust, log.clone()).map_err(refused)?;
+    interrupt.store(false, Ordering::SeqCst);
+    if arguments.preflight {
+        log.map_or(Ok(()), |log| log.finish())?;
+        print_json(&preflight(&checked))?;
+        return Ok(Ending::SILENT);
+    }
+    let trace = arguments.load.trace.as_deref().map(TraceFile::create).transpose()?;
+    let output = arguments.output.as_deref().map(OutputFile::create).transpose()?;
+    if checked.permit.address.ip().is_loopback() && arguments.format() != Format::Json {
+        reporter.watch_server(checked.permit.address);
+    }
+    let record = if arguments.barrier {
+        reporter.report_life();
+        run_from(&spec, &checked, &mut reporter, &interrupt, &mut Barrier)?
+    } else {
+        run(&spec, &checked, &mut reporter, &interrupt)?
+    };
+    log.map_or(Ok(()), |log| log.finish())?;
+    if let (Some(file), Some(trace)) = (trace, reporter.take_trace()) {
+        file.write(&trace)?;
+    }
+    output.map_or(Ok(()), |file| file.write(&record))?;
+    let server = reporter.take_usage();
+    print_record(&record, server.as_ref(), arguments.format())
+}
+
+/// Prints a record in this format, with the server's use of its processors if that is known. Ends by
+/// the record's verdicts.
+fn print_record(
+    record: &RunRecord,
+    server: Option<&ServerUsage>,
+    format: Format,
+) -> Result<Ending, Problem> {
+    let shown = match format {
+        Format::Json => json_line(record)?,
+        Format::Text => summary::text(record, server),
+        Format::Markdown => summary::markdown(record, server),
+        Format::Csv => summary::csv(record, server),
+    };
+    io::stdout().write_all(shown.as_bytes())?;
+    Ok(Ending::of(&record.verdicts, format != Format::Json))
+}
+
+/// Prints the specification that the options stand for.
+fn print_spec(arguments: &Arguments) -> Result<Ending, Problem> {
+    let spec = arguments.spec()?.checked().map_err(|error| arguments.problem(&error))?;
+    if spec.spec().tls.client_identity.is_some() {
+        let words = "--print-spec does not print a client's private key; leave --client-key out";
+        return Err(Problem::usage(words.to_owned()));
+    }
+    print_json(spec.spec())?;
+    Ok(Ending::SILENT)
+}
+
+fn preflight(checked: &Checked) -> serde_json::Value {
+    json!({
+        "schema": "tlslab.preflight/1",
+        "address": checked.permit.address.to_string(),
+        "backend": checked.backend.name(),
+        "preflight": checked.preflight,
+    })
+}
+
+/// SIGINT and SIGTERM set the flag, which ends the run early; when the flag is set, they end the
+/// program at once. So it is set as long as there is no run whose record could be kept.
+fn interrupt_flag() -> io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(true));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    Ok(flag)
+}
+
+fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
+    io::stdout().write_all(json_line(value)?.as_bytes())
+}
+
+fn json_line(value: &impl serde::Serialize) -> io::Result<String> {
+    let mut line = serde_json::to_string(value)?;
+    line.push('\n');
+    Ok(line)
+}
+
+/// The file that the record goes to. It is made before the run, so that a place where nothing can be
+/// written is reported before the load and not after it.
+struct OutputFile<'p> {
+    path: &'p str,
+    file: File,
+}
+
+impl<'p> OutputFile<'p> {
+    fn create(path: &'p str) -> Result<Self, Problem> {
+        let file = File::create(path).map_err(|error| Problem::output(path, &error))?;
+        Ok(Self { path, file })
+    }
+
+    fn write(mut self, record: &RunRecord) -> Result<(), Problem> {
+        let line = json_line(record)?;
+        self.file.write_all(line.as_bytes()).map_err(|error| Problem::output(self.path, &error))
+    }
+}

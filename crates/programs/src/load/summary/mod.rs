@@ -1,0 +1,173 @@
+//! A record in short, for people: the rate that was asked for first, then latencies, failures,
+//! processor time, and the verdict.
+
+mod advice;
+mod csv;
+mod table;
+mod tables;
+
+use std::fmt::Write as _;
+use std::io;
+
+use terminal_size::{Width, terminal_size_of};
+use tlslab_contract::record::{OpenLoop, RunRecord, VerdictCode};
+use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
+
+use self::advice::what_to_do;
+pub use self::csv::csv;
+use self::tables::{count, figure, grouped};
+use crate::load::server::ServerUsage;
+
+/// The fewest columns that a summary is folded to.
+const FEWEST: usize = 80;
+
+/// Its columns where standard output is no terminal.
+const ELSEWHERE: usize = 100;
+
+/// The summary for a terminal, as wide as that is or COLUMNS says.
+pub fn text(record: &RunRecord, server: Option<&ServerUsage>) -> String {
+    let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || terminal_size_of(io::stdout()).map(|(Width(columns), _)| columns.into());
+    text_within(given.or_else(terminal).unwrap_or(ELSEWHERE), record, server)
+}
+
+/// The summary with tables of N columns. Sentences stay whole: a terminal folds them, and a
+/// program finds them.
+fn text_within(columns: usize, record: &RunRecord, server: Option<&ServerUsage>) -> String {
+    let mut text = headline(record);
+    for table in tables::all(record, server) {
+        text.push('\n');
+        text.push_str(&table.text(columns.max(FEWEST)));
+    }
+    text.push('\n');
+    closing(record).iter().for_each(|line| line_of(&mut text, line));
+    text
+}
+
+/// The same in Markdown.
+pub fn markdown(record: &RunRecord, server: Option<&ServerUsage>) -> String {
+    let mut text = String::new();
+    let lines = headline(record);
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.for_each(|line| line_of(&mut text, &format!("- {line}")));
+    for table in tables::all(record, server) {
+        text.push('\n');
+        text.push_str(&table.markdown());
+    }
+    text.push('\n');
+    closing(record).iter().for_each(|line| line_of(&mut text, &format!("- {line}")));
+    text
+}
+
+fn line_of(text: &mut String, line: &str) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{line}");
+}
+
+/// What was measured, and the rates, first the rate of what was asked for.
+fn headline(record: &RunRecord) -> String {
+    let spec = &record.spec;
+    let mut text = String::new();
+    let load = match spec.load.rate {
+        Some(_) => format!("open loop, at most {} at once", count(spec.connections, "connection")),
+        None => format!("{} at once", count(spec.connections, "connection")),
+    };
+    let seconds = figure((record.seconds > 0.0).then_some(record.seconds), 2);
+    line_of(&mut text, &format!("{} at {} by {}", spec.url, record.address, record.backend));
+    line_of(&mut text, &format!("{load}, {}, {seconds} s", count(spec.threads, "worker thread")));
+    text.push('\n');
+    let connections = (record.outcomes.completed, "connection", "completed");
+    let requests = (record.requests, "request", "answered");
+    let rates = match spec.requests_per_connection {
+        _ if spec.handshake_only => vec![connections],
+        RequestsPerConnection::Count(1) => vec![connections],
+        RequestsPerConnection::Count(_) => vec![requests, connections],
+        RequestsPerConnection::Unlimited => vec![requests],
+    };
+    for (number, name, done) in rates {
+        let rate = figure((record.seconds > 0.0).then(|| number as f64 / record.seconds), 1);
+        line_of(&mut text, &format!("{rate:>12} {name}s/s  {} {done}", count(number, name)));
+    }
+    if let Some(common) = &record.common {
+        let rate = figure(common.connections_per_s, 1);
+        let length = figure(Some(common.seconds), 2);
+        let words = "in the time that all generators were measuring";
+        line_of(&mut text, &format!("{rate:>12} connections/s  {words}, {length} s"));
+    }
+    if spec.requests_per_connection == RequestsPerConnection::Unlimited {
+        let ended = record.outcomes.completed;
+        let also = if ended > 0 { format!("; {} ended", grouped(ended)) } else { String::new() };
+        let kept = count(spec.connections, "connection");
+        line_of(&mut text, &format!("{:>12} {kept} kept open{also}", ""));
+    }
+    if let Some(open_loop) = &record.open_loop {
+        line_of(&mut text, &arrivals(open_loop));
+    }
+    text
+}
+
+/// The accounting of an open loop's arrivals.
+fn arrivals(open_loop: &OpenLoop) -> String {
+    let OpenLoop { arrivals, started, blocked, waiting_at_stop, .. } = *open_loop;
+    let mut line = format!(
+        "{:>12} arrivals/s were due ({}), {} connections/s were started ({})",
+        figure(Some(open_loop.offered_per_s), 1),
+        grouped(arrivals),
+        figure(Some(open_loop.achieved_per_s), 1),
+        grouped(started)
+    );
+    if blocked > 0 {
+        line += &format!("; {} found all connections in use and waited", grouped(blocked));
+    }
+    if waiting_at_stop > 0 {
+        line += &format!("; {} still waited at the end", grouped(waiting_at_stop));
+    }
+    line
+}
+
+/// The notes, then the verdicts with their reasons.
+fn closing(record: &RunRecord) -> Vec<String> {
+    let notes = record.notes.iter().map(|note| format!("note: {note}"));
+    let notes = whose_times(record).into_iter().chain(tables::too_few(record)).chain(notes);
+    let verdicts = record.verdicts.iter().map(|verdict| {
+        let begins = match verdict.code {
+            VerdictCode::Valid | VerdictCode::Interrupted => "",
+            VerdictCode::ClientSaturated => "lower bound: ",
+            _ => "not valid: ",
+        };
+        let advice = what_to_do(record, verdict.code).map(|words| format!("; {words}"));
+        format!("{begins}{}{}", verdict.message, advice.unwrap_or_default())
+    });
+    notes.chain(verdicts).collect()
+}
+
+/// Which client's times are shown if two clients made connections, and the other client's times.
+fn whose_times(record: &RunRecord) -> Option<String> {
+    let (client, times) = record.load_client()?;
+    let mut line = format!(
+        "note: latencies of the {client} client ({})",
+        count(times.connections, "connection")
+    );
+    for (name, times) in record.clients.iter().filter(|(name, _)| *name != client) {
+        let [p50, .., max] = tables::quantiles(&times.summaries["handshake"]);
+        line += &format!(
+            "; {} of the {name} client are apart: handshake p50 {} ms, max {} ms",
+            count(times.connections, "connection"),
+            figure(p50, 3),
+            figure(max, 3)
+        );
+    }
+    Some(line)
+}
+
+/// What processor time is divided by: requests where a connection carries several.
+fn unit(spec: &RunSpec, record: &RunRecord) -> (u64, &'static str) {
+    match spec.requests_per_connection {
+        _ if spec.handshake_only => (record.outcomes.completed, "connection"),
+        RequestsPerConnection::Count(1) => (record.outcomes.completed, "connection"),
+        _ => (record.requests, "request"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+//! The tables of a summary, as data.
+
+use std::collections::BTreeMap;
+
+use tlslab_contract::record::{CountedName, RunRecord, StepResult, Summary};
+
+use super::table::{Lead, Table};
+use super::unit;
+use crate::load::server::{ServerUsage, TICK_US};
+
+/// The text in place of a missing value.
+const NOTHING: &str = "-";
+
+/// The latencies that are shown, in the order of a connection's life: the histogram, its name for
+/// people, and what it is.
+const LATENCIES: [(&str, &str, &str); 10] = [
+    ("start_delay", "start delay", "due until really started"),
+    ("connect", "connect", "TCP connection"),
+    ("handshake", "handshake", "TLS handshake, from the TCP connection on"),
+    ("handshake_full", "- full", "those of them with a full handshake"),
+    ("handshake_resumed", "- resumed", "those of them that resumed a session"),
+    ("first_byte", "first byte", "request until the first byte of its response"),
+    ("exchange", "exchange", "request until the last byte of its response"),
+    ("service", "service", "start of a connection until its last byte"),
+    ("response_first_byte", "response, first byte", "due until the first byte of the response"),
+    ("response", "response", "due until the last byte: what a user waits for"),
+];
+
+/// All tables that apply to this record.
+pub fn all(record: &RunRecord, server: Option<&ServerUsage>) -> Vec<Table> {
+    let tables = [
+        hosts(record),
+        steps(record),
+        Some(latencies(record)),
+        troubles(record),
+        names(record),
+        Some(handshakes(record)),
+        Some(processor(record, server)),
+    ];
+    tables.into_iter().flatten().filter(|table| !table.rows.is_empty()).collect()
+}
+
+fn latencies(record: &RunRecord) -> Table {
+    let head = ["p50", "p90", "p99", "p99.9", "max", ""];
+    let mut table = Table::new("latency in ms", Lead::Name, head);
+    for (name, shown, what) in LATENCIES {
+        let Some(summary) = record.load_summary(name) else { continue };
+        // Without resumption the handshake's time by kind says nothing new.
+        let is_of_kind = name.starts_with("handshake_") && record.kinds.resumed == 0;
+        let is_of_requests = matches!(name, "first_byte" | "exchange");
+        if is_of_kind || is_of_requests && record.spec.handshake_only {
+            continue;
+        }
+        let mut row = vec![shown.to_owned()];
+        row.extend(quantiles(&summary).map(|value| figure(value, 3)));
+        row.push(what.to_owned());
+        table.rows.push(row);
+    }
+    table
+}
+
+/// The values that a quantile needs, as in the lab's reports: 8 / (1 - p). With fewer its interval
+/// has no end, and p99.9 of 200 values is no more than the largest.
+const NEEDED: [u64; 4] = [16, 80, 800, 8_000];
+
+/// Those that are shown, and the largest value; none of what too few values were measured of.
+pub fn quantiles(summary: &Summary) -> [Option<f64>; 5] {
+    let Summary { p50_ms, p90_ms, p99_ms, p999_ms, max_ms, .. } = *summary;
+    let [p50, p90, p99, p999] = NEEDED.map(|needed| summary.n >= needed);
+    [
+        p50.then_some(p50_ms),
+        p90.then_some(p90_ms),
+        p99.then_some(p99_ms),
+        p999.then_some(p999_ms),
+        (summary.n > 0).then_some(max_ms),
+    ]
+}
+
+/// Why quantiles are left out, where any of the latencies that are shown has too few values.
+pub fn too_few(record: &RunRecord) -> Option<String> {
+    let mut shown = LATENCIES.iter().filter_map(|(name, ..)| record.load_summary(name));
+    shown.any(|summary| (1..NEEDED[3]).contains(&summary.n)).then(|| {
+        "note: a quantile is - with too few values: p50 needs 16, p90 80, p99 800, p99.9 8,000"
+            .to_owned()
+    })
+}
+
+/// The most reasons of a class that are shown; the record has them all.
+const REASONS: usize = 5;
+
+/// Failures by class, and unexpected handshakes by the fact that differed, each with its reasons.
+fn troubles(record: &RunRecord) -> Option<Table> {
+    let outcomes = &record.outcomes;
+    let ended = outcomes.ended();
+    let mut table = Table::new("failures", Lead::Figure, ["of all", ""]);
+    let row = |name: String, number: u64| {
+        let share = 100.0 * number as f64 / ended.max(1) as f64;
+        vec![grouped(number), format!("{share:.2} %"), name]
+    };
+    let by_count = |counts: &BTreeMap<String, u64>, prefix: &str| -> Vec<Vec<String>> {
+        let mut counts: Vec<_> = counts.iter().collect();
+        counts.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
+        let rows = counts.into_iter().flat_map(|(name, number)| {
+            let class = row(format!("{prefix}{name}"), *number);
+            let reasons = outcomes.reasons_of(name).take(REASONS).map(|counted| {
+                let example = counted.examples.iter().find(|example| !example.words.is_empty());
+                let words = example.map(|example| format!(": {}", example.words));
+                row(format!("  {}{}", counted.reason, words.unwrap_or_default()), counted.count)
+            });
+            std::iter::once(class).chain(reasons).collect::<Vec<_>>()
+        });
+        rows.collect()
+    };
+    table.rows = by_count(&outcomes.failed, "");
+    table.rows.extend(by_count(&outcomes.unexpected, "unexpected "));
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn names(record: &RunRecord) -> Option<Table> {
+    let mut table = Table::new("completed", Lead::Figure, ["failed", "unexpected", "server name"]);
+    for CountedName { name, completed, failed, unexpected } in &record.server_names {
+        let [completed, failed, unexpected] = [*completed, *failed, *unexpected].map(grouped);
+        table.rows.push(vec![completed, failed, unexpected, name.clone()]);
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn handshakes(record: &RunRecord) -> Table {
+    let mut table = Table::new("handshakes", Lead::Figure, [""]);
+    for counted in &record.facts {
+        let f = &counted.facts;
+        let name = format!(
+            "TLS {} {} {} {} {}",
+            f.tls,
+            f.suite,
+            f.group,
+            f.signature_scheme,
+            f.kind_in_words()
+        );
+        table.rows.push(vec![grouped(counted.count), name]);
+    }
+    if record.kinds.resumed > 0 {
+        let share = record.kinds.resumed_share() * 100.0;
+        let name = format!("resumed an earlier session ({share:.2} %)");
+        table.rows.push(vec![grouped(record.kinds.resumed), name]);
+    }
+    table
+}
+
+/// Both sides' processor time: of the generator's workers, and of the server's processes where they
+/// are on this machine.
+fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
+    let (number, unit) = unit(&record.spec, record);
+    let each = format!("µs/{unit}");
+    let head = [each.as_str(), "user", "system", "busy", ""];
+    let mut table = Table::new("processor time", Lead::Name, head);
+    let mut row = |name: String, user_us: u64, system_us: u64, what: String| {
+        let per = |us: u64| (number > 0).then(|| us as f64 / number as f64);
+        let times = [user_us + system_us, user_us, system_us].map(|us| figure(per(us), 1));
+        let us = (user_us + system_us) as f64;
+        let busy = (record.seconds > 0.0).then(|| us / (record.seconds * 1e4));
+        let busy = busy.map_or(NOTHING.to_owned(), |busy| format!("{busy:.0} %"));
+        table.rows.push([vec![name], times.to_vec(), vec![busy, what]].concat());
+    };
+    let mut workers = count(record.spec.threads, "worker thread");
+    if record.kinds.refill_connections > 0 {
+        let beside = count(record.kinds.refill_connections, "full handshake");
+        workers += &format!("; {beside} beside the load included");
+    }
+    row("generator".to_owned(), record.cpu.user_us, record.cpu.system_us, workers);
+    if let Some(ServerUsage { name, processes, ticks: (user, system) }) = server {
+        // The kernel counts in ticks; a handful of them says nothing.
+        if user + system >= 10 {
+            let what = format!("{} that {}", count(*processes as u64, "process"), verb(*processes));
+            row(format!("server ({name})"), user * TICK_US, system * TICK_US, what);
+        }
+    }
+    table
+}
+
+fn verb(processes: usize) -> &'static str {
+    if processes == 1 { "listens there" } else { "listen there" }
+}
+
+/// The generators of a merged record: each one's rate, troubles and processor.
+fn hosts(record: &RunRecord) -> Option<Table> {
+    let head = ["connections/s", "completed", "failed", "busy", "starts after ms", ""];
+    let mut table = Table::new("generator", Lead::Name, head);
+    let starts = || record.hosts.iter().filter_map(|host| host.started);
+    let first = starts().map(|start| start.unix_s).min_by(f64::total_cmp);
+    for host in &record.hosts {
+        let rate = (host.seconds > 0.0).then(|| host.outcomes.completed as f64 / host.seconds);
+        let busiest = host.workers.iter().filter(|worker| worker.seconds > 0.0);
+        let busiest = busiest.map(|worker| worker.cpu.total_us() as f64 / (worker.seconds * 1e4));
+        let busy = busiest.max_by(f64::total_cmp);
+        let after = host.started.zip(first).map(|(start, first)| (start.unix_s - first) * 1e3);
+        table.rows.push(vec![
+            host.name.clone(),
+            figure(rate, 1),
+            grouped(host.outcomes.completed),
+            grouped(host.outcomes.ended() - host.outcomes.completed),
+            busy.map_or(NOTHING.to_owned(), |busy| format!("{busy:.0} %")),
+            figure(after, 3),
+            count(host.connections, "connection"),
+        ]);
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn steps(record: &RunRecord) -> Option<Table> {
+    let head = ["connections/s", "requests/s", "failed", "p50 ms", "p99 ms", ""];
+    let mut table = Table::new("step", Lead::Name, head);
+    table.rows.extend(record.steps.iter().map(step));
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// One step of a measurement in steps: its level, and what came of it.
+fn step(step: &StepResult) -> Vec<String> {
+    let level = match step.rate {
+        Some(rate) => format!("{rate} connections/s"),
+        None => count(step.connections, "connection"),
+    };
+    let each = |count: u64| (step.seconds > 0.0).then(|| count as f64 / step.seconds);
+    let troubles: u64 = step.failed.values().chain(step.unexpected.values()).sum();
+    let name = if step.rate.is_some() { "response" } else { "service" };
+    let [p50, _, p99, ..] = step.summaries.get(name).map_or([None; 5], quantiles);
+    vec![
+        level,
+        figure(each(step.completed), 1),
+        figure(each(step.requests), 1),
+        grouped(troubles),
+        figure(p50, 3),
+        figure(p99, 3),
+        format!("{name} time"),
+    ]
+}
+
+/// A number with N decimals and its thousands apart; a dash without one.
+pub fn figure(value: Option<f64>, decimals: usize) -> String {
+    let Some(value) = value else { return NOTHING.to_owned() };
+    let text = format!("{value:.decimals$}");
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    whole.parse().map_or(text.clone(), |whole: u64| format!("{}{rest}", grouped(whole)))
+}
+
+/// A count with its thousands apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count of things: `1 connection`, `2 connections`, `2 processes`.
+pub fn count(number: impl Into<u64>, name: &str) -> String {
+    let number = number.into();
+    let ending = match (number, name.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {name}{ending}", grouped(number))
+}

@@ -1,0 +1,86 @@
+//! Writes the trace of a run: one line of CSV for each connection.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+
+use tlslab_load::trace::{Trace, TracedConnection};
+use tlslab_wire::outcome::Outcome;
+
+use crate::load::problem::Problem;
+
+/// The names of the columns; instants are nanoseconds of CLOCK_MONOTONIC, empty when not reached.
+const HEADER: &str = "connection,local_port,intended_ns,started_ns,established_ns,secured_ns,\
+                      answered_ns,ended_ns,outcome";
+
+/// A trace's file, opened before the run so that nothing is measured in vain.
+#[derive(Debug)]
+pub struct TraceFile {
+    path: String,
+    file: File,
+}
+
+impl TraceFile {
+    /// Creates the file, or empties it.
+    pub fn create(path: &str) -> Result<Self, Problem> {
+        let file = File::create(path).map_err(|error| Problem::output(path, &error))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Writes the connections, numbered in the order in which they started, and says on standard
+    /// error how many there was no room for.
+    pub fn write(self, trace: &Trace) -> Result<(), Problem> {
+        let Self { path, file } = self;
+        if trace.left_out > 0 {
+            let (kept, left_out) = (trace.connections.len(), trace.left_out);
+            let words = format!(
+                "tlslab-load: '{path}' has room for {kept} connections; {left_out} are left out"
+            );
+            // A reader that is gone does not end the run.
+            let _ = writeln!(io::stderr(), "{words}");
+        }
+        let mut out = BufWriter::new(file);
+        let mut all = || -> io::Result<()> {
+            writeln!(out, "{HEADER}")?;
+            for (number, connection) in trace.connections.iter().enumerate() {
+                writeln!(out, "{}", row(number, connection))?;
+            }
+            out.flush()
+        };
+        all().map_err(|error| Problem::output(&path, &error))
+    }
+}
+
+fn row(number: usize, c: &TracedConnection) -> String {
+    let port = u64::from(c.local_port);
+    let reached = [port, c.intended, c.started, c.established, c.secured, c.answered, c.ended]
+        .map(|value| if value == 0 { String::new() } else { value.to_string() });
+    let outcome = match c.outcome {
+        None => "in_flight_at_stop".to_owned(),
+        Some(Outcome::Completed) => "completed".to_owned(),
+        Some(Outcome::Failed(failure)) => failure.to_string(),
+        Some(Outcome::Unexpected(fact)) => format!("unexpected_{fact}"),
+    };
+    format!("{number},{},{outcome}", reached.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tlslab_wire::outcome::{Failure, Step};
+
+    #[test]
+    fn instants_that_were_not_reached_are_empty() {
+        let connection = TracedConnection {
+            local_port: 40_000,
+            intended: 0,
+            started: 5,
+            established: 7,
+            secured: 0,
+            answered: 0,
+            ended: 9,
+            outcome: Some(Outcome::Failed(Failure::Closed(Step::Handshake))),
+        };
+        assert_eq!(row(3, &connection), "3,40000,,5,7,,,9,closed_handshake");
+        assert_eq!(row(0, &connection).matches(',').count(), HEADER.matches(',').count());
+    }
+}
