@@ -2,11 +2,13 @@
 
 import importlib.util
 import sys
+from functools import cache
 from types import ModuleType
 
 from kept.figures import ROOT
 
 
+@cache
 def script(name: str) -> ModuleType:
     """The module scripts/NAME.py."""
     spec = importlib.util.spec_from_file_location(name, ROOT / f"scripts/{name}.py")

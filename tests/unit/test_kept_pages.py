@@ -76,3 +76,20 @@ def test_pages_of_fewer_than_five_forks_have_no_interval() -> None:
     assert tuple(name for name, text in said.items() if FEW.search(text)) == OF_FEW_FORKS
     for name in OF_FEW_FORKS:
         assert [*intervals(kept(REPORTS, name))] == []
+
+
+def test_a_stale_page_is_rendered_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    render_kept = script("render_kept")
+    name = "concurrency-signatures"
+    shutil.copytree(REPORTS / name, tmp_path / name)
+    page = tmp_path / name / "report.html"
+    page.write_text("<p>stale</p>", "utf-8")
+    for module in (kept_pages, kept_figures, render_kept):
+        monkeypatch.setattr(module, "REPORTS", tmp_path)
+    assert render_kept.main([name]) == 0
+    assert differences(kept_figures.figures(page.read_text("utf-8")), name) == []
+    assert kept_figures.main(["--check", name]) == 0
+    assert render_kept.main(["gone"]) == 2
+    assert "no kept report gone" in capsys.readouterr().err
