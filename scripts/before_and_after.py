@@ -5,9 +5,9 @@
 
 Writes docs/images/gallery/KIND-before.png and KIND-after.png: the first screen of 1,280 x 900
 pixels, at most 150 KB. Before: the first page of docs/reports/KIND in git's history. After: PAGE,
-which is a file or a run folder; else the kept report rendered anew from its trials, or its kept
-page where they are not kept. The kind readme is docs/images/report.png. Without arguments: all.
-Needs Chromium, git's history and the packages of requirements-dev.lock.
+which is a file or a run folder; else the kept report as today's code makes it. The kind readme is
+docs/images/report.png. Without arguments: all. Needs Chromium, git's history and the packages of
+requirements-dev.lock.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from kept_pages import REPORTS, ROOT, kept_names, kept_page, page_of
+from kept_pages import ROOT, kept_page, page_of
 from pictures import write_picture
 from playwright.sync_api import Browser, sync_playwright
 
@@ -55,9 +55,7 @@ def todays_page(kind: str, given: str) -> str:
     if given:
         path = Path(given)
         return page_of(path) if path.is_dir() else path.read_text("utf-8")
-    if kind in kept_names():
-        return kept_page(kind)
-    return (REPORTS / kind / "report.html").read_text("utf-8")
+    return kept_page(kind)
 
 
 def shoot(browser: Browser, page_file: Path, picture: Path, height: int = HEIGHT) -> None:

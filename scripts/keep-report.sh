@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Keeps the report of a run folder under docs/reports/NAME: the page, what it says as data, the experiment
-# and the environment as they were, and the summary and the raw trials where they are small.
+# and the environment as they were, and the raw trials, or the summary where these are too large.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 2 ] || {
@@ -22,14 +22,17 @@ print(next((word for word in json.load(sys.stdin)["command"] if word.endswith(".
 [ -z "$file" ] || sed -i "s#$file#$kept/experiment.toml#g" "$kept/report.html" "$kept/environment.json"
 sed -i "s#$run#runs/$2#g" "$kept/report.html" "$kept/environment.json"
 .venv/bin/python scripts/kept_figures.py "$2"
+rm -f "$kept/summary.json.xz"
 xz -9e --keep --stdout "$run/trials.jsonl" >"$kept/trials.jsonl.xz"
-if [ "$(stat -c %s "$kept/trials.jsonl.xz")" -gt "$small" ]; then
-    rm "$kept/trials.jsonl.xz"
+if [ "$(stat -c %s "$kept/trials.jsonl.xz")" -le "$small" ]; then
+    exit
 fi
-# The summary makes the page anew where the trials are too large: render_html(from_json(..., Summary)).
+# scripts/kept_pages.py makes the page of the summary: rendered, not analysed anew.
+rm "$kept/trials.jsonl.xz"
 .venv/bin/tlslab report "$run" --format json |
     sed "${file:+s#$file#$kept/experiment.toml#g; }s#$run#runs/$2#g" |
     xz -9e --stdout >"$kept/summary.json.xz"
 if [ "$(stat -c %s "$kept/summary.json.xz")" -gt "$small_summary" ]; then
-    rm "$kept/summary.json.xz"
+    echo "keep-report.sh: $kept/summary.json.xz has more than $small_summary bytes" >&2
+    exit 1
 fi

@@ -1,34 +1,41 @@
-"""Kept reports whose trials are kept, rendered anew as today's pages.
+"""Kept reports as today's code makes them: of their trials, or of their summary without these.
 
-Module of report_gallery.py and before_and_after.py.
+Module of render_kept.py, report_gallery.py and before_and_after.py.
 """
 
+import json
 import lzma
 import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tlslab.model.finding import Summary
 
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "docs/reports"
 
 TRIALS = "trials.jsonl"
 PACKED = f"{TRIALS}.xz"
+SUMMARY = "summary.json.xz"
 
 
 def kept_names() -> list[str]:
-    """The kept reports that have their trials."""
-    return sorted(path.parent.name for path in REPORTS.glob(f"*/{PACKED}"))
+    """All kept reports."""
+    return sorted(path.parent.name for path in REPORTS.glob("*/plan.json"))
+
+
+def has_trials(name: str) -> bool:
+    """Whether the trials of a kept report are kept, so that it can be analysed anew."""
+    return (REPORTS / name / PACKED).is_file()
 
 
 def kept_page(name: str) -> str:
-    """The page of a kept report by today's analysis."""
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made) / name
-        folder.mkdir()
-        for file in ("experiment.toml", "environment.json", "plan.json"):
-            shutil.copy(REPORTS / name / file, folder)
-        (folder / TRIALS).write_bytes(lzma.decompress((REPORTS / name / PACKED).read_bytes()))
-        return page_of(folder)
+    """The page of a kept report by today's code."""
+    from tlslab.report import render_html
+
+    return render_html(_of_trials(name) if has_trials(name) else _of_summary(name))
 
 
 def page_of(folder: Path) -> str:
@@ -38,3 +45,26 @@ def page_of(folder: Path) -> str:
     from tlslab.store import RunFolder
 
     return render_html(analyse(RunFolder.open(folder)))
+
+
+def _of_trials(name: str) -> "Summary":
+    """The trials, analysed anew."""
+    from tlslab.lab.results import analyse
+    from tlslab.store import RunFolder
+
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made) / name
+        folder.mkdir()
+        for file in ("experiment.toml", "environment.json", "plan.json"):
+            shutil.copy(REPORTS / name / file, folder)
+        (folder / TRIALS).write_bytes(lzma.decompress((REPORTS / name / PACKED).read_bytes()))
+        return analyse(RunFolder.open(folder))
+
+
+def _of_summary(name: str) -> "Summary":
+    """The summary as it was kept."""
+    from tlslab.model.finding import Summary
+    from tlslab.store import from_json
+
+    packed = (REPORTS / name / SUMMARY).read_bytes()
+    return from_json(json.loads(lzma.decompress(packed)), Summary)

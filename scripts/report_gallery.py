@@ -3,9 +3,9 @@
 
     .venv/bin/python scripts/report_gallery.py [--out DIR] [RUN_FOLDER...]
 
-Without run folders: the pages of all kinds that the tests open in a browser, and those of the kept
-reports whose trials are kept, rendered anew. Needs Chromium and the packages of
-requirements-dev.lock; writes below target/report-gallery.
+Without run folders: the pages of all kinds that the tests open in a browser, and those of all kept
+reports, rendered anew. Needs Chromium and the packages of requirements-dev.lock; writes below
+target/report-gallery.
 """
 
 import argparse

@@ -1,27 +1,13 @@
 """What is extracted of a kept page is what the page says."""
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from kept.scripts import script
 
-
-def loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("kept_figures", ROOT / "scripts/kept_figures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look it up
-    spec.loader.exec_module(module)
-    return module
-
-
-kept_figures = loaded()
+kept_figures = script("kept_figures")
 
 PAGE = """<!doctype html><html><head><style>td {}</style></head><body>
 <section class="answer"><p class="headline">X25519 carries 3,906 <span class="ci">(95 %: 3,819 to

@@ -1,0 +1,95 @@
+"""A kept page says what today's code makes of its kept trials, or of its kept summary."""
+
+import json
+import lzma
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kept.figures import REPORTS, kept
+from kept.scripts import script
+
+kept_pages, kept_figures = script("kept_pages"), script("kept_figures")
+
+# Their packed trials have more than the 1.5 MB of scripts/keep-report.sh, or were not kept when it
+# kept smaller ones only: the page is rendered anew, and its analysis is that of the summary.
+OF_SUMMARIES = {"capacity", "capacity-history", "offload", "runtimes", "suites", "suites-apache"}
+
+OF_FEW_FORKS = ("concurrency", "concurrency-4-forks", "concurrency-warm")
+FEW = re.compile(r"\d blocks?: fewer than 5 carry no sentence\.")
+
+INTERVAL = re.compile(r"\(-?[\d.,]+-{1,2}[\d.,]+\)")
+
+
+def intervals(found: Mapping[str, Any]) -> Iterator[str]:
+    """The cells of all tables that have an interval."""
+    for name, table in found["tables"].items():
+        for row in table["rows"]:
+            yield from (f"{name}, {row[0]}: {cell}" for cell in row if INTERVAL.search(cell))
+
+
+def differences(made: Mapping[str, Any], name: str) -> list[str]:
+    """The lines in which the kept figures of a report differ from those of a page."""
+    old = (REPORTS / name / "figures.json").read_text("utf-8")
+    new = kept_figures.text(made)
+    return [*unified_diff(old.splitlines(), new.splitlines(), "kept", "made", lineterm="", n=0)]
+
+
+def test_all_pages_are_made_anew() -> None:
+    pages = {path.parent.name for path in REPORTS.glob("*/report.html")}
+    assert set(kept_pages.kept_names()) == pages
+    assert {name for name in pages if not kept_pages.has_trials(name)} == OF_SUMMARIES
+
+
+@pytest.mark.parametrize("name", kept_pages.kept_names())
+def test_a_kept_page_is_what_todays_code_makes(name: str) -> None:
+    made = kept_figures.figures(kept_pages.kept_page(name))
+    assert differences(made, name) == [], f"run scripts/render_kept.py {name}"
+
+
+def test_a_trial_less_makes_another_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without one of its five forks a report has no interval."""
+    name = "concurrency-as-published"
+    assert len([*intervals(kept(REPORTS, name))]) > 20
+    shutil.copytree(REPORTS / name, tmp_path / name)
+    packed = tmp_path / name / kept_pages.PACKED
+    lines = lzma.decompress(packed.read_bytes()).splitlines(keepends=True)
+    blocks = [json.loads(line)["block"] for line in lines]
+    assert len(set(blocks)) == 5
+    fewer = b"".join(
+        line for line, block in zip(lines, blocks, strict=True) if block < max(blocks)
+    )
+    packed.write_bytes(lzma.compress(fewer))
+    monkeypatch.setattr(kept_pages, "REPORTS", tmp_path)
+    made = kept_figures.figures(kept_pages.kept_page(name))
+    assert differences(made, name) != []
+    assert [*intervals(made)] == []
+
+
+def test_pages_of_fewer_than_five_forks_have_no_interval() -> None:
+    said = {name: " ".join(kept(REPORTS, name)["sentences"]) for name in kept_pages.kept_names()}
+    assert tuple(name for name, text in said.items() if FEW.search(text)) == OF_FEW_FORKS
+    for name in OF_FEW_FORKS:
+        assert [*intervals(kept(REPORTS, name))] == []
+
+
+def test_a_stale_page_is_rendered_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    render_kept = script("render_kept")
+    name = "concurrency-signatures"
+    shutil.copytree(REPORTS / name, tmp_path / name)
+    page = tmp_path / name / "report.html"
+    page.write_text("<p>stale</p>", "utf-8")
+    for module in (kept_pages, kept_figures, render_kept):
+        monkeypatch.setattr(module, "REPORTS", tmp_path)
+    assert render_kept.main([name]) == 0
+    assert differences(kept_figures.figures(page.read_text("utf-8")), name) == []
+    assert kept_figures.main(["--check", name]) == 0
+    assert render_kept.main(["gone"]) == 2
+    assert "no kept report gone" in capsys.readouterr().err
