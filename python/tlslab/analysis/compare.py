@@ -49,10 +49,11 @@ class Measured:
     def may_rank(self, estimate: str) -> bool:
         """Whether the cell may be ranked by an estimate.
 
-        A lower bound is not ranked, nor is a rate that neither side limited.
+        A lower bound is not ranked, nor is a rate that neither side limited, or that is left open.
         """
         verdicts = ("valid",) if is_bounded(estimate) else ("valid", "at_least")
-        if estimate in (*self.summary.lower_bounds, *self.summary.unsaturated):
+        found = self.summary
+        if estimate in (*found.lower_bounds, *found.unsaturated, *found.left_open):
             return False
         return self.summary.verdict in verdicts and bool(self.values.get(estimate))
 

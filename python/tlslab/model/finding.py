@@ -98,6 +98,9 @@ class CellSummary:
     no higher load could be judged.
     `unsaturated` names the rates that are neither server's nor generator's limit: both had time
     left, or other programs took a part of the server's processor.
+    `left_open` says of rates why the server may take more, or whether it can go on with that many:
+    maxima whose search was inconclusive, or that were not steady. They stand in sentences of their
+    own run, with a reservation; between runs they are not compared.
     """
 
     key: str
@@ -113,6 +116,7 @@ class CellSummary:
     negotiated: Facts | None = None
     lower_bounds: tuple[str, ...] = ()
     unsaturated: tuple[str, ...] = ()
+    left_open: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,8 @@ def _usable(cell: CellSummary) -> Iterator[str]:
     for name in (rate, SERVER_COST):
         if name is None or name not in cell.estimates or cell.estimates[name].value <= 0:
             continue
-        if name in (*cell.lower_bounds, *cell.unsaturated) or (name == rate and bounded):
+        bound = name in (*cell.lower_bounds, *cell.unsaturated) or (name == rate and bounded)
+        if bound or name in cell.left_open:
             continue
         if cell.verdict in ("valid", "at_least"):
             yield name

@@ -121,7 +121,7 @@ def _compare(pair: Pair, name: str, first: Estimate, second: Estimate) -> Compar
     usable = all(c.verdict in ("valid", "at_least") for c in (pair.first, pair.second))
     bounded = any(
         (name.endswith("_per_s") and cell.verdict == "at_least")
-        or name in (*cell.lower_bounds, *cell.unsaturated)
+        or name in (*cell.lower_bounds, *cell.unsaturated, *cell.left_open)
         for cell in (pair.first, pair.second)
     )
     found = independent(name, first, second)

@@ -9,6 +9,7 @@ from factories.runtimes import PLAN, RULES, Warming, made_runtime
 from tlslab.analysis.capacity import runtimes
 from tlslab.analysis.capacity.cells import CapacityCell, measure
 from tlslab.analysis.capacity.published import load_study
+from tlslab.analysis.capacity.warm_up import warm_ups
 
 
 def cell(name: str, world: CapacityWorld) -> CapacityCell:
@@ -22,16 +23,16 @@ def _cells() -> list[CapacityCell]:
 
 
 def test_warm_up_is_recognised_for_each_server(cells: list[CapacityCell]) -> None:
-    slow = runtimes.warm_ups(cells[0], RULES)
+    slow = warm_ups(cells[0].trials, RULES)
     assert len(slow) >= 3
     assert all(found.warm and len(found.rates) > 3 for found in slow)
     assert all(found.rates[0] < 0.7 * found.rates[-1] for found in slow)
-    assert all(len(found.rates) == 3 for found in runtimes.warm_ups(cells[1], RULES))
+    assert all(len(found.rates) == 3 for found in warm_ups(cells[1].trials, RULES))
 
 
 def test_one_that_the_cap_ended_was_not_warm() -> None:
     rules = replace(RULES, most=4)
-    found = runtimes.warm_ups(cell("jdk-17", Warming(seed=3)), rules)
+    found = warm_ups(cell("jdk-17", Warming(seed=3)).trials, rules)
     assert not any(each.warm for each in found if len(each.rates) < 4)
 
 
