@@ -1,7 +1,7 @@
 """Ratios between cells, paired by block, and what they establish. Pure."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -178,16 +178,18 @@ def _verdict(found: Comparison, adjusted_p: float | None, margin: float) -> Comp
 
 
 def judged_together(
-    comparisons: Sequence[Comparison], margin: float = EQUIVALENCE
+    comparisons: Sequence[Comparison],
+    margin: float = EQUIVALENCE,
+    adjust: Callable[[Sequence[float]], list[float]] = false_discovery,
 ) -> tuple[Comparison, ...]:
-    """The comparisons of one table, with verdicts for all of it (false discovery rate)."""
+    """The comparisons of one table, with verdicts for all of it (by the false discovery rate)."""
     tested = [
         (number, each.p)
         for number, each in enumerate(comparisons)
         if each.p is not None and each.verdict != "not_comparable"
     ]
     adjusted = dict(
-        zip((number for number, _ in tested), false_discovery([p for _, p in tested]), strict=True)
+        zip((number for number, _ in tested), adjust([p for _, p in tested]), strict=True)
     )
     return tuple(
         judged(each, adjusted.get(number), margin) for number, each in enumerate(comparisons)

@@ -120,6 +120,6 @@ def _conclude(summary: Summary) -> int:
     reported = counted(len(ratios), "ratio")
     if bare:
         reported += (
-            f", {bare} of them without a verdict (one trial, a lower bound, an invalid cell)"
+            f", {bare} of them without a verdict (see the table for the reasons)"
         )
     return conclude(reported, 0)

@@ -20,7 +20,8 @@ def gate_lines(found: Gate) -> Iterator[str]:
     for each in sorted(found.ratios, key=lambda each: (order.index(each.verdict), -each.high)):
         yield f"gate: {_line(each, len(found.ratios))}"
     for bare in found.undecided:
-        reason = "no interval" if bare.n else bare.method
+        no_interval = bare.n > 0 and bare.verdict != "not_comparable"
+        reason = "no interval" if no_interval else bare.method
         yield f"gate: {_where(bare)}: {reason}: cannot tell"
 
 

@@ -139,7 +139,8 @@ class Comparison:
     without end), where the two sides are of independent runs.
 
     With `n` 0 there is no ratio (it is 0): a side has no value. `method` says why, and a side that
-    has no such cell has an empty key.
+    has no such cell has an empty key. Of two runs that are compared, `method` says why a ratio is
+    `not_comparable`.
     """
 
     baseline: str
@@ -201,6 +202,11 @@ class Ranking:
     def cells(self) -> tuple[str, ...]:
         """The cells' keys, in the order of the ranking."""
         return tuple(place.cell for place in self.places)
+
+    def beaten_by(self, cell: str) -> tuple[str, ...]:
+        """The cells that this one is detectably better than; none for a cell that is absent."""
+        place = next((each for each in self.places if each.cell == cell), None)
+        return () if place is None else tuple(self.cells[number] for number in place.beats)
 
 
 @dataclass(frozen=True)

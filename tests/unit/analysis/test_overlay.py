@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from factories.capacity import CapacityWorld, made_capacity_run
+from factories.capacity import CapacityWorld, Uneven, made_capacity_run, made_plan
 from factories.run import SERVER_US, World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
@@ -202,8 +202,8 @@ def test_what_cannot_be_judged_is_not_passed_over(base: Summary, change: dict[st
     assert first.startswith("Nothing that can be judged differs: B is within ")
     count = int(second.partition(" ")[0])
     assert second == (
-        f"{count} ratio{'' if count == 1 else 's'} cannot be judged: lower bounds, no valid "
-        "result, or another way to measure."
+        f"{count} ratio{'' if count == 1 else 's'} cannot be judged: lower bounds, searches that were "
+        "inconclusive or disturbed, no valid result, or another way to measure."
     )
     assert (count == 1) == (change != FAILED)
     same = overlay(Side("A", base), Side("B", base)).answer
@@ -222,3 +222,52 @@ def test_what_cannot_be_judged_stands_beside_what_differs(base: Summary) -> None
     assert len(answer.sentences) == 2
     assert "X25519" not in answer.sentences[1]
     assert "cannot be judged" in answer.sentences[1]
+
+
+FIVE = made_plan(repetitions=5)
+
+
+def capacity(name: str, world: CapacityWorld) -> Side:
+    return Side(name, summarise_capacity(made_capacity_run({"nginx": world}, FIVE)))
+
+
+@pytest.mark.parametrize(
+    ("world", "why"),
+    [
+        (Uneven(alone=1800.0), "the search for the maximum was inconclusive (noise)"),
+        (
+            CapacityWorld(alone=1800.0, busy=0.8, taken=0.2),
+            "other programs took a part of the server's processor",
+        ),
+        (CapacityWorld(alone=1800.0, client_us=600.0), "the generator was the limit"),
+    ],
+)
+def test_a_maximum_that_is_not_known_never_differs_and_its_ratio_says_why(
+    world: CapacityWorld, why: str
+) -> None:
+    """A server that takes twice as much, as it is measured: by a search that does not know."""
+    known, other = capacity("old", CapacityWorld(seed=2)), capacity("new", world)
+    for first, second in ((known, other), (other, known)):
+        found = overlay(first, second)
+        rests = [c for c in found.comparisons if c.estimate == RATE or "_at_" in c.estimate]
+        assert RATE in {c.estimate for c in rests}
+        assert len(rests) > 1 or "generator" in why
+        assert {c.verdict for c in rests} == {"not_comparable"}
+        assert {c.method for c in rests} == {f"not comparable: new: {why}"}
+        (table,) = [table for table in found.tables if table.id == "ratios"]
+        words = {str(row[-1]) for row in table.rows if str(row[1]).startswith("new connections")}
+        assert f"not comparable: new: {why}" in words
+        assert found.answer is not None
+        assert not any("new connections/s" in each for each in found.answer.sentences)
+        bare = [each.method for each in gate(found.comparisons, 0.03, (RATE,)).undecided]
+        assert bare == [f"not comparable: new: {why}"]
+    same = overlay(replace(other, name="one"), replace(other, name="two")).comparisons
+    assert {c.method for c in same if c.estimate == RATE} == {f"not comparable: one and two: {why}"}
+
+
+def test_maxima_that_are_known_differ() -> None:
+    found = overlay(
+        capacity("old", CapacityWorld(seed=2)), capacity("new", CapacityWorld(alone=1800.0))
+    )
+    (rate,) = [c for c in found.comparisons if c.estimate == RATE]
+    assert (rate.verdict, rate.method.startswith("independent runs")) == ("faster", True)

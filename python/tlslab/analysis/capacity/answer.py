@@ -11,6 +11,7 @@ from tlslab.analysis.capacity.known import (
     is_comparable,
     is_open,
     maximum_words,
+    open_label,
     over,
     short_words,
     why_open,
@@ -160,8 +161,8 @@ def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
     fraction = max((p.fraction for p in judged(cell.points) if p.fraction < highest), default=None)
     mark = "" if fraction is None else f"_at_{fraction * 100:g}"
     where = "" if fraction is None else f", {fraction * 100:g} % load"
-    known = is_bound(cell) or not is_open(cell)
-    maximum = "Maximum, new connections/s" if known else "New connections/s, search inconclusive"
+    label = open_label(cell)
+    maximum = f"New connections/s, {label}" if label else "Maximum, new connections/s"
     wanted = [
         (maximum, RATE, is_bound(cell)),
         ("Meets the objective, new connections/s", "capacity_connections_per_s", _is_least(cell)),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.capacity.cells import CapacityCell
-from tlslab.analysis.capacity.known import has_maximum, is_bound, is_open
+from tlslab.analysis.capacity.known import has_maximum, is_bound, open_label
 from tlslab.analysis.capacity.naming import cell_name, cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import (
     Point,
@@ -125,7 +125,7 @@ def _maximum(named: Named) -> Figure | None:
         id="maximum",
         title="New connections/s at most",
         caption="Mean over trials, each on a server of its own, with 95 % intervals; none below "
-        f"{LEAST_BLOCKS} trials. A dot for each trial.{_inconclusive(able)}",
+        f"{LEAST_BLOCKS} trials. A dot for each trial.{_open(able)}",
         kind="bars" if grouped else "ranking",
         x_title="",
         y_title=RATE,
@@ -133,10 +133,10 @@ def _maximum(named: Named) -> Figure | None:
     )
 
 
-def _inconclusive(able: Named) -> str:
-    """Whose bars may be too short; empty for none."""
-    names = [name for name, cell in able if is_open(cell) and not is_bound(cell)]
-    return f" Search inconclusive, may take more: {'; '.join(names)}." if names else ""
+def _open(able: Named) -> str:
+    """Whose bars may be too short, and why; empty for none."""
+    names = [f"{name} ({label})" for name, cell in able if (label := open_label(cell))]
+    return f" May take more: {'; '.join(names)}." if names else ""
 
 
 def _maxima(name: str, cells: Named) -> Series:

@@ -9,9 +9,9 @@ from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.known import (
     chosen_words,
     has_maximum,
-    is_bound,
     is_open,
     maximum_words,
+    open_label,
     over,
     times_words,
 )
@@ -65,8 +65,8 @@ def _maxima(named: Named) -> Iterator[Finding]:
     parts = []
     for name, cell in able:
         part = f"{name}: {maximum_words(cell)}, with {cell.connections} at once"
-        inconclusive = is_open(cell) and not is_bound(cell)
-        parts.append(f"{part} (search inconclusive)" if inconclusive else part)
+        label = open_label(cell)
+        parts.append(f"{part} ({label})" if label else part)
     text = f"New connections/s at most: {'; '.join(parts)}."
     yield Finding("answer", text, tuple(cell.key for _, cell in able))
 

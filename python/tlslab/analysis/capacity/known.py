@@ -3,13 +3,14 @@
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.compare import compare
 from tlslab.analysis.validity import SERVER_LOADED
-from tlslab.model.finding import Comparison
+from tlslab.model.finding import CellSummary, Comparison
 from tlslab.model.leading import value_words
 from tlslab.model.wording import figure, ratio_figure
 
 RATE = "connections_per_s"
 
 _NOISE = "search_noise"
+_DISTURBED = "disturbed"
 
 # Why the server may take more than was measured, by the codes of a cell's notes.
 _OPEN = {
@@ -19,6 +20,14 @@ _OPEN = {
     "search_still_rising": "the rate still rose at the most connections that were tried",
     "search_errors_rise": "the search for the maximum was inconclusive (errors rise)",
     _NOISE: "the search for the maximum was inconclusive (noise)",
+    _DISTURBED: "other programs took a part of the server's processor",
+}
+
+# What stands in titles and tables for some of them, where the maximum is no lower bound.
+_LABELS = {
+    "search_errors_rise": "search inconclusive",
+    _NOISE: "search inconclusive",
+    _DISTURBED: "disturbed",
 }
 
 
@@ -33,21 +42,35 @@ def is_bound(cell: CapacityCell) -> bool:
 
 
 def is_open(cell: CapacityCell) -> bool:
-    """Whether the server may take more: a lower bound, or a search that was inconclusive."""
+    """Whether the server may take more than its measured maximum."""
     return bool(why_open(cell))
 
 
 def why_open(cell: CapacityCell) -> str:
     """Why the server may take more, in words; empty where the maximum is known."""
-    reasons = [_OPEN[note.code] for note in cell.summary.reasons if note.code in _OPEN]
+    return open_words(cell.summary)
+
+
+def open_words(cell: CellSummary) -> str:
+    """As `why_open`, of the summary of a cell of a capacity experiment."""
+    reasons = [_OPEN[note.code] for note in cell.reasons if note.code in _OPEN]
     return ", and ".join(dict.fromkeys(reasons))
+
+
+def open_label(cell: CapacityCell) -> str:
+    """`search inconclusive`, `disturbed` or both, of a maximum that is no lower bound; or empty."""
+    if is_bound(cell):
+        return ""
+    labels = [_LABELS[note.code] for note in cell.summary.reasons if note.code in _LABELS]
+    return ", ".join(dict.fromkeys(labels))
 
 
 def is_comparable(cell: CapacityCell) -> bool:
     """Whether the rate of a cell is one of its server, which a ratio may rest on.
 
     Noise may hide the best number of connections. Where the server was busy all the time, its rate
-    is that of its processors at the number that the search chose.
+    is that of its processors at the number that the search chose. Other programs leave the server a
+    part of its processors.
     """
     codes = {note.code for note in cell.summary.reasons if note.code in _OPEN}
     busy = cell.summary.estimates.get("server_busy")
@@ -61,11 +84,12 @@ def maximum_words(cell: CapacityCell) -> str:
 
 
 def short_words(cell: CapacityCell) -> str:
-    """As `maximum_words`, where a search was inconclusive with that in place of the interval."""
-    if is_bound(cell) or not is_open(cell):
+    """As `maximum_words`; of an open maximum with what it is in place of the interval."""
+    label = open_label(cell)
+    if not label:
         return maximum_words(cell)
     assert cell.maximum is not None
-    return f"{figure(cell.maximum.value)}, search inconclusive"
+    return f"{figure(cell.maximum.value)}, {label}"
 
 
 def over(more: CapacityCell, less: CapacityCell) -> Comparison | None:

@@ -15,6 +15,12 @@ _NAMED = 2
 _MOST_TILES = 5
 _FEWEST_TILES = 3
 
+# Why a ratio cannot be judged; the table says it of each.
+_REASONS = (
+    "lower bounds, searches that were inconclusive or disturbed, no valid result, or another way to "
+    "measure"
+)
+
 # A cell's label, and a ratio of it.
 Labelled = tuple[str, Comparison]
 
@@ -36,7 +42,7 @@ def answer(
     judged = [each for each in found if each[1].verdict != "not_comparable"]
     unjudged = len(found) - len(judged) + missing
     if not judged:
-        why = "No ratio can be judged: one trial, lower bounds, or invalid cells."
+        why = f"No ratio can be judged: {_REASONS}."
         return Answer(question, (), "", Lacking(why), (), figure)
     n = min(comparison.n for _, comparison in judged)
     confidence = (
@@ -113,7 +119,7 @@ def _named(judged: Sequence[Labelled], differing: Sequence[Labelled]) -> list[st
 def _unjudged_words(count: int) -> str:
     """The ratios that are neither alike nor different, without a full stop."""
     ratios = counted(count, "ratio")
-    return f"{ratios} cannot be judged: lower bounds, no valid result, or another way to measure"
+    return f"{ratios} cannot be judged: {_REASONS}"
 
 
 def _words(label: str, found: Comparison) -> str:

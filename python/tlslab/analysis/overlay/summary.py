@@ -41,7 +41,7 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
             f"{first.name} and {second.name} share no cell",
             "compare runs of the same experiment, with the same levels",
         )
-    found = [each for pair in pairs for each in ratios_of(first.summary, second.summary, pair)]
+    found = [each for pair in pairs for each in ratios_of(first, second, pair)]
     judged = judged_together([comparison for _, _, comparison in found], margin)
     ratios = [
         (pair, name, comparison) for (pair, name, _), comparison in zip(found, judged, strict=True)

@@ -4,12 +4,12 @@ import json
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from factories.capacity import (
     FIFTHS,
     CapacityWorld,
+    Uneven,
     drive,
     made_capacity_run,
     made_cell,
@@ -24,7 +24,7 @@ from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure
 from tlslab.model.finding import Summary
-from tlslab.model.record import CpuTime, Interval, Verdict
+from tlslab.model.record import Verdict
 from tlslab.model.run import RunContents
 from tlslab.model.validation import Comparison, PhaseResult, RateResult, Resolution
 from tlslab.store import from_json, to_json
@@ -292,14 +292,6 @@ def test_a_maximum_that_lost_a_generator_does_not_count() -> None:
     assert cell.verdict == "valid"
 
 
-class Uneven(CapacityWorld):
-    """A world whose rates change so much within a run that its search ends in noise."""
-
-    def _slice(self, rate: float, at: int) -> Interval:
-        noisy = rate / 10 * float(np.exp(self._rng.normal(0, 0.25)))
-        return Interval(at / 10, 0.1, round(noisy), 0, CpuTime(1000, 1000))
-
-
 def bounded(alone: float = 500.0) -> CapacityWorld:
     """A world whose generator is the limit long before the server is."""
     return CapacityWorld(alone=alone, client_us=600.0, seed=5)
@@ -330,7 +322,7 @@ def test_a_maximum_whose_search_ended_in_noise_is_not_crowned() -> None:
     (maxima,) = texts(summary, "answer")
     assert " at once (search inconclusive); apache: " in maxima
     assert "apache takes at most 0." in texts(summary, "platforms")[0]
-    assert figure(summary, "maximum").caption.endswith("inconclusive, may take more: nginx.")
+    assert figure(summary, "maximum").caption.endswith(" May take more: nginx (search inconclusive).")
     assert "at most" in next(t for t in texts(summary, "objective") if t.startswith("nginx"))
 
 
@@ -389,7 +381,7 @@ def test_a_converged_maximum_has_none_of_these_words() -> None:
     assert summary.answer is not None
     assert summary.answer.tiles[0].title == "Maximum, new connections/s"
     assert "search inconclusive" not in texts(summary, "answer")[0]
-    assert "nconclusive" not in figure(summary, "maximum").caption
+    assert "ay take more" not in figure(summary, "maximum").caption
 
 
 def test_a_rival_that_may_take_more_is_named_beside_the_first() -> None:
@@ -462,3 +454,36 @@ def test_an_objective_that_the_loads_do_not_enclose_is_a_bound_or_no_value(
     else:
         assert (name in cell.estimates, cell.lower_bounds) == (True, (name,))
         assert [each.bound for each in tiles] == [True]
+
+
+def test_a_maximum_that_other_programs_disturbed_is_not_crowned() -> None:
+    disturbed = CapacityWorld(alone=1100.0, busy=0.8, taken=0.2)
+    contents = made_capacity_run({"nginx": disturbed, "apache": CapacityWorld(seed=3)}, FIVE)
+    summary = summarise(contents)
+    assert "disturbed" in codes(summary, "nginx")
+    assert summary.cell("server=nginx,processors=1").verdict == "valid"
+    text = first_sentence(summary)
+    assert " at most" not in text
+    assert ", at least 1." in text
+    assert text.endswith(
+        "times that of apache; other programs took a part of the server's processor: the server "
+        "may take more."
+    )
+    assert summary.answer is not None
+    assert summary.answer.tiles[0].title == "New connections/s, disturbed"
+    assert " at once (disturbed); apache: " in texts(summary, "answer")[0]
+    assert "apache takes at most 0." in texts(summary, "platforms")[0]
+    assert figure(summary, "maximum").caption.endswith(" May take more: nginx (disturbed).")
+    assert "at most" in next(t for t in texts(summary, "objective") if t.startswith("nginx"))
+
+
+def test_a_rival_that_was_disturbed_is_named_and_two_have_no_ratio() -> None:
+    worlds = {
+        "nginx": CapacityWorld(alone=1100.0),
+        "apache": CapacityWorld(alone=700.0, busy=0.8, taken=0.2, seed=3),
+    }
+    text = first_sentence(summarise(made_capacity_run(worlds, FIVE)))
+    assert re.search(r"; how much apache \([\d,]+, disturbed\) can take is not known\.$", text)
+    both = {name: CapacityWorld(busy=0.8, taken=0.2, seed=n) for n, name in enumerate(worlds)}
+    (platforms,) = texts(summarise(made_capacity_run(both, FIVE)), "platforms")
+    assert platforms.endswith(" is not known: both may take more than was measured.")
