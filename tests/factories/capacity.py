@@ -87,7 +87,7 @@ class CapacityWorld:
     `alone` connections/s with one connection at a time, contention and crosstalk as Gunther has
     them; `noise` between runs, on a logarithmic scale; the generator needs `client_us` for each,
     and starts those of an open loop `late_ms` late. At its maximum the server is busy for `busy` of
-    its time, and other programs take `taken` of its processor. Of several generators, each on a
+    its processors' time, and other programs take `taken` of it. Of several generators, each on a
     machine of its own, none makes more than its processor has time for; `loses` names a step in
     which one is lost.
     """
@@ -108,6 +108,7 @@ class CapacityWorld:
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(self.seed)
         self.steps: list[Step] = []
+        self.processors = 1
 
     def rate(self, connections: int) -> float:
         """New connections/s in a closed loop, without noise."""
@@ -122,6 +123,7 @@ class CapacityWorld:
     def trial(self, step: Step, cell: Cell, number: int) -> Trial:
         """What a step gives."""
         self.steps.append(step)
+        self.processors = int(cell.factors.get("processors", 1))
         status = self.status(step)
         kind: RunKind = {"open_loop": "load", "validation": "load"}.get(step.stage, step.stage)  # type: ignore[assignment]
         runs = {kind: self._run(step)} if status == "done" else {}
@@ -155,12 +157,15 @@ class CapacityWorld:
         record = self._record(step, achieved, seconds, service_ms, response_ms)
         if step.generators is not None:
             record = made_by(record, step.generators, self.loses(step))
-        server_us = self.busy * 1e6 / self.best
+        server_us = self.busy * self.processors * 1e6 / self.best
         used = round(achieved * seconds * server_us)
         busy = self.busy * min(1.0, achieved / capacity)
         machine = MachineUsage(
             seconds, used, 0, round(seconds * 1e6), 0, 0,
-            tuple(ProcessorUsage(b, b, 0.0, 0.0, 0.0) for b in (busy + self.taken, 0.5)),
+            tuple(
+                ProcessorUsage(b, b, 0.0, 0.0, 0.0)
+                for b in (*[busy + self.taken] * self.processors, 0.5)
+            ),
         )  # fmt: skip
         return TrialRun(record, machine, ServerUsage(used // 2, used // 2, seconds, 9_400_000, 2))
 

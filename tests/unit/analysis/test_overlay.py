@@ -1,5 +1,6 @@
 """Two runs laid over each other: ratios that are known must come out."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from tlslab.analysis import summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, ratio_estimate
+from tlslab.analysis.overlay.answer import answer as opening
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
@@ -98,7 +100,7 @@ def test_it_opens_with_what_differs() -> None:
     assert answer is not None
     assert answer.question == "Does new differ from old?"
     first, second = answer.sentences
-    assert first.startswith("Nothing differs, except ")
+    assert re.match(r"\d+ of \d+ ratios differ: ", first)
     assert "new connections/s, P-384: 0.7" in first
     assert "the server's processor time for a new connection, P-384: 1.2" in first
     assert second.startswith("No difference is established in ")
@@ -107,7 +109,7 @@ def test_it_opens_with_what_differs() -> None:
 def test_of_equal_runs_nothing_differs() -> None:
     answer = overlay(groups("old"), groups("new", 2)).answer
     assert answer is not None
-    assert answer.sentences[0].startswith("Nothing differs: new is within ")
+    assert answer.sentences[0].startswith("No difference is established: new is within ")
 
 
 def test_what_is_the_same_is_said_once() -> None:
@@ -199,7 +201,8 @@ def test_what_cannot_be_judged_is_not_passed_over(base: Summary, change: dict[st
     answer = overlay(Side("A", base), Side("B", dead)).answer
     assert answer is not None
     first, second = answer.sentences
-    assert first.startswith("Nothing that can be judged differs: B is within ")
+    words = "No difference is established in what can be judged: B is within "
+    assert first.startswith(words)
     count = int(second.partition(" ")[0])
     assert second == (
         f"{count} ratio{'' if count == 1 else 's'} cannot be judged: lower bounds, searches that were "
@@ -209,7 +212,7 @@ def test_what_cannot_be_judged_is_not_passed_over(base: Summary, change: dict[st
     same = overlay(Side("A", base), Side("B", base)).answer
     assert same is not None
     assert len(same.sentences) == 1
-    assert same.sentences[0].startswith("Nothing differs: B is within ")
+    assert same.sentences[0].startswith("No difference is established: B is within ")
 
 
 def test_what_cannot_be_judged_stands_beside_what_differs(base: Summary) -> None:
@@ -271,3 +274,13 @@ def test_maxima_that_are_known_differ() -> None:
     )
     (rate,) = [c for c in found.comparisons if c.estimate == RATE]
     assert (rate.verdict, rate.method.startswith("independent runs")) == ("faster", True)
+
+
+@pytest.mark.parametrize(
+    ("missing", "which"), [(0, "Every ratio"), (1, "Every ratio that can be judged")]
+)
+def test_what_differs_everywhere_is_what_can_be_judged(missing: int, which: str) -> None:
+    found = Comparison("", "", RATE, 0.8, 0.78, 0.82, 5, "", "slower", may_differ=0.28)
+    first, *rest = opening(("A", "B"), [("", found)], "", (), missing).sentences
+    assert first.startswith(f"{which} differs: new connections/s: 0.80 times")
+    assert len(rest) == missing

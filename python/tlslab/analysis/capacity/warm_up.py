@@ -44,3 +44,9 @@ def _warm_up(trials: Sequence[Trial], visit: int, rules: WarmUpRules) -> WarmUp:
     steady = len(last) == rules.steady and mean > 0
     warm = steady and max(abs(rate - mean) for rate in last) <= rules.width * mean
     return WarmUp(visit, rates, sum(record.seconds for record in records), warm)
+
+
+def all_warm(trials: Sequence[Trial], maxima: Sequence[Trial], rules: WarmUpRules) -> bool:
+    """Whether each server on which a cell's maximum was measured had been found warm."""
+    cold = {each.visit for each in warm_ups(trials, rules) if not each.warm}
+    return cold.isdisjoint(visit_of(trial) for trial in maxima)

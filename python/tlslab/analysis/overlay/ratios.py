@@ -10,14 +10,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tlslab.analysis.capacity.known import open_words
 from tlslab.analysis.compare import may_differ
 from tlslab.analysis.measures import RATES, RATIO
 from tlslab.analysis.overlay.pairs import Pair, Side
 from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import spread_of_ratio
 from tlslab.model.estimate import Estimate
-from tlslab.model.experiment import CAPACITY
 from tlslab.model.finding import CellSummary, Comparison, Summary
 
 METHOD = "independent runs; MOVER on the logarithms of both intervals, 95 %"
@@ -138,19 +136,16 @@ def _why_not(first: Side, second: Side, pair: Pair, name: str) -> str:
     sides = ((first, pair.first), (second, pair.second))
     found: dict[str, list[str]] = {}
     for side, cell in sides:
-        if why := _open(cell, name, side.summary.experiment.kind == CAPACITY):
+        if why := _open(cell, name):
             found.setdefault(why, []).append(side.name)
     return "; ".join(f"{' and '.join(runs)}: {why}" for why, runs in found.items())
 
 
-def _open(cell: CellSummary, name: str, of_maximum: bool) -> str:
-    """Why a cell's value is none of its server; empty where it is.
-
-    `of_maximum`: rates are maxima that a search found, and loads are shares of them.
-    """
+def _open(cell: CellSummary, name: str) -> str:
+    """Why a cell's value is none of its server; empty where it is."""
     if cell.verdict not in ("valid", "at_least"):
         return f"no valid result ({cell.verdict})"
-    if of_maximum and _rests_on_maximum(name) and (why := open_words(cell)):
+    if _rests_on_maximum(name) and (why := cell.left_open.get("connections_per_s")):
         return why
     if (name.endswith("_per_s") and cell.verdict == "at_least") or name in cell.lower_bounds:
         return "a lower bound"
