@@ -11,10 +11,11 @@ from tlslab.analysis import summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, ratio_estimate
+from tlslab.analysis.overlay.tables import verdict_words
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary, Comparison, Summary
+from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict, Summary
 
 
 @pytest.fixture(name="capacity_runs", scope="module")
@@ -271,3 +272,21 @@ def test_maxima_that_are_known_differ() -> None:
     )
     (rate,) = [c for c in found.comparisons if c.estimate == RATE]
     assert (rate.verdict, rate.method.startswith("independent runs")) == ("faster", True)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "left", "words"),
+    [
+        ("cannot_tell", 0.123, "cannot tell: they may differ by up to 13 %"),
+        ("cannot_tell", None, "cannot tell"),
+        ("equivalent", 0.034, "differ by at most 4 %"),
+        ("not_comparable", 0.5, "not comparable: B: a lower bound"),
+        ("slower", 0.5, "slower"),
+    ],
+)
+def test_a_verdict_in_words_says_what_is_left_open(
+    verdict: ComparisonVerdict, left: float | None, words: str
+) -> None:
+    method = "not comparable: B: a lower bound"
+    found = Comparison("a", "b", RATE, 1.0, None, None, 5, method, verdict, may_differ=left)
+    assert verdict_words(found) == words
