@@ -203,8 +203,8 @@ def test_what_cannot_be_judged_is_not_passed_over(base: Summary, change: dict[st
     assert first.startswith("Nothing that can be judged differs: B is within ")
     count = int(second.partition(" ")[0])
     assert second == (
-        f"{count} ratio{'' if count == 1 else 's'} cannot be judged: lower bounds, searches that were "
-        "inconclusive or disturbed, no valid result, or another way to measure."
+        f"{count} ratio{'' if count == 1 else 's'} cannot be judged: lower bounds, searches "
+        "that were inconclusive or disturbed, no valid result, or another way to measure."
     )
     assert (count == 1) == (change != FAILED)
     same = overlay(Side("A", base), Side("B", base)).answer

@@ -322,7 +322,8 @@ def test_a_maximum_whose_search_ended_in_noise_is_not_crowned() -> None:
     (maxima,) = texts(summary, "answer")
     assert " at once (search inconclusive); apache: " in maxima
     assert "apache takes at most 0." in texts(summary, "platforms")[0]
-    assert figure(summary, "maximum").caption.endswith(" May take more: nginx (search inconclusive).")
+    caption = figure(summary, "maximum").caption
+    assert caption.endswith(" May take more: nginx (search inconclusive).")
     assert "at most" in next(t for t in texts(summary, "objective") if t.startswith("nginx"))
 
 
