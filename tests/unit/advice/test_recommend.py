@@ -323,9 +323,8 @@ def test_many_objections_are_eight_lines_and_a_count() -> None:
 
 def test_micro_is_spelt_in_the_file() -> None:
     costs = {FAST: [100.0] * 8, SAFE: [200.0] * 8}
-    found = recommended(
-        apart({name: {"keep_alive_server_cpu_us_per_request": each} for name, each in costs.items()})
-    )
+    cost = "keep_alive_server_cpu_us_per_request"
+    found = recommended(apart({name: {cost: each} for name, each in costs.items()}))
     assert ": 100 µs; probability" in reason(found)
     offer = offer_of(preference(found), policies(), "nginx")
     text = FORMS["nginx"].text(offer, comments(found, FORMS["nginx"], offer))

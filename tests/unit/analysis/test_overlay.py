@@ -13,10 +13,11 @@ from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, ratio_estimate
 from tlslab.analysis.overlay.answer import answer as opening
+from tlslab.analysis.overlay.tables import verdict_words
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary, Comparison, Summary
+from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict, Summary
 
 
 @pytest.fixture(name="capacity_runs", scope="module")
@@ -205,8 +206,8 @@ def test_what_cannot_be_judged_is_not_passed_over(base: Summary, change: dict[st
     assert first.startswith(words)
     count = int(second.partition(" ")[0])
     assert second == (
-        f"{count} ratio{'' if count == 1 else 's'} cannot be judged: lower bounds, searches that were "
-        "inconclusive or disturbed, no valid result, or another way to measure."
+        f"{count} ratio{'' if count == 1 else 's'} cannot be judged: lower bounds, searches "
+        "that were inconclusive or disturbed, no valid result, or another way to measure."
     )
     assert (count == 1) == (change != FAILED)
     same = overlay(Side("A", base), Side("B", base)).answer
@@ -284,3 +285,21 @@ def test_what_differs_everywhere_is_what_can_be_judged(missing: int, which: str)
     first, *rest = opening(("A", "B"), [("", found)], "", (), missing).sentences
     assert first.startswith(f"{which} differs: new connections/s: 0.80 times")
     assert len(rest) == missing
+
+
+@pytest.mark.parametrize(
+    ("verdict", "left", "words"),
+    [
+        ("cannot_tell", 0.123, "cannot tell: they may differ by up to 13 %"),
+        ("cannot_tell", None, "cannot tell"),
+        ("equivalent", 0.034, "differ by at most 4 %"),
+        ("not_comparable", 0.5, "not comparable: B: a lower bound"),
+        ("slower", 0.5, "slower"),
+    ],
+)
+def test_a_verdict_in_words_says_what_is_left_open(
+    verdict: ComparisonVerdict, left: float | None, words: str
+) -> None:
+    method = "not comparable: B: a lower bound"
+    found = Comparison("a", "b", RATE, 1.0, None, None, 5, method, verdict, may_differ=left)
+    assert verdict_words(found) == words

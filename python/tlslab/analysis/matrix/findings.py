@@ -131,10 +131,12 @@ class _Reporter:
         if not by_cost or by_cost[0].cell in leaders(by_rate):
             return None
         best = by_cost[0].cell
+        costs = "costs" if by_cost[0].worst == 1 else "is measured to cost"
         text = (
-            f"{self._where}: {self._name(best)} costs the server least, {_interval(best, SERVER)} "
-            "microseconds of processor time for a new connection."
+            f"{self._where}: {self._name(best)} {costs} the server least, "
+            f"{_interval(best, SERVER)} microseconds of processor time for a new connection."
         )
+        text += ties_words(leaders(by_cost), SERVER, self._name)
         return Finding("cheapest_for_server", text, (best.summary.key,))
 
     def costs(self) -> Finding | None:

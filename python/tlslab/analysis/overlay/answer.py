@@ -17,8 +17,8 @@ _FEWEST_TILES = 3
 
 # Why a ratio cannot be judged; the table says it of each.
 _REASONS = (
-    "lower bounds, searches that were inconclusive or disturbed, no valid result, or another way to "
-    "measure"
+    "lower bounds, searches that were inconclusive or disturbed, no valid result, or another way "
+    "to measure"
 )
 
 # A cell's label, and a ratio of it.

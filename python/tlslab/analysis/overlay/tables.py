@@ -62,7 +62,7 @@ def verdict_words(comparison: Comparison) -> str:
     if comparison.verdict == "equivalent" and left is not None:
         return f"differ by at most {difference(left)}"
     if comparison.verdict == "cannot_tell" and left is not None:
-        return f"cannot tell (up to {difference(left)})"
+        return f"cannot tell: they may differ by up to {difference(left)}"
     if comparison.verdict == "not_comparable":
         return comparison.method
     return comparison.verdict.replace("_", " ")

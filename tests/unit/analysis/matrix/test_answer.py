@@ -204,3 +204,14 @@ def test_lower_bounds_and_what_has_no_place_are_named_in_one_sentence() -> None:
         r"ranked: P-384 \(no valid result\)\.",
         answer.sentences[1],
     )
+
+
+def test_the_least_cost_is_called_so_only_where_that_is_established() -> None:
+    for costs, words in (
+        (SERVER_US, "X25519 costs the server least, "),
+        (EQUAL, " is measured to cost the server least, "),
+    ):
+        world = World(server_us=costs, change=saturated(SERVER_US))
+        found = summarise(made_run(world, experiment=few())).findings
+        (text,) = [each.text for each in found if each.code == "cheapest_for_server"]
+        assert words in text
