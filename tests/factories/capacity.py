@@ -231,6 +231,14 @@ class CapacityWorld:
         return histogram.encode().decode(), summary
 
 
+class Uneven(CapacityWorld):
+    """A world whose rates change so much within a run that its search ends in noise."""
+
+    def _slice(self, rate: float, at: int) -> Interval:
+        noisy = rate / 10 * float(np.exp(self._rng.normal(0, 0.25)))
+        return Interval(at / 10, 0.1, round(noisy), 0, CpuTime(1000, 1000))
+
+
 def made_by(record: RunRecord, generators: int, is_lost: bool = False) -> RunRecord:
     """The record as several generators made it, each on a machine of its own.
 

@@ -94,8 +94,8 @@ class CpuSeries:
 class CellSummary:
     """One cell: its verdict with the reasons, its estimates by name, and ApacheBench's block.
 
-    `lower_bounds` names the estimates that are no more than that: the generator was the limit, or
-    no higher load could be judged.
+    `lower_bounds` names the estimates that are no more than that: the generator was the limit, the
+    search of a maximum was inconclusive, or no higher load could be judged.
     `unsaturated` names the rates that are neither server's nor generator's limit: both had time
     left, or other programs took a part of the server's processor.
     """

@@ -18,6 +18,7 @@ from tlslab.analysis.capacity.known import (
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import judged
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few, too_wide
+from tlslab.analysis.ranking import differing
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.figure import Figure
@@ -50,7 +51,7 @@ def answer(
     return Answer(
         question=question,
         sentences=sentences[:2],
-        confidence=_confidence(best),
+        confidence=_confidence(best, len(able)),
         lacking=lacking,
         tiles=() if lacking else _tiles(best),
         figure=_shown(best, figures, ("maximum",) if lacking else ("achieved", "maximum")),
@@ -83,7 +84,9 @@ def _most(able: Named) -> str:
         text += " at most"
     elif not is_bound(best):
         text += f" with {best.connections} at once"
-    text += _over(best, [each for each in others if is_comparable(each[1])])
+    text += _over(able)
+    if best.doubts:
+        text += f"; {best.doubts}"
     if is_open(best):
         text += f"; {why_open(best)}"
     if is_open(best) and not is_bound(best):
@@ -91,15 +94,20 @@ def _most(able: Named) -> str:
     return f"{text}{_unknown(others)}."
 
 
-def _over(best: CapacityCell, known: Named) -> str:
-    """The most over that of the next cell whose maximum is known."""
+def _over(able: Named) -> str:
+    """The most over that of the next cell whose maximum is known.
+
+    Which cells these are, their rates decide: every pair of all cells is tested (Holm).
+    """
+    best = able[0][1]
+    known = [n for n, (_, cell) in enumerate(able) if n and is_comparable(cell)]
     if not known:
         return ""
-    name, other = known[0]
+    name, other = able[known[0]]
     ratio = over(best, other)
     if ratio is None or ratio.low is None or ratio.high is None:
         return f"; {name}: {maximum_words(other)}"
-    if not ratio.differs:
+    if differing([cell.measured for _, cell in able], RATE)[0, known[0]] is None:
         return f"; no difference from {name} is established"
     if not is_comparable(best):
         return f", at least {ratio_figure(ratio.low)} times that of {name}"
@@ -144,13 +152,16 @@ def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, 
     return (f"{_capital(name)} meets {plan.objective} {where}.",)
 
 
-def _confidence(cell: CapacityCell) -> str:
+def _confidence(cell: CapacityCell, cells: int) -> str:
+    """How sure the answer is, of the best of N cells."""
     n = len(cell.values.get(RATE, {}))
     loads = len({point.fraction for point in cell.points})
     words = f"{counted(n, 'repetition')} of the maximum"
     if n < FEWEST:
         return f"{words}: {DOTS_ONLY}"
-    return f"{words}, response times at {counted(loads, 'load')}; intervals of 95 %"
+    words += f", response times at {counted(loads, 'load')}; intervals of 95 %"
+    pairs = cells * (cells - 1) // 2
+    return f"{words}; {counted(pairs, 'pair')} of cells tested together" if pairs > 1 else words
 
 
 def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:

@@ -18,15 +18,17 @@ from tlslab.analysis.capacity.known import (
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import by_fraction, judged
 from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs, variant_pairs
+from tlslab.analysis.capacity.ratios import Ratios
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.enough import FEWEST
+from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
 from tlslab.model.leading import value_words
 from tlslab.model.search import Inconclusive
 from tlslab.model.validation import Judgement, judgements_words
-from tlslab.model.wording import counted, figure, percent, ratio_figure, with_interval
+from tlslab.model.wording import counted, every, figure, percent, ratio_figure, with_interval
 
 Named = Sequence[tuple[str, CapacityCell]]
 
@@ -39,12 +41,18 @@ def findings(
     `baseline` are the levels that others are compared with.
     """
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
+    first_and_other = (
+        *scaling_pairs(cells),
+        *platform_pairs(cells),
+        *variant_pairs(cells, baseline),
+    )
+    ratios = Ratios.of((other, first) for first, other in first_and_other)
     return (
         *_maxima(named),
         *_generators(named),
-        *_scaling(cells),
-        *_platforms(named),
-        *_variants(named, baseline),
+        *_scaling(cells, ratios),
+        *_platforms(named, ratios),
+        *_variants(named, baseline, ratios),
         *_latency(named),
         *_objective(named, plan),
         *_remedies(named),
@@ -65,8 +73,10 @@ def _maxima(named: Named) -> Iterator[Finding]:
     parts = []
     for name, cell in able:
         part = f"{name}: {maximum_words(cell)}, with {cell.connections} at once"
-        inconclusive = is_open(cell) and not is_bound(cell)
-        parts.append(f"{part} (search inconclusive)" if inconclusive else part)
+        doubts = [cell.doubts] if cell.doubts else []
+        if is_open(cell) and not is_bound(cell):
+            doubts.insert(0, "search inconclusive")
+        parts.append(f"{part} ({'; '.join(doubts)})" if doubts else part)
     text = f"New connections/s at most: {'; '.join(parts)}."
     yield Finding("answer", text, tuple(cell.key for _, cell in able))
 
@@ -75,7 +85,7 @@ def _generators(named: Named) -> Iterator[Finding]:
     """How many of several generators made the load of the maximum, and who was the limit."""
     for name, cell in named:
         used = [len(trial.runs["maximum"].record.hosts) for trial in cell.of("maximum")]
-        if not any(used) or cell.maximum is None:
+        if not any(used) or not has_maximum(cell):
             continue
         text = (
             f"{name}: {counted(max(used), 'generator')} made the load of the maximum; {cell.limit}."
@@ -83,7 +93,7 @@ def _generators(named: Named) -> Iterator[Finding]:
         yield Finding("generators", text, (cell.key,))
 
 
-def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
+def _scaling(cells: Sequence[CapacityCell], ratios: Ratios) -> Iterator[Finding]:
     for fewer, more in scaling_pairs(cells):
         comparison = over(more, fewer)
         if comparison is None or comparison.n < FEWEST:
@@ -92,7 +102,8 @@ def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
         server = more.factors.get("server", "The server")
         if times := times_words(comparison, more, fewer):
             text = f"{server} takes {times} times the connections/s with {m} processors that it "
-            text += f"takes with {n}{chosen_words(more, fewer)}."
+            text += f"takes with {n}{chosen_words(more, fewer)}"
+            text += f"{ratios.verdict_words(more, fewer)}."
         else:
             name = more.factors.get("server", "the server")
             text = f"How much more {name} takes with {m} processors than with {n} is not known: "
@@ -104,22 +115,28 @@ def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
         yield Finding("scaling", text, (fewer.key, more.key))
 
 
-def _platforms(named: Named) -> Iterator[Finding]:
+def _platforms(named: Named, ratios: Ratios) -> Iterator[Finding]:
     for first, other in platform_pairs([cell for _, cell in named]):
         names = cell_names([other.factors, first.factors])
         levels = other.factors.get("processors")
         where = f" on {levels} processor{'' if levels == '1' else 's'}" if levels else ""
-        yield from _ratio("platforms", (names[0], other), (names[1], first), where)
+        sides = (names[0], other), (names[1], first)
+        yield from _ratio("platforms", *sides, ratios, where)
 
 
-def _variants(named: Named, baseline: Mapping[str, str]) -> Iterator[Finding]:
+def _variants(named: Named, baseline: Mapping[str, str], ratios: Ratios) -> Iterator[Finding]:
     names = {cell.key: name for name, cell in named}
     for first, other in variant_pairs([cell for _, cell in named], baseline):
-        yield from _ratio("variants", (names[other.key], other), (names[first.key], first))
+        sides = (names[other.key], other), (names[first.key], first)
+        yield from _ratio("variants", *sides, ratios)
 
 
 def _ratio(
-    code: str, more: tuple[str, CapacityCell], less: tuple[str, CapacityCell], where: str = ""
+    code: str,
+    more: tuple[str, CapacityCell],
+    less: tuple[str, CapacityCell],
+    ratios: Ratios,
+    where: str = "",
 ) -> Iterator[Finding]:
     """One cell's maximum over another's, with their names; `where` holds for both."""
     (name, other), (first_name, first) = more, less
@@ -128,7 +145,7 @@ def _ratio(
         return
     if times := times_words(comparison, other, first):
         text = f"{name} takes {times} times the connections/s of {first_name}{where}"
-        text += f"{chosen_words(other, first)}."
+        text += f"{chosen_words(other, first)}{ratios.verdict_words(other, first)}."
     else:
         text = f"Whether {name} takes more connections/s than {first_name}{where} is not "
         text += "known: both may take more than was measured."
@@ -138,7 +155,7 @@ def _ratio(
 def _latency(named: Named) -> Iterator[Finding]:
     for name, cell in named:
         groups = by_fraction([p for p in judged(cell.points) if p.response.n])
-        if len(groups) < 2:
+        if len(groups) < 2 or not has_maximum(cell):
             continue
         low, high = min(groups), max(groups)
         first, last = (_mean(cell, f) for f in (low, high))
@@ -205,21 +222,33 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
 
 
 def _remedies(named: Named) -> Iterator[Finding]:
-    for name, cell in named:
-        reported = [_remedy(each) for each in remedies(cell) if _enough(each.ratio)]
+    """What the remedies bring; all of them are judged together (Holm)."""
+    said = [
+        (name, cell, [each for each in remedies(cell) if _enough(each.ratio)])
+        for name, cell in named
+    ]
+    tested = [1.0 if each.p is None else each.p for _, _, found in said for each in found]
+    adjusted = iter(holm(tested))
+    for name, cell, found in said:
+        reported = [_remedy(each, next(adjusted) <= LEVEL, len(tested)) for each in found]
         if reported:
             text = f"{name}, requests/s with a remedy over those without: {'; '.join(reported)}."
             yield Finding("remedies", text, (cell.key,))
 
 
-def _remedy(remedy: Remedy) -> str:
+def _remedy(remedy: Remedy, differs: bool, family: int) -> str:
+    """The ratio, and that it establishes no difference among the N of its family if so."""
     assert remedy.ratio is not None
     ratio = remedy.ratio
     interval = ""
     if ratio.low is not None and ratio.high is not None:
         interval = f" (95 %: {ratio_figure(ratio.low)} to {ratio_figure(ratio.high)})"
     bound = "at least " if remedy.bound else ""
-    return f"{remedy.name} {bound}{ratio_figure(ratio.value)}{interval}"
+    alone = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
+    known = differs and alone and not (remedy.bound and ratio.value < 1)
+    among = f" among {every(family)} remedies" if family > 1 else ""
+    verdict = "" if known else f", no difference is established{among}"
+    return f"{remedy.name} {bound}{ratio_figure(ratio.value)}{interval}{verdict}"
 
 
 def _validation(named: Named) -> Iterator[Finding]:

@@ -1,25 +1,13 @@
 """What is known of a cell's maximum: its value, or that the server may take more, and why."""
 
 from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.verdict import OPEN, is_of_server
 from tlslab.analysis.compare import compare
-from tlslab.analysis.validity import SERVER_LOADED
 from tlslab.model.finding import Comparison
 from tlslab.model.leading import value_words
 from tlslab.model.wording import figure, ratio_figure
 
 RATE = "connections_per_s"
-
-_NOISE = "search_noise"
-
-# Why the server may take more than was measured, by the codes of a cell's notes.
-_OPEN = {
-    "client_saturated": "the generator was the limit",
-    "search_generator_bound": "the generator was the limit",
-    "shared_processor": "server and generator share a processor",
-    "search_still_rising": "the rate still rose at the most connections that were tried",
-    "search_errors_rise": "the search for the maximum was inconclusive (errors rise)",
-    _NOISE: "the search for the maximum was inconclusive (noise)",
-}
 
 
 def has_maximum(cell: CapacityCell) -> bool:
@@ -39,19 +27,13 @@ def is_open(cell: CapacityCell) -> bool:
 
 def why_open(cell: CapacityCell) -> str:
     """Why the server may take more, in words; empty where the maximum is known."""
-    reasons = [_OPEN[note.code] for note in cell.summary.reasons if note.code in _OPEN]
+    reasons = [OPEN[note.code] for note in cell.summary.reasons if note.code in OPEN]
     return ", and ".join(dict.fromkeys(reasons))
 
 
 def is_comparable(cell: CapacityCell) -> bool:
-    """Whether the rate of a cell is one of its server, which a ratio may rest on.
-
-    Noise may hide the best number of connections. Where the server was busy all the time, its rate
-    is that of its processors at the number that the search chose.
-    """
-    codes = {note.code for note in cell.summary.reasons if note.code in _OPEN}
-    busy = cell.summary.estimates.get("server_busy")
-    return not codes or (codes == {_NOISE} and busy is not None and busy.value >= SERVER_LOADED)
+    """Whether the rate of a cell is one of its server, which a ratio may rest on."""
+    return is_of_server(cell.summary.reasons, cell.summary.estimates.get("server_busy"))
 
 
 def maximum_words(cell: CapacityCell) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.compare import paired_logs
 from tlslab.analysis.measures import MICROSECONDS, RATE, RATIO, client_busy
-from tlslab.analysis.stats.estimate import estimate, mean_interval
+from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
 from tlslab.analysis.validity import SATURATED
 from tlslab.model.estimate import Estimate
 from tlslab.model.faults import usable
@@ -18,7 +18,8 @@ from tlslab.model.trial import TrialRun
 class Remedy:
     """One setting: rates, the server's cost of a request, and the ratio to the setting without.
 
-    `bound`: the generator was the limit, so that rates and ratio are lower bounds.
+    `p` is the p-value of the ratio's difference from 1. `bound`: the generator was the limit, so
+    that rates and ratio are lower bounds.
     """
 
     name: str
@@ -26,10 +27,8 @@ class Remedy:
     requests_per_s: Estimate
     cost_us: Estimate | None
     ratio: Estimate | None
+    p: float | None
     bound: bool
-
-
-_Values = dict[int, float]
 
 
 def remedies(cell: CapacityCell) -> list[Remedy]:
@@ -59,12 +58,14 @@ def _remedy(
 ) -> Remedy:
     requests = {n: _requests(run) for n, run in runs.items()}
     costs = [cost for run in runs.values() if (cost := _cost(run)) is not None]
+    logs = paired_logs(requests, {n: _requests(run) for n, run in without.items()})
     return Remedy(
         name=_name(sort, level),
         connections_per_s=estimate([_connections(run) for run in runs.values()], RATE),
         requests_per_s=estimate(list(requests.values()), RATE),
         cost_us=estimate(costs, MICROSECONDS) if costs else None,
-        ratio=None if least else _ratio(requests, {n: _requests(r) for n, r in without.items()}),
+        ratio=None if least else _ratio(logs),
+        p=None if least or not len(logs) else p_value(logs),
         bound=any(client_busy(run) >= SATURATED for run in runs.values()),
     )
 
@@ -89,8 +90,8 @@ def _cost(run: TrialRun) -> float | None:
     return (run.server.user_us + run.server.system_us) / run.server.seconds / _requests(run)
 
 
-def _ratio(with_it: _Values, without: _Values) -> Estimate | None:
-    logs = paired_logs(with_it, without)
+def _ratio(logs: Array) -> Estimate | None:
+    """The ratio with a remedy over without, by its logarithm in each repetition that has both."""
     if not len(logs):
         return None
     centre, interval, method = mean_interval(logs, "log ratios")

@@ -6,11 +6,27 @@ from collections.abc import Iterable, Sequence
 from tlslab.analysis import steadiness
 from tlslab.analysis.measures import Processors, client_busy, server_busy
 from tlslab.analysis.validity import SATURATED, SERVER_LOADED, run_warnings
+from tlslab.model.estimate import Estimate
 from tlslab.model.faults import run_faults
 from tlslab.model.finding import CellVerdict, Note
 from tlslab.model.search import Inconclusive, Next, SearchState
 from tlslab.model.trial import Trial
-from tlslab.model.wording import counted, percent
+from tlslab.model.wording import counted, joined, percent
+
+_NOISE = "search_noise"
+
+# Why the server may take more than was measured, by the codes of a cell's notes.
+OPEN = {
+    "client_saturated": "the generator was the limit",
+    "search_generator_bound": "the generator was the limit",
+    "shared_processor": "server and generator share a processor",
+    "search_still_rising": "the rate still rose at the most connections that were tried",
+    "search_errors_rise": "the search for the maximum was inconclusive (errors rise)",
+    _NOISE: "the search for the maximum was inconclusive (noise)",
+}
+
+# What says that other programs had a part of the server's processor.
+_DISTURBED = "disturbed"
 
 
 def judge(
@@ -62,6 +78,40 @@ def judge(
     )
     bound = inconclusive or shared or busy >= SATURATED
     return ("at_least" if bound else "valid"), tuple(notes)
+
+
+def is_of_server(reasons: Sequence[Note], busy: Estimate | None) -> bool:
+    """Whether the rate of the maximum is one of its server; `busy` is how busy that was.
+
+    Noise may hide the best number of connections. Where the server was busy all the time, its rate
+    is that of its processors at the number that the search chose.
+    """
+    codes = {note.code for note in reasons if note.code in OPEN}
+    return not codes or (codes == {_NOISE} and busy is not None and busy.value >= SERVER_LOADED)
+
+
+def is_disturbed(counted_in: Sequence[Trial], processors: Processors) -> bool:
+    """Whether other programs had a part of the server's processor in most trials."""
+    return 2 * _disturbed(counted_in, processors) > len(counted_in)
+
+
+def doubt_words(counted_in: Sequence[Trial], processors: Processors) -> str:
+    """What was wrong in most trials of the maximum; empty where nothing was."""
+    n = counted(len(counted_in), "trial")
+    found: list[str] = []
+    if is_disturbed(counted_in, processors):
+        disturbed = _disturbed(counted_in, processors)
+        found.append(f"in {disturbed} of {n} other programs took a part of the server's processor")
+    labels = [steadiness.labels({"maximum": trial.runs["maximum"]}) for trial in counted_in]
+    unsteady = sum(map(steadiness.unsteady, labels))
+    if 2 * unsteady > len(counted_in):
+        found.append(f"in {unsteady} of {n} the rate was not steady")
+    return joined(found) if found else ""
+
+
+def _disturbed(counted_in: Sequence[Trial], processors: Processors) -> int:
+    notes = (run_warnings(trial.runs["maximum"], processors) for trial in counted_in)
+    return sum(any(note.code == _DISTURBED for note in each) for each in notes)
 
 
 def limit_words(counted_in: Sequence[Trial], processors: Processors) -> str:

@@ -4,12 +4,12 @@ import json
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from factories.capacity import (
     FIFTHS,
     CapacityWorld,
+    Uneven,
     drive,
     made_capacity_run,
     made_cell,
@@ -24,7 +24,7 @@ from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure
 from tlslab.model.finding import Summary
-from tlslab.model.record import CpuTime, Interval, Verdict
+from tlslab.model.record import Verdict
 from tlslab.model.run import RunContents
 from tlslab.model.validation import Comparison, PhaseResult, RateResult, Resolution
 from tlslab.store import from_json, to_json
@@ -292,14 +292,6 @@ def test_a_maximum_that_lost_a_generator_does_not_count() -> None:
     assert cell.verdict == "valid"
 
 
-class Uneven(CapacityWorld):
-    """A world whose rates change so much within a run that its search ends in noise."""
-
-    def _slice(self, rate: float, at: int) -> Interval:
-        noisy = rate / 10 * float(np.exp(self._rng.normal(0, 0.25)))
-        return Interval(at / 10, 0.1, round(noisy), 0, CpuTime(1000, 1000))
-
-
 def bounded(alone: float = 500.0) -> CapacityWorld:
     """A world whose generator is the limit long before the server is."""
     return CapacityWorld(alone=alone, client_us=600.0, seed=5)
@@ -376,8 +368,9 @@ def test_cells_that_differ_in_one_level_are_compared_with_the_baseline() -> None
         (measured[1].key, measured[2].key),
     ]
     ratio = r"takes 1\.[0-9]+ \(95 %: 1\.[0-9]+ to 1\.[0-9]+\) times the connections/s of"
-    assert re.fullmatch(f"jdk-25, direct {ratio} jdk-17, direct\\.", pairs[0][0])
-    assert re.fullmatch(f"jdk-25, behind nginx {ratio} jdk-25, direct\\.", pairs[1][0])
+    both = r"; among both ratios here \(Holm\) a difference is established\."
+    assert re.fullmatch(f"jdk-25, direct {ratio} jdk-17, direct{both}", pairs[0][0])
+    assert re.fullmatch(f"jdk-25, behind nginx {ratio} jdk-25, direct{both}", pairs[1][0])
 
 
 def test_a_converged_maximum_has_none_of_these_words() -> None:
@@ -441,6 +434,7 @@ def test_an_invalid_maximum_is_in_no_sentence() -> None:
     assert figure(summary, "maximum").series[0].x == ("apache",)
     assert "nginx" not in texts(summary, "answer")[0]
     assert texts(summary, "platforms") == []
+    assert [each.split(":")[0] for each in texts(summary, "latency")] == ["apache"]
 
 
 @pytest.mark.parametrize(("limit_ms", "bound"), [(0.5, "below"), (60_000.0, "at_least")])
