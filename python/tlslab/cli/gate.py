@@ -20,8 +20,16 @@ def gate_lines(found: Gate) -> Iterator[str]:
     for each in sorted(found.ratios, key=lambda each: (order.index(each.verdict), -each.high)):
         yield f"gate: {_line(each, len(found.ratios))}"
     for bare in found.undecided:
-        reason = "no interval" if bare.n else bare.method
-        yield f"gate: {_where(bare)}: {reason}: cannot tell"
+        yield f"gate: {_where(bare)}: {_reason(bare)}: cannot tell"
+
+
+def _reason(bare: Comparison) -> str:
+    """Why a ratio has no verdict."""
+    if not bare.n:
+        return bare.method
+    if bare.verdict == "not_comparable":
+        return "a lower bound, a rate that its server did not limit, or an invalid cell"
+    return "no interval"
 
 
 def _where(found: Comparison) -> str:
@@ -43,10 +51,9 @@ def _line(each: Gated, ratios: int) -> str:
     words = _WORDS[each.verdict]
     if each.verdict == "cannot_tell":
         words += f": a slowdown of {difference(each.findable)} {_findable(ratios)}"
-    return (
-        f"{_where(each.comparison)}: {ratio_figure(each.slowdown)} "
-        f"times as slow ({ratio_figure(each.low)} to {ratio_figure(each.high)}): {words}"
-    )
+    bounds = f"at least {ratio_figure(each.low)}, at most {ratio_figure(each.high)}, each 95 %"
+    slowdown = f"{ratio_figure(each.slowdown)} times as slow ({bounds})"
+    return f"{_where(each.comparison)}: {slowdown}: {words}"
 
 
 def gate_words(found: Gate) -> str:

@@ -1,5 +1,6 @@
 """Two runs laid over each other: ratios that are known must come out."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from tlslab.analysis import summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, ratio_estimate
+from tlslab.analysis.overlay.answer import answer as opening
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
@@ -52,6 +54,20 @@ def test_it_says_what_differs_and_what_rates_mean(capacity_runs: tuple[Side, Sid
     # Three repetitions of the maximum.
     assert found.answer.lacking is not None
     assert found.answer.lacking.few
+
+
+def test_runs_of_unlike_machines_are_called_so() -> None:
+    """A gate of such runs holds one machine against the other."""
+    run = summarise(made_run(quick=True))
+    machine = {**run.environment.machine, "processor": "Another processor"}
+    other = replace(run, environment=replace(run.environment, machine=machine))
+    same, unlike = (
+        overlay(Side("A", run), Side("B", second)).environment.warnings for second in (run, other)
+    )
+    assert not any("unlike machines" in each for each in same)
+    (warning,) = (each for each in unlike if "unlike machines" in each)
+    assert "A: A processor" in warning
+    assert "; B: Another processor, 2 processors. A difference may be that of the" in warning
 
 
 def test_matrix_runs_have_bars_of_their_own() -> None:
@@ -98,7 +114,7 @@ def test_it_opens_with_what_differs() -> None:
     assert answer is not None
     assert answer.question == "Does new differ from old?"
     first, second = answer.sentences
-    assert first.startswith("Nothing differs, except ")
+    assert re.match(r"\d+ of \d+ ratios differ: ", first)
     assert "new connections/s, P-384: 0.7" in first
     assert "the server's processor time for a new connection, P-384: 1.2" in first
     assert second.startswith("No difference is established in ")
@@ -107,7 +123,7 @@ def test_it_opens_with_what_differs() -> None:
 def test_of_equal_runs_nothing_differs() -> None:
     answer = overlay(groups("old"), groups("new", 2)).answer
     assert answer is not None
-    assert answer.sentences[0].startswith("Nothing differs: new is within ")
+    assert answer.sentences[0].startswith("No difference is established: new is within ")
 
 
 def test_what_is_the_same_is_said_once() -> None:
@@ -199,7 +215,8 @@ def test_what_cannot_be_judged_is_not_passed_over(base: Summary, change: dict[st
     answer = overlay(Side("A", base), Side("B", dead)).answer
     assert answer is not None
     first, second = answer.sentences
-    assert first.startswith("Nothing that can be judged differs: B is within ")
+    words = "No difference is established in what can be judged: B is within "
+    assert first.startswith(words)
     count = int(second.partition(" ")[0])
     assert second == (
         f"{count} ratio{'' if count == 1 else 's'} cannot be judged: lower bounds, no valid "
@@ -209,7 +226,7 @@ def test_what_cannot_be_judged_is_not_passed_over(base: Summary, change: dict[st
     same = overlay(Side("A", base), Side("B", base)).answer
     assert same is not None
     assert len(same.sentences) == 1
-    assert same.sentences[0].startswith("Nothing differs: B is within ")
+    assert same.sentences[0].startswith("No difference is established: B is within ")
 
 
 def test_what_cannot_be_judged_stands_beside_what_differs(base: Summary) -> None:
@@ -222,3 +239,13 @@ def test_what_cannot_be_judged_stands_beside_what_differs(base: Summary) -> None
     assert len(answer.sentences) == 2
     assert "X25519" not in answer.sentences[1]
     assert "cannot be judged" in answer.sentences[1]
+
+
+@pytest.mark.parametrize(
+    ("missing", "which"), [(0, "Every ratio"), (1, "Every ratio that can be judged")]
+)
+def test_what_differs_everywhere_is_what_can_be_judged(missing: int, which: str) -> None:
+    found = Comparison("", "", RATE, 0.8, 0.78, 0.82, 5, "", "slower", may_differ=0.28)
+    first, *rest = opening(("A", "B"), [("", found)], "", (), missing).sentences
+    assert first.startswith(f"{which} differs: new connections/s: 0.80 times")
+    assert len(rest) == missing

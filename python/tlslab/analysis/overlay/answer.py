@@ -85,8 +85,9 @@ def _sentences(
     bound = difference(max(left)) if left else ""
     rest = (f"{_unjudged_words(unjudged)}.",) if unjudged else ()
     if not differing:
-        what = "Nothing that can be judged differs" if unjudged else "Nothing differs"
-        return (f"{what}: {second} is within {bound} of {first}.", *rest)
+        where = " in what can be judged" if unjudged else ""
+        text = f"No difference is established{where}: {second} is within {bound} of {first}."
+        return (text, *rest)
     named = _named(judged, differing)
     if len(differing) > len(alike) > 0:
         most = "; ".join(named[:_NAMED])
@@ -97,11 +98,14 @@ def _sentences(
         [*named[:_NAMED], *([f"and {counted(more, 'more ratio')}"] if more > 0 else [])]
     )
     if not alike:
-        return (f"Everything differs: {listed}.", *rest)
+        what = "Every ratio that can be judged" if unjudged else "Every ratio"
+        return (f"{what} differs: {listed}.", *rest)
     text = f"No difference is established in {counted(len(alike), 'other ratio')}"
     text += f" (by {bound} at most)" if bound else ""
     text += f"; {_unjudged_words(unjudged)}" if unjudged else ""
-    return (f"Nothing differs, except {listed}.", f"{text}.")
+    differ = "differs" if len(differing) == 1 else "differ"
+    of = f"{len(differing)} of {counted(len(judged), 'ratio')}"
+    return (f"{of} {differ}: {listed}.", f"{text}.")
 
 
 def _named(judged: Sequence[Labelled], differing: Sequence[Labelled]) -> list[str]:
