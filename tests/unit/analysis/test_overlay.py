@@ -57,6 +57,20 @@ def test_it_says_what_differs_and_what_rates_mean(capacity_runs: tuple[Side, Sid
     assert found.answer.lacking.few
 
 
+def test_runs_of_unlike_machines_are_called_so() -> None:
+    """A gate of such runs holds one machine against the other."""
+    run = summarise(made_run(quick=True))
+    machine = {**run.environment.machine, "processor": "Another processor"}
+    other = replace(run, environment=replace(run.environment, machine=machine))
+    same, unlike = (
+        overlay(Side("A", run), Side("B", second)).environment.warnings for second in (run, other)
+    )
+    assert not any("unlike machines" in each for each in same)
+    (warning,) = (each for each in unlike if "unlike machines" in each)
+    assert "A: A processor" in warning
+    assert "; B: Another processor, 2 processors. A difference may be that of the" in warning
+
+
 def test_matrix_runs_have_bars_of_their_own() -> None:
     faster = {group: us / 1.25 for group, us in SERVER_US.items()}
     sides = [

@@ -124,11 +124,17 @@ def _verdict(costs: Costs, wanted: float, family: int) -> str:
     """Whether the costs confirm a suggested ratio, in words that the ratio follows."""
     if reservation := _reservation(costs):
         return f"{reservation}, neither confirms nor refutes"
-    ratio = widened(costs.ratio, LEVEL / family)
-    assert ratio.low is not None
-    assert ratio.high is not None
-    if not ratio.low <= wanted <= ratio.high:
+    together = widened(costs.ratio, LEVEL / family)
+    if not _holds(together, wanted):
         return " refutes"
-    if wanted / CONFIRMED <= ratio.low and ratio.high <= wanted * CONFIRMED:
+    assert together.low is not None
+    assert together.high is not None
+    near = wanted / CONFIRMED <= together.low and together.high <= wanted * CONFIRMED
+    if near and _holds(costs.ratio, wanted):
         return " confirms"
     return " is too wide to confirm or refute"
+
+
+def _holds(found: Estimate, value: float) -> bool:
+    """Whether the interval has a value in it."""
+    return found.low is not None and found.high is not None and found.low <= value <= found.high

@@ -9,6 +9,7 @@ from tlslab.analysis.overlay.figures import laid_over
 from tlslab.analysis.overlay.pairs import Pair, Side, shared_cells
 from tlslab.analysis.overlay.ratios import METHOD, missing, ratios_of
 from tlslab.analysis.overlay.tables import difference_table, ratio_table
+from tlslab.analysis.run_facts import kind_of_machine, machine_words
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import ExperimentSummary, Finding, Summary
 from tlslab.model.run import Environment
@@ -102,4 +103,16 @@ def _environment(first: Side, second: Side) -> Environment:
         for side in (first, second)
         for warning in side.summary.environment.warnings
     ]
-    return replace(first.summary.environment, warnings=(WARNING, *warnings))
+    warnings = [WARNING, *_unlike(first, second), *warnings]
+    return replace(first.summary.environment, warnings=tuple(warnings))
+
+
+def _unlike(first: Side, second: Side) -> Iterator[str]:
+    """A warning where the runs come from machines of two kinds."""
+    sides = (first, second)
+    if len({kind_of_machine(side.summary.environment) for side in sides}) > 1:
+        named = [f"{side.name}: {machine_words(side.summary.environment)}" for side in sides]
+        yield (
+            f"The runs come from unlike machines: {'; '.join(named)}. A difference may be that of "
+            "the machines."
+        )
