@@ -98,9 +98,9 @@ class CellSummary:
     search of a maximum was inconclusive, or no higher load could be judged.
     `unsaturated` names the rates that are neither server's nor generator's limit: both had time
     left, or other programs took a part of the server's processor.
-    `left_open` says of rates why the server may take more, or whether it can go on with that many:
-    maxima whose search was inconclusive, or that were not steady. They stand in sentences of their
-    own run, with a reservation; between runs they are not compared.
+    `left_open` names the rates that the run does not know exactly, with the reason: maxima whose
+    search was inconclusive, that were disturbed, that were not steady. Sentences of their own run
+    hedge them; runs are not compared by them.
     """
 
     key: str
