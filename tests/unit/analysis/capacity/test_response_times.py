@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from factories.capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
+from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.cells import measure
 from tlslab.analysis.capacity.findings import findings
 from tlslab.model.estimate import Estimate
@@ -29,3 +30,8 @@ def test_cells_are_judged_together(cells: int, words: str) -> None:
     said = [each.text for each in findings(many, FIVE, {}) if each.code == "latency"]
     assert len(said) == cells
     assert all(words in each for each in said)
+
+
+def test_the_method_says_what_is_judged_together() -> None:
+    method = summarise(made_capacity_run({"nginx": CapacityWorld()}, FIVE)).method
+    assert any("(Holm)" in each and "mean response times" in each for each in method)

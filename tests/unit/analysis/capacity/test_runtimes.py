@@ -8,8 +8,10 @@ from factories.capacity import CapacityWorld, made_capacity_run
 from factories.runtimes import PLAN, RULES, Warming, made_runtime
 from tlslab.analysis.capacity import runtimes
 from tlslab.analysis.capacity.cells import CapacityCell, measure
+from tlslab.analysis.capacity.known import RATE, is_comparable, open_label
+from tlslab.analysis.capacity.openness import COLD
 from tlslab.analysis.capacity.published import load_study
-from tlslab.analysis.capacity.warm_up import warm_ups
+from tlslab.analysis.capacity.warm_up import all_warm, warm_ups
 
 
 def cell(name: str, world: CapacityWorld) -> CapacityCell:
@@ -77,3 +79,18 @@ def test_a_ratio_of_a_lower_bound_is_called_one() -> None:
     assert str(ratio).startswith("at least ")
     ratio = runtimes.published_table([bound, known], study).rows[-1][1]
     assert str(ratio).startswith("at most ")
+
+
+def test_a_server_that_was_not_found_warm_leaves_its_maximum_open() -> None:
+    """By rules that no rate meets: the warm-up then ended at its limit."""
+    planned, trials = made_runtime("jdk-17", Warming(seed=1))
+    strict = replace(RULES, width=1e-6)
+    where = made_capacity_run().environment
+    known = measure(planned, trials, PLAN, where)
+    assert (known.open, known.summary.left_open) == ((), {})
+    cold = measure(planned, trials, replace(PLAN, warm_up=strict), where)
+    assert cold.open == (COLD,)
+    assert cold.summary.left_open[RATE] == "not every server was found warm"
+    assert (is_comparable(cold), open_label(cold)) == (False, "not warm")
+    assert RATE in cold.summary.lower_bounds
+    assert all_warm(trials, [], strict)
