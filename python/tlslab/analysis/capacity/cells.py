@@ -49,8 +49,8 @@ class CapacityCell:
 
     `levels` are those of the search; `values` the maximum's trials by estimate name and repetition;
     `capacity` is the highest load that meets the experiment's objective, where there is one;
-    `limit` says in words what set the rate of the maximum, `open` by codes (openness) what leaves it
-    open how much the server takes at most.
+    `limit` says in words what set the rate of the maximum, `open` by codes (openness) what leaves
+    it open how much the server takes at most.
     """
 
     cell: Cell

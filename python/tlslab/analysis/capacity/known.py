@@ -31,7 +31,7 @@ def why_open(cell: CapacityCell) -> str:
 
 
 def open_label(cell: CapacityCell) -> str:
-    """`search inconclusive`, `disturbed` or several, of a maximum that is no lower bound; or empty."""
+    """`search inconclusive`, `not steady` or several, of what is no lower bound; else empty."""
     return "" if is_bound(cell) else openness.open_label(cell.open)
 
 

@@ -79,7 +79,8 @@ def test_a_mean_is_called_longer_only_where_intervals_do_not_overlap(summary: Su
     assert ": it is longer there." in text
     assert text.count("(95 %: ") == 2
     near = Estimate(10.0, 2.0, 50.0, 3, "ms", "")
-    assert longer(Estimate(5.0, 4.0, 6.0, 3, "ms", ""), near, 0.3).endswith("these runs cannot tell")
+    first = Estimate(5.0, 4.0, 6.0, 3, "ms", "")
+    assert longer(first, near, 0.3).endswith("these runs cannot tell")
     assert longer(Estimate(5.0, None, None, 1, "ms", ""), near, 1.0) == ""
 
 
