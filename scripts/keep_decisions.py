@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Makes docs/decisions from real runs, in one go: `grade`, `recommend` and `prove` on real servers.
 
-    .venv/bin/python scripts/keep_decisions.py [--check] [grade] [recommend] [poor] [good]
+    .venv/bin/python scripts/keep_decisions.py [--check] [grade] [runs] [recommend] [poor] [good]
 
-Without names: all of them, in about half an hour. Proofs (`poor`, `good`) and the run that is
-recommended from are measurements, so that the machine should be left alone. What a command printed
+Without names: all of them, in about half an hour. Proofs (`poor`, `good`) and the runs that are
+recommended from (`runs`) are measurements, so that the machine should be left alone; `recommend`
+takes the runs that are kept. What a command printed
 is kept as it was. decisions.json has what README.md shows of it, and README.md is made of that.
 `--check` makes and writes nothing; it ends with 1 if README.md is not what decisions.json says.
 Needs the servers that the tests need: scripts/install-debian.sh, `make tomcat`.
@@ -37,11 +38,19 @@ GRADED = ("nginx", "apache", "haproxy")
 KEYS = ("ecdsa-p256", "rsa-2048")
 GROUPS = ("X25519", "P-256", "P-384")
 
-RUN = (
-    "run", "groups", "--quick", "--target", "nginx", "--set", "tls=1.3", "--set", "key=ecdsa-p256",
-    "--blocks", "10", "--seed", "1", "--out", "groups",
-)  # fmt: skip
+# Each kind of server is recommended for from the first of these runs that compares what it can set.
+RUNS = {
+    "groups": (
+        "run", "groups", "--quick", "--target", "nginx", "--set", "tls=1.3",
+        "--set", "key=ecdsa-p256", "--blocks", "10", "--seed", "1", "--out", "groups",
+    ),
+    "suites": (
+        "run", "suites", "--quick", "--target", "node", "--blocks", "10", "--seed", "1",
+        "--out", "suites",
+    ),
+}  # fmt: skip
 RUN_FILES = ("experiment.toml", "environment.json", "plan.json")
+TRIALS = "trials.jsonl"
 
 
 @dataclass(frozen=True)
@@ -143,34 +152,56 @@ def grade() -> list[Facts]:
     return found
 
 
+def measured() -> Facts:
+    """The runs that are recommended from: their commands, and the load when they began."""
+    return {name: _measured(name, command) for name, command in RUNS.items()}
+
+
+def _measured(name: str, command: Sequence[str]) -> Facts:
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        lab(folder, *command, ends=(0, 1))
+        for file in RUN_FILES:
+            keep(f"recommend/{name}/{file}", (folder / name / file).read_text("utf-8"))
+        trials = lzma.compress((folder / name / TRIALS).read_bytes(), preset=9)
+        (DECISIONS / f"recommend/{name}/{TRIALS}.xz").write_bytes(trials)
+        machine = json.loads((folder / name / "environment.json").read_text("utf-8"))["machine"]
+    return {"command": ["tlslab", *command], "load": round(machine["load_average"], 1)}
+
+
 def recommend() -> Facts:
-    """One real run, and what is recommended by it for each kind of server, loaded and probed."""
+    """What is recommended by the kept runs for each kind of server, loaded and probed."""
     from tlslab.advice.emit import FORMS
 
     with TemporaryDirectory() as made:
         folder = Path(made)
-        lab(folder, *RUN, ends=(0, 1))
-        for file in RUN_FILES:
-            keep(f"recommend/groups/{file}", (folder / "groups" / file).read_text("utf-8"))
-        trials = lzma.compress((folder / "groups/trials.jsonl").read_bytes(), preset=9)
-        (DECISIONS / "recommend/groups/trials.jsonl.xz").write_bytes(trials)
+        for name in RUNS:
+            kept = DECISIONS / "recommend" / name
+            shutil.copytree(kept, folder / name, ignore=shutil.ignore_patterns("*.xz"))
+            trials = lzma.decompress((kept / f"{TRIALS}.xz").read_bytes())
+            (folder / name / TRIALS).write_bytes(trials)
         rows = [_recommended(folder, server, form.title) for server, form in FORMS.items()]
-        machine = json.loads((folder / "groups/environment.json").read_text("utf-8"))["machine"]
-    known = next(row for row in rows if "reason" in row)
+    reasons = {name: _reason(rows, name) for name in RUNS}
     return {
-        "command": ["tlslab", *RUN],
-        "load": round(machine["load_average"], 1),
-        "reason": known["reason"],
+        "reasons": reasons,
         "rows": [{name: row[name] for name in row if name != "reason"} for row in rows],
     }
+
+
+def _reason(rows: Sequence[Facts], run: str) -> str:
+    return next((str(row["reason"]) for row in rows if row.get("run") == run), "")
 
 
 def _recommended(folder: Path, server: str, title: str) -> Facts:
     from live.test_recommended_configurations import SERVERS, form_of
 
-    asked = ("recommend", "groups", "--for", server)
-    data, said = lab(folder, *asked, "--json", ends=(0, 2))
-    if not data:
+    said = ""
+    for run in RUNS:
+        asked = ("recommend", run, "--for", server)
+        data, said = lab(folder, *asked, "--json", ends=(0, 2))
+        if data:
+            break
+    else:
         return {"server": server, "title": title, "none": said.splitlines()[0]}
     found = json.loads(data)
     _, explained = lab(folder, *asked)
@@ -181,6 +212,7 @@ def _recommended(folder: Path, server: str, title: str) -> Facts:
     return {
         "server": server,
         "title": title,
+        "run": run,
         "reason": found["reason"],
         "order": found["order"],
         "loaded": {way: _loaded(folder, way, found) for way in ways},
@@ -260,7 +292,9 @@ are in [decisions.json](decisions.json).
 
 def page(facts: Mapping[str, Any]) -> str:
     """README.md by the facts."""
-    return "\n".join([HEAD, *_graded(facts), *_chosen(facts["recommend"]), *_proofs(facts)])
+    return "\n".join(
+        [HEAD, *_graded(facts), *_chosen(facts["recommend"], facts["runs"]), *_proofs(facts)]
+    )
 
 
 def _graded(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -278,21 +312,23 @@ def _graded(facts: Mapping[str, Any]) -> Iterator[str]:
     yield "\n[Grade](../reference/grade.md) has the policies and what they are held against.\n"
 
 
-def _chosen(found: Mapping[str, Any]) -> Iterator[str]:
-    yield "## One run, recommended for each kind of server\n"
-    yield f"```sh\n{' '.join(found['command'])}\n```\n"
-    yield f"Load at the start {found['load']}. [The run](recommend/groups) is kept.\n"
-    yield f"> {found['reason']}\n"
+def _chosen(found: Mapping[str, Any], runs: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Two runs, and what they recommend for each kind of server\n"
+    for name, run in runs.items():
+        yield f"```sh\n{' '.join(run['command'])}\n```\n"
+        yield f"Load at the start {run['load']}. [The run](recommend/{name}) is kept.\n"
+        if found["reasons"][name]:
+            yield f"> {found['reasons'][name]}\n"
     yield "Where the server can be had here, it loaded the file as it is, and was probed.\n"
-    yield "| for | file | loaded by: what the probe sees |\n|---|---|---|"
+    yield "| for | by the run of | file | loaded by: what the probe sees |\n|---|---|---|---|"
     for each in found["rows"]:
         if "none" in each:
-            yield f"| {each['title']} | none: {each['none']} | |"
+            yield f"| {each['title']} | | none: {each['none']} | |"
             continue
         server = each["server"]
         files = f"[file](recommend/{server}.conf), [why](recommend/{server}.txt), "
         files += f"[JSON](recommend/{server}.json)"
-        yield f"| {each['title']} | {files} | {_seen(each['loaded'])} |"
+        yield f"| {each['title']} | {each['run']} | {files} | {_seen(each['loaded'])} |"
     yield (
         "\nExactly: the versions, suites and groups of the file and no others, in its order where "
         "the order is the server's.\n"
@@ -336,6 +372,7 @@ def _proofs(facts: Mapping[str, Any]) -> Iterator[str]:
 
 PARTS: dict[str, Callable[[], Any]] = {
     "grade": grade,
+    "runs": measured,
     "recommend": recommend,
     **{name: partial(prove, name) for name in PROOFS},
 }

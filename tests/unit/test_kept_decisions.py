@@ -66,6 +66,10 @@ def test_every_server_that_can_be_had_offers_exactly_its_file() -> None:
     assert set(loaded.values()) == {"exactly"}
 
 
+def test_each_kind_of_server_is_recommended_for() -> None:
+    assert [row["title"] for row in FACTS["recommend"]["rows"] if "none" in row] == []
+
+
 def _ways(row: dict[str, Any]) -> list[tuple[str, str]]:
     return list(row.get("loaded", {}).items())
 
