@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from tlslab.analysis import steadiness
 from tlslab.analysis.capacity.openness import is_least, open_codes, open_words
 from tlslab.analysis.capacity.points import (
     Point,
@@ -132,9 +133,10 @@ def measure(
     elif kept is not None:
         estimates[_KEPT] = kept.load
     verdict, reasons = judge(trials, maxima, counted_in, search, shared)
-    reasons = (*reasons, *disturbances(counted_in, processors))
+    labels = [steadiness.labels({"maximum": t.runs["maximum"]}) for t in counted_in]
+    reasons = (*reasons, *disturbances(counted_in, processors, labels))
     warm = plan.warm_up is None or all_warm(trials, counted_in, plan.warm_up)
-    open_ = open_codes(reasons, counted_in, processors, cold=not warm)
+    open_ = open_codes(reasons, counted_in, processors, labels, warm)
     rates = [name for name in values if name.endswith("_per_s")]
     least = rates if is_least(open_, estimates.get("server_busy")) else []
     records = [run.record for trial in trials for run in trial.runs.values()]

@@ -50,21 +50,25 @@ _LABELS = {
 
 
 def open_codes(
-    reasons: Iterable[Note], maxima: Sequence[Trial], processors: Processors, cold: bool
+    reasons: Iterable[Note],
+    maxima: Sequence[Trial],
+    processors: Processors,
+    labels: Sequence[steadiness.Labels],
+    warm: bool,
 ) -> tuple[str, ...]:
     """The codes of all that leaves a maximum open; empty where it is known.
 
-    `reasons` are the cell's, `maxima` the trials that count; `cold`: not every server was found
-    warm. A single trial that was disturbed, or not steady, leaves nothing open: most have to be.
+    `reasons` are the cell's, `maxima` the trials that count, `labels` say how steady they were;
+    `warm`: every server was found warm. A single trial that was disturbed, or not steady, leaves
+    nothing open: most have to be.
     """
     warned = [
         {note.code for note in run_warnings(trial.runs["maximum"], processors)} for trial in maxima
     ]
-    labels = [steadiness.labels({"maximum": trial.runs["maximum"]}) for trial in maxima]
     found = [note.code for note in reasons if note.code in _NOTED]
     found += [code for code in _WARNED if _most([code in each for each in warned])]
     found += [UNSTEADY] if _most([steadiness.unsteady(each) for each in labels]) else []
-    found += [COLD] if cold else []
+    found += [] if warm else [COLD]
     return tuple(dict.fromkeys(found))
 
 
