@@ -87,8 +87,9 @@ class CapacityWorld:
     `alone` connections/s with one connection at a time, contention and crosstalk as Gunther has
     them; `noise` between runs, on a logarithmic scale; the generator needs `client_us` for each,
     and starts those of an open loop `late_ms` late. At its maximum the server is busy for `busy` of
-    its time. Of several generators, each on a machine of its
-    own, none makes more than its processor has time for; `loses` names a step in which one is lost.
+    its processors' time, and other programs take `taken` of it. Of several generators, each on a
+    machine of its own, none makes more than its processor has time for; `loses` names a step in
+    which one is lost.
     """
 
     alone: float = 900.0
@@ -98,6 +99,7 @@ class CapacityWorld:
     client_us: float = 60.0
     late_ms: float = 0.01
     busy: float = 1.0
+    taken: float = 0.0
     fails_from: int | None = None
     seed: int = 1
     status: Callable[[Step], str] = lambda step: "done"
@@ -106,6 +108,7 @@ class CapacityWorld:
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(self.seed)
         self.steps: list[Step] = []
+        self.processors = 1
 
     def rate(self, connections: int) -> float:
         """New connections/s in a closed loop, without noise."""
@@ -120,6 +123,7 @@ class CapacityWorld:
     def trial(self, step: Step, cell: Cell, number: int) -> Trial:
         """What a step gives."""
         self.steps.append(step)
+        self.processors = int(cell.factors.get("processors", 1))
         status = self.status(step)
         kind: RunKind = {"open_loop": "load", "validation": "load"}.get(step.stage, step.stage)  # type: ignore[assignment]
         runs = {kind: self._run(step)} if status == "done" else {}
@@ -153,12 +157,15 @@ class CapacityWorld:
         record = self._record(step, achieved, seconds, service_ms, response_ms)
         if step.generators is not None:
             record = made_by(record, step.generators, self.loses(step))
-        server_us = self.busy * 1e6 / self.best
+        server_us = self.busy * self.processors * 1e6 / self.best
         used = round(achieved * seconds * server_us)
         busy = self.busy * min(1.0, achieved / capacity)
         machine = MachineUsage(
             seconds, used, 0, round(seconds * 1e6), 0, 0,
-            tuple(ProcessorUsage(b, b, 0.0, 0.0, 0.0) for b in (busy, 0.5)),
+            tuple(
+                ProcessorUsage(b, b, 0.0, 0.0, 0.0)
+                for b in (*[busy + self.taken] * self.processors, 0.5)
+            ),
         )  # fmt: skip
         return TrialRun(record, machine, ServerUsage(used // 2, used // 2, seconds, 9_400_000, 2))
 
@@ -229,6 +236,14 @@ class CapacityWorld:
             float(drawn.max()),
         )
         return histogram.encode().decode(), summary
+
+
+class Uneven(CapacityWorld):
+    """A world whose rates change so much within a run that its search ends in noise."""
+
+    def _slice(self, rate: float, at: int) -> Interval:
+        noisy = rate / 10 * float(np.exp(self._rng.normal(0, 0.25)))
+        return Interval(at / 10, 0.1, round(noisy), 0, CpuTime(1000, 1000))
 
 
 def made_by(record: RunRecord, generators: int, is_lost: bool = False) -> RunRecord:

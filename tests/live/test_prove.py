@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kept.proof_verdict import DECIDING, EXIT_CODES, verdict
 from live.harness import Ended, Own, Tlslab, trials
 
 # Each handshake costs the server a signature with RSA-4096: many times as much as any other.
@@ -90,8 +91,15 @@ def _clients(found: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_configuration_is_not_better_than_itself(tlslab: Tlslab) -> None:
     both = ("--baseline", "good.conf", "--candidate", "good.conf")
     ended, found = proof(tlslab, *both, *BRIEF)
-    assert found["proof"]["verdict"] in ("no_difference", "cannot_tell")
-    assert ended.code in (0, 4)
+    said = found["proof"]["verdict"]
+    assert said == verdict(found["proof"])
+    assert ended.code == EXIT_CODES[said]
+    deciding = [each for each in found["proof"]["figures"] if each["decides"]]
+    assert {each["measure"] for each in deciding} == DECIDING
+    # Whatever the noise, a configuration is not worth twice or half of itself.
+    assert all(0.5 < each["better"] < 2 for each in deciding)
+    if said == "cannot_tell":
+        assert "--blocks" in found["answer"]["lacking"]["command"]
     first, second = found["environment"]["found"]
     assert first["facts"] == second["facts"]
     assert all(each["before"] == each["after"] for each in found["proof"]["clients"])

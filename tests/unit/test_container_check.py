@@ -35,7 +35,9 @@ def tracked() -> list[str]:
 
 
 def test_steps_go_on_over_lines_and_comments_are_none() -> None:
-    text = "# a comment\nFROM debian:trixie-slim AS one\nRUN a \\\n    && b\n\nFROM rust:1-bookworm\n"
+    text = (
+        "# a comment\nFROM debian:trixie-slim AS one\nRUN a \\\n    && b\n\nFROM rust:1-bookworm\n"
+    )
     one, two = check.stages(text + 'ENV PATH="/opt/bin:$PATH" A=b\n')
     assert (one.base, one.name, one.steps) == ("debian:trixie-slim", "one", [("RUN", "a && b")])
     assert (two.name, check.suite(two.base), check.suite(one.base)) == ("1", "bookworm", "trixie")

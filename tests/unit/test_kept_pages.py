@@ -61,9 +61,7 @@ def test_a_trial_less_makes_another_page(tmp_path: Path, monkeypatch: pytest.Mon
     lines = lzma.decompress(packed.read_bytes()).splitlines(keepends=True)
     blocks = [json.loads(line)["block"] for line in lines]
     assert len(set(blocks)) == 5
-    fewer = b"".join(
-        line for line, block in zip(lines, blocks, strict=True) if block < max(blocks)
-    )
+    fewer = b"".join(line for line, block in zip(lines, blocks, strict=True) if block < max(blocks))
     packed.write_bytes(lzma.compress(fewer))
     monkeypatch.setattr(kept_pages, "REPORTS", tmp_path)
     made = kept_figures.figures(kept_pages.kept_page(name))

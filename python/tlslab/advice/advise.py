@@ -12,7 +12,7 @@ from tlslab.advice.preference import Preference, Subject, preferences, subject_o
 from tlslab.advice.proof import proved
 from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable, TextBlock
-from tlslab.model.finding import CellSummary, Finding, Summary
+from tlslab.model.finding import CellSummary, Finding, Ranking, Summary
 from tlslab.model.leading import is_bound, unranked_words
 from tlslab.model.wording import figure, level_label, setting_of, with_interval
 
@@ -162,7 +162,7 @@ def _recommendation(found: Sequence[Preference]) -> dict[str, Any] | None:
 def _sentence(
     summary: Summary, preference: Preference, against: Mapping[str, str]
 ) -> Finding | None:
-    """The fastest level that no policy objects to, and faster levels that are not recommended."""
+    """The fastest level that no policy objects to, and one before it that a policy objects to."""
     if not preference.chosen:
         return None
     chosen = preference.chosen[0]
@@ -185,9 +185,11 @@ def _sentence(
         )
     faster = next((c for c in preference.left_out if c.place < chosen.place), None)
     if faster is not None:
+        beaten = _ranking(summary, preference).beaten_by(faster.cell)
+        verb = "is faster" if chosen.cell in beaten else "is not established to be slower"
         text += (
             f" {level_label(preference.subject, faster.name)} "
-            f"({_value(summary.cell(faster.cell), measure)}) is not slower, and not recommended: "
+            f"({_value(summary.cell(faster.cell), measure)}) {verb}, and is not recommended: "
             f"{faster.graded.objection}."
         )
     text += _unranked(summary, preference, against)
@@ -196,11 +198,7 @@ def _sentence(
 
 def _unranked(summary: Summary, preference: Preference, against: Mapping[str, str]) -> str:
     """What no policy objects to and the order has not got, in a sentence; empty for nothing."""
-    ranking = next(
-        each
-        for each in summary.rankings
-        if each.setting == preference.setting and each.estimate == preference.by[0]
-    )
+    ranking = _ranking(summary, preference)
     mates = [
         cell
         for cell in summary.cells
@@ -213,6 +211,15 @@ def _unranked(summary: Summary, preference: Preference, against: Mapping[str, st
 
     words = unranked_words(ranking, mates, name)
     return f" {words[:1].upper()}{words[1:]}." if words else ""
+
+
+def _ranking(summary: Summary, preference: Preference) -> Ranking:
+    """The one that made the order."""
+    return next(
+        each
+        for each in summary.rankings
+        if each.setting == preference.setting and each.estimate == preference.by[0]
+    )
 
 
 def _value(cell: CellSummary, measure: str) -> str:

@@ -1,17 +1,21 @@
 """A recommendation in words: its reason, its price, and what it does not say."""
 
 from collections.abc import Iterator
+from datetime import date
 
 from tlslab.advice.emit import Form, Offer
+from tlslab.advice.field import Field
+from tlslab.advice.left_out import left_out_lines, some
 from tlslab.advice.policy import GRADES
-from tlslab.advice.recommend import Price, Recommendation
+from tlslab.advice.price import price_lines
+from tlslab.advice.recommend import Recommendation
 from tlslab.advice.strength import is_pq_hybrid
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable
-from tlslab.model.grading import successor_words
-from tlslab.model.names import find_suite
-from tlslab.model.wording import counted, difference, figure, joined, percent, ratio_figure
+from tlslab.model.grading import age_words, as_of, successor_words
+from tlslab.model.trade_off import probability_words
+from tlslab.model.wording import counted, difference, figure, joined
 
 # A cell is called one of the Pareto set when that is likelier than not.
 LIKELY = 0.5
@@ -31,23 +35,9 @@ _HEADS = {
 _UNITS = {"us": " µs", "ms": " ms", "1/s": "/s", "B": " B"}
 
 
-def short_name(name: str) -> str:
-    """OpenSSL's name of a suite, a group's own."""
-    suite = find_suite(name)
-    return name if suite is None else suite.openssl
-
-
-def probability(share: float) -> str:
-    """A probability that was counted in draws: never 0 % nor 100 %."""
-    if share > 0.99:
-        return "over 99 %"
-    return "under 1 %" if share < 0.01 else percent(share)
-
-
 def comments(found: Recommendation, form: Form, offer: Offer) -> tuple[str, ...]:
     """The sentences at the head of the emitted file."""
     field = found.field
-    left_out = {entry.name: entry for entry in field.objected}
     return tuple(
         filter(
             None,
@@ -56,33 +46,35 @@ def comments(found: Recommendation, form: Form, offer: Offer) -> tuple[str, ...]
                 f"{form.title}: {form.use}.",
                 _basis(found),
                 reason(found),
-                *(f"left out: {short_name(n)}: {e.graded.objection}" for n, e in left_out.items()),
-                offer.beside,
+                *left_out_lines(field, every=True),
+                offer.beside and f"Also in this file: {offer.beside}",
             ),
         )
     )
 
 
-def explanation(found: Recommendation, form: Form, offer: Offer) -> Iterator[str]:
-    """The lines for people; the table of the Pareto set belongs below them."""
+def explanation(
+    found: Recommendation, form: Form, offer: Offer, day: date, details: bool = False
+) -> Iterator[str]:
+    """The lines for people; the table of the Pareto set belongs below them.
+
+    `day` is the one on which policies may be old. `details`: all names, however many.
+    """
     field = found.field
     yield f"recommended for {form.title}, aim {found.aim}: {_headline(found)}"
     yield f"why: {reason(found)}"
-    for words in _prices(found):
-        yield f"price: {words}"
+    yield from price_lines(found)
     yield f"basis: {_basis(found)}"
-    if field.policies:
-        yield f"policies: {', '.join(f'{p.title} ({p.date})' for p in field.policies)}"
-        where = successor_words(each.about for each in field.policies)
-        yield from (f"successor: {words}" for words in where)
-    for entry in {each.name: each for each in field.objected}.values():
-        yield f"left out: {short_name(entry.name)}: {entry.graded.objection}"
-    if lacking := [short_name(each.name) for each in field.lacking]:
-        yield f"left out: {', '.join(lacking)}: {field.server} was not seen to do it in this run"
-    if unmeasured := [short_name(field.entry(k).name) for k in found.trade_offs.unmeasured]:
-        yield f"last in the order: {', '.join(unmeasured)}: no valid measurement in this run"
+    yield from _policies(field, day)
+    yield from left_out_lines(field, details)
+    if lacking := [each.short for each in field.lacking]:
+        names = some(lacking, details)
+        yield f"left out, {len(lacking)}: {field.server} was not seen to do it in this run: {names}"
+    if unmeasured := [_name(found, key) for key in found.trade_offs.unmeasured]:
+        names = some(unmeasured, details)
+        yield f"last in the order: {names}: no valid measurement in this run"
     if offer.beside:
-        yield f"beside it: {offer.beside}"
+        yield f"also in the file: {offer.beside}"
     if offer.waiting:
         names = ", ".join(group.name for group in offer.waiting)
         yield (
@@ -92,8 +84,20 @@ def explanation(found: Recommendation, form: Form, offer: Offer) -> Iterator[str
     yield f"order: {form.order}"
 
 
+def _policies(field: Field, day: date) -> Iterator[str]:
+    """The policies that count, as of when; where they are carried on; whether they are old."""
+    sources = [policy.about for policy in field.policies]
+    if not sources:
+        return
+    named = ", ".join(f"{source.title} ({source.date})" for source in sources)
+    yield f"policies as of {as_of(sources)}: {named}"
+    yield from (f"successor: {words}" for words in successor_words(sources))
+    if old := age_words(sources, day):
+        yield f"warning: {old}"
+
+
 def _headline(found: Recommendation) -> str:
-    first, *rest = [short_name(name) for name in found.names]
+    first, *rest = [_name(found, key) for key in found.order]
     return f"{first}, then {', '.join(rest)}." if rest else f"{first}, and nothing else."
 
 
@@ -118,23 +122,25 @@ def reason(found: Recommendation) -> str:
     count = len(found.order)
     if count == 1:
         return f"{name} is the only one that no policy objects to."
-    by = estimate_name(trade_offs.measure)
-    contenders = [_name(found, key) for key in trade_offs.contenders]
     match trade_offs.verdict:
         case "settled":
             return _settled(found, name)
         case "equal":
-            return (
-                f"{joined(contenders)} may be the best by {by} (95 %), and differ by "
-                f"{difference(trade_offs.may_differ or 0)} at most; {name} is the safest of them."
-            )
+            most = difference(trade_offs.may_differ or 0)
+            return f"{_among(found)}, which differ by {most} at most; {name} is the safest of them."
         case "open":
-            return (
-                f"{joined(contenders)} may be the best by {by} (95 %), the others are not; {name} "
-                "is the safest of them."
-            )
+            left = trade_offs.may_differ
+            more = "" if left is None else f"; they may differ by up to {difference(left)}"
+            return f"{_among(found)}{more}; {name} is the safest of them."
         case _:
             return f"{_undecided(found)} The order is that of the policies alone."
+
+
+def _among(found: Recommendation) -> str:
+    """Which candidates may be the best one."""
+    by = estimate_name(found.trade_offs.measure)
+    among = some([_name(found, key) for key in found.trade_offs.contenders])
+    return f"The best by {by} is among {among} (probability 95 %)"
 
 
 def _settled(found: Recommendation, name: str) -> str:
@@ -149,11 +155,22 @@ def _settled(found: Recommendation, name: str) -> str:
         return f"{name} alone has a valid measurement, of {count} that no policy objects to."
     among = str(count) if measured == count else f"the {measured} measured, of {count}"
     value = cell.values[trade_offs.measure]
+    best, rest = _superlative(found)
     return (
-        f"{name} is the best of {among} that no policy objects to by {by}: "
+        f"{name} is the {best} of {among} that no policy objects to by {by}: "
         f"{figure(value.value)}{_UNITS.get(value.unit, '')}; probability "
-        f"{probability(cell.best[trade_offs.measure])}."
+        f"{probability_words(cell.best[trade_offs.measure])}{rest}."
     )
+
+
+def _superlative(found: Recommendation) -> tuple[str, str]:
+    """`best` where it is established against each of the others; else what is not established."""
+    trade_offs = found.trade_offs
+    known = {cell.cell for cell in trade_offs.cells} - {found.order[0], *trade_offs.beaten}
+    if not known:
+        return "best", ""
+    others = some([_name(found, key) for key in found.order if key in known])
+    return "likeliest best", f"; no difference from {others} is established (Holm, 5 %)"
 
 
 def _undecided(found: Recommendation) -> str:
@@ -181,7 +198,7 @@ def _by_security(found: Recommendation) -> str:
     graded = found.chosen.graded
     recommending = [o.policy.title for o in graded.opinions if o.grade == "recommended"]
     worst = graded.grade or GRADES[-1]
-    text = f"{short_name(graded.name)} is the safest by the policies: graded {worst} at the worst"
+    text = f"{found.chosen.short} is the safest by the policies: graded {worst} at the worst"
     if is_pq_hybrid(graded.name):
         text += ", a hybrid with a post-quantum KEM"
     if recommending:
@@ -195,42 +212,6 @@ def _by_security(found: Recommendation) -> str:
         return f"{text}. As safe: {names}; {_undecided(found)[:1].lower()}{_undecided(found)[1:]}"
     by = estimate_name(found.trade_offs.measure)
     return f"{text}. As safe: {names}; between them decides {by}."
-
-
-def _prices(found: Recommendation) -> Iterator[str]:
-    measure = found.trade_offs.measure
-    if measure and all(each.measure != measure for each in found.prices):
-        by = estimate_name(measure)
-        yield f"none by {by}: nothing that was measured is established to be better."
-    for each in found.prices:
-        yield _price(found, each)
-
-
-def _price(found: Recommendation, price: Price) -> str:
-    """The choice's ratio to a rival, in words."""
-    rival = found.field.entry(price.cell)
-    name, other = _name(found, found.order[0]), short_name(rival.name)
-    by = estimate_name(price.measure)
-    times = f"{_ratio(price.ratio)} times"
-    match price.rival:
-        case "fastest":
-            return (
-                f"the best of all by {by} is {other}, not recommended: {rival.graded.objection}; "
-                f"{name} has {times} its value."
-            )
-        case "fastest_allowed":
-            return f"security: {name} has {times} the value of {other}, the likeliest best by {by}."
-        case "safest":
-            return f"safer by the policies is {other}; {name} has {times} its value by {by}."
-        case _:
-            return f"elsewhere: by {by} {other} is better; {name} has {times} its value."
-
-
-def _ratio(ratio: Estimate) -> str:
-    if ratio.low is None or ratio.high is None:
-        return ratio_figure(ratio.value)
-    low, high = ratio_figure(ratio.low), ratio_figure(ratio.high)
-    return f"{ratio_figure(ratio.value)} (95 %: {low} to {high})"
 
 
 def pareto_table(found: Recommendation) -> DataTable | None:
@@ -252,7 +233,7 @@ def pareto_table(found: Recommendation) -> DataTable | None:
         if cell is None:
             continue
         values = (_cell(cell.values[name], cell.best.get(name)) for name in names)
-        front = "-" if cell.on_front is None else probability(cell.on_front)
+        front = "-" if cell.on_front is None else probability_words(cell.on_front)
         rows.append((_name(found, key), str(cell.security + 1), *values, front))
     return DataTable(
         id="pareto",
@@ -267,7 +248,7 @@ def pareto_table(found: Recommendation) -> DataTable | None:
 
 
 def _cell(estimate: Estimate, best: float | None) -> str:
-    return _value(estimate) if best is None else f"{_value(estimate)}\n{probability(best)}"
+    return _value(estimate) if best is None else f"{_value(estimate)}\n{probability_words(best)}"
 
 
 def _value(estimate: Estimate) -> str:
@@ -279,11 +260,11 @@ def _value(estimate: Estimate) -> str:
 def front(found: Recommendation) -> tuple[str, ...]:
     """The names of the Pareto set, those that are likelier in it than not."""
     return tuple(
-        short_name(found.field.entry(cell.cell).name)
+        _name(found, cell.cell)
         for cell in found.trade_offs.cells
         if cell.on_front is not None and cell.on_front >= LIKELY
     )
 
 
 def _name(found: Recommendation, key: str) -> str:
-    return short_name(found.field.entry(key).name)
+    return found.field.entry(key).short

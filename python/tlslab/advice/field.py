@@ -9,7 +9,7 @@ from tlslab.advice.preference import MEASURES, Subject, terminator
 from tlslab.advice.strength import in_order, ranks, strength
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import CellSummary
-from tlslab.model.names import GROUPS, SUITES
+from tlslab.model.names import GROUPS, SUITES, find_suite
 from tlslab.model.run import Environment
 from tlslab.model.wording import cell_label
 
@@ -36,6 +36,12 @@ class Entry:
     def seen(self) -> bool:
         """Whether the server was seen to do it."""
         return self.verdict in ("valid", "at_least", "invalid")
+
+    @property
+    def short(self) -> str:
+        """OpenSSL's name of a suite, a group's own."""
+        suite = find_suite(self.name)
+        return self.name if suite is None else suite.openssl
 
 
 @dataclass(frozen=True)

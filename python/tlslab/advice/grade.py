@@ -46,10 +46,15 @@ class Graded:
         return "; ".join(self._objections())
 
     @property
+    def gravest(self) -> str:
+        """The gravest objection alone; empty when there are none."""
+        return (self._objections() or [""])[0]
+
+    @property
     def objection(self) -> str:
-        """The gravest objection alone, and how many more there are; empty when there are none."""
-        first, *others = self._objections() or [""]
-        return first + (f" (and {len(others)} more)" if others else "")
+        """The gravest objection, and how many more there are; empty when there are none."""
+        more = len(self._objections()) - 1
+        return self.gravest + (f" (and {more} more)" if more > 0 else "")
 
     def _objections(self) -> list[str]:
         if self.grade is None:

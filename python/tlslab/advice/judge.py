@@ -7,7 +7,7 @@ from tlslab.advice.clients import clients
 from tlslab.advice.offer import things
 from tlslab.advice.policy import Policy, all_policies
 from tlslab.advice.simulate import LIMITS, simulate
-from tlslab.model.grading import Found, Grading, Judgement, Topic, Verdict
+from tlslab.model.grading import Found, Grading, Judgement, Topic, Verdict, age_words
 from tlslab.model.offered import Offered
 
 
@@ -26,7 +26,7 @@ def judge(offered: Offered, day: date) -> Grading:
         found=found,
         clients=tuple(simulate(offered, client) for client in clients()),
         limits=LIMITS,
-        notes=tuple(_notes(offered, day)),
+        notes=tuple(_notes(offered, by, day)),
         incomplete=offered.incomplete,
     )
 
@@ -68,9 +68,11 @@ def _verdict(policy: Policy, found: Sequence[Found]) -> Verdict:
     return Verdict(policy.name, not forbidden + discouraged, forbidden, discouraged)
 
 
-def _notes(offered: Offered, day: date) -> list[str]:
+def _notes(offered: Offered, by: Sequence[Policy], day: date) -> list[str]:
     """Facts that no policy grades and a reader should know."""
     notes = list(offered.hints)
+    if old := age_words([policy.about for policy in by], day):
+        notes.append(old)
     midnight = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
     for chain in offered.certificates:
         if chain.problem is not None:

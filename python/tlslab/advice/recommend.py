@@ -7,6 +7,8 @@ from typing import Literal
 from tlslab.advice.field import Entry, Field
 from tlslab.advice.preference import Choice, Preference, Subject
 from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Comparison
+from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.trade_off import TradeOffs
 
 Aim = Literal["throughput", "latency", "security", "bytes"]
@@ -47,12 +49,34 @@ def measures(aim: Aim, subject: Subject) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Price:
-    """The choice against a rival: `ratio` is the choice over the rival by the measure."""
+    """The choice over a rival by a measure: `comparison`, judged among all prices.
+
+    `leads`: the rival is detectably better than every other cell of the setting, those that may not
+    be recommended among them. `is_bound`: the value of the rival is a lower bound.
+    """
 
     rival: Rival
     cell: str
     measure: str
-    ratio: Estimate
+    comparison: Comparison
+    leads: bool = False
+    is_bound: bool = False
+
+    @property
+    def ratio(self) -> Estimate:
+        """The choice's value over the rival's."""
+        found = self.comparison
+        return Estimate(found.ratio, found.low, found.high, found.n, "ratio", found.method)
+
+    @property
+    def established(self) -> bool:
+        """Whether a difference is established, of blocks enough for a sentence."""
+        return self.comparison.differs and self.comparison.n >= LEAST_BLOCKS
+
+    @property
+    def rival_is_better(self) -> bool:
+        """Whether the choice is slower, dearer or larger; of amounts less is better."""
+        return self.comparison.verdict in ("slower", "more")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Ratios between cells, paired by block, and what they establish. Pure."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,10 +47,11 @@ class Measured:
     def may_rank(self, estimate: str) -> bool:
         """Whether the cell may be ranked by an estimate.
 
-        A lower bound is not ranked, nor is a rate that neither side limited.
+        A lower bound is not ranked, nor is a rate that neither side limited, or that is left open.
         """
         verdicts = ("valid",) if is_bounded(estimate) else ("valid", "at_least")
-        if estimate in (*self.summary.lower_bounds, *self.summary.unsaturated):
+        found = self.summary
+        if estimate in (*found.lower_bounds, *found.unsaturated, *found.left_open):
             return False
         return self.summary.verdict in verdicts and bool(self.values.get(estimate))
 
@@ -175,16 +176,18 @@ def _verdict(found: Comparison, adjusted_p: float | None, margin: float) -> Comp
 
 
 def judged_together(
-    comparisons: Sequence[Comparison], margin: float = EQUIVALENCE
+    comparisons: Sequence[Comparison],
+    margin: float = EQUIVALENCE,
+    adjust: Callable[[Sequence[float]], list[float]] = false_discovery,
 ) -> tuple[Comparison, ...]:
-    """The comparisons of one table, with verdicts for all of it (false discovery rate)."""
+    """The comparisons of one table, with verdicts for all of it (by the false discovery rate)."""
     tested = [
         (number, each.p)
         for number, each in enumerate(comparisons)
         if each.p is not None and each.verdict != "not_comparable"
     ]
     adjusted = dict(
-        zip((number for number, _ in tested), false_discovery([p for _, p in tested]), strict=True)
+        zip((number for number, _ in tested), adjust([p for _, p in tested]), strict=True)
     )
     return tuple(
         judged(each, adjusted.get(number), margin) for number, each in enumerate(comparisons)

@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tlslab.analysis.compare import Measured, compare, more_is_faster, paired_logs
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.ranking import differing
@@ -76,7 +78,7 @@ def _whole(cell: JudgedCell) -> int:
 def _ability(pairs: Sequence[Pair], estimate: str, tries: int, blocks: int) -> Ability:
     equal = [pair for pair in pairs if pair.share == 0]
     alarms = [bool(ratio) for pair in equal for ratio in _apart(pair, estimate, tries, blocks)]
-    noise = _noise(equal, estimate, tries * blocks)
+    noise = _noise(equal, estimate, tries, blocks)
     stated = () if noise is None else STATED_BLOCKS
     return Ability(
         estimate=estimate,
@@ -89,11 +91,19 @@ def _ability(pairs: Sequence[Pair], estimate: str, tries: int, blocks: int) -> A
 
 def _apart(pair: Pair, estimate: str, tries: int, blocks: int) -> Iterator[float]:
     """The ratio of the pair in each try that may be ranked; 0 where the ranking keeps them tied."""
+    for cells in _ranked(pair, estimate, tries, blocks):
+        found = differing(cells, estimate)[0, 1]
+        yield 0.0 if found is None else 1 / found.ratio
+
+
+def _ranked(
+    pair: Pair, estimate: str, tries: int, blocks: int
+) -> Iterator[tuple[Measured, Measured]]:
+    """Both cells in each try in which they may be ranked."""
     for number in range(tries):
         cells = pair.within(number * blocks, (number + 1) * blocks)
         if all(cell.may_rank(estimate) for cell in cells):
-            found = differing(cells, estimate)[0, 1]
-            yield 0.0 if found is None else 1 / found.ratio
+            yield cells
 
 
 def _planted(pair: Pair, estimate: str, tries: int, blocks: int) -> Planted:
@@ -117,12 +127,16 @@ def _counted(found: Sequence[bool]) -> Tries:
     return Tries(sum(found), len(found), *proportion_interval(sum(found), len(found)))
 
 
-def _noise(equal: Sequence[Pair], estimate: str, blocks: int) -> float | None:
-    """The deviation of the logarithms of the ratios, block by block, over all equal pairs."""
+def _noise(equal: Sequence[Pair], estimate: str, tries: int, blocks: int) -> float | None:
+    """The deviation of the logarithms of the ratios, block by block, over all equal pairs.
+
+    Of the tries that may be ranked: the noise of a rate that its server did not limit is another.
+    """
     squares, degrees = 0.0, 0
     for pair in equal:
-        first, second = pair.within(0, blocks)
-        logs = paired_logs(second.values.get(estimate, {}), first.values.get(estimate, {}))
+        ranked = _ranked(pair, estimate, tries, blocks)
+        parts = [paired_logs(b.values[estimate], a.values[estimate]) for a, b in ranked]
+        logs = np.concatenate(parts) if parts else np.empty(0)
         if len(logs) > 1:
             squares += float(logs.var(ddof=1)) * (len(logs) - 1)
             degrees += len(logs) - 1

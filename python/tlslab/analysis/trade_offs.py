@@ -12,10 +12,12 @@ from itertools import combinations
 import numpy as np
 
 from tlslab.analysis import keep_alive
-from tlslab.analysis.compare import Measured, compare, more_is_faster
+from tlslab.analysis.compare import Measured, compare, judged_together, more_is_faster
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.measures import UNITS
+from tlslab.analysis.ranking import rank
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate
+from tlslab.analysis.stats.families import holm
 from tlslab.analysis.stats.latency import TIMES, Distribution, needed_n, times
 from tlslab.analysis.stats.posterior import (
     LEAST_BLOCKS,
@@ -27,8 +29,9 @@ from tlslab.analysis.stats.posterior import (
 from tlslab.analysis.stopping import replay
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Comparison
 from tlslab.model.run import RunContents
-from tlslab.model.trade_off import TradeOffs, Verdict, Weighed
+from tlslab.model.trade_off import TOLERANCE, TradeOffs, Verdict, Weighed
 
 SERVICE = "service_ms"
 
@@ -43,10 +46,6 @@ DIMENSIONS = (
     "wire_bytes_per_handshake",
     "server_memory_bytes",
 )
-
-# A difference of less than this is none when it is asked which cell is better in every dimension:
-# that of `--until` in the shipped experiments.
-TOLERANCE = 0.02
 
 
 def measured_cells(contents: RunContents) -> tuple[Measured, ...]:
@@ -197,7 +196,15 @@ def _ordered(found: TradeOffs, field: _Field) -> TradeOffs:
         chosen = min(among, key=lambda number: field.security[keys[number]])
         order.append(keys[chosen])
         rest.remove(chosen)
-    return replace(found, order=(*order, *found.unmeasured))
+    beaten = _beaten(field.cells, found.measure, order[0])
+    return replace(found, order=(*order, *found.unmeasured), beaten=beaten)
+
+
+def _beaten(cells: Sequence[Measured], measure: str, first: str) -> tuple[str, ...]:
+    """The cells that this one is detectably better than; every pair is tested (Holm)."""
+    ranked = rank(cells, measure)
+    keys = [each.cell.summary.key for each in ranked]
+    return tuple(keys[number] for number in ranked[keys.index(first)].beats)
 
 
 def _verdict(contenders: int, all_: int, may_differ: float | None) -> Verdict:
@@ -216,10 +223,15 @@ def _may_differ(cells: Sequence[Measured], measure: str) -> float | None:
     return max(known, default=None) if len(known) == len(open_) else None
 
 
-def ratio(cells: Sequence[Measured], one: str, other: str, measure: str) -> Estimate | None:
-    """One cell over another by a measure, paired by block; None where they share no block."""
+def ratios(
+    cells: Sequence[Measured], wanted: Sequence[tuple[str, str, str]]
+) -> tuple[Comparison, ...]:
+    """One cell over another by a measure (`one, other, measure`), paired by block, for each.
+
+    Their verdicts are those of one family (Holm): the chance of a single false difference among all
+    is at most 5 %. Of a lower bound only what it establishes is a difference. Pairs that share no
+    block have no comparison.
+    """
     by_key = {cell.summary.key: cell for cell in cells}
-    found = compare(by_key[one], by_key[other], measure)
-    if found is None:
-        return None
-    return Estimate(found.ratio, found.low, found.high, found.n, "ratio", found.method)
+    found = [compare(by_key[one], by_key[other], by, bounds=True) for one, other, by in wanted]
+    return judged_together([each for each in found if each is not None], adjust=holm)

@@ -119,7 +119,5 @@ def _conclude(summary: Summary) -> int:
     bare = sum(each.verdict == "not_comparable" for each in ratios)
     reported = counted(len(ratios), "ratio")
     if bare:
-        reported += (
-            f", {bare} of them without a verdict (one trial, a lower bound, an invalid cell)"
-        )
+        reported += f", {bare} of them without a verdict (see the table for the reasons)"
     return conclude(reported, 0)

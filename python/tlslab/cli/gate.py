@@ -21,17 +21,14 @@ def gate_lines(found: Gate) -> Iterator[str]:
     for each in sorted(found.ratios, key=lambda each: (order.index(each.verdict), -each.high)):
         yield f"gate: {_line(each, len(found.ratios))}"
     for bare in found.undecided:
-        reason = _without(bare)
-        yield f"gate: {_where(bare)}: {reason}: cannot tell"
+        yield f"gate: {_where(bare)}: {_without(bare)}: cannot tell"
 
 
 def _without(found: Comparison) -> str:
     """Why a ratio cannot be judged."""
-    if not found.n:
+    if not found.n or found.verdict == "not_comparable":
         return found.method
-    if found.n < LEAST_BLOCKS:
-        return f"fewer than {LEAST_BLOCKS} trials"
-    return "it cannot be compared" if found.verdict == "not_comparable" else "no interval"
+    return f"fewer than {LEAST_BLOCKS} trials" if found.n < LEAST_BLOCKS else "no interval"
 
 
 def _where(found: Comparison) -> str:
@@ -53,10 +50,9 @@ def _line(each: Gated, ratios: int) -> str:
     words = _WORDS[each.verdict]
     if each.verdict == "cannot_tell":
         words += f": a slowdown of {difference(each.findable)} {_findable(ratios)}"
-    return (
-        f"{_where(each.comparison)}: {ratio_figure(each.slowdown)} "
-        f"times as slow ({ratio_figure(each.low)} to {ratio_figure(each.high)}): {words}"
-    )
+    bounds = f"at least {ratio_figure(each.low)}, at most {ratio_figure(each.high)}, each 95 %"
+    slowdown = f"{ratio_figure(each.slowdown)} times as slow ({bounds})"
+    return f"{_where(each.comparison)}: {slowdown}: {words}"
 
 
 def gate_words(found: Gate) -> str:

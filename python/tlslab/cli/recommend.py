@@ -1,12 +1,13 @@
 """`tlslab recommend`: one configuration from a run, with its reason and its price."""
 
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tlslab.cli.options import AsJson, Version
+from tlslab.cli.options import AsJson, Details, Version
 
 if TYPE_CHECKING:
     from tlslab.advice.recommend import Aim
@@ -64,6 +65,7 @@ def command(
     file: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the configuration there.")
     ] = None,
+    details: Details = False,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
@@ -74,5 +76,6 @@ def command(
     """
     from tlslab.cli.recommending import recommended
 
-    names = policy or ()
-    raise typer.Exit(recommended(folder, server.value, _AIMS[aim], names, file, as_json))
+    today = datetime.now(UTC).date()
+    asked = (folder, server.value, _AIMS[aim], policy or (), file, as_json)
+    raise typer.Exit(recommended(*asked, today, details))

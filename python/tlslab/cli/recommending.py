@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from rich.box import SIMPLE
@@ -20,9 +21,18 @@ from tlslab.store import RunFolder, to_json
 
 
 def recommended(
-    folder: Path, server: str, aim: Aim, policy: Sequence[str], file: Path | None, as_json: bool
+    folder: Path,
+    server: str,
+    aim: Aim,
+    policy: Sequence[str],
+    file: Path | None,
+    as_json: bool,
+    day: date,
+    details: bool = False,
 ) -> int:
     """Recommends a configuration for a server, and writes it; the exit code.
+
+    `day` is the one on which the policies may be old; `details`: all names, however many.
 
     Raises UsageError, StoreError, CannotRunError.
     """
@@ -48,7 +58,9 @@ def recommended(
     if as_json:
         sys.stdout.write(json.dumps(_as_json(found, offer, text), indent=1) + "\n")
     else:
-        _explain(found, form, offer)
+        for line in explanation(found, form, offer, day, details):
+            say(line)
+        _weighed(found)
     if file is None and not as_json:
         sys.stdout.write(text)
     return conclude(_conclusion(found, form, file), 0)
@@ -61,9 +73,8 @@ def _write(text: str, file: Path) -> None:
         raise CannotRunError(f"{file}: {error.strerror}", "give another --out") from None
 
 
-def _explain(found: Recommendation, form: Form, offer: Offer) -> None:
-    for line in explanation(found, form, offer):
-        say(line)
+def _weighed(found: Recommendation) -> None:
+    """Prints the Pareto set and the table of candidates."""
     if names := front(found):
         say(f"Pareto set: {', '.join(names)}")
     table = pareto_table(found)
@@ -96,6 +107,7 @@ def _as_json(found: Recommendation, offer: Offer, text: str) -> dict[str, object
         "server": field.server,
         "setting": dict(field.setting),
         "policies": [f"{each.title} ({each.date})" for each in field.policies],
+        "policies_as_of": {each.title: each.about.as_of for each in field.policies},
         "successors": {
             each.title: each.about.successor for each in field.policies if each.about.successor
         },
@@ -109,6 +121,10 @@ def _as_json(found: Recommendation, offer: Offer, text: str) -> dict[str, object
                 "name": field.entry(each.cell).name,
                 "measure": each.measure,
                 "ratio": to_json(each.ratio),
+                "verdict": each.comparison.verdict,
+                "adjusted_p": each.comparison.adjusted_p,
+                "may_differ": each.comparison.may_differ,
+                "is_bound": each.is_bound,
             }
             for each in found.prices
         ],

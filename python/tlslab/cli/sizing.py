@@ -59,7 +59,15 @@ def plan(folder: Path | None, question: Question, as_json: bool) -> int:
         )
     mix = _mix(found.model, contents.experiment, question)
     bounds = Bounds(question.busy_at_most, question.objective)
-    sizing = size(found.model, found.checks, mix, bounds, question.rate, question.processors)
+    sizing = size(
+        found.model,
+        found.checks,
+        mix,
+        bounds,
+        rate=question.rate,
+        processors=question.processors,
+        measured=found.measured,
+    )
     if as_json:
         typer.echo(json.dumps(to_json(sizing), allow_nan=False))
     else:

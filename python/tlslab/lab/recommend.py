@@ -1,12 +1,14 @@
 """From a run folder to a recommendation: by its measurements, among what the policies allow."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tlslab.advice.field import compared_subject, field_of
 from tlslab.advice.policy import Policy
 from tlslab.advice.recommend import Aim, Price, Recommendation, decide, measures, rivals
+from tlslab.analysis.compare import Measured
 from tlslab.analysis.ranking import rank
-from tlslab.analysis.trade_offs import measured_cells, ratio, weigh
+from tlslab.analysis.trade_offs import measured_cells, ratios, weigh
 from tlslab.lab.kinds import kind_of
 from tlslab.lab.results import read_contents
 from tlslab.model.errors import UsageError
@@ -33,16 +35,31 @@ def recommend(
         subject, [cell.summary for cell in cells], contents.environment, policies, server
     )
     found = decide(field, aim, weigh(cells, field.security, measures(aim, subject)))
-    if found is None:
-        return None
-    measure = found.trade_offs.measure
-    keys = {entry.cell for entry in field.entries}
-    ranked = rank([cell for cell in cells if cell.summary.key in keys], measure) if measure else ()
-    fastest = field.entry(ranked[0].cell.summary.key) if ranked else None
-    objected = None if fastest is None or fastest.graded.passes else fastest.cell
-    prices = []
-    for rival, cell, by in rivals(found, objected):
-        against = ratio(cells, found.order[0], cell, by)
-        if against is not None:
-            prices.append(Price(rival, cell, by, against))
+    return None if found is None else priced(found, cells)
+
+
+def priced(found: Recommendation, cells: Sequence[Measured]) -> Recommendation:
+    """With the choice's ratios to its rivals, all of them judged as one family."""
+    measure, chosen = found.trade_offs.measure, found.order[0]
+    by_key = {cell.summary.key: cell for cell in cells}
+    mates = [by_key[entry.cell] for entry in found.field.entries]
+    ranked = rank(mates, measure) if measure else ()
+    first = found.field.entry(ranked[0].cell.summary.key) if ranked else None
+    wanted = rivals(found, None if first is None or first.graded.passes else first.cell)
+    compared = {
+        (each.baseline, each.estimate): each
+        for each in ratios(cells, [(chosen, cell, by) for _, cell, by in wanted])
+    }
+    prices = (
+        Price(
+            rival,
+            cell,
+            by,
+            compared[cell, by],
+            leads=first is not None and cell == first.cell and ranked[0].worst == 1,
+            is_bound=by_key[cell].is_bound(by),
+        )
+        for rival, cell, by in wanted
+        if (cell, by) in compared
+    )
     return replace(found, prices=tuple(prices))

@@ -94,10 +94,13 @@ class CpuSeries:
 class CellSummary:
     """One cell: its verdict with the reasons, its estimates by name, and ApacheBench's block.
 
-    `lower_bounds` names the estimates that are no more than that: the generator was the limit, or
-    no higher load could be judged.
+    `lower_bounds` names the estimates that are no more than that: the generator was the limit, the
+    search of a maximum was inconclusive, or no higher load could be judged.
     `unsaturated` names the rates that are neither server's nor generator's limit: both had time
     left, or other programs took a part of the server's processor.
+    `left_open` names the rates that the run does not know exactly, with the reason: maxima whose
+    search was inconclusive, that were disturbed, that were not steady. Sentences of their own run
+    hedge them; runs are not compared by them.
     """
 
     key: str
@@ -113,6 +116,7 @@ class CellSummary:
     negotiated: Facts | None = None
     lower_bounds: tuple[str, ...] = ()
     unsaturated: tuple[str, ...] = ()
+    left_open: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,8 @@ class Comparison:
     without end), where the two sides are of independent runs.
 
     With `n` 0 there is no ratio (it is 0): a side has no value. `method` says why, and a side that
-    has no such cell has an empty key.
+    has no such cell has an empty key. Of two runs that are compared, `method` says why a ratio is
+    `not_comparable`.
     """
 
     baseline: str
@@ -197,6 +202,11 @@ class Ranking:
     def cells(self) -> tuple[str, ...]:
         """The cells' keys, in the order of the ranking."""
         return tuple(place.cell for place in self.places)
+
+    def beaten_by(self, cell: str) -> tuple[str, ...]:
+        """The cells that this one is detectably better than; none for a cell that is absent."""
+        place = next((each for each in self.places if each.cell == cell), None)
+        return () if place is None else tuple(self.cells[number] for number in place.beats)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """What policies say of a server's offer, and which clients connect."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal, get_args
 
 from tlslab.model.wording import joined
@@ -65,6 +66,27 @@ def successor_words(sources: Iterable[Source]) -> tuple[str, ...]:
     return tuple(
         f"{joined(named)} {'is' if len(named) == 1 else 'are'} carried on at {place}."
         for place, named in titles.items()
+    )
+
+
+# Policies that were last held against their sources longer ago than this may have changed.
+OLD_MONTHS = 18
+
+
+def as_of(sources: Sequence[Source]) -> str:
+    """The last day on which one of some policies was held against its source: `2026-11-24`."""
+    return max(source.as_of for source in sources)
+
+
+def age_words(sources: Sequence[Source], day: date) -> str:
+    """That the newest of some policies is old on a day, in words; empty where it is not."""
+    newest = date.fromisoformat(as_of(sources))
+    months = 12 * (day.year - newest.year) + day.month - newest.month
+    if (months, day.day) <= (OLD_MONTHS, newest.day):
+        return ""
+    return (
+        f"the policies were last held against their sources on {newest}, more than {OLD_MONTHS} "
+        f"months before {day}: what they say may have changed; take a newer tlslab"
     )
 
 

@@ -28,7 +28,8 @@ class Sizing:
     `error_bound` the largest that the intervals of these checks do not exclude (None without any).
     `blocks` is how many blocks the fit has. With a rate `processors` are those that it takes, with
     `processors` given `rate` is the most they carry; each with the ends that belong to the ends of
-    the cost. `busy` is how busy they are then, `limit` what decided.
+    the cost. `busy` is how busy they are then, `limit` what decided. `beyond` are the quantities of
+    the mix that lie outside of what was measured, in words with the range that was.
     """
 
     mix: Mapping[str, str]
@@ -48,3 +49,4 @@ class Sizing:
     limit: Limit
     busy_at_most: float
     objective: Objective | None
+    beyond: tuple[str, ...] = ()

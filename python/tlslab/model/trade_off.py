@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tlslab.model.estimate import Estimate
+from tlslab.model.wording import percent
 
 # `settled`: one cell is the best; `equal`: the cells that may be the best differ by less than the
 # margin of equivalence; `open`: some cells are excluded, between the others nothing is established;
@@ -14,6 +15,10 @@ Verdict = Literal["settled", "equal", "open", "cannot_tell", "too_few", "not_mea
 
 # With these the measurement does not decide: the order is that of the policies.
 UNDECIDED: tuple[Verdict, ...] = ("cannot_tell", "too_few", "not_measured")
+
+# A difference of less than this is none when it is asked which cell is better in every dimension:
+# that of `--until` in the shipped experiments.
+TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,9 @@ class TradeOffs:
     `measure` decides for the aim, empty where none does; `blocks` is how many blocks have it, and
     all `dimensions`, of all cells. `order` is the order of preference by the aim, `contenders` are
     those that may be the best one (95 %). `may_differ` is the largest difference, as a share, that
-    is open between contenders. `unmeasured` are cells without values, last in `order`.
+    is open between contenders. `unmeasured` are cells without values, last in `order`. `beaten` are
+    the cells that the first of `order` is detectably better than by the measure, if that decides
+    (Holm, all pairs).
     """
 
     measure: str
@@ -51,6 +58,7 @@ class TradeOffs:
     order: tuple[str, ...]
     may_differ: float | None = None
     unmeasured: tuple[str, ...] = ()
+    beaten: tuple[str, ...] = ()
 
     @property
     def decided(self) -> bool:
@@ -60,3 +68,10 @@ class TradeOffs:
     def cell(self, key: str) -> Weighed | None:
         """The cell with this key; None for one that was not measured."""
         return next((each for each in self.cells if each.cell == key), None)
+
+
+def probability_words(share: float) -> str:
+    """A probability that was counted in draws: never 0 % nor 100 %."""
+    if share > 0.99:
+        return "over 99 %"
+    return "under 1 %" if share < 0.01 else percent(share)

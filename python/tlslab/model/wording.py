@@ -110,6 +110,11 @@ def number_word(number: int) -> str:
     return _NUMBERS[number] if 0 <= number < len(_NUMBERS) else str(number)
 
 
+def every(number: int) -> str:
+    """N things taken together: `both`, `all 4`."""
+    return "both" if number == 2 else f"all {number}"
+
+
 def figure(value: float) -> str:
     """A value with three significant digits, or all digits before the point: `3,412`, `34.1`."""
     size = abs(value)

@@ -11,6 +11,7 @@ from tlslab.model.grading import (
     Outcome,
     Topic,
     Verdict,
+    as_of,
     objects,
 )
 from tlslab.model.names import SUITES
@@ -176,7 +177,8 @@ def basis_line(grading: Grading) -> str:
             days = sorted({source.as_of for source in of})
             titles = ", ".join(source.short for source in of)
             parts.append(f"{titles} {how}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
-    return f"Held against their sources: {'; '.join(parts)}."
+    newest = as_of(grading.policies)
+    return f"Policies as of {newest}, held against their sources: {'; '.join(parts)}."
 
 
 def summary_line(grading: Grading) -> str:

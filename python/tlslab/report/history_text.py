@@ -26,7 +26,7 @@ def render_history_text(found: History) -> RenderableType:
         parts += [_line(title, style="bold cyan"), *_changes(found, cell), Text()]
     if changed:
         quiet = sum(each.judged for each in words.unchanged(found))
-        parts += [_line(f"No change in {quiet} other series.")] if quiet else []
+        parts += [_line(f"No change was found in {quiet} other series.")] if quiet else []
         parts += [_line(words.could_have_found(found)), _line(words.NOISE), Text()]
     short = sum(not each.judged for each in found.cells)
     if short and words.judged_cells(found):

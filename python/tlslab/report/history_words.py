@@ -71,13 +71,33 @@ def headline(found: History) -> str:
             f"Too few runs: no cell has {found.least_runs} usable ones, which is the least that a "
             f"change can be found in."
         )
-    changed = changed_cells(found)
-    if not changed:
-        return f"None of {counted(total, 'cell')} changed. {could_have_found(found)}"
-    named = [_short(cell) for cell in changed[:_NAMED]]
-    more = len(changed) - len(named)
-    listed = "; ".join([*named, *([f"and {counted(more, 'more cell')}"] if more else [])])
-    return f"{len(changed)} of {counted(total, 'cell')} changed: {listed}."
+    cells = changed_cells(found)
+    if not cells:
+        return f"No change was found in {counted(total, 'cell')}. {could_have_found(found)}"
+    changed = [cell for cell in cells if _established(cell)]
+    parts = []
+    if changed:
+        parts.append(f"{len(changed)} of {counted(total, 'cell')} changed: {_listed(changed)}.")
+    if opened := [cell for cell in cells if cell not in changed]:
+        which = f"{len(opened)} of {counted(total, 'cell')}"
+        parts.append(f"{which} may have changed (cannot tell yet): {_listed(opened)}.")
+    return " ".join(parts)
+
+
+def _established(cell: CellChanges) -> list[tuple[CellHistory, Change]]:
+    """The changes of a cell whose interval excludes that there is none."""
+    return [each for each in _changes(cell) if each[1].verdict != "cannot_tell"]
+
+
+def _changes(cell: CellChanges) -> list[tuple[CellHistory, Change]]:
+    return [(series, change) for series in cell.series for change in series.changes]
+
+
+def _listed(cells: Sequence[CellChanges]) -> str:
+    """The first of these cells in words, and how many others there are."""
+    more = len(cells) - _NAMED
+    named = [_short(cell) for cell in cells[:_NAMED]]
+    return "; ".join([*named, *([f"and {counted(more, 'more cell')}"] if more > 0 else [])])
 
 
 def could_have_found(found: History) -> str:
@@ -94,10 +114,12 @@ def could_have_found(found: History) -> str:
 
 
 def _short(cell: CellChanges) -> str:
-    """The cell's newest change, of the first of its estimates."""
-    series = cell.series[0]
-    change = series.changes[-1]
-    return f"{cell.label}: {estimate_name(series.estimate)} {size(change)} from {change.after} on"
+    """The newest change of the first of its estimates that has one; established ones first."""
+    found = _established(cell) or _changes(cell)
+    series, change = [each for each in found if each[0] is found[0][0]][-1]
+    since = "" if series.changes[-1] is change else ", perhaps with another since"
+    what = f"{cell.label}: {estimate_name(series.estimate)}"
+    return f"{what} {size(change)} from {change.after} on{since}"
 
 
 def size(change: Change) -> str:
@@ -152,7 +174,8 @@ def quiet(found: History, series: CellHistory) -> str:
     """What a series without a change leaves open."""
     if series.findable is None:
         return f"not judged, {len(series.values)} of at least {found.least_runs} runs"
-    return f"a lasting step of {difference(series.findable)} would have been found"
+    step = difference(series.findable)
+    return f"a lasting step of {step} in the middle would have been found nine times of ten"
 
 
 def levels_words(series: CellHistory) -> str:

@@ -75,7 +75,9 @@ def _smallest(ability: Ability) -> str:
     if smallest is None:
         return "no slowdown was found in every try"
     found = smallest.found
-    return f"a slowdown of {_percent(smallest.share)} was found in {found.found} of {_tries(found)}"
+    share = f"{_percent(found.low)} to {_percent(found.high)}"
+    of = f"{found.found} of {_tries(found)} (95 %: {share})"
+    return f"a slowdown of {_percent(smallest.share)} was found in {of}"
 
 
 def _grid(selftest: Selftest) -> Grid:

@@ -8,7 +8,7 @@ from tlslab.model.plain import plain
 from tlslab.model.run import Environment
 from tlslab.model.sizing import Sizing
 from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import cell_label, counted, figure, percent, with_interval
+from tlslab.model.wording import cell_label, counted, figure, joined, percent, with_interval
 
 
 def render_sizing(sizing: Sizing, environment: Environment) -> RenderableType:
@@ -43,12 +43,28 @@ def _answer(sizing: Sizing) -> str:
 
 def _caution(sizing: Sizing) -> list[str]:
     """What keeps the answer from being one."""
-    if sizing.blocks >= LEAST_BLOCKS:
-        return []
-    return [
-        f"Only an indication: {counted(sizing.blocks, 'block')} of calibration, fewer than "
-        f"{LEAST_BLOCKS}, carry no answer; make it again with --blocks {LEAST_BLOCKS} or more."
-    ]
+    lines = []
+    if sizing.blocks < LEAST_BLOCKS:
+        lines.append(
+            f"Only an indication: {counted(sizing.blocks, 'block')} of calibration, fewer than "
+            f"{LEAST_BLOCKS}, carry no answer; make it again with --blocks {LEAST_BLOCKS} or more."
+        )
+    if sizing.error is None:
+        lines.append(
+            "Only an indication: no mix was held out of the calibration, so that the model's error "
+            "is not known, and is not in the interval."
+        )
+    if sizing.beyond:
+        lines.append(
+            f"Only an indication: outside of what was measured are {joined(sizing.beyond)}; the "
+            "model's error there is not known."
+        )
+    if sizing.processors < sizing.processors_high:
+        lines.append(
+            f"Whether {counted(sizing.processors, 'processor')} will do is not established; "
+            f"{sizing.processors_high:,} will, by the whole interval."
+        )
+    return lines
 
 
 def _cost(sizing: Sizing, environment: Environment) -> str:
@@ -88,9 +104,7 @@ def _grounds(sizing: Sizing, environment: Environment) -> list[str]:
     else:
         decided = f"{sizing.objective} in the queue M/M/{sizing.processors} is the limit here"
     lines = [f"The processors are {percent(sizing.busy)} busy with it: {decided}."]
-    if sizing.error is None:
-        lines.append("No mix was held out of the calibration: the model's error is not known.")
-    else:
+    if sizing.error is not None:
         mixes = "one mix" if sizing.checks == 1 else f"{sizing.checks} mixes"
         lines.append(
             f"The cost model's largest error on {mixes} held out of its fit is "

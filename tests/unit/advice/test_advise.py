@@ -95,8 +95,18 @@ def test_the_fastest_is_not_recommended_when_it_is_broken() -> None:
     json.dumps(summary.recommendation)
     (finding,) = [f for f in summary.findings if f.code == "recommendation"]
     assert f"{GOOD} is the fastest on nginx that no policy objects to" in finding.text
-    assert f"{FASTEST} (9,000 (95 %: 8,991 to 9,009)) is not slower" in finding.text
+    value = f"{FASTEST} (9,000 (95 %: 8,991 to 9,009))"
+    assert f"{value} is not established to be slower, and is not recommended" in finding.text
     assert "RFC 10015" in finding.text
+
+
+def test_one_with_an_objection_is_called_faster_where_that_is_established() -> None:
+    base = suites_summary(ONE)
+    first, second = base.rankings
+    places = (replace(first.places[0], beats=(1, 2, 3)), *first.places[1:])
+    summary = advised(replace(base, rankings=(replace(first, places=places), second)))
+    (finding,) = [f for f in summary.findings if f.code == "recommendation"]
+    assert f"{FASTEST} (9,000 (95 %: 8,991 to 9,009)) is faster, and is not" in finding.text
 
 
 def test_those_that_cannot_be_told_apart_stand_by_their_handshakes() -> None:

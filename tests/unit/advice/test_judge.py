@@ -149,3 +149,9 @@ def test_faults_of_certificates_are_notes() -> None:
     notes = graded(certificates=[chain("ECDSA P-256", "1.3", problem="unknown issuer")]).notes
     assert notes == ("certificate with ECDSA P-256: unknown issuer",)
     assert "expired" in graded().notes[0]  # made up: from 1970
+
+
+def test_a_day_long_after_the_policies_were_looked_up_has_a_note() -> None:
+    words = "the policies were last held against their sources on"
+    assert not any(note.startswith(words) for note in graded().notes)
+    assert sum(note.startswith(words) for note in graded(day=date(2100, 1, 1)).notes) == 1

@@ -1,5 +1,7 @@
 """The policies' data files: dated, cited, and not older than they say."""
 
+import re
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from importlib import resources
 from typing import Any
@@ -10,6 +12,8 @@ from tlslab.advice.policy import (
     GRADES,
     GRADING,
     SHIPPED,
+    Policy,
+    Rule,
     all_policies,
     digest,
     policy_data,
@@ -17,7 +21,7 @@ from tlslab.advice.policy import (
     read_policy,
 )
 from tlslab.model.errors import UsageError
-from tlslab.model.grading import TOPICS
+from tlslab.model.grading import TOPICS, age_words
 
 HEADERS = {
     "schema", "name", "title", "short", "date", "as_of", "basis", "source", "successor", "for",
@@ -102,3 +106,84 @@ def test_an_unknown_grade_to_come_is_refused() -> None:
     data["key"][0]["later"] = [{"from": "2031-01-01", "grade": "bad"}]
     with pytest.raises(ValueError, match="unknown grade 'bad'"):
         read_policy(data)
+
+
+# When each document that the rules cite was published; Internet-Drafts by their text.
+CITED = {
+    "RFC 5746": "2010-02",
+    "RFC 8470": "2018-09",
+    "RFC 9151": "2022-04",
+    "RFC 10015": "2026-07",
+    "SP 800-56A": "2018-04",
+    "FIPS 203": "2024-08",
+    "draft-becker-cnsa2-tls-profile-03": "2026-04",
+}
+DOCUMENT = re.compile(r"RFC \d+|SP 800-\w+|FIPS \d+|draft-[a-z0-9-]+")
+
+
+def all_rules(policy: Policy) -> list[Rule]:
+    found = [rule for rules in policy.rules.values() for rule in rules]
+    return [*found, policy.dh] if policy.dh else found
+
+
+def test_no_policy_cites_what_is_newer_than_its_date() -> None:
+    cited = set()
+    for policy in all_policies():
+        for rule in all_rules(policy):
+            for document in DOCUMENT.findall(rule.reason):
+                assert CITED[document] <= policy.date, f"{policy.name} cites {document}"
+                cited.add(document)
+    assert cited == set(CITED)
+
+
+# `until the end of 2031`, `until 2033` and `after 2030` all name the last year of a grade.
+LAST_YEAR = re.compile(r"(?:until(?: the end of)?|after) (\d{4})")
+
+
+def test_grades_change_after_the_years_that_their_reasons_name_and_after_the_policys_date() -> None:
+    seen = 0
+    for policy in all_policies():
+        for rule in all_rules(policy):
+            days = [step.since for step in rule.later]
+            assert all(day[:7] > policy.date for day in days), policy.name
+            named = [f"{int(year) + 1}-01-01" for year in LAST_YEAR.findall(rule.words)]
+            coming = [day for day in named if day[:7] > policy.date]
+            assert days == coming, f"{policy.name}, {rule.reason}"
+            seen += len(days)
+    assert seen >= 15
+
+
+ARCHIVED = re.compile(r"archived on (\d{4}-\d\d-\d\d)")
+
+
+def test_a_successor_is_that_of_a_source_that_has_ended() -> None:
+    ended = 0
+    folder = resources.files("tlslab") / "advice" / "policies"
+    by_source: dict[str, set[str | None]] = {}
+    for policy in all_policies():
+        about = policy.about
+        by_source.setdefault(about.source, set()).add(about.successor)
+        said = ARCHIVED.search((folder / f"{about.name}.toml").read_text("utf-8"))
+        assert (about.successor is None) == (said is None), about.name
+        if about.successor is not None and said is not None:
+            ended += 1
+            assert about.successor.startswith("https://")
+            assert about.successor != about.source
+            assert about.date <= said[1] <= about.as_of
+    assert ended == 2
+    assert all(len(successors) == 1 for successors in by_source.values())
+
+
+@pytest.mark.parametrize(
+    ("day", "old"),
+    [("2026-11-24", False), ("2028-05-24", False), ("2028-05-25", True), ("2028-06-01", True)],
+)
+def test_policies_are_old_eighteen_months_after_the_newest_was_looked_up(
+    day: str, old: bool
+) -> None:
+    about = policy_named("rfc9325").about
+    sources = [replace(about, as_of=looked_up) for looked_up in ("2020-01-31", "2026-11-24")]
+    words = age_words(sources, date.fromisoformat(day))
+    assert bool(words) == old
+    if old:
+        assert "last held against their sources on 2026-11-24, more than 18 months" in words

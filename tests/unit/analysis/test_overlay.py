@@ -1,20 +1,23 @@
 """Two runs laid over each other: ratios that are known must come out."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from factories.capacity import CapacityWorld, made_capacity_run
+from factories.capacity import CapacityWorld, Uneven, made_capacity_run, made_plan
 from factories.run import SERVER_US, World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, ratio_estimate
+from tlslab.analysis.overlay.answer import answer as opening
+from tlslab.analysis.overlay.tables import verdict_words
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary, Comparison, Summary
+from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict, Summary
 
 
 @pytest.fixture(name="capacity_runs", scope="module")
@@ -52,6 +55,20 @@ def test_it_says_what_differs_and_what_rates_mean(capacity_runs: tuple[Side, Sid
     # Three repetitions of the maximum.
     assert found.answer.lacking is not None
     assert found.answer.lacking.few
+
+
+def test_runs_of_unlike_machines_are_called_so() -> None:
+    """A gate of such runs holds one machine against the other."""
+    run = summarise(made_run(quick=True))
+    machine = {**run.environment.machine, "processor": "Another processor"}
+    other = replace(run, environment=replace(run.environment, machine=machine))
+    same, unlike = (
+        overlay(Side("A", run), Side("B", second)).environment.warnings for second in (run, other)
+    )
+    assert not any("unlike machines" in each for each in same)
+    (warning,) = (each for each in unlike if "unlike machines" in each)
+    assert "A: A processor" in warning
+    assert "; B: Another processor, 2 processors. A difference may be that of the" in warning
 
 
 def test_matrix_runs_have_bars_of_their_own() -> None:
@@ -98,7 +115,7 @@ def test_it_opens_with_what_differs() -> None:
     assert answer is not None
     assert answer.question == "Does new differ from old?"
     first, second = answer.sentences
-    assert first.startswith("Nothing differs, except ")
+    assert re.match(r"\d+ of \d+ ratios differ: ", first)
     assert "new connections/s, P-384: 0.7" in first
     assert "the server's processor time for a new connection, P-384: 1.2" in first
     assert second.startswith("No difference is established in ")
@@ -107,7 +124,7 @@ def test_it_opens_with_what_differs() -> None:
 def test_of_equal_runs_nothing_differs() -> None:
     answer = overlay(groups("old"), groups("new", 2)).answer
     assert answer is not None
-    assert answer.sentences[0].startswith("Nothing differs: new is within ")
+    assert answer.sentences[0].startswith("No difference is established: new is within ")
 
 
 def test_what_is_the_same_is_said_once() -> None:
@@ -199,17 +216,18 @@ def test_what_cannot_be_judged_is_not_passed_over(base: Summary, change: dict[st
     answer = overlay(Side("A", base), Side("B", dead)).answer
     assert answer is not None
     first, second = answer.sentences
-    assert first.startswith("Nothing that can be judged differs: B is within ")
+    words = "No difference is established in what can be judged: B is within "
+    assert first.startswith(words)
     count = int(second.partition(" ")[0])
     assert second == (
-        f"{count} ratio{'' if count == 1 else 's'} cannot be judged: lower bounds, no valid "
-        "result, or another way to measure."
+        f"{count} ratio{'' if count == 1 else 's'} cannot be judged: lower bounds, searches "
+        "that were inconclusive or disturbed, no valid result, or another way to measure."
     )
     assert (count == 1) == (change != FAILED)
     same = overlay(Side("A", base), Side("B", base)).answer
     assert same is not None
     assert len(same.sentences) == 1
-    assert same.sentences[0].startswith("Nothing differs: B is within ")
+    assert same.sentences[0].startswith("No difference is established: B is within ")
 
 
 def test_what_cannot_be_judged_stands_beside_what_differs(base: Summary) -> None:
@@ -222,3 +240,80 @@ def test_what_cannot_be_judged_stands_beside_what_differs(base: Summary) -> None
     assert len(answer.sentences) == 2
     assert "X25519" not in answer.sentences[1]
     assert "cannot be judged" in answer.sentences[1]
+
+
+FIVE = made_plan(repetitions=5)
+
+
+def capacity(name: str, world: CapacityWorld) -> Side:
+    return Side(name, summarise_capacity(made_capacity_run({"nginx": world}, FIVE)))
+
+
+@pytest.mark.parametrize(
+    ("world", "why"),
+    [
+        (Uneven(alone=1800.0), "the search for the maximum was inconclusive (noise)"),
+        (
+            CapacityWorld(alone=1800.0, busy=0.8, taken=0.2),
+            "other programs took a part of the server's processor",
+        ),
+        (CapacityWorld(alone=1800.0, client_us=600.0), "the generator was the limit"),
+    ],
+)
+def test_a_maximum_that_is_not_known_never_differs_and_its_ratio_says_why(
+    world: CapacityWorld, why: str
+) -> None:
+    """A server that takes twice as much, as it is measured: by a search that does not know."""
+    known, other = capacity("old", CapacityWorld(seed=2)), capacity("new", world)
+    for first, second in ((known, other), (other, known)):
+        found = overlay(first, second)
+        rests = [c for c in found.comparisons if c.estimate == RATE or "_at_" in c.estimate]
+        assert RATE in {c.estimate for c in rests}
+        assert len(rests) > 1 or "generator" in why
+        assert {c.verdict for c in rests} == {"not_comparable"}
+        assert {c.method for c in rests} == {f"not comparable: new: {why}"}
+        (table,) = [table for table in found.tables if table.id == "ratios"]
+        words = {str(row[-1]) for row in table.rows if str(row[1]).startswith("new connections")}
+        assert f"not comparable: new: {why}" in words
+        assert found.answer is not None
+        assert not any("new connections/s" in each for each in found.answer.sentences)
+        bare = [each.method for each in gate(found.comparisons, 0.03, (RATE,)).undecided]
+        assert bare == [f"not comparable: new: {why}"]
+    same = overlay(replace(other, name="one"), replace(other, name="two")).comparisons
+    assert {c.method for c in same if c.estimate == RATE} == {f"not comparable: one and two: {why}"}
+
+
+def test_maxima_that_are_known_differ() -> None:
+    found = overlay(
+        capacity("old", CapacityWorld(seed=2)), capacity("new", CapacityWorld(alone=1800.0))
+    )
+    (rate,) = [c for c in found.comparisons if c.estimate == RATE]
+    assert (rate.verdict, rate.method.startswith("independent runs")) == ("faster", True)
+
+
+@pytest.mark.parametrize(
+    ("missing", "which"), [(0, "Every ratio"), (1, "Every ratio that can be judged")]
+)
+def test_what_differs_everywhere_is_what_can_be_judged(missing: int, which: str) -> None:
+    found = Comparison("", "", RATE, 0.8, 0.78, 0.82, 5, "", "slower", may_differ=0.28)
+    first, *rest = opening(("A", "B"), [("", found)], "", (), missing).sentences
+    assert first.startswith(f"{which} differs: new connections/s: 0.80 times")
+    assert len(rest) == missing
+
+
+@pytest.mark.parametrize(
+    ("verdict", "left", "words"),
+    [
+        ("cannot_tell", 0.123, "cannot tell: they may differ by up to 13 %"),
+        ("cannot_tell", None, "cannot tell"),
+        ("equivalent", 0.034, "differ by at most 4 %"),
+        ("not_comparable", 0.5, "not comparable: B: a lower bound"),
+        ("slower", 0.5, "slower"),
+    ],
+)
+def test_a_verdict_in_words_says_what_is_left_open(
+    verdict: ComparisonVerdict, left: float | None, words: str
+) -> None:
+    method = "not comparable: B: a lower bound"
+    found = Comparison("a", "b", RATE, 1.0, None, None, 5, method, verdict, may_differ=left)
+    assert verdict_words(found) == words

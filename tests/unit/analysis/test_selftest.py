@@ -9,6 +9,7 @@ from tlslab.experiment import dumps, loads
 from tlslab.experiment.selftest import selftest_experiment
 from tlslab.model.run import RunContents
 from tlslab.model.selftest import Ability
+from tlslab.model.trial import Trial, TrialRun
 
 SLOWER = {"2%": 1.02, "5%": 1.05, "10%": 1.10}
 
@@ -60,6 +61,29 @@ def test_the_noise_is_that_of_a_ratio_and_gives_the_detectable_difference() -> N
     assert 0.008 < found.noise < 0.022
     shares = [each.share for each in found.detectable]
     assert shares == sorted(shares, reverse=True)
+
+
+def disturbed(trial: Trial) -> Trial:
+    """The trial as if other programs had taken a fifth of the server's processor."""
+
+    def busier(run: TrialRun) -> TrialRun:
+        first, *others = run.machine.per_processor
+        processors = (replace(first, busy=first.busy + 0.2), *others)
+        return replace(run, machine=replace(run.machine, per_processor=processors))
+
+    return replace(trial, runs={kind: busier(run) for kind, run in trial.runs.items()})
+
+
+def test_the_noise_is_that_of_the_tries_that_may_be_ranked() -> None:
+    quiet, loud = made(noise=0.003), made(noise=0.2)
+    trials = [
+        disturbed(other) if 5 <= trial.block < 10 else trial
+        for trial, other in zip(quiet.trials, loud.trials, strict=True)
+    ]
+    found = judged(replace(quiet, trials=tuple(trials)))
+    assert found.alarms.tries == 2
+    assert found.noise is not None
+    assert found.noise < 0.02
 
 
 def test_tries_that_are_not_whole_do_not_count() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from factories.run import World, made_run
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.trade_offs import DIMENSIONS, measured_cells, ratio, weigh
+from tlslab.analysis.trade_offs import DIMENSIONS, measured_cells, ratios, weigh
 from tlslab.model.finding import CellSummary, CellVerdict
 
 RATE, COST, BYTES = "connections_per_s", "server_cpu_us_per_connection", "wire_bytes_per_handshake"
@@ -115,6 +115,29 @@ def test_a_real_looking_run_has_all_dimensions_with_the_service_time_by_block() 
     assert set(found.dimensions) <= set(DIMENSIONS)
     assert {COST, BYTES} < set(found.dimensions)
     assert sum(name.startswith("service") for name in found.dimensions) == 1
-    against = ratio(cells, found.order[0], found.order[-1], COST)
-    assert against is not None
-    assert against.value < 1
+    (against,) = ratios(cells, [(found.order[0], found.order[-1], COST)])
+    assert (against.ratio < 1, against.verdict) == (True, "faster")
+
+
+def test_ratios_are_tested_as_one_family_and_lower_bounds_establish_what_they_can() -> None:
+    cells = [
+        cell("a", {RATE: noisy(100, seed=1), COST: noisy(100, seed=1)}),
+        cell("b", {RATE: noisy(300, seed=2), COST: noisy(101, noise=0.02, seed=2)}, (RATE,)),
+        cell("c", {RATE: noisy(50, seed=3), COST: noisy(300, seed=3)}, (RATE,)),
+        cell("d", {}),
+    ]
+    wanted = [("a", "b", RATE), ("a", "c", RATE), ("a", "b", COST), ("a", "d", COST)]
+    found = {(each.baseline, each.estimate): each for each in ratios(cells, wanted)}
+    assert len(found) == 3
+    assert found["b", RATE].verdict == "slower"
+    assert found["c", RATE].verdict == "not_comparable"
+    first = found["b", RATE]
+    assert first.p is not None
+    assert first.adjusted_p == pytest.approx(min(1.0, 2 * first.p))
+
+
+def test_the_first_beats_those_that_it_is_detectably_better_than() -> None:
+    cells = [cell(k, {COST: noisy(m, seed=s)}) for k, m, s in (("a", 200, 1), ("b", 200.1, 2))]
+    cells.append(cell("c", {COST: noisy(300, seed=3)}))
+    found = weigh(cells, {"a": 0, "b": 1, "c": 2}, [COST])
+    assert (found.order[0], found.beaten) == ("a", ("c",))

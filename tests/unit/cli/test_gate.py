@@ -8,8 +8,11 @@ import pytest
 
 from factories.folder import written
 from factories.run import SERVER_US, World, made_run
+from tlslab.analysis.gate import gate
 from tlslab.cli import run
+from tlslab.cli.gate import gate_lines
 from tlslab.experiment import load, with_levels
+from tlslab.model.finding import Comparison
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256")}
 
@@ -74,6 +77,19 @@ def test_a_cost_can_be_gated_where_the_rate_is_not(
     assert run(["compare", str(a), str(b), "--gate", "3%", *cost]) == 1
     assert run(["compare", str(a), str(b), "--gate", "50%", *cost]) == 0
     assert "the server's processor time for a new connection" in capsys.readouterr().err
+
+
+def test_bounds_are_called_one_sided_and_what_is_not_comparable_says_why() -> None:
+    cell = "tls=1.3,group=X25519"
+    found = Comparison(
+        cell, cell, "connections_per_s", 0.98, 0.96, 1.0, 10, "", "cannot_tell", error=0.01
+    )
+    bound = replace(found, verdict="not_comparable", method="not comparable: A: a lower bound")
+    bare = replace(found, low=None, high=None, error=None)
+    first, second, third = gate_lines(gate([found, bound, bare], 0.1))
+    assert ": 1.020 times as slow (at least 1.004, at most 1.037, each 95 %): passes" in first
+    assert second.endswith(": not comparable: A: a lower bound: cannot tell")
+    assert third.endswith(": no interval: cannot tell")
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_a_slowdown_in_force_ends_with_1(runs: Path, capsys: pytest.CaptureFixtu
 def test_without_a_change_it_ends_with_0(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["history", *some(runs, *range(SLOWER_FROM))]) == 0
     said = capsys.readouterr()
-    assert said.out.startswith("None of 2 cells changed. A lasting step of")
+    assert said.out.startswith("No change was found in 2 cells. A lasting step of")
     assert said.err == "no slowdown found that is in force at the newest run: exit 0\n"
 
 

@@ -27,6 +27,7 @@ def test_a_load_is_answered_with_processors(
     said = capsys.readouterr().out
     assert ended == 0
     assert said.startswith("2 processors (95 %: 2 to 3) carry 5,000 new connections/s")
+    assert "Whether 2 processors will do is not established; 3 will, by the whole" in said
     assert "held out of its fit" in said
     assert "full handshake" in said
 
@@ -36,6 +37,20 @@ def test_few_blocks_are_an_indication(tmp_path: Path, capsys: pytest.CaptureFixt
     brief = written(tmp_path / "brief", made)
     assert run(["plan", str(brief), "--processors", "4", *MIX]) == 0
     assert "3 blocks of calibration, fewer than 5, carry no answer" in capsys.readouterr().out
+
+
+def test_a_mix_outside_of_what_was_measured_gives_an_indication(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "Only an indication: outside of what was measured"
+    assert run(["plan", str(folder), "--processors", "4", *MIX]) == 0
+    assert words not in capsys.readouterr().out
+    far = ("--requests-per-connection", "100", "--size", "1M")
+    assert run(["plan", str(folder), "--processors", "4", *far]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        f"{words} are 100 requests (measured: 1 to 16) and 1,048,576 B (measured: 1,024 to 262,144)"
+    ) in said
 
 
 def test_processors_are_answered_with_a_load(

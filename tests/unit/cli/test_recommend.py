@@ -1,16 +1,21 @@
 """`tlslab recommend`: what it writes where, its reasons, its exit codes."""
 
 import json
+import re
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from factories.folder import written
 from factories.run import World, made_run
+from tlslab.advice import left_out
 from tlslab.advice.emit import FORMS
+from tlslab.advice.policy import policies
 from tlslab.cli import run
 from tlslab.cli.recommend import Server
+from tlslab.cli.recommending import recommended
 from tlslab.experiment import load, with_levels
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
@@ -75,7 +80,7 @@ def test_security_comes_first_when_it_is_the_aim(
     _, out, err = asked(capsys, str(folder), "--for", "nginx", "--aim", "security")
     assert settings(out)[-1].startswith("ssl_ecdh_curve X25519MLKEM768:X25519:prime256v1:")
     assert "a hybrid with a post-quantum KEM" in err
-    assert "price: security: X25519MLKEM768 has" in err
+    assert re.search(r"price: security: by .* X25519 is better; X25519MLKEM768 has ", err)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +102,10 @@ def test_json_has_the_whole_recommendation(
     assert found["schema"] == "tlslab.recommendation/1"
     assert found["verdict"] == "settled"
     assert found["order"][0] == "X25519"
-    assert found["prices"][0]["rival"] == "safest"
+    (price,) = [each for each in found["prices"] if each["rival"] == "safest"]
+    assert (price["verdict"], price["is_bound"]) == ("faster", False)
+    assert 0 <= price["adjusted_p"] <= 0.05
+    assert set(found["policies_as_of"].values()) == {each.about.as_of for each in policies()}
     assert len(found["trade_offs"]["cells"]) == 6
     assert found["successors"] == {"Mozilla intermediate 6.0": SUCCESSOR}
 
@@ -114,7 +122,7 @@ def test_the_successor_of_a_policy_is_named(
 def test_a_policy_narrows_what_counts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, err = asked(capsys, str(folder), "--for", "nginx", "--policy", "rfc9325")
     assert settings(out)[-1] == "ssl_ecdh_curve X25519:prime256v1;"
-    assert "left out: P-384: no policy speaks of it" in err
+    assert re.search(r"left out, \d: no policy speaks of it: .*P-384", err)
 
 
 def test_nothing_that_may_be_recommended_is_exit_1(
@@ -149,3 +157,26 @@ def test_what_makes_no_sense_is_exit_2(
     code, _, err = asked(capsys, str(one), "--for", "nginx")
     assert (code, "compares neither suites nor groups" in err) == (2, True)
     assert asked(capsys, str(tmp_path / "none"), "--for", "nginx")[0] == 3
+
+
+def test_old_policies_are_said_to_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    newest = max(policy.about.as_of for policy in policies())
+    looked_up = date.fromisoformat(newest)
+    said = []
+    for years in (1, 2):
+        day = date(looked_up.year + years, looked_up.month, 28)
+        assert recommended(folder, "nginx", "throughput", (), None, False, day) == 0
+        said.append(capsys.readouterr().err)
+    assert all(f"policies as of {newest}: RFC 9325 (2022-11), " in each for each in said)
+    warning = f"warning: the policies were last held against their sources on {newest}, more than"
+    assert [warning in each for each in said] == [False, True]
+
+
+def test_all_names_are_there_where_details_are_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(left_out, "_NAMED", 1)
+    few = ("--for", "nginx", "--policy", "rfc9325")
+    brief, whole = (asked(capsys, str(folder), *few, *more)[2] for more in ((), ("--details",)))
+    assert re.search(r"left out, 4: no policy speaks of it: \S+ and 3 others\n", brief)
+    assert re.search(r"left out, 4: no policy speaks of it: \S+, \S+, \S+ and \S+\n", whole)

@@ -101,6 +101,17 @@ def test_forbid_words() -> None:
     assert forbid_words(["A", "B", "C"]) == "A, B and C forbid"
 
 
+def test_it_says_as_of_when_the_policies_are_and_that_they_are_old() -> None:
+    newest = max(source.as_of for source in graded().policies)
+    words = f"Policies as of {newest}, held against their sources: "
+    late = judge(offered(), date(2100, 1, 1))
+    for shown in (" ".join(text(graded(), 160).split()), grading_markdown(graded())):
+        assert words in shown
+        assert "what they say may have changed" not in shown
+    for shown in (" ".join(text(late, 160).split()), grading_markdown(late)):
+        assert "more than 18 months before 2100-01-01: what they say may have changed" in shown
+
+
 def test_a_policys_successor_is_named() -> None:
     words = "Mozilla intermediate 6.0 and Mozilla modern 6.0 are carried on at"
     place = "https://data.tlsref.org/guidelines/6.0.json"

@@ -87,7 +87,30 @@ def test_the_text_has_the_answer_first_and_names_facts_not_causes(found: History
     assert said.startswith("1 of 2 cells changed: TLS 1.3, ECDSA P-256, X25519: new connections/s")
     assert "(facts, not causes): tlslab 0.1.0 -> 0.2.0." in said
     assert said.count("between run-07 (2026-03-08 09:26) and run-08 (2026-03-09 09:26)") == 1
-    assert "No change in 2 other series." in said
+    assert "No change was found in 2 other series." in said
+
+
+def test_a_change_without_an_interval_is_not_said_to_be_one() -> None:
+    found = history(made_runs({"X25519": [1.0] * 20 + [1.3]}))
+    assert {change.verdict for each in found.cells for change in each.changes} == {"cannot_tell"}
+    said = " ".join(text_of(found).split())
+    words = "1 of 2 cells may have changed (cannot tell yet): TLS 1.3, ECDSA P-256, X25519:"
+    assert said.startswith(words)
+
+
+def test_an_open_change_after_an_established_one_is_named() -> None:
+    found = history(made_runs({"X25519": [1.0] * 10 + [1.2] * 10 + [1.5]}))
+    (series, *_) = [each for each in found.cells if each.changes]
+    assert [change.verdict for change in series.changes] == ["slower", "cannot_tell"]
+    said = " ".join(text_of(found).split())
+    assert said.startswith("1 of 2 cells changed: ")
+    assert "from run-10 on, perhaps with another since." in said
+
+
+def test_what_a_series_without_a_change_leaves_open_is_no_promise() -> None:
+    text = render_history_markdown(history(made_runs({"X25519": [1.0] * 16})))
+    assert "**No change was found in 2 cells" in text
+    assert text.count("in the middle would have been found nine times of ten") == 4
 
 
 def test_csv_has_every_value_with_its_level(found: History) -> None:

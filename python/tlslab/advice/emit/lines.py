@@ -20,6 +20,9 @@ _WIDTH = 96
 # The mark of comments that have to be closed.
 XML = "<!--"
 
+# What stands in comments for characters of the project's own sentences that ASCII lacks.
+_SPELT = str.maketrans({"µ": "u", "≥": ">=", "–": "-"})
+
 
 def openssl_suites(preference: Preference) -> tuple[str, ...]:
     """The preferred TLS 1.2 suites by the names of OpenSSL's cipher lists."""
@@ -69,7 +72,8 @@ def heading(preference: Preference, mark: str) -> list[str]:
 
 def comment(text: str, mark: str) -> list[str]:
     """A text as comment lines. What a server said of itself cannot end the comment."""
-    printable = "".join(c if c.isascii() and c.isprintable() else " " for c in text)
+    spelt = text.translate(_SPELT)
+    printable = "".join(c if c.isascii() and c.isprintable() else " " for c in spelt)
     words = " ".join(printable.split())
     if mark == XML:
         # Two hyphens end a comment of XML.

@@ -47,8 +47,10 @@ class Offer:
         parts = [words for words, each in names.items() if each and not known & set(each)]
         if not parts:
             return ""
+        named = " and ".join(parts)
         return (
-            f"Not measured: {' and '.join(parts)}; all that no policy objects to, the safest first."
+            f"{named}, which this run did not measure: all that no policy objects to, the safest "
+            "first."
         )
 
 

@@ -1,16 +1,20 @@
 """Loads through the cluster with one node at fault: what became of rate, latency and failures.
 
 The rate of a load without a fault changes, too: Java is still warming up. A fault's loss is
-therefore relative to the control, the load without a fault of the same policy and block.
+therefore relative to the control, the load without a fault of the same policy and block. Whether
+faults changed the rate is judged for all of them together (Holm).
 """
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tlslab.analysis.benchmark.curves import BENCHMARK_WORDS
 from tlslab.analysis.enough import FEWEST
-from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.stats.estimate import estimate, p_value
+from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.stats.share import share
 from tlslab.model.benchmark import FAULT_KINDS, POLICIES, Slice, Timeline
 from tlslab.model.estimate import Estimate
@@ -34,6 +38,7 @@ class Episode:
     Shares and rates are means over the slices wholly before the fault, and wholly within it.
     `change` is the rate within over the rate before. `over_control` is that change over the
     control's in the same block and the same seconds; None for the control itself, and without one.
+    `p` is the p-value of its difference from 1.
     """
 
     fault: str
@@ -43,6 +48,7 @@ class Episode:
     rate_during: Estimate | None
     change: Estimate | None
     over_control: Estimate | None
+    p: float | None
     p99_before: Estimate | None
     p99_during: Estimate | None
     failed_share: Estimate | None
@@ -80,6 +86,7 @@ def _episode(loads: Loads, control: Loads, at_s: float, until_s: float) -> Episo
     kinds = dict.fromkeys(kind for slices in during for each in slices for kind in each.failed)
     changes = _changes(loads, at_s, end)
     expected = {} if fault == CONTROL else _changes(control, at_s, end)
+    ratios = [changes[block] / expected[block] for block in changes if expected.get(block)]
     failed = [value for value in map(_failed, during) if value is not None]
     return Episode(
         fault=fault,
@@ -88,9 +95,8 @@ def _episode(loads: Loads, control: Loads, at_s: float, until_s: float) -> Episo
         rate_before=_mean([_rate(slices) for slices in before], "1/s"),
         rate_during=_mean([_rate(slices) for slices in during], "1/s"),
         change=_mean(list(changes.values()), ""),
-        over_control=_mean(
-            [changes[block] / expected[block] for block in changes if expected.get(block)], ""
-        ),
+        over_control=_mean(ratios, ""),
+        p=_p_value(ratios),
         p99_before=_mean([_tail(slices) for slices in before], "ms"),
         p99_during=_mean([_tail(slices) for slices in during], "ms"),
         failed_share=share(failed) if failed else None,
@@ -135,6 +141,14 @@ def _failed(slices: Sequence[Slice]) -> float | None:
 def _mean(values: Sequence[float | None], unit: str) -> Estimate | None:
     known = [value for value in values if value is not None]
     return estimate(known, unit) if known else None
+
+
+def _p_value(ratios: Sequence[float]) -> float | None:
+    """That of the difference of their mean from 1; on logarithms where the estimate is."""
+    if not ratios:
+        return None
+    data = np.asarray(ratios, dtype=np.float64)
+    return p_value(np.log(data) if (data > 0).all() else data - 1)
 
 
 def fault_figures(found: Sequence[Episode]) -> tuple[Figure, ...]:
@@ -184,7 +198,7 @@ def fault_table(found: Sequence[Episode]) -> DataTable | None:
         caption="Means over the seconds before the fault and those within it; p99 is the median of "
         "the seconds' 99th percentiles. The control has no fault, and its rate changes, too: 'over "
         "the control' is the change of the rate over the control's in the same seconds, paired by "
-        "block. The time-out is 1000 ms.",
+        "block; each interval holds by itself. The time-out is 1000 ms.",
         columns=(
             "fault", "client's policy", "per s before", "per s within", "within over before",
             "over the control", "p99 ms before", "p99 ms within", "failed", "what failed",
@@ -203,12 +217,14 @@ def fault_table(found: Sequence[Episode]) -> DataTable | None:
 
 def fault_findings(found: Sequence[Episode]) -> Iterator[Finding]:
     """What the control and each fault did, in a sentence; nothing of fewer than FEWEST loads."""
-    for each in found:
-        if each.change is None or each.change.n < FEWEST:
-            continue
+    said = [each for each in found if each.change is not None and each.change.n >= FEWEST]
+    tested = [each.p for each in said if each.p is not None]
+    adjusted = iter(holm(tested))
+    for each in said:
+        p = None if each.p is None else next(adjusted)
         yield Finding(
             f"fault_{each.fault}_{each.policy}",
-            f"{_where(each)}: {_throughput(each)}{_failures(each)}.",
+            f"{_where(each)}: {_throughput(each, p, len(tested))}{_failures(each)}.",
         )
 
 
@@ -218,7 +234,8 @@ def _where(episode: Episode) -> str:
     return f"With one of two signing nodes {episode.fault} ({POLICY_WORDS[episode.policy]})"
 
 
-def _throughput(episode: Episode) -> str:
+def _throughput(episode: Episode, p: float | None, family: int) -> str:
+    """The change of the rate; `p` is adjusted for all faults that are said, `family` of them."""
     assert episode.change is not None
     change = f"{with_interval(episode.change)} times that before"
     if episode.fault == CONTROL:
@@ -227,7 +244,10 @@ def _throughput(episode: Episode) -> str:
         return f"the rate is {change}; no control says how much of that the fault did"
     ratio = episode.over_control
     over = f"{with_interval(ratio)} times what the control leads to expect"
-    if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+    if family > 1:
+        over += f" ({family} loads with a fault judged together)"
+    alone = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
+    if not (alone and p is not None and p <= LEVEL):
         return f"the run cannot tell whether the fault changed the rate, which is {over}"
     return f"the rate is {over}"
 

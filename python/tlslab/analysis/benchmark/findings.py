@@ -1,4 +1,9 @@
-"""The findings of a benchmark: sentences on its curves, costs and faults."""
+"""The findings of a benchmark: sentences on its curves, costs and faults.
+
+The ratios of processors are held against one suggested ratio together: what is said of them follows
+from intervals that hold for all of them at once (95 %, Bonferroni). Holm's tests would do for what
+is refuted; what is confirmed needs intervals.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,8 +12,11 @@ from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.processors import Costs
 from tlslab.analysis.benchmark.published import PublishedConcurrency
 from tlslab.analysis.enough import FEWEST
+from tlslab.analysis.stats.estimate import widened
+from tlslab.analysis.stats.families import LEVEL
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
+from tlslab.model.wording import every
 
 # A knee is not established where throughput may still grow by more than this factor beyond it.
 OPEN = 1.1
@@ -30,8 +38,9 @@ def findings(
     processors: int,
 ) -> Iterator[Finding]:
     """The processors' ratio, then knees, those through the cluster first."""
+    family = sum(not _reservation(each) for each in found)
     for each in found:
-        yield _ratio(each, study)
+        yield _ratio(each, study, family)
     for curve in sorted(curves, key=lambda curve: curve.keys != "cluster"):
         if curve.knee is not None and curve.benchmark != "draw":
             yield _knee(curve, processors)
@@ -79,7 +88,8 @@ def _threads(at: Estimate) -> str:
     return words if at.low is None or at.low == at.high else f"{words} ({at.low:g} to {at.high:g})"
 
 
-def _ratio(costs: Costs, study: PublishedConcurrency | None) -> Finding:
+def _ratio(costs: Costs, study: PublishedConcurrency | None, family: int) -> Finding:
+    """The ratio; `family` is the number of those that are held against the study's."""
     ratio, curve = costs.ratio, costs.curve
     cells = tuple(
         cell.summary.key
@@ -94,8 +104,10 @@ def _ratio(costs: Costs, study: PublishedConcurrency | None) -> Finding:
     if study is None:
         return Finding("processor_ratio", f"{text}{_reservation(costs)}.", cells)
     wanted = study.signing_per_general
-    text += f", which{_verdict(costs, wanted)} 1 : {wanted:g} here."
-    return Finding("processor_ratio", text, cells)
+    text += f", which{_verdict(costs, wanted, family)} 1 : {wanted:g} here"
+    if family > 1 and not _reservation(costs):
+        text += f" (95 % for {every(family)} ratios together)"
+    return Finding("processor_ratio", f"{text}.", cells)
 
 
 def _reservation(costs: Costs) -> str:
@@ -108,15 +120,21 @@ def _reservation(costs: Costs) -> str:
     return f", while {STILL_WARMING}" if costs.curve.warming else ""
 
 
-def _verdict(costs: Costs, wanted: float) -> str:
+def _verdict(costs: Costs, wanted: float, family: int) -> str:
     """Whether the costs confirm a suggested ratio, in words that the ratio follows."""
-    ratio = costs.ratio
     if reservation := _reservation(costs):
         return f"{reservation}, neither confirms nor refutes"
-    assert ratio.low is not None
-    assert ratio.high is not None
-    if not ratio.low <= wanted <= ratio.high:
+    together = widened(costs.ratio, LEVEL / family)
+    if not _holds(together, wanted):
         return " refutes"
-    if wanted / CONFIRMED <= ratio.low and ratio.high <= wanted * CONFIRMED:
+    assert together.low is not None
+    assert together.high is not None
+    near = wanted / CONFIRMED <= together.low and together.high <= wanted * CONFIRMED
+    if near and _holds(costs.ratio, wanted):
         return " confirms"
     return " is too wide to confirm or refute"
+
+
+def _holds(found: Estimate, value: float) -> bool:
+    """Whether the interval has a value in it."""
+    return found.low is not None and found.high is not None and found.low <= value <= found.high

@@ -1,33 +1,38 @@
 """The answer of a capacity experiment: the most that a server takes, and within the objective."""
 
 from collections.abc import Sequence
+from textwrap import shorten
 
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.known import (
     RATE,
-    chosen_words,
     has_maximum,
     is_bound,
     is_comparable,
     is_open,
     maximum_words,
+    open_label,
     over,
-    short_words,
-    why_open,
+    unsteady,
+    why_missing,
 )
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import judged
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
+from tlslab.analysis.ranking import differing
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.enough import too_wide
 from tlslab.model.figure import Figure
 from tlslab.model.leading import value_words
 from tlslab.model.run import RunContents
-from tlslab.model.wording import counted, figure, percent, ratio_figure
+from tlslab.model.wording import counted, difference, figure, percent, ratio_figure
 
 _FEWEST_TILES = 3
 _MOST_TILES = 5
+
+# The most characters of a reason in a sentence.
+_REASON = 80
 
 Named = Sequence[tuple[str, CapacityCell]]
 
@@ -47,11 +52,12 @@ def answer(
     able.sort(key=lambda each: -_value(each[1]))
     name, best = able[0]
     lacking = _lacking(contents, able)
-    sentences = () if lacking else (_most(able), *_objective(name, best, plan))
+    second = _missing(named) or _objective(name, best, plan)
+    sentences = () if lacking else (_most(able), *second)
     return Answer(
         question=question,
         sentences=sentences[:2],
-        confidence=_confidence(best),
+        confidence=_confidence(best, len(able)),
         lacking=lacking,
         tiles=() if lacking else _tiles(best),
         figure=_shown(best, figures, ("maximum",) if lacking else ("achieved", "maximum")),
@@ -77,47 +83,67 @@ def _lacking(contents: RunContents, able: Named) -> Lacking | None:
 
 
 def _most(able: Named) -> str:
-    """The highest rate of a cell, its ratio to the next known one, and what is not known."""
+    """The highest rate of a cell, its ratio to the next known one, and who may take more."""
     (name, best), *others = able
-    text = f"{_capital(name)}: {maximum_words(best)} new connections/s"
+    assert best.maximum is not None
+    rate = f"at least {figure(best.maximum.value)}" if is_bound(best) else maximum_words(best)
+    text = f"{_capital(name)}: {rate} new connections/s"
     if not is_open(best):
         text += " at most"
+    elif unsteady(best):
+        text += ", a rate that was not steady"
     elif not is_bound(best):
-        text += f" with {best.connections} at once"
-    text += _over(best, [each for each in others if is_comparable(each[1])])
-    if is_open(best):
-        text += f"; {why_open(best)}"
-    if is_open(best) and not is_bound(best):
-        text += ": the server may take more"
-    return f"{text}{_unknown(others)}."
+        text += " or more"
+    return f"{text}{_over(able)}{_others(others)}."
 
 
-def _over(best: CapacityCell, known: Named) -> str:
-    """The most over that of the next cell whose maximum is known."""
+def _over(able: Named) -> str:
+    """The most over that of the next cell whose maximum is known.
+
+    Which cells these are, their rates decide: every pair of all cells is tested (Holm).
+    """
+    best = able[0][1]
+    if unsteady(best):
+        return ""
+    known = [n for n, (_, cell) in enumerate(able) if n and is_comparable(cell)]
     if not known:
         return ""
-    name, other = known[0]
+    name, other = able[known[0]]
     ratio = over(best, other)
     if ratio is None or ratio.low is None or ratio.high is None:
         return f"; {name}: {maximum_words(other)}"
-    if not ratio.differs:
-        return f"; no difference from {name} is established"
+    if differing([cell.measured for _, cell in able], RATE)[0, known[0]] is None:
+        left = ""
+        if is_comparable(best) and ratio.may_differ is not None:
+            left = f" (by {difference(ratio.may_differ)} at most)"
+        return f"; no difference from {name} is established{left}"
     if not is_comparable(best):
         return f", at least {ratio_figure(ratio.low)} times that of {name}"
     ends = f"95 %: {ratio_figure(ratio.low)} to {ratio_figure(ratio.high)}"
-    # Of the best cell itself the sentence says why its server may take more.
-    chosen = "" if is_open(best) else chosen_words(other)
-    return f", {ratio_figure(ratio.ratio)} times ({ends}) that of {name}{chosen}"
+    return f", {ratio_figure(ratio.ratio)} times ({ends}) that of {name}"
 
 
-def _unknown(others: Named) -> str:
+def _others(others: Named) -> str:
     """The other cells that may take more than was measured, and so more than the first."""
-    found = [f"{name} ({short_words(cell)})" for name, cell in others if not is_comparable(cell)]
-    if not found:
+    names = [name for name, cell in others if is_open(cell)]
+    if not names:
         return ""
-    first, *more = found
-    listed = f"{first} and {counted(len(more), 'other')}" if more else first
-    return f"; how much {listed} can take is not known"
+    return f"; {names[0] if len(names) == 1 else counted(len(names), 'other')} may take more"
+
+
+def _missing(named: Named) -> tuple[str, ...]:
+    """The cells without a valid maximum, though their server does what they ask for."""
+    found = [
+        (name, cell)
+        for name, cell in named
+        if not has_maximum(cell) and cell.summary.verdict != "unsupported"
+    ]
+    if not found:
+        return ()
+    (name, first), *others = found
+    more = f" and {counted(len(others), 'other')}" if others else ""
+    why = shorten(why_missing(first), _REASON, placeholder=" ...")
+    return (f"No valid maximum: {name} ({why}){more}.",)
 
 
 def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, ...]:
@@ -145,13 +171,16 @@ def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, 
     return (f"{_capital(name)} meets {plan.objective} {where}.",)
 
 
-def _confidence(cell: CapacityCell) -> str:
+def _confidence(cell: CapacityCell, cells: int) -> str:
+    """How sure the answer is, of the best of N cells."""
     n = len(cell.values.get(RATE, {}))
     loads = len({point.fraction for point in cell.points})
     words = f"{counted(n, 'repetition')} of the maximum"
     if n < FEWEST:
         return f"{words}: {DOTS_ONLY}"
-    return f"{words}, response times at {counted(loads, 'load')}; intervals of 95 %"
+    words += f", response times at {counted(loads, 'load')}; intervals of 95 %"
+    pairs = cells * (cells - 1) // 2
+    return f"{words}; {counted(pairs, 'pair')} of cells tested together" if pairs > 1 else words
 
 
 def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
@@ -161,8 +190,8 @@ def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
     fraction = max((p.fraction for p in judged(cell.points) if p.fraction < highest), default=None)
     mark = "" if fraction is None else f"_at_{fraction * 100:g}"
     where = "" if fraction is None else f", {fraction * 100:g} % load"
-    known = is_bound(cell) or not is_open(cell)
-    maximum = "Maximum, new connections/s" if known else "New connections/s, search inconclusive"
+    label = open_label(cell)
+    maximum = f"New connections/s, {label}" if label else "Maximum, new connections/s"
     wanted = [
         (maximum, RATE, is_bound(cell)),
         ("Meets the objective, new connections/s", "capacity_connections_per_s", _is_least(cell)),

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from tlslab.analysis import steadiness
+from tlslab.analysis.capacity.openness import is_least, open_codes, open_words
 from tlslab.analysis.capacity.points import (
     Point,
     by_fraction,
@@ -13,6 +15,7 @@ from tlslab.analysis.capacity.points import (
 )
 from tlslab.analysis.capacity.saturation import Capacity, capacity
 from tlslab.analysis.capacity.verdict import disturbances, judge, limit_words
+from tlslab.analysis.capacity.warm_up import all_warm
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.measures import UNITS, Processors, loading_values
 from tlslab.analysis.series import cpu_over_time
@@ -47,7 +50,8 @@ class CapacityCell:
 
     `levels` are those of the search; `values` the maximum's trials by estimate name and repetition;
     `capacity` is the highest load that meets the experiment's objective, where there is one;
-    `limit` says in words what set the rate of the maximum.
+    `limit` says in words what set the rate of the maximum, `open` by codes (openness) what leaves
+    it open how much the server takes at most.
     """
 
     cell: Cell
@@ -60,6 +64,7 @@ class CapacityCell:
     capacity: Capacity | None
     shared: bool
     limit: str = ""
+    open: tuple[str, ...] = ()
 
     def of(self, stage: Stage) -> list[Trial]:
         """The done trials of a stage."""
@@ -112,11 +117,7 @@ def measure(
     search = search_state(searched, plan.search)
     maxima = [t for t in trials if t.factors.get("stage") == "maximum"]
     counted_in = [t for t in maxima if usable(t, "maximum")]
-    values: dict[str, dict[int, float]] = {}
-    for trial in counted_in:
-        run = trial.runs["maximum"]
-        for name, value in loading_values(run, processors.server_count).items():
-            values.setdefault(name, {})[int(trial.factors["repetition"])] = value
+    values = _values(counted_in, processors)
     found = (point(t, processors, shared) for t in trials if t.factors["stage"] == "open_loop")
     points = [each for each in found if each is not None]
     estimates = {
@@ -132,7 +133,12 @@ def measure(
     elif kept is not None:
         estimates[_KEPT] = kept.load
     verdict, reasons = judge(trials, maxima, counted_in, search, shared)
-    reasons = (*reasons, *disturbances(counted_in, processors))
+    labels = [steadiness.labels({"maximum": t.runs["maximum"]}) for t in counted_in]
+    reasons = (*reasons, *disturbances(counted_in, processors, labels))
+    warm = plan.warm_up is None or all_warm(trials, counted_in, plan.warm_up)
+    open_ = open_codes(reasons, counted_in, processors, labels, warm)
+    rates = [name for name in values if name.endswith("_per_s")]
+    least = rates if is_least(open_, estimates.get("server_busy")) else []
     records = [run.record for trial in trials for run in trial.runs.values()]
     summary = CellSummary(
         key=cell.key,
@@ -142,13 +148,35 @@ def measure(
         trials=len(counted_in),
         estimates={**widened(estimates, counted_in), **times},
         not_measurable=missing,
-        lower_bounds=(_KEPT,) if kept is not None and kept.is_least else (),
+        lower_bounds=(*least, *((_KEPT,) if kept is not None and kept.is_least else ())),
+        left_open=dict.fromkeys(rates, open_words(open_)) if open_ else {},
         cpu_over_time=cpu_over_time(counted_in, "maximum", len(processors.server) or None),
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
     )
-    limit = limit_words(counted_in, processors)
-    return CapacityCell(cell, trials, levels, search, summary, values, points, kept, shared, limit)
+    return CapacityCell(
+        cell=cell,
+        trials=trials,
+        levels=levels,
+        search=search,
+        summary=summary,
+        values=values,
+        points=points,
+        capacity=kept,
+        shared=shared,
+        limit=limit_words(counted_in, processors),
+        open=open_,
+    )
+
+
+def _values(maxima: Sequence[Trial], processors: Processors) -> dict[str, dict[int, float]]:
+    """The values of the trials of the maximum, by estimate and repetition."""
+    found: dict[str, dict[int, float]] = {}
+    for trial in maxima:
+        run = trial.runs["maximum"]
+        for name, value in loading_values(run, processors.server_count).items():
+            found.setdefault(name, {})[int(trial.factors["repetition"])] = value
+    return found
 
 
 def _times(

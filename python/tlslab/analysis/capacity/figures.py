@@ -5,15 +5,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.capacity.cells import CapacityCell
-from tlslab.analysis.capacity.known import has_maximum, is_bound, is_open
-from tlslab.analysis.capacity.naming import cell_name, cell_names
-from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
+from tlslab.analysis.capacity.known import has_maximum, is_bound, open_label
+from tlslab.analysis.capacity.naming import cell_name, cell_names, percent_of_maximum
+from tlslab.analysis.capacity.points import (
+    Point,
+    PointVerdict,
+    by_fraction,
+    judged,
+    time_estimates,
+)
 from tlslab.analysis.capacity.remedies import remedies
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import Figure, Mark, Series
 from tlslab.model.stopping import LEAST_BLOCKS
+from tlslab.model.wording import joined
 
 OFFERED = "offered load, new connections/s"
 RATE = "new connections/s"
@@ -21,6 +28,12 @@ KEPT_UP = "as much as was offered"
 MS = "response time, ms"
 
 _TIMES = (("mean", "mean"), ("p50", "p50"), ("p90", "p90"), ("p99", "p99"))
+
+# Why a load is not drawn: it says nothing of the server.
+_SILENT: Mapping[PointVerdict, str] = {
+    "generator late": "the generator was late",
+    "invalid": "a run was invalid",
+}
 
 Named = Sequence[tuple[str, CapacityCell]]
 
@@ -112,7 +125,7 @@ def _maximum(named: Named) -> Figure | None:
         id="maximum",
         title="New connections/s at most",
         caption="Mean over trials, each on a server of its own, with 95 % intervals; none below "
-        f"{LEAST_BLOCKS} trials. A dot for each trial.{_inconclusive(able)}",
+        f"{LEAST_BLOCKS} trials. A dot for each trial.{_open(able)}",
         kind="bars" if grouped else "ranking",
         x_title="",
         y_title=RATE,
@@ -120,10 +133,10 @@ def _maximum(named: Named) -> Figure | None:
     )
 
 
-def _inconclusive(able: Named) -> str:
-    """Whose bars may be too short; empty for none."""
-    names = [name for name, cell in able if is_open(cell) and not is_bound(cell)]
-    return f" Search inconclusive, may take more: {'; '.join(names)}." if names else ""
+def _open(able: Named) -> str:
+    """Whose bars may be too short, and why; empty for none."""
+    names = [f"{name} ({label})" for name, cell in able if (label := open_label(cell))]
+    return f" May take more: {'; '.join(names)}." if names else ""
 
 
 def _maxima(name: str, cells: Named) -> Series:
@@ -148,11 +161,32 @@ def _offered(points: Sequence[Point]) -> float:
     return sum(each.offered for each in points) / len(points)
 
 
-def _responses(server: str, named: Named, plan: CapacityPlan) -> Figure:
+def _of_server(cell: CapacityCell) -> dict[float, list[Point]]:
+    """The runs at the loads that say something of the server, by fraction of the maximum."""
+    return by_fraction(judged(cell.points))
+
+
+def _left_out(named: Named) -> str:
+    """Which loads are not drawn, and why; empty for none."""
+    text = ""
+    for verdict, why in _SILENT.items():
+        found = []
+        for name, cell in named:
+            loads = sorted({p.fraction for p in cell.points if p.verdict == verdict})
+            if loads:
+                found.append(f"{name} at {joined([percent_of_maximum(f) for f in loads])}")
+        if found:
+            text += f" Not drawn, since {why}: {'; '.join(found)}."
+    return text
+
+
+def _responses(server: str, named: Named, plan: CapacityPlan) -> Figure | None:
     """Response times against the offered load, a bundle of lines for each cell."""
     series: list[Series] = []
     for name, cell in named:
-        groups = by_fraction([p for p in cell.points if p.verdict != "invalid"])
+        groups = _of_server(cell)
+        if not groups:
+            continue
         xs = [_offered(group) for group in groups.values()]
         times = [time_estimates(group, "response")[0] for group in groups.values()]
         for label, key in _TIMES:
@@ -163,13 +197,15 @@ def _responses(server: str, named: Named, plan: CapacityPlan) -> Figure:
         for name, cell in named
         if cell.capacity is not None and cell.capacity.bound == "exact"
     )
+    if not series:
+        return None
     return Figure(
         id=identifier("response", server),
         title=f"Response time against offered load{_of(server)}",
         caption=(
             "From the intended start of a connection to the last byte of its response, in an open "
             "loop: a server that falls behind is not asked less. Interval of 95 % over values and "
-            "trials."
+            f"trials.{_left_out(named)}"
         ),
         kind="line",
         x_title=OFFERED,
@@ -184,20 +220,26 @@ def _of(server: str) -> str:
     return f": {server}" if server else ""
 
 
-def _achieved(server: str, named: Named) -> Figure:
+def _achieved(server: str, named: Named) -> Figure | None:
     series = []
     for name, cell in named:
-        groups = by_fraction(cell.points)
+        groups = _of_server(cell)
+        if not groups:
+            continue
         rates = [estimate([max(p.completed, 1e-9) for p in g], "1/s") for g in groups.values()]
         series.append(_series(name, [_offered(group) for group in groups.values()], rates))
+    if not series:
+        return None
     loads = [float(x) for each in series for x in each.x]
-    if loads:
-        ends = min(loads), max(loads)
-        series.append(Series(KEPT_UP, ends, ends, dashed=True))
+    ends = min(loads), max(loads)
+    series.append(Series(KEPT_UP, ends, ends, dashed=True))
     return Figure(
         id=identifier("achieved", server),
         title=f"Completed against offered connections/s{_of(server)}",
-        caption=f"Below the diagonal ({KEPT_UP}) the server does not keep up.",
+        caption=(
+            "A server that does not keep up completes less than is offered: it falls below the "
+            f"diagonal ({KEPT_UP}).{_left_out(named)}"
+        ),
         kind="line",
         x_title=OFFERED,
         y_title="completed connections/s",
@@ -207,7 +249,8 @@ def _achieved(server: str, named: Named) -> Figure:
 
 def _overlays(named: Named) -> Iterator[Figure]:
     """Servers as platforms, at equal numbers of processors."""
-    for processors, group in _by(named, "processors").items():
+    for processors, members in _by(named, "processors").items():
+        group = [(name, cell) for name, cell in members if _of_server(cell)]
         if len({cell.factors.get("server") for _, cell in group}) < 2:
             continue
         where = f", {cell_name({'processors': processors})}" if processors else ""
@@ -216,7 +259,7 @@ def _overlays(named: Named) -> Iterator[Figure]:
             label = cell.factors.get("server", name)
             others = [c for _, c in group if c.factors.get("server") == label]
             label = label if len(others) == 1 else name
-            groups = by_fraction([p for p in cell.points if p.verdict != "invalid"])
+            groups = _of_server(cell)
             times = [time_estimates(points, "response")[0] for points in groups.values()]
             xs = [_offered(points) for points in groups.values()]
             for key, dashed in (("p50", False), ("p99", True)):
@@ -225,7 +268,8 @@ def _overlays(named: Named) -> Iterator[Figure]:
         yield Figure(
             id=identifier("overlay", processors),
             title=f"Servers overlaid{where}",
-            caption="Response time against offered load; each to the maximum of its own.",
+            caption="Response time against offered load; each to the maximum of its own."
+            f"{_left_out(members)}",
             kind="line",
             x_title=OFFERED,
             y_title=MS,
@@ -238,7 +282,7 @@ def _cpu_by_load(named: Named) -> Figure | None:
     """Processors that server and generator used, by offered load."""
     series: list[Series] = []
     for name, cell in named:
-        groups = by_fraction(cell.points)
+        groups = _of_server(cell)
         xs = [_offered(group) for group in groups.values()]
         for side, used in _SIDES.items():
             values = [
@@ -253,7 +297,8 @@ def _cpu_by_load(named: Named) -> Figure | None:
     return Figure(
         id="cpu-load",
         title="Processor use against offered load",
-        caption="Processors in use by the server and by the generator, mean over the runs.",
+        caption="Processors in use by the server and by the generator, mean over the runs."
+        f"{_left_out(named)}",
         kind="line",
         x_title=OFFERED,
         y_title="processors in use",

@@ -3,23 +3,29 @@
 Results of fewer than FEWEST repetitions have no sentence: they are in the tables.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.known import (
     chosen_words,
     has_maximum,
-    is_bound,
     is_open,
     maximum_words,
+    open_label,
     over,
     times_words,
+    unsteady,
+    why_open,
 )
 from tlslab.analysis.capacity.naming import cell_names
-from tlslab.analysis.capacity.points import by_fraction, judged
+from tlslab.analysis.capacity.points import judged
 from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs, variant_pairs
+from tlslab.analysis.capacity.ratios import Ratios
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.enough import FEWEST
+from tlslab.analysis.stats.estimate import spread_of_ratio
+from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
@@ -28,6 +34,7 @@ from tlslab.model.search import Inconclusive
 from tlslab.model.validation import Judgement, judgements_words
 from tlslab.model.wording import (
     counted,
+    every,
     figure,
     joined,
     percent,
@@ -46,12 +53,19 @@ def findings(
     `baseline` are the levels that others are compared with.
     """
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
+    first_and_other = (
+        *scaling_pairs(cells),
+        *platform_pairs(cells),
+        *variant_pairs(cells, baseline),
+    )
+    ratios = Ratios.of((other, first) for first, other in first_and_other)
     return (
         *_maxima(named),
+        *_open(named),
         *_generators(named),
-        *_scaling(cells),
-        *_platforms(named),
-        *_variants(named, baseline),
+        *_scaling(cells, ratios),
+        *_platforms(named, ratios),
+        *_variants(named, baseline, ratios),
         *_latency(named),
         *_objective(named, plan),
         *_remedies(named),
@@ -72,17 +86,26 @@ def _maxima(named: Named) -> Iterator[Finding]:
     parts = []
     for name, cell in able:
         part = f"{name}: {maximum_words(cell)}, with {cell.connections} at once"
-        inconclusive = is_open(cell) and not is_bound(cell)
-        parts.append(f"{part} (search inconclusive)" if inconclusive else part)
+        label = open_label(cell)
+        parts.append(f"{part} ({label})" if label else part)
     text = f"New connections/s at most: {'; '.join(parts)}."
     yield Finding("answer", text, tuple(cell.key for _, cell in able))
+
+
+def _open(named: Named) -> Iterator[Finding]:
+    """The cells whose maximum is not known, each with the reasons."""
+    found = [(name, cell) for name, cell in named if has_maximum(cell) and is_open(cell)]
+    if found:
+        listed = "; ".join(f"{name} ({why_open(cell)})" for name, cell in found)
+        text = f"Maxima that are not known exactly, and why: {listed}."
+        yield Finding("open", text, tuple(cell.key for _, cell in found))
 
 
 def _generators(named: Named) -> Iterator[Finding]:
     """How many of several generators made the load of the maximum, and who was the limit."""
     for name, cell in named:
         used = [len(trial.runs["maximum"].record.hosts) for trial in cell.of("maximum")]
-        if not any(used) or cell.maximum is None:
+        if not any(used) or not has_maximum(cell):
             continue
         text = (
             f"{name}: {counted(max(used), 'generator')} made the load of the maximum; {cell.limit}."
@@ -90,7 +113,7 @@ def _generators(named: Named) -> Iterator[Finding]:
         yield Finding("generators", text, (cell.key,))
 
 
-def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
+def _scaling(cells: Sequence[CapacityCell], ratios: Ratios) -> Iterator[Finding]:
     for fewer, more in scaling_pairs(cells):
         comparison = over(more, fewer)
         if comparison is None or comparison.n < FEWEST:
@@ -99,11 +122,13 @@ def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
         server = more.factors.get("server", "The server")
         if times := times_words(comparison, more, fewer):
             text = f"{server} takes {times} times the connections/s with {m} processors that it "
-            text += f"takes with {n}{chosen_words(more, fewer)}."
+            text += f"takes with {n}{chosen_words(more, fewer)}"
+            text += f"{ratios.verdict_words(more, fewer)}."
         else:
             name = more.factors.get("server", "the server")
             text = f"How much more {name} takes with {m} processors than with {n} is not known: "
-            text += "it may take more than was measured with either."
+            either = "it may take more than was measured with either"
+            text += f"{'a rate was not steady' if unsteady(more, fewer) else either}."
         if more.shared:
             text += (
                 " The generator had to share one of them: what the server alone would take is more."
@@ -111,22 +136,28 @@ def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
         yield Finding("scaling", text, (fewer.key, more.key))
 
 
-def _platforms(named: Named) -> Iterator[Finding]:
+def _platforms(named: Named, ratios: Ratios) -> Iterator[Finding]:
     for first, other in platform_pairs([cell for _, cell in named]):
         names = cell_names([other.factors, first.factors])
         levels = other.factors.get("processors")
         where = f" on {levels} processor{'' if levels == '1' else 's'}" if levels else ""
-        yield from _ratio("platforms", (names[0], other), (names[1], first), where)
+        sides = (names[0], other), (names[1], first)
+        yield from _ratio("platforms", *sides, ratios, where)
 
 
-def _variants(named: Named, baseline: Mapping[str, str]) -> Iterator[Finding]:
+def _variants(named: Named, baseline: Mapping[str, str], ratios: Ratios) -> Iterator[Finding]:
     names = {cell.key: name for name, cell in named}
     for first, other in variant_pairs([cell for _, cell in named], baseline):
-        yield from _ratio("variants", (names[other.key], other), (names[first.key], first))
+        sides = (names[other.key], other), (names[first.key], first)
+        yield from _ratio("variants", *sides, ratios)
 
 
 def _ratio(
-    code: str, more: tuple[str, CapacityCell], less: tuple[str, CapacityCell], where: str = ""
+    code: str,
+    more: tuple[str, CapacityCell],
+    less: tuple[str, CapacityCell],
+    ratios: Ratios,
+    where: str = "",
 ) -> Iterator[Finding]:
     """One cell's maximum over another's, with their names; `where` holds for both."""
     (name, other), (first_name, first) = more, less
@@ -135,31 +166,27 @@ def _ratio(
         return
     if times := times_words(comparison, other, first):
         text = f"{name} takes {times} times the connections/s of {first_name}{where}"
-        text += f"{chosen_words(other, first)}."
+        text += f"{chosen_words(other, first)}{ratios.verdict_words(other, first)}."
     else:
         text = f"Whether {name} takes more connections/s than {first_name}{where} is not "
-        text += "known: both may take more than was measured."
+        both = "both may take more than was measured"
+        text += f"known: {'a rate was not steady' if unsteady(other, first) else both}."
     yield Finding(code, text, (first.key, other.key))
 
 
 def _latency(named: Named) -> Iterator[Finding]:
-    for name, cell in named:
-        groups = by_fraction([p for p in judged(cell.points) if p.response.n])
-        if len(groups) < 2:
-            continue
-        low, high = min(groups), max(groups)
-        first, last = (_mean(cell, f) for f in (low, high))
-        if not (_enough(first) and _enough(last)):
-            continue
-        overloaded = sorted(
-            f for f, points in groups.items() if any(p.verdict == "overloaded" for p in points)
-        )
-        of = "the maximum"
-        if not has_maximum(cell) or is_open(cell):
-            of = "the highest rate that was measured"
+    """Mean response times at the lowest and the highest load, judged together (Holm)."""
+    said = [(name, cell, ends) for name, cell in named if (ends := _ends(cell)) is not None]
+    adjusted = holm([_p_value(*means) for _, _, (_, means) in said])
+    for (name, cell, (loads, means)), p in zip(said, adjusted, strict=True):
+        (low, high), (first, last) = loads, means
+        of = "the highest rate that was measured" if is_open(cell) else "the maximum"
         text = (
             f"{name}: the mean response time is {with_interval(first)} ms at {percent(low)} of "
-            f"{of} and {with_interval(last)} ms at {percent(high)}{longer(first, last)}."
+            f"{of} and {with_interval(last)} ms at {percent(high)}{longer(first, last, p)}."
+        )
+        overloaded = sorted(
+            {point.fraction for point in judged(cell.points) if point.verdict == "overloaded"}
         )
         if overloaded:
             loads = joined([percent(each) for each in overloaded])
@@ -167,15 +194,34 @@ def _latency(named: Named) -> Iterator[Finding]:
         yield Finding("latency", text, (cell.key,))
 
 
+def _ends(cell: CapacityCell) -> tuple[tuple[float, float], tuple[Estimate, Estimate]] | None:
+    """The lowest and the highest load, and the mean response times there; None without enough."""
+    loads = {p.fraction for p in judged(cell.points) if p.response.n}
+    if len(loads) < 2 or not has_maximum(cell):
+        return None
+    low, high = min(loads), max(loads)
+    first, last = _mean(cell, low), _mean(cell, high)
+    return ((low, high), (first, last)) if _enough(first) and _enough(last) else None
+
+
 def _mean(cell: CapacityCell, fraction: float) -> Estimate:
     return cell.summary.estimates[f"response_ms_mean_at_{fraction * 100:g}"]
 
 
-def longer(first: Estimate, last: Estimate) -> str:
-    """What the intervals carry of two means; nothing where either has none."""
+def _p_value(first: Estimate, last: Estimate) -> float:
+    """That of the difference of two means (Welch, on logarithms); 1 where one has no interval."""
+    spread = spread_of_ratio(first, last)
+    return 1.0 if spread is None else spread.p_value(math.log(last.value / first.value))
+
+
+def longer(first: Estimate, last: Estimate, p: float) -> str:
+    """What is known of two means; nothing where either has no interval.
+
+    `p` is the p-value of their difference, adjusted for all pairs that the report says.
+    """
     if first.high is None or last.low is None:
         return ""
-    if last.low > first.high:
+    if last.low > first.high and p <= LEVEL:
         return ": it is longer there"
     return ": whether it is longer, these runs cannot tell"
 
@@ -216,14 +262,22 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
 
 
 def _remedies(named: Named) -> Iterator[Finding]:
-    for name, cell in named:
-        reported = [_remedy(each) for each in remedies(cell) if _enough(each.ratio)]
+    """What the remedies bring; all of them are judged together (Holm)."""
+    said = [
+        (name, cell, [each for each in remedies(cell) if _enough(each.ratio)])
+        for name, cell in named
+    ]
+    tested = [1.0 if each.p is None else each.p for _, _, found in said for each in found]
+    adjusted = iter(holm(tested))
+    for name, cell, found in said:
+        reported = [_remedy(each, next(adjusted) <= LEVEL, len(tested)) for each in found]
         if reported:
             text = f"{name}, requests/s with a remedy: {'; '.join(reported)}."
             yield Finding("remedies", text, (cell.key,))
 
 
-def _remedy(remedy: Remedy) -> str:
+def _remedy(remedy: Remedy, differs: bool, family: int) -> str:
+    """The ratio, and that it establishes no difference among the N of its family if so."""
     assert remedy.ratio is not None
     ratio = remedy.ratio
     interval = ""
@@ -232,7 +286,14 @@ def _remedy(remedy: Remedy) -> str:
     if remedy.of_ratio == "unknown":
         return f"{remedy.name}: not known, the generator was the limit with and without"
     bound = f"{remedy.of_ratio} " if remedy.of_ratio else ""
-    return f"{remedy.name} {bound}{ratio_figure(ratio.value)}{interval} times {remedy.base}"
+    alone = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
+    # A lower bound below 1 may be more, an upper bound above 1 may be less.
+    open_ = {"at least": ratio.value < 1, "at most": ratio.value > 1}.get(remedy.of_ratio, False)
+    among = f" among {every(family)} remedies" if family > 1 else ""
+    verdict = "" if differs and alone and not open_ else f", no difference is established{among}"
+    return (
+        f"{remedy.name} {bound}{ratio_figure(ratio.value)}{interval} times {remedy.base}{verdict}"
+    )
 
 
 def _validation(named: Named) -> Iterator[Finding]:

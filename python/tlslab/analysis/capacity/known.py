@@ -1,25 +1,13 @@
 """What is known of a cell's maximum: its value, or that the server may take more, and why."""
 
+from tlslab.analysis.capacity import openness
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.compare import compare
-from tlslab.analysis.validity import SERVER_LOADED
 from tlslab.model.finding import Comparison
 from tlslab.model.leading import value_words
-from tlslab.model.wording import figure, ratio_figure
+from tlslab.model.wording import ratio_figure
 
 RATE = "connections_per_s"
-
-_NOISE = "search_noise"
-
-# Why the server may take more than was measured, by the codes of a cell's notes.
-_OPEN = {
-    "client_saturated": "the generator was the limit",
-    "search_generator_bound": "the generator was the limit",
-    "shared_processor": "server and generator share a processor",
-    "search_still_rising": "the rate still rose at the most connections that were tried",
-    "search_errors_rise": "the search for the maximum was inconclusive (errors rise)",
-    _NOISE: "the search for the maximum was inconclusive (noise)",
-}
 
 
 def has_maximum(cell: CapacityCell) -> bool:
@@ -33,39 +21,29 @@ def is_bound(cell: CapacityCell) -> bool:
 
 
 def is_open(cell: CapacityCell) -> bool:
-    """Whether the server may take more: a lower bound, or a search that was inconclusive."""
-    return bool(why_open(cell))
+    """Whether the maximum is not known: the server may take more, or not so many for long."""
+    return bool(cell.open)
 
 
 def why_open(cell: CapacityCell) -> str:
-    """Why the server may take more, in words; empty where the maximum is known."""
-    reasons = [_OPEN[note.code] for note in cell.summary.reasons if note.code in _OPEN]
-    return ", and ".join(dict.fromkeys(reasons))
+    """Why the maximum is not known, in words; empty where it is."""
+    return openness.open_words(cell.open)
+
+
+def open_label(cell: CapacityCell) -> str:
+    """`search inconclusive`, `not steady` or several, of what is no lower bound; else empty."""
+    return "" if is_bound(cell) else openness.open_label(cell.open)
 
 
 def is_comparable(cell: CapacityCell) -> bool:
-    """Whether the rate of a cell is one of its server, which a ratio may rest on.
-
-    Noise may hide the best number of connections. Where the server was busy all the time, its rate
-    is that of its processors at the number that the search chose.
-    """
-    codes = {note.code for note in cell.summary.reasons if note.code in _OPEN}
-    busy = cell.summary.estimates.get("server_busy")
-    return not codes or (codes == {_NOISE} and busy is not None and busy.value >= SERVER_LOADED)
+    """Whether the rate of a cell is one of its server, which a ratio may rest on."""
+    return openness.is_of_server(cell.open, cell.summary.estimates.get("server_busy"))
 
 
 def maximum_words(cell: CapacityCell) -> str:
     """`3,412 (95 %: 3,390 to 3,440)`, or `≥ 3,412` for a lower bound."""
     assert cell.maximum is not None
     return value_words(cell.maximum, is_bound(cell))
-
-
-def short_words(cell: CapacityCell) -> str:
-    """As `maximum_words`, where a search was inconclusive with that in place of the interval."""
-    if is_bound(cell) or not is_open(cell):
-        return maximum_words(cell)
-    assert cell.maximum is not None
-    return f"{figure(cell.maximum.value)}, search inconclusive"
 
 
 def over(more: CapacityCell, less: CapacityCell) -> Comparison | None:
@@ -81,9 +59,9 @@ def over(more: CapacityCell, less: CapacityCell) -> Comparison | None:
 def times_words(found: Comparison, more: CapacityCell, less: CapacityCell) -> str:
     """`1.25 (95 %: 1.21 to 1.29)`, with `at least` or `at most` where one maximum is a bound.
 
-    Empty where both are: then nothing is known of their ratio.
+    Empty where both are, or where a rate was not steady: then nothing is known of their ratio.
     """
-    if not (is_comparable(more) or is_comparable(less)):
+    if not (is_comparable(more) or is_comparable(less)) or unsteady(more, less):
         return ""
     sign = "" if is_comparable(more) else "at least "
     sign = sign if is_comparable(less) else "at most "
@@ -91,6 +69,11 @@ def times_words(found: Comparison, more: CapacityCell, less: CapacityCell) -> st
         return f"{sign}{ratio_figure(found.ratio)} (no interval)"
     low, high = ratio_figure(found.low), ratio_figure(found.high)
     return f"{sign}{ratio_figure(found.ratio)} (95 %: {low} to {high})"
+
+
+def unsteady(*cells: CapacityCell) -> bool:
+    """Whether the rate of any of the maxima was not steady."""
+    return any(openness.UNSTEADY in cell.open for cell in cells)
 
 
 def chosen_words(*cells: CapacityCell) -> str:
@@ -101,7 +84,9 @@ def chosen_words(*cells: CapacityCell) -> str:
 
 
 def flag(more: CapacityCell, less: CapacityCell) -> str:
-    """What stands before a ratio in a table where a maximum is a lower bound; else empty."""
+    """What stands before a ratio in a table where a maximum is not known; else empty."""
+    if unsteady(more, less):
+        return "not steady: "
     match is_comparable(more), is_comparable(less):
         case False, False:
             return "both are lower bounds: "
@@ -110,3 +95,14 @@ def flag(more: CapacityCell, less: CapacityCell) -> str:
         case True, False:
             return "at most "
     return ""
+
+
+def why_missing(cell: CapacityCell) -> str:
+    """Why a cell has no valid maximum: its first failure, else what made its trials unusable."""
+    if cell.summary.verdict == "failed":
+        for trial in cell.trials:
+            if trial.status == "failed" and trial.reason is not None:
+                return trial.reason.message
+    notes = cell.summary.reasons
+    of_maximum = [note for note in notes if not note.code.startswith(("trial_", "search_"))]
+    return next((note.message for note in (*of_maximum, *notes)), cell.summary.verdict)

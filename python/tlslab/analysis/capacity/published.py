@@ -8,7 +8,7 @@ from typing import Any
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.known import flag, over
 from tlslab.analysis.capacity.naming import cell_names
-from tlslab.analysis.capacity.points import by_fraction
+from tlslab.analysis.capacity.points import by_fraction, judged
 from tlslab.model.errors import UsageError
 from tlslab.model.figure import DataTable, TableCell
 from tlslab.model.trial import Trial
@@ -146,7 +146,7 @@ def _climb(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[
     rows = study["validation"]
     base = rows[0]
     for name, cell in _named(cells):
-        groups = by_fraction([p for p in cell.points if p.kept and p.response.n])
+        groups = by_fraction([p for p in judged(cell.points) if p.kept and p.response.n])
         if not groups:
             continue
         least = min(groups)

@@ -8,7 +8,7 @@ from typing import Literal
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.compare import paired_logs
 from tlslab.analysis.measures import MICROSECONDS, RATE, RATIO, client_busy
-from tlslab.analysis.stats.estimate import estimate, mean_interval
+from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
 from tlslab.analysis.validity import SATURATED
 from tlslab.model.estimate import Estimate
 from tlslab.model.faults import usable
@@ -22,8 +22,9 @@ RatioBound = Literal["", "at least", "at most", "unknown"]
 class Remedy:
     """One setting: rates, the server's cost of a request, and the ratio to the setting without.
 
-    `bound`: the generator was the limit, so that the rates are lower bounds. `of_ratio` says what
-    that makes of the ratio to the setting `base`.
+    `p` is the p-value of the ratio's difference from 1. `bound`: the generator was the limit, so
+    that the rates are lower bounds. `of_ratio` says what that makes of the ratio to the setting
+    `base`.
     """
 
     name: str
@@ -31,12 +32,12 @@ class Remedy:
     requests_per_s: Estimate
     cost_us: Estimate | None
     ratio: Estimate | None
+    p: float | None
     bound: bool
     of_ratio: RatioBound = ""
     base: str = ""
 
 
-_Values = dict[int, float]
 _Runs = dict[int, TrialRun]
 
 
@@ -73,6 +74,7 @@ def _remedy(sort: str, level: float, runs: _Runs) -> Remedy:
         requests_per_s=estimate([_requests(run) for run in runs.values()], RATE),
         cost_us=estimate(costs, MICROSECONDS) if costs else None,
         ratio=None,
+        p=None,
         bound=_limited(runs),
     )
 
@@ -87,7 +89,9 @@ def _compared(remedy: Remedy, runs: _Runs, without: _Runs, base: str) -> Remedy:
         (True, True): "unknown",
     }
     of_ratio = bounds[remedy.bound, _limited(without)]
-    return replace(remedy, ratio=_ratio(above, below), of_ratio=of_ratio, base=base)
+    logs = paired_logs(above, below)
+    p = p_value(logs) if len(logs) else None
+    return replace(remedy, ratio=_ratio(logs), p=p, of_ratio=of_ratio, base=base)
 
 
 def _limited(runs: _Runs) -> bool:
@@ -115,8 +119,8 @@ def _cost(run: TrialRun) -> float | None:
     return (run.server.user_us + run.server.system_us) / run.server.seconds / _requests(run)
 
 
-def _ratio(with_it: _Values, without: _Values) -> Estimate | None:
-    logs = paired_logs(with_it, without)
+def _ratio(logs: Array) -> Estimate | None:
+    """The ratio with a remedy over without, by its logarithm in each repetition that has both."""
     if not len(logs):
         return None
     centre, interval, method = mean_interval(logs, "log ratios")

@@ -5,7 +5,6 @@ can accept, httperf's block, and the study of 2008 beside our results.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tlslab.analysis.capacity.cells import CapacityCell
@@ -14,11 +13,12 @@ from tlslab.analysis.capacity.httperf import httperf_block
 from tlslab.analysis.capacity.known import flag, has_maximum, over
 from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import Point, by_fraction
+from tlslab.analysis.capacity.warm_up import warm_ups
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.steady_state import classify
 from tlslab.model.capacity import CapacityPlan, WarmUpRules
 from tlslab.model.figure import DataTable, Figure, Series, TableCell, TextBlock
-from tlslab.model.trial import PaceSample, Trial
+from tlslab.model.trial import PaceSample
 from tlslab.model.wording import percent, ratio_figure
 
 SCHEMA = "tlslab.runtime-study/1"
@@ -26,38 +26,8 @@ SCHEMA = "tlslab.runtime-study/1"
 Named = Sequence[tuple[str, CapacityCell]]
 
 
-@dataclass(frozen=True)
-class WarmUp:
-    """The warm-up of one JVM: connections/s of each window since its start, `seconds` in all.
-
-    `warm`: the rate was steady at the end; otherwise the warm-up ended at its limit.
-    """
-
-    visit: int
-    rates: tuple[float, ...]
-    seconds: float
-    warm: bool
-
-
 def _named(cells: Sequence[CapacityCell]) -> Named:
     return list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
-
-
-def warm_ups(cell: CapacityCell, rules: WarmUpRules) -> list[WarmUp]:
-    """The warm-ups of a cell's servers, in their order."""
-    trials = [t for t in cell.of("warm_up") if "warm_up" in t.runs]
-    visits = list(dict.fromkeys(int(t.factors["visit"]) for t in trials))
-    return [_warm_up([t for t in trials if int(t.factors["visit"]) == v], v, rules) for v in visits]
-
-
-def _warm_up(trials: Sequence[Trial], visit: int, rules: WarmUpRules) -> WarmUp:
-    records = [trial.runs["warm_up"].record for trial in trials]
-    rates = tuple(r.outcomes.completed / r.seconds for r in records if r.seconds)
-    last = rates[-rules.steady :]
-    mean = sum(last) / len(last) if last else 0.0
-    steady = len(last) == rules.steady and mean > 0
-    warm = steady and max(abs(rate - mean) for rate in last) <= rules.width * mean
-    return WarmUp(visit, rates, sum(record.seconds for record in records), warm)
 
 
 def figures(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Figure, ...]:
@@ -73,7 +43,7 @@ def figures(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Figure, 
 def _warming(named: Named, rules: WarmUpRules) -> Figure:
     series = []
     for name, cell in named:
-        for found in warm_ups(cell, rules)[:1]:
+        for found in warm_ups(cell.trials, rules)[:1]:
             width = found.seconds / len(found.rates)
             at = tuple(width * (number + 1) for number in range(len(found.rates)))
             series.append(Series(name, at, found.rates))
@@ -142,7 +112,7 @@ def tables(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[DataTable
         return ()
     rows: list[tuple[TableCell, ...]] = []
     for name, cell in _named(cells):
-        found = warm_ups(cell, rules)
+        found = warm_ups(cell.trials, rules)
         if not found:
             continue
         gains = [w.rates[-1] / w.rates[0] for w in found if w.rates and w.rates[0] > 0]

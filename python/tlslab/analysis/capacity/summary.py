@@ -88,4 +88,9 @@ def method(plan: CapacityPlan) -> tuple[str, ...]:
     ]
     if plan.fresh_server:
         paragraphs.append("Each repetition has a server of its own, started for it.")
+    paragraphs.append(
+        "Each interval of 95% holds by itself. Whether there is a difference is tested at 5% "
+        "(Holm) for all that is said of one sort: ratios of maxima, remedies, mean response times; "
+        "in the answer for all pairs of cells."
+    )
     return tuple(paragraph.replace("%", " %").replace("  %", " %") for paragraph in paragraphs)

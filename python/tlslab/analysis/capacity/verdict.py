@@ -84,14 +84,18 @@ def limit_words(counted_in: Sequence[Trial], processors: Processors) -> str:
     )
 
 
-def disturbances(counted_in: Sequence[Trial], processors: Processors) -> Iterable[Note]:
-    """What else disturbed the trials of the maximum: one note of each kind."""
+def disturbances(
+    counted_in: Sequence[Trial], processors: Processors, labels: Sequence[steadiness.Labels]
+) -> Iterable[Note]:
+    """What else disturbed the trials of the maximum: one note of each kind.
+
+    `labels` are those of the trials.
+    """
     found: dict[str, Note] = {}
     for trial in counted_in:
         for note in run_warnings(trial.runs["maximum"], processors):
             if note.code != "client_saturated":
                 found.setdefault(note.code, note)
-    labels = [steadiness.labels({"maximum": trial.runs["maximum"]}) for trial in counted_in]
     return (*found.values(), *steadiness.notes(labels))
 
 

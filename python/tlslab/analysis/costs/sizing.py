@@ -6,7 +6,7 @@ served as one piece there, so that its response time is that of all its requests
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tlslab.analysis.costs.model import Check, CostModel
@@ -16,9 +16,12 @@ from tlslab.model.capacity import Objective
 from tlslab.model.errors import CannotTellError, UsageError
 from tlslab.model.estimate import Estimate
 from tlslab.model.sizing import Limit, Share, Sizing
-from tlslab.model.wording import counted, figure, with_interval
+from tlslab.model.wording import counted, figure, level_label, with_interval
 
 MICRO = 1e-6
+
+# Factors of a mix that the model takes for any number.
+_QUANTITIES = ("requests", "document_bytes")
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,11 @@ def size(
     bounds: Bounds,
     rate: float | None = None,
     processors: int | None = None,
+    measured: Sequence[Mapping[str, str]] = (),
 ) -> Sizing:
     """What the mix takes at this rate, or how much of it N processors carry.
+
+    `measured` are the levels of the cells that have a result.
 
     Raises UsageError where no number of processors will do, CannotTellError where the calibration
     is too noisy to say.
@@ -106,7 +112,16 @@ def size(
         limit=bounds.most(counts[0], cost.value)[1],
         busy_at_most=bounds.busy_at_most,
         objective=bounds.objective,
+        beyond=tuple(_beyond(measured, mix)),
     )
+
+
+def _beyond(measured: Sequence[Mapping[str, str]], mix: Mapping[str, str]) -> Iterator[str]:
+    """The quantities of the mix that are less or more than any that was measured."""
+    for name in _QUANTITIES:
+        levels = [int(factors[name]) for factors in measured if name in factors]
+        if name in mix and levels and not min(levels) <= int(mix[name]) <= max(levels):
+            yield f"{level_label(name, mix[name])} (measured: {min(levels):,} to {max(levels):,})"
 
 
 def _refuse_noise(model: CostModel, cost: Estimate, error: float | None) -> None:

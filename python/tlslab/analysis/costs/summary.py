@@ -1,11 +1,12 @@
 """A calibration's run folder to the summary that its report is made of."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.answer import answer
 from tlslab.analysis.costs.findings import findings
-from tlslab.analysis.costs.model import Check, CostModel, checks, fit
+from tlslab.analysis.costs.model import COST, Check, CostModel, checks, fit
 from tlslab.analysis.costs.tables import figures, tables
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.judged import judged_cells
@@ -32,6 +33,16 @@ class Calibration:
     held_out: tuple[Measured, ...]
     model: CostModel | None
     checks: tuple[Check, ...]
+
+    @property
+    def measured(self) -> list[Mapping[str, str]]:
+        """The levels of the cells that have a cost."""
+        cells = (*self.fitted, *self.held_out)
+        return [
+            cell.summary.factors
+            for cell in cells
+            if cell.summary.verdict in ("valid", "at_least") and cell.values.get(COST)
+        ]
 
 
 def calibration(contents: RunContents) -> Calibration:

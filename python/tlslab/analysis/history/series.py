@@ -7,14 +7,12 @@ from datetime import UTC, datetime
 
 from tlslab.analysis.measures import RATES
 from tlslab.analysis.overlay import WARNING
+from tlslab.analysis.run_facts import kind_of_machine, machine_words
 from tlslab.model.errors import StoreError
 from tlslab.model.finding import CellSummary, Summary
-from tlslab.model.wording import cell_label, counted
+from tlslab.model.wording import cell_label
 
 SERVER_COST = "server_cpu_us_per_connection"
-
-# The facts by which machines are of one kind: rates of unlike ones say nothing about a change.
-_KIND_OF_MACHINE = ("system", "architecture", "processor", "usable_processors", "virtual")
 
 
 @dataclass(frozen=True)
@@ -38,11 +36,7 @@ class Run:
     @property
     def machine(self) -> str:
         """The kind of machine, in words."""
-        facts = self.summary.environment.machine
-        named = [str(facts[name]) for name in ("processor", "architecture") if name in facts]
-        usable = facts.get("usable_processors", facts.get("processors"))
-        used = counted(usable, "processor") if isinstance(usable, int) else ""
-        return ", ".join([*named, *([used] if used else [])]) or "an unknown machine"
+        return machine_words(self.summary.environment)
 
 
 @dataclass(frozen=True)
@@ -83,7 +77,7 @@ def lines(runs: Sequence[Run], across_machines: bool) -> list[Line]:
 def unlike_machines(runs: Sequence[Run], across_machines: bool) -> tuple[str, ...]:
     """A warning where the runs come from machines of several kinds."""
     machines = list(dict.fromkeys(run.machine for run in runs))
-    if len({_machine(run) for run in runs}) < 2:
+    if len({kind_of_machine(run.summary.environment) for run in runs}) < 2:
         return ()
     if across_machines:
         return (f"The runs come from unlike machines: {'; '.join(machines)}. {WARNING}",)
@@ -93,16 +87,12 @@ def unlike_machines(runs: Sequence[Run], across_machines: bool) -> tuple[str, ..
     )
 
 
-def _machine(run: Run) -> str:
-    facts = run.summary.environment.machine
-    return json.dumps([str(facts.get(name)) for name in _KIND_OF_MACHINE])
-
-
 def _setting(run: Run, across_machines: bool) -> str:
     """What runs must share to be one history: experiment, workload, target, kind of machine."""
     what = run.summary.experiment
     parts = [what.kind, what.name, what.target, _plain(what.workload)]
-    return json.dumps([*parts, "" if across_machines else _machine(run)], default=str)
+    machine = () if across_machines else kind_of_machine(run.summary.environment)
+    return json.dumps([*parts, machine], default=str)
 
 
 def _plain(value: object) -> object:
@@ -155,7 +145,8 @@ def _usable(cell: CellSummary) -> Iterator[str]:
     for name in (rate, SERVER_COST):
         if name is None or name not in cell.estimates or cell.estimates[name].value <= 0:
             continue
-        if name in (*cell.lower_bounds, *cell.unsaturated) or (name == rate and bounded):
+        bound = name in (*cell.lower_bounds, *cell.unsaturated) or (name == rate and bounded)
+        if bound or name in cell.left_open:
             continue
         if cell.verdict in ("valid", "at_least"):
             yield name

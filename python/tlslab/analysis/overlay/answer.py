@@ -16,6 +16,12 @@ _NAMED = 2
 _MOST_TILES = 5
 _FEWEST_TILES = 3
 
+# Why a ratio cannot be judged; the table says it of each.
+_REASONS = (
+    "lower bounds, searches that were inconclusive or disturbed, no valid result, or another way "
+    "to measure"
+)
+
 # A cell's label, and a ratio of it.
 Labelled = tuple[str, Comparison]
 
@@ -37,7 +43,7 @@ def answer(
     judged = [each for each in found if each[1].verdict != "not_comparable"]
     unjudged = len(found) - len(judged) + missing
     if not judged:
-        why = "No ratio can be judged: one trial, lower bounds, or invalid cells."
+        why = f"No ratio can be judged: {_REASONS}."
         return Answer(question, (), "", Lacking(why), (), figure)
     n = min(comparison.n for _, comparison in judged)
     confidence = (
@@ -86,8 +92,9 @@ def _sentences(
     bound = difference(max(left)) if left else ""
     rest = (f"{_unjudged_words(unjudged)}.",) if unjudged else ()
     if not differing:
-        what = "Nothing that can be judged differs" if unjudged else "Nothing differs"
-        return (f"{what}: {second} is within {bound} of {first}.", *rest)
+        where = " in what can be judged" if unjudged else ""
+        text = f"No difference is established{where}: {second} is within {bound} of {first}."
+        return (text, *rest)
     named = _named(judged, differing)
     if len(differing) > len(alike) > 0:
         most = "; ".join(named[:_NAMED])
@@ -98,11 +105,14 @@ def _sentences(
         [*named[:_NAMED], *([f"and {counted(more, 'more ratio')}"] if more > 0 else [])]
     )
     if not alike:
-        return (f"Everything differs: {listed}.", *rest)
+        what = "Every ratio that can be judged" if unjudged else "Every ratio"
+        return (f"{what} differs: {listed}.", *rest)
     text = f"No difference is established in {counted(len(alike), 'other ratio')}"
     text += f" (by {bound} at most)" if bound else ""
     text += f"; {_unjudged_words(unjudged)}" if unjudged else ""
-    return (f"Nothing differs, except {listed}.", f"{text}.")
+    differ = "differs" if len(differing) == 1 else "differ"
+    of = f"{len(differing)} of {counted(len(judged), 'ratio')}"
+    return (f"{of} {differ}: {listed}.", f"{text}.")
 
 
 def _named(judged: Sequence[Labelled], differing: Sequence[Labelled]) -> list[str]:
@@ -114,7 +124,7 @@ def _named(judged: Sequence[Labelled], differing: Sequence[Labelled]) -> list[st
 def _unjudged_words(count: int) -> str:
     """The ratios that are neither alike nor different, without a full stop."""
     ratios = counted(count, "ratio")
-    return f"{ratios} cannot be judged: lower bounds, no valid result, or another way to measure"
+    return f"{ratios} cannot be judged: {_REASONS}"
 
 
 def _words(label: str, found: Comparison) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tlslab.analysis.compare import may_differ
 from tlslab.analysis.measures import RATES, RATIO
-from tlslab.analysis.overlay.pairs import Pair
+from tlslab.analysis.overlay.pairs import Pair, Side
 from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import spread_of_ratio
 from tlslab.model.estimate import Estimate
@@ -33,8 +33,11 @@ _SHOWN = (
 Ratio = tuple[Pair, str, Comparison]
 
 
-def ratios_of(first: Summary, second: Summary, pair: Pair) -> Iterator[Ratio]:
-    """The ratios of two cells, second over first, without a verdict on a difference yet."""
+def ratios_of(first: Side, second: Side, pair: Pair) -> Iterator[Ratio]:
+    """The ratios of two cells, second over first, without a verdict on a difference yet.
+
+    One that says nothing of the servers is not comparable: its method says why.
+    """
     names = [name for name in pair.first.estimates if name in pair.second.estimates]
     for name in sorted(names, key=_rank):
         reported = name in _SHOWN or name.startswith(("response_ms_p50_at", "response_ms_p99_at"))
@@ -42,10 +45,7 @@ def ratios_of(first: Summary, second: Summary, pair: Pair) -> Iterator[Ratio]:
         if _same(pair, name):
             continue
         if reported and one.value > 0 and other.value > 0:
-            ratio = _compare(pair, name, one, other)
-            if not comparable(first, second, name):
-                ratio = replace(ratio, verdict="not_comparable")
-            yield pair, name, ratio
+            yield pair, name, _compare(pair, name, _why_not(first, second, pair, name))
 
 
 def _same(pair: Pair, name: str) -> bool:
@@ -117,20 +117,47 @@ def _missing(first: CellSummary | None, second: CellSummary | None, name: str) -
     )
 
 
-def _compare(pair: Pair, name: str, first: Estimate, second: Estimate) -> Comparison:
-    usable = all(c.verdict in ("valid", "at_least") for c in (pair.first, pair.second))
-    bounded = any(
-        (name.endswith("_per_s") and cell.verdict == "at_least")
-        or name in (*cell.lower_bounds, *cell.unsaturated)
-        for cell in (pair.first, pair.second)
-    )
-    found = independent(name, first, second)
+def _compare(pair: Pair, name: str, why_not: str) -> Comparison:
+    """`why_not`: why the ratio is not comparable; empty where it is."""
+    found = independent(name, pair.first.estimates[name], pair.second.estimates[name])
     return replace(
         found,
         baseline=pair.first.key,
         candidate=pair.second.key,
-        verdict="cannot_tell" if usable and not bounded else "not_comparable",
+        method=f"not comparable: {why_not}" if why_not else found.method,
+        verdict="not_comparable" if why_not else "cannot_tell",
     )
+
+
+def _why_not(first: Side, second: Side, pair: Pair, name: str) -> str:
+    """Why a ratio says nothing of the servers, with the runs of which that is so; or empty."""
+    if not comparable(first.summary, second.summary, name):
+        return "the runs measured the server's side in two ways"
+    sides = ((first, pair.first), (second, pair.second))
+    found: dict[str, list[str]] = {}
+    for side, cell in sides:
+        if why := _open(cell, name):
+            found.setdefault(why, []).append(side.name)
+    return "; ".join(f"{' and '.join(runs)}: {why}" for why, runs in found.items())
+
+
+def _open(cell: CellSummary, name: str) -> str:
+    """Why a cell's value is none of its server; empty where it is."""
+    if cell.verdict not in ("valid", "at_least"):
+        return f"no valid result ({cell.verdict})"
+    if _rests_on_maximum(name) and (why := cell.left_open.get("connections_per_s")):
+        return why
+    if (name.endswith("_per_s") and cell.verdict == "at_least") or name in cell.lower_bounds:
+        return "a lower bound"
+    return "not the server's limit" if name in cell.unsaturated else ""
+
+
+def _rests_on_maximum(name: str) -> bool:
+    """Whether a value is the maximum, or was measured at a share of it.
+
+    The load that meets the objective does not: it lies between loads that were offered.
+    """
+    return name in ("connections_per_s", "requests_per_s") or "_at_" in name
 
 
 def independent(name: str, first: Estimate, second: Estimate) -> Comparison:

@@ -9,6 +9,7 @@ from tlslab.analysis.overlay.figures import laid_over
 from tlslab.analysis.overlay.pairs import Pair, Side, shared_cells
 from tlslab.analysis.overlay.ratios import METHOD, missing, ratios_of
 from tlslab.analysis.overlay.tables import difference_table, ratio_table
+from tlslab.analysis.run_facts import kind_of_machine, machine_words
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import ExperimentSummary, Finding, Summary
@@ -42,7 +43,7 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
             f"{first.name} and {second.name} share no cell",
             "compare runs of the same experiment, with the same levels",
         )
-    found = [each for pair in pairs for each in ratios_of(first.summary, second.summary, pair)]
+    found = [each for pair in pairs for each in ratios_of(first, second, pair)]
     judged = judged_together([comparison for _, _, comparison in found], margin)
     ratios = [
         (pair, name, comparison) for (pair, name, _), comparison in zip(found, judged, strict=True)
@@ -103,4 +104,16 @@ def _environment(first: Side, second: Side) -> Environment:
         for side in (first, second)
         for warning in side.summary.environment.warnings
     ]
-    return replace(first.summary.environment, warnings=(WARNING, *warnings))
+    warnings = [WARNING, *_unlike(first, second), *warnings]
+    return replace(first.summary.environment, warnings=tuple(warnings))
+
+
+def _unlike(first: Side, second: Side) -> Iterator[str]:
+    """A warning where the runs come from machines of two kinds."""
+    sides = (first, second)
+    if len({kind_of_machine(side.summary.environment) for side in sides}) > 1:
+        named = [f"{side.name}: {machine_words(side.summary.environment)}" for side in sides]
+        yield (
+            f"The runs come from unlike machines: {'; '.join(named)}. A difference may be that of "
+            "the machines."
+        )

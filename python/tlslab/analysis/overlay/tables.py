@@ -57,12 +57,14 @@ def _as_shown(found: Estimate) -> Estimate:
 
 
 def verdict_words(comparison: Comparison) -> str:
-    """The verdict, with the largest difference that is left open where there is none."""
+    """The verdict; the largest difference that is left open, or why there is no verdict."""
     left = comparison.may_differ
     if comparison.verdict == "equivalent" and left is not None:
         return f"differ by at most {difference(left)}"
     if comparison.verdict == "cannot_tell" and left is not None:
-        return f"cannot tell (up to {difference(left)})"
+        return f"cannot tell: they may differ by up to {difference(left)}"
+    if comparison.verdict == "not_comparable":
+        return comparison.method
     return comparison.verdict.replace("_", " ")
 
 

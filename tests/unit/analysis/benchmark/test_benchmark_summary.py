@@ -96,6 +96,29 @@ def test_only_a_narrow_interval_confirms_a_ratio(
     assert words in finding.text
 
 
+def test_several_ratios_are_judged_together() -> None:
+    """The interval of one excludes 1 : 2 alone, and not with those of three others."""
+    (found, *_) = costs(make_curves(measured("sign")), 2)
+    known = replace(found, ratio=replace(found.ratio, value=1.8, low=1.7, high=1.95))
+    study = load_published("pix-2024")
+    (alone,) = findings([], [known], study, 2)
+    assert alone.text.endswith(", which refutes 1 : 2 here.")
+    first, *_ = findings([], [known] * 4, study, 2)
+    words = "which is too wide to confirm or refute 1 : 2 here (95 % for all 4 ratios together)."
+    assert first.text.endswith(words)
+    few = replace(known, ratio=replace(known.ratio, n=4))
+    first, *others = findings([], [known, few, few], study, 2)
+    assert first.text.endswith(", which refutes 1 : 2 here.")
+    assert all("neither confirms nor refutes 1 : 2 here." in each.text for each in others)
+
+
+def test_what_two_ratios_refute_says_so_of_both() -> None:
+    (found, *_) = costs(make_curves(measured("sign")), 2)
+    known = replace(found, ratio=replace(found.ratio, value=0.81, low=0.79, high=0.82))
+    for each in findings([], [known] * 2, load_published("pix-2024"), 2):
+        assert each.text.endswith(", which refutes 1 : 2 here (95 % for both ratios together).")
+
+
 def made_costs(**changes: Any) -> Costs:
     """The costs of signatures through the cluster, with a ratio that excludes 1 : 2."""
     (found, *_) = costs(make_curves(measured("sign")), 2)

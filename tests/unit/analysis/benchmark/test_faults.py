@@ -134,3 +134,27 @@ def test_the_interval_of_a_failed_share_stays_between_0_and_1() -> None:
     assert 0 < share.low < 0.375 < share.value < 0.46 < share.high < 1
     text = sentence("frozen", *CONTROLS, load("frozen", 0, 100, failing=0.6))
     assert "; 37.5 %" in text
+
+
+def in_blocks(fault: str, rates: tuple[int, ...]) -> list[Trial]:
+    """A load of this rate within, and after, the fault in each block."""
+    return [load(fault, block, within, within) for block, within in enumerate(rates)]
+
+
+def test_faults_are_judged_together() -> None:
+    """Alone a fault of 4 % is established, p = 0.024; beside two that change nothing it is not."""
+    control = in_blocks("none", (150, 150, 150, 150, 150))
+    slow = in_blocks("slow", (141, 147, 144, 148, 139))
+    others = [
+        *in_blocks("frozen", (150, 151, 149, 150, 151)),
+        *in_blocks("killed", (151, 149, 150, 151, 149)),
+    ]
+
+    def said(trials: list[Trial]) -> str:
+        findings = {each.code: each.text for each in fault_findings(episodes(trials, AT, UNTIL))}
+        return findings["fault_slow_none"]
+
+    assert ": the rate is 0.958 (95 %" in said([*control, *slow])
+    together = said([*control, *slow, *others])
+    assert ": the run cannot tell whether the fault changed the rate, which is 0.958" in together
+    assert "(3 loads with a fault judged together)" in together

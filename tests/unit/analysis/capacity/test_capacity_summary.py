@@ -4,12 +4,12 @@ import json
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from factories.capacity import (
     FIFTHS,
     CapacityWorld,
+    Uneven,
     drive,
     made_capacity_run,
     made_cell,
@@ -24,7 +24,7 @@ from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure
 from tlslab.model.finding import Summary
-from tlslab.model.record import CpuTime, Interval, Verdict
+from tlslab.model.record import Verdict
 from tlslab.model.run import RunContents
 from tlslab.model.validation import Comparison, PhaseResult, RateResult, Resolution
 from tlslab.store import from_json, to_json
@@ -79,8 +79,9 @@ def test_a_mean_is_called_longer_only_where_intervals_do_not_overlap(summary: Su
     assert ": it is longer there." in text
     assert text.count("(95 %: ") == 2
     near = Estimate(10.0, 2.0, 50.0, 3, "ms", "")
-    assert longer(Estimate(5.0, 4.0, 6.0, 3, "ms", ""), near).endswith("these runs cannot tell")
-    assert longer(Estimate(5.0, None, None, 1, "ms", ""), near) == ""
+    first = Estimate(5.0, 4.0, 6.0, 3, "ms", "")
+    assert longer(first, near, 0.3).endswith("these runs cannot tell")
+    assert longer(Estimate(5.0, None, None, 1, "ms", ""), near, 1.0) == ""
 
 
 def test_response_times_climb_with_the_load(summary: Summary) -> None:
@@ -292,14 +293,6 @@ def test_a_maximum_that_lost_a_generator_does_not_count() -> None:
     assert cell.verdict == "valid"
 
 
-class Uneven(CapacityWorld):
-    """A world whose rates change so much within a run that its search ends in noise."""
-
-    def _slice(self, rate: float, at: int) -> Interval:
-        noisy = rate / 10 * float(np.exp(self._rng.normal(0, 0.25)))
-        return Interval(at / 10, 0.1, round(noisy), 0, CpuTime(1000, 1000))
-
-
 def bounded(alone: float = 500.0) -> CapacityWorld:
     """A world whose generator is the limit long before the server is."""
     return CapacityWorld(alone=alone, client_us=600.0, seed=5)
@@ -320,17 +313,19 @@ def test_a_maximum_whose_search_ended_in_noise_is_not_crowned() -> None:
     assert "search_noise" in codes(summary, "nginx")
     text = first_sentence(summary)
     assert text.startswith("Nginx: 4,")
-    assert " at most" not in text
-    assert ", at least 1." in text
-    assert "times that of apache; the search for the maximum was inconclusive (noise)" in text
-    assert text.endswith(": the server may take more.")
+    assert re.search(r"\) new connections/s or more, at least 1\.\d+ times that of apache\.$", text)
     assert summary.answer is not None
-    assert summary.answer.tiles[0].title == "New connections/s, search inconclusive"
+    label = "search inconclusive, not the server's limit"
+    assert summary.answer.tiles[0].title == f"New connections/s, {label}"
     assert "(at most " in summary.answer.sentences[1]
     (maxima,) = texts(summary, "answer")
-    assert " at once (search inconclusive); apache: " in maxima
+    assert f" at once ({label}); apache: " in maxima
+    assert texts(summary, "open") == [
+        "Maxima that are not known exactly, and why: nginx (the search for the maximum was "
+        "inconclusive (noise), and neither the server nor the generator was busy all the time)."
+    ]
     assert "apache takes at most 0." in texts(summary, "platforms")[0]
-    assert figure(summary, "maximum").caption.endswith("inconclusive, may take more: nginx.")
+    assert figure(summary, "maximum").caption.endswith(f" May take more: nginx ({label}).")
     assert "at most" in next(t for t in texts(summary, "objective") if t.startswith("nginx"))
 
 
@@ -339,8 +334,7 @@ def test_a_busy_server_s_rate_is_compared_at_the_connections_that_a_noisy_search
     summary = summarise(made_capacity_run(worlds, FIVE))
     assert "search_noise" in codes(summary, "nginx")
     text = first_sentence(summary)
-    assert re.search(r" times \(95 %: 1\.\d+ to 1\.\d+\) that of apache; the search ", text)
-    assert text.endswith("was inconclusive (noise): the server may take more.")
+    assert re.search(r" or more, 1\.\d+ times \(95 %: 1\.\d+ to 1\.\d+\) that of apache\.$", text)
     (platforms,) = texts(summary, "platforms")
     assert platforms.startswith("apache takes 0.")
     assert platforms.endswith(
@@ -354,9 +348,9 @@ def test_a_noisy_search_of_the_rival_is_named_in_the_answer() -> None:
     summary = summarise(made_capacity_run(worlds, FIVE))
     assert codes(summary, "nginx").isdisjoint({"search_noise"})
     assert "search_noise" in codes(summary, "apache")
-    assert first_sentence(summary).endswith(
-        " that of apache, at the connections at once that the searches chose (inconclusive: noise)."
-    )
+    assert first_sentence(summary).endswith(" that of apache; apache may take more.")
+    (open_,) = texts(summary, "open")
+    assert open_.endswith(" apache (the search for the maximum was inconclusive (noise)).")
 
 
 def test_cells_that_differ_in_one_level_are_compared_with_the_baseline() -> None:
@@ -376,8 +370,9 @@ def test_cells_that_differ_in_one_level_are_compared_with_the_baseline() -> None
         (measured[1].key, measured[2].key),
     ]
     ratio = r"takes 1\.[0-9]+ \(95 %: 1\.[0-9]+ to 1\.[0-9]+\) times the connections/s of"
-    assert re.fullmatch(f"jdk-25, direct {ratio} jdk-17, direct\\.", pairs[0][0])
-    assert re.fullmatch(f"jdk-25, behind nginx {ratio} jdk-25, direct\\.", pairs[1][0])
+    both = r"; among both ratios here \(Holm\) a difference is established\."
+    assert re.fullmatch(f"jdk-25, direct {ratio} jdk-17, direct{both}", pairs[0][0])
+    assert re.fullmatch(f"jdk-25, behind nginx {ratio} jdk-25, direct{both}", pairs[1][0])
 
 
 def test_a_converged_maximum_has_none_of_these_words() -> None:
@@ -389,7 +384,7 @@ def test_a_converged_maximum_has_none_of_these_words() -> None:
     assert summary.answer is not None
     assert summary.answer.tiles[0].title == "Maximum, new connections/s"
     assert "search inconclusive" not in texts(summary, "answer")[0]
-    assert "nconclusive" not in figure(summary, "maximum").caption
+    assert "ay take more" not in figure(summary, "maximum").caption
 
 
 def test_a_rival_that_may_take_more_is_named_beside_the_first() -> None:
@@ -397,8 +392,8 @@ def test_a_rival_that_may_take_more_is_named_beside_the_first() -> None:
     summary = summarise(made_capacity_run({**worlds, "haproxy": bounded()}, FIVE))
     text = first_sentence(summary)
     assert "new connections/s at most, 1.5" in text
-    assert "that of apache; how much haproxy (≥ " in text
-    assert text.endswith(") can take is not known.")
+    assert text.endswith("that of apache; haproxy may take more.")
+    assert "haproxy (the generator was the limit)" in texts(summary, "open")[0]
     assert "haproxy takes at least 0." in texts(summary, "platforms")[1]
 
 
@@ -441,6 +436,7 @@ def test_an_invalid_maximum_is_in_no_sentence() -> None:
     assert figure(summary, "maximum").series[0].x == ("apache",)
     assert "nginx" not in texts(summary, "answer")[0]
     assert texts(summary, "platforms") == []
+    assert [each.split(":")[0] for each in texts(summary, "latency")] == ["apache"]
 
 
 @pytest.mark.parametrize(("limit_ms", "bound"), [(0.5, "below"), (60_000.0, "at_least")])
@@ -462,3 +458,32 @@ def test_an_objective_that_the_loads_do_not_enclose_is_a_bound_or_no_value(
     else:
         assert (name in cell.estimates, cell.lower_bounds) == (True, (name,))
         assert [each.bound for each in tiles] == [True]
+
+
+def test_a_maximum_that_other_programs_disturbed_is_not_crowned() -> None:
+    disturbed = CapacityWorld(alone=1100.0, busy=0.8, taken=0.2)
+    contents = made_capacity_run({"nginx": disturbed, "apache": CapacityWorld(seed=3)}, FIVE)
+    summary = summarise(contents)
+    assert "disturbed" in codes(summary, "nginx")
+    assert summary.cell("server=nginx,processors=1").verdict == "valid"
+    text = first_sentence(summary)
+    assert re.search(r"\) new connections/s or more, at least 1\.\d+ times that of apache\.$", text)
+    assert "nginx (other programs took a part of the server's" in texts(summary, "open")[0]
+    assert summary.answer is not None
+    assert summary.answer.tiles[0].title == "New connections/s, disturbed"
+    assert " at once (disturbed); apache: " in texts(summary, "answer")[0]
+    assert "apache takes at most 0." in texts(summary, "platforms")[0]
+    assert figure(summary, "maximum").caption.endswith(" May take more: nginx (disturbed).")
+    assert "at most" in next(t for t in texts(summary, "objective") if t.startswith("nginx"))
+
+
+def test_a_rival_that_was_disturbed_is_named_and_two_have_no_ratio() -> None:
+    worlds = {
+        "nginx": CapacityWorld(alone=1100.0),
+        "apache": CapacityWorld(alone=700.0, busy=0.8, taken=0.2, seed=3),
+    }
+    text = first_sentence(summarise(made_capacity_run(worlds, FIVE)))
+    assert text.endswith(" new connections/s at most; apache may take more.")
+    both = {name: CapacityWorld(busy=0.8, taken=0.2, seed=n) for n, name in enumerate(worlds)}
+    (platforms,) = texts(summarise(made_capacity_run(both, FIVE)), "platforms")
+    assert platforms.endswith(" is not known: both may take more than was measured.")

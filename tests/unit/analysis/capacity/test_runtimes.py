@@ -8,7 +8,10 @@ from factories.capacity import CapacityWorld, made_capacity_run
 from factories.runtimes import PLAN, RULES, Warming, made_runtime
 from tlslab.analysis.capacity import runtimes
 from tlslab.analysis.capacity.cells import CapacityCell, measure
+from tlslab.analysis.capacity.known import RATE, is_comparable, open_label
+from tlslab.analysis.capacity.openness import COLD
 from tlslab.analysis.capacity.published import load_study
+from tlslab.analysis.capacity.warm_up import all_warm, warm_ups
 
 
 def cell(name: str, world: CapacityWorld) -> CapacityCell:
@@ -22,16 +25,16 @@ def _cells() -> list[CapacityCell]:
 
 
 def test_warm_up_is_recognised_for_each_server(cells: list[CapacityCell]) -> None:
-    slow = runtimes.warm_ups(cells[0], RULES)
+    slow = warm_ups(cells[0].trials, RULES)
     assert len(slow) >= 3
     assert all(found.warm and len(found.rates) > 3 for found in slow)
     assert all(found.rates[0] < 0.7 * found.rates[-1] for found in slow)
-    assert all(len(found.rates) == 3 for found in runtimes.warm_ups(cells[1], RULES))
+    assert all(len(found.rates) == 3 for found in warm_ups(cells[1].trials, RULES))
 
 
 def test_one_that_the_cap_ended_was_not_warm() -> None:
     rules = replace(RULES, most=4)
-    found = runtimes.warm_ups(cell("jdk-17", Warming(seed=3)), rules)
+    found = warm_ups(cell("jdk-17", Warming(seed=3)).trials, rules)
     assert not any(each.warm for each in found if len(each.rates) < 4)
 
 
@@ -76,3 +79,18 @@ def test_a_ratio_of_a_lower_bound_is_called_one() -> None:
     assert str(ratio).startswith("at least ")
     ratio = runtimes.published_table([bound, known], study).rows[-1][1]
     assert str(ratio).startswith("at most ")
+
+
+def test_a_server_that_was_not_found_warm_leaves_its_maximum_open() -> None:
+    """By rules that no rate meets: the warm-up then ended at its limit."""
+    planned, trials = made_runtime("jdk-17", Warming(seed=1))
+    strict = replace(RULES, width=1e-6)
+    where = made_capacity_run().environment
+    known = measure(planned, trials, PLAN, where)
+    assert (known.open, known.summary.left_open) == ((), {})
+    cold = measure(planned, trials, replace(PLAN, warm_up=strict), where)
+    assert cold.open == (COLD,)
+    assert cold.summary.left_open[RATE] == "not every server was found warm"
+    assert (is_comparable(cold), open_label(cold)) == (False, "not warm")
+    assert RATE in cold.summary.lower_bounds
+    assert all_warm(trials, [], strict)

@@ -81,9 +81,7 @@ def estimate(value: float, low: float | None, high: float | None) -> Estimate:
         (estimate(0.0, None, None), math.inf, math.inf),
     ],
 )
-def test_a_check_says_how_far_off_the_model_is(
-    ratio: Estimate, error: float, bound: float
-) -> None:
+def test_a_check_says_how_far_off_the_model_is(ratio: Estimate, error: float, bound: float) -> None:
     check = Check({}, ratio, ratio, ratio)
     assert (check.error, check.bound) == pytest.approx((error, bound))
 

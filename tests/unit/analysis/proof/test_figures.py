@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from factories.proof import cell, made_sides
+from kept import proof_verdict
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.proof.figures import direction_of, figures, verdict_of
 from tlslab.analysis.proof.sides import Sides, mixed, sides_of
 from tlslab.experiment.proof import BLOCKS
 from tlslab.model.proof import Measure, ProofFigure, ProofVerdict
 from tlslab.model.stopping import LEAST_BLOCKS
+from tlslab.store import to_json
 
 MARGIN = 0.05
 
@@ -312,3 +314,35 @@ def test_a_rate_that_falls_while_the_processor_time_does_counts_as_a_loss() -> N
     assert deciding["connections_per_s"] == "loss"
     assert deciding["server_cpu_us_per_connection"] == "gain"
     assert verdict_of(found) == "do_not"
+
+
+NARROW, WIDE = (0.98, 1.02), (0.85, 1.17)
+
+
+@pytest.mark.parametrize(
+    ("own", "together", "expected"),
+    [
+        ((0.99, 1.01), NARROW, "no_difference"),
+        ((0.953, 1.049), WIDE, "no_difference"),
+        ((0.90, 1.11), WIDE, "cannot_tell"),
+        ((0.98, 1.06), WIDE, "cannot_tell"),
+        ((0.94, 1.01), WIDE, "cannot_tell"),
+        ((1.10, 1.20), (1.05, 1.25), "deploy"),
+        ((0.80, 0.90), (0.78, 0.93), "do_not"),
+    ],
+)
+def test_the_verdict_follows_from_the_intervals(
+    own: tuple[float, float], together: tuple[float, float], expected: ProofVerdict
+) -> None:
+    """Both measures have the same; a verdict that is read off the summary's figures is the same."""
+    deciding = [each for each in figures(made_sides(), MARGIN) if each.decides]
+    assert {each.measure for each in deciding} == {"connections", "requests"}
+    (own_low, own_high), (low, high) = own, together
+    found = []
+    for each in deciding:
+        judged = replace(each, own_low=own_low, own_high=own_high, low=low, high=high)
+        no_loss = own_low > 1 / (1 + MARGIN)
+        found.append(replace(judged, direction=direction_of(judged, MARGIN), no_loss=no_loss))
+    assert verdict_of(found) == expected
+    written = {"figures": to_json(found), "settings": {"margin": MARGIN}, "reasons": []}
+    assert proof_verdict.verdict(written) == expected

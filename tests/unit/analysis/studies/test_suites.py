@@ -14,6 +14,7 @@ from tlslab.analysis.published import load_order, load_study
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.families import false_discovery
 from tlslab.analysis.studies.suites import SuitesStudy, suites_study
+from tlslab.analysis.studies.suites.answers import fastest
 from tlslab.analysis.studies.suites.diffie_hellman import Load, handshake_share, sizes
 from tlslab.analysis.studies.suites.orders import (
     correlation_with,
@@ -133,6 +134,20 @@ def test_suites_that_cannot_be_told_apart_share_a_rank(study: SuitesStudy) -> No
         r"cannot be distinguished from the best: a difference of up to [\d.]+ % stays open",
         reported(study, f"suites_{KEEP_ALIVE}"),
     )
+    assert " is first with " in reported(study, f"suites_{KEEP_ALIVE}")
+
+
+def test_a_suite_is_best_only_where_that_is_established() -> None:
+    fast, slow = cell("AES128-GCM-SHA256", 20.0, 620.0), cell("AES256-SHA256", 30.0, 620.0)
+    equal = cell("AES256-GCM-SHA384", 20.0, 620.0)
+    said = []
+    for cells in ([fast, slow], [fast, equal, slow]):
+        (place,) = places(cells)
+        found = fastest(place, KEEP_ALIVE)
+        assert found is not None
+        said.append(found.text)
+    assert "AES128-GCM-SHA256 is best with " in said[0]
+    assert " is first with " in said[1]
 
 
 def test_bars_are_grouped_by_family_best_first(study: SuitesStudy) -> None:

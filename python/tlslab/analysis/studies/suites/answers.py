@@ -49,8 +49,10 @@ def fastest(place: Place, estimate: str) -> Finding | None:
     if len(ranked) < 2:
         return None
     best, last = ranked[0], ranked[-1]
+    # The first by its value; the best only where it is detectably better than each of the others.
+    first = "best" if places[0].worst == 1 else "first"
     text = (
-        f"{place.label}: {short_name(best)} is best with {_value(best, estimate)} "
+        f"{place.label}: {short_name(best)} is {first} with {_value(best, estimate)} "
         f"{_MEASURED.get(estimate, _REQUEST_COST)}; {short_name(last)}, the last of {len(ranked)}, "
         f"has {_value(last, estimate)}"
     )

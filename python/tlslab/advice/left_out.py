@@ -1,0 +1,32 @@
+"""What is not recommended, in words: names with the same gravest objection together."""
+
+from collections.abc import Iterator, Sequence
+
+from tlslab.advice.field import Field
+from tlslab.model.wording import counted, joined
+
+# Where not all is asked for: the most objections, and the most names of each.
+_OBJECTIONS = 8
+_NAMED = 3
+
+
+def left_out_lines(field: Field, every: bool = False) -> Iterator[str]:
+    """A line for each objection, the most frequent first; `every`: with all that it is made to."""
+    by_objection: dict[str, list[str]] = {}
+    for entry in {each.name: each for each in field.objected}.values():
+        by_objection.setdefault(entry.graded.gravest, []).append(entry.short)
+    groups = sorted(by_objection.items(), key=lambda group: -len(group[1]))
+    shown = groups if every else groups[:_OBJECTIONS]
+    for objection, names in shown:
+        yield f"left out, {len(names)}: {objection}: {some(names, every)}"
+    if more := groups[len(shown) :]:
+        names = [name for _, each in more for name in each]
+        reasons = counted(len(more), "other reason")
+        yield f"left out, {len(names)}: for {reasons}; --details has all of them"
+
+
+def some(names: Sequence[str], every: bool = False) -> str:
+    """The names; of many the first, and how many others there are, unless `every` is asked for."""
+    if every or len(names) <= _NAMED + 1:
+        return joined(names)
+    return joined([*names[:_NAMED], f"{len(names) - _NAMED} others"])

@@ -1,0 +1,96 @@
+"""What a choice costs against its rivals, in words that the intervals carry.
+
+A rival is called better only where the difference is established among all prices (Holm). Where it
+is not, the sentence says that the two cannot be told apart, and which difference is excluded.
+"""
+
+from collections.abc import Iterator
+
+from tlslab.advice.recommend import Price, Recommendation
+from tlslab.model.estimates import estimate_name
+from tlslab.model.finding import Comparison
+from tlslab.model.stopping import LEAST_BLOCKS
+from tlslab.model.trade_off import TOLERANCE, probability_words
+from tlslab.model.wording import counted, difference, number_word, percent, ratio_figure
+
+# From this difference on, as a share, `difference` has no figure.
+_WITHOUT_END = 9.0
+
+
+def price_lines(found: Recommendation) -> Iterator[str]:
+    """What the choice costs, a line for each rival; then what the intervals are."""
+    measure = found.trade_offs.measure
+    if measure and all(each.measure != measure for each in found.prices):
+        by = estimate_name(measure)
+        yield f"price: none by {by}: nothing that was measured is established to be better."
+    for each in found.prices:
+        yield f"price: {_words(found, each)}"
+    if len(found.prices) > 1:
+        yield (
+            f"intervals: each that of one ratio alone (95 %); what is better is established among "
+            f"all {counted(len(found.prices), 'ratio')} together (Holm, 5 %)"
+        )
+
+
+def _words(found: Recommendation, price: Price) -> str:
+    rival = found.field.entry(price.cell)
+    other, by = rival.short, estimate_name(price.measure)
+    value = f"{found.chosen.short} has {_times(price)} times its value"
+    if not price.established:
+        value += f": {_open_words(price.comparison)}"
+    match price.rival:
+        case "fastest":
+            what = "the best of all" if price.leads and price.established else _first(price.measure)
+            return f"{what} by {by} is {other}, not recommended: {rival.graded.objection}; {value}."
+        case "safest":
+            return f"security: safer by the policies is {other}; by {by} {value}."
+        case "fastest_allowed":
+            return f"security: {_better(found, price)}; {value}."
+        case _:
+            return f"elsewhere: {_better(found, price)}; {value}."
+
+
+def _first(measure: str) -> str:
+    """What the first of all is called that is not established to be the best."""
+    return "the highest measured" if measure.endswith("_per_s") else "the lowest measured"
+
+
+def _better(found: Recommendation, price: Price) -> str:
+    """That the rival is better, or how probable it is that it is the best."""
+    other, by = found.field.entry(price.cell).short, estimate_name(price.measure)
+    if price.established and price.rival_is_better:
+        return f"by {by} {other} is better{_void(price.comparison)}"
+    weighed = found.trade_offs.cell(price.cell)
+    share = 0.0 if weighed is None else weighed.best.get(price.measure, 0.0)
+    return f"by {by} the likeliest best is {other} (probability {probability_words(share)})"
+
+
+def _void(found: Comparison) -> str:
+    """That an established difference is practically none."""
+    if found.may_differ is None or found.may_differ > TOLERANCE:
+        return ""
+    return f", by less than {percent(TOLERANCE)}: that counts as none in the Pareto set"
+
+
+def _open_words(found: Comparison) -> str:
+    """What is known of two that no difference is established between."""
+    left = found.may_differ
+    if found.verdict == "not_comparable":
+        return "a lower bound, which establishes nothing here"
+    if left is None or found.n < LEAST_BLOCKS:
+        few = number_word(LEAST_BLOCKS)
+        return f"they cannot be told apart: fewer than {few} blocks establish no difference"
+    if left >= _WITHOUT_END:
+        return f"they cannot be told apart, and may differ by {difference(left)}"
+    if found.verdict == "equivalent":
+        return f"no difference is established, and more than {difference(left)} is excluded"
+    return f"they cannot be told apart, and more than {difference(left)} is excluded"
+
+
+def _times(price: Price) -> str:
+    found = price.comparison
+    sign = "at most " if price.is_bound else ""
+    if found.low is None or found.high is None or found.n < LEAST_BLOCKS:
+        return f"{sign}{ratio_figure(found.ratio)}"
+    low, high = ratio_figure(found.low), ratio_figure(found.high)
+    return f"{sign}{ratio_figure(found.ratio)} (95 %: {low} to {high})"

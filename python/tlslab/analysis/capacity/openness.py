@@ -1,0 +1,100 @@
+"""What leaves open how much a server takes at most: the reasons of a cell, in words. Pure."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from tlslab.analysis import steadiness
+from tlslab.analysis.measures import Processors
+from tlslab.analysis.validity import SERVER_LOADED, run_warnings
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Note
+from tlslab.model.trial import Trial
+
+NOISE = "search_noise"
+UNSTEADY = "unsteady"
+COLD = "cold"
+
+# By the codes of a cell's notes.
+_NOTED = {
+    "client_saturated": "the generator was the limit",
+    "search_generator_bound": "the generator was the limit",
+    "shared_processor": "server and generator share a processor",
+    "search_still_rising": "the rate still rose at the most connections that were tried",
+    "search_errors_rise": "the search for the maximum was inconclusive (errors rise)",
+    NOISE: "the search for the maximum was inconclusive (noise)",
+}
+
+# By the codes of what most trials of the maximum must be read with, as for the rates of other
+# experiments (validity.unsaturated).
+_WARNED = {
+    "disturbed": "other programs took a part of the server's processor",
+    "neither_saturated": "neither the server nor the generator was busy all the time",
+}
+
+# By how the rates of most trials, or of the warm-up of a server, went.
+_WENT = {
+    UNSTEADY: "the rate was not steady",
+    COLD: "not every server was found warm",
+}
+
+_REASONS = {**_NOTED, **_WARNED, **_WENT}
+
+# What stands in titles and lists for a maximum that is no lower bound.
+_LABELS = {
+    "search_errors_rise": "search inconclusive",
+    NOISE: "search inconclusive",
+    "disturbed": "disturbed",
+    "neither_saturated": "not the server's limit",
+    UNSTEADY: "not steady",
+    COLD: "not warm",
+}
+
+
+def open_codes(
+    reasons: Iterable[Note],
+    maxima: Sequence[Trial],
+    processors: Processors,
+    labels: Sequence[steadiness.Labels],
+    warm: bool,
+) -> tuple[str, ...]:
+    """The codes of all that leaves a maximum open; empty where it is known.
+
+    `reasons` are the cell's, `maxima` the trials that count, `labels` say how steady they were;
+    `warm`: every server was found warm. A single trial that was disturbed, or not steady, leaves
+    nothing open: most have to be.
+    """
+    warned = [
+        {note.code for note in run_warnings(trial.runs["maximum"], processors)} for trial in maxima
+    ]
+    found = [note.code for note in reasons if note.code in _NOTED]
+    found += [code for code in _WARNED if _most([code in each for each in warned])]
+    found += [UNSTEADY] if _most([steadiness.unsteady(each) for each in labels]) else []
+    found += [] if warm else [COLD]
+    return tuple(dict.fromkeys(found))
+
+
+def _most(found: Sequence[bool]) -> bool:
+    return 2 * sum(found) > len(found)
+
+
+def open_words(codes: Iterable[str]) -> str:
+    """Why the maximum is open; empty for no codes."""
+    return ", and ".join(dict.fromkeys(_REASONS[code] for code in codes))
+
+
+def open_label(codes: Iterable[str]) -> str:
+    """In short: `search inconclusive`, `disturbed` or several; empty for none."""
+    return ", ".join(dict.fromkeys(_LABELS[code] for code in codes if code in _LABELS))
+
+
+def is_of_server(codes: Collection[str], busy: Estimate | None) -> bool:
+    """Whether the rate of the maximum is one of its server; `busy` is how busy that was.
+
+    Noise may hide the best number of connections. Where the server was busy all the time, its rate
+    is that of its processors at the number that the search chose.
+    """
+    return not codes or (set(codes) == {NOISE} and busy is not None and busy.value >= SERVER_LOADED)
+
+
+def is_least(codes: Collection[str], busy: Estimate | None) -> bool:
+    """Whether the server takes the rate of the maximum at least, and may take more."""
+    return not is_of_server(codes, busy) and UNSTEADY not in codes

@@ -1,0 +1,154 @@
+"""What leaves a maximum open, what is then said, and what no later run takes it for."""
+
+from dataclasses import replace
+
+import pytest
+
+from factories.capacity import CapacityWorld, Uneven, made_capacity_run, made_plan
+from tlslab.analysis.capacity import summarise
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.gate import gate
+from tlslab.analysis.history import Run, history
+from tlslab.analysis.overlay import Side, overlay
+from tlslab.model.capacity import Objective, Step
+from tlslab.model.finding import CellSummary, Summary
+from tlslab.model.trial import TrialRun
+
+RATE = "connections_per_s"
+COST = "server_cpu_us_per_connection"
+FIVE = made_plan(repetitions=5)
+IDLE = "neither the server nor the generator was busy all the time"
+
+
+class IdleFirst(CapacityWorld):
+    """In its first `idle` trials of the maximum the server is busy for 60 % of the time."""
+
+    idle = 0
+
+    def _run(self, step: Step) -> TrialRun:
+        self.busy = 0.6 if step.stage == "maximum" and step.repetition < self.idle else 1.0
+        return super()._run(step)
+
+
+def idle_first(idle: int) -> CapacityWorld:
+    world = IdleFirst(alone=1100.0)
+    world.idle = idle
+    return world
+
+
+def two(nginx: CapacityWorld) -> Summary:
+    worlds = {"nginx": nginx, "apache": CapacityWorld(alone=700.0, seed=3)}
+    return summarise(made_capacity_run(worlds, FIVE))
+
+
+def cell(summary: Summary, server: str = "nginx") -> CellSummary:
+    return summary.cell(f"server={server},processors=1")
+
+
+def said(summary: Summary, code: str) -> list[str]:
+    return [each.text for each in summary.findings if each.code == code]
+
+
+def sentences(summary: Summary) -> tuple[str, ...]:
+    assert summary.answer is not None
+    return summary.answer.sentences
+
+
+@pytest.mark.parametrize(("idle", "is_open"), [(0, False), (2, False), (3, True), (5, True)])
+def test_a_rate_that_neither_side_limited_in_most_trials_is_open(idle: int, is_open: bool) -> None:
+    found = cell(two(idle_first(idle)))
+    assert (found.verdict, found.trials) == ("valid", 5)
+    assert found.left_open.get(RATE) == (IDLE if is_open else None)
+    assert (RATE in found.lower_bounds) is is_open
+
+
+def test_sentences_say_that_it_may_be_more() -> None:
+    summary = two(idle_first(5))
+    first, *_ = sentences(summary)
+    assert " new connections/s or more, at least 1." in first
+    assert said(summary, "open") == [f"Maxima that are not known exactly, and why: nginx ({IDLE})."]
+    assert "apache takes at most 0." in said(summary, "platforms")[0]
+    known = two(idle_first(0))
+    assert " new connections/s at most, 1." in sentences(known)[0]
+    assert said(known, "open") == []
+
+
+@pytest.mark.parametrize("world", [Uneven(alone=1100.0), idle_first(5)], ids=["noise", "idle"])
+def test_another_run_is_not_compared_with_it(world: CapacityWorld) -> None:
+    known, other = two(CapacityWorld(alone=1100.0, seed=5)), two(world)
+    assert RATE in cell(other).left_open
+    assert not Measured(cell(other), {RATE: {0: 1.0}}).may_rank(RATE)
+    for sides in ((known, other), (other, known)):
+        found = overlay(Side("A", sides[0]), Side("B", sides[1])).comparisons
+        (nginx,) = [c for c in found if c.estimate == RATE and "nginx" in c.baseline]
+        assert nginx.verdict == "not_comparable"
+        judged = gate(found, 0.5, (RATE,))
+        assert (judged.verdict, len(judged.ratios)) == ("cannot_tell", 1)
+    assert gate(overlay(Side("a", known), Side("b", known)).comparisons, 0.5).verdict == "passed"
+
+
+@pytest.mark.parametrize("world", [Uneven(alone=1100.0), idle_first(5)], ids=["noise", "idle"])
+def test_a_history_leaves_its_rate_out(world: CapacityWorld) -> None:
+    runs = [Run("known", two(CapacityWorld(alone=1100.0, seed=5))), Run("open", two(world))]
+    names = {
+        each.estimate: each.runs
+        for each in history(runs).cells
+        if each.cell == "server=nginx,processors=1"
+    }
+    assert names == {RATE: ("known",), COST: ("known", "open")}
+
+
+def dead(step: Step) -> str:
+    return "failed"
+
+
+def test_the_answer_names_cells_without_a_valid_maximum() -> None:
+    worlds = {"nginx": CapacityWorld(alone=1100.0), "caddy": CapacityWorld(status=dead)}
+    plan = made_plan(repetitions=5, objective=Objective("p99", 5.0))
+    first, second = sentences(summarise(made_capacity_run(worlds, plan)))
+    assert first.startswith("Nginx: ")
+    assert second == "No valid maximum: caddy (the server died)."
+    worlds["haproxy"] = CapacityWorld(status=dead)
+    _, second = sentences(summarise(made_capacity_run(worlds, plan)))
+    assert second == "No valid maximum: caddy (the server died) and 1 other."
+
+
+def test_what_a_server_does_not_support_is_not_missing() -> None:
+    worlds = {
+        "nginx": CapacityWorld(alone=1100.0),
+        "caddy": CapacityWorld(status=lambda step: "unsupported"),
+    }
+    assert len(sentences(summarise(made_capacity_run(worlds, FIVE)))) == 1
+
+
+def test_a_long_reason_is_shortened() -> None:
+    worlds = {"nginx": CapacityWorld(alone=1100.0), "caddy": CapacityWorld(status=dead)}
+    contents = made_capacity_run(worlds, FIVE)
+    trials = tuple(
+        t if t.reason is None else replace(t, reason=replace(t.reason, message="no port " * 40))
+        for t in contents.trials
+    )
+    _, second = sentences(summarise(replace(contents, trials=trials)))
+    assert second.endswith(" ...).")
+    assert len(second) < 120
+
+
+def test_the_headline_of_many_cells_is_short() -> None:
+    """Servers on two processors share the second one with the generator."""
+    names = ("nginx", "apache", "reference")
+    worlds = {
+        f"{name} {processors}": CapacityWorld(alone=alone * processors, seed=seed + processors)
+        for seed, (name, alone) in enumerate(zip(names, (800.0, 600.0, 1000.0), strict=True))
+        for processors in (1, 2)
+    }
+    plan = made_plan(repetitions=5, objective=Objective("p99", 5.0))
+    contents = made_capacity_run(worlds, plan)
+    shared = replace(contents.environment, generator_processors=(1,))
+    summary = summarise(replace(contents, environment=shared))
+    first, second = sentences(summary)
+    assert first.startswith("Reference, 2 processors: at least ")
+    assert " that of reference, 1 processor; 2 others may take more." in first
+    assert second.startswith("Reference, 2 processors meets p99<5ms ")
+    assert all(len(each.split()) <= 30 for each in (first, second))
+    (open_,) = said(summary, "open")
+    assert open_.count("(server and generator share a processor") == 3

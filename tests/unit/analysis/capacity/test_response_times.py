@@ -1,0 +1,35 @@
+"""Whether response times are longer at a higher load is judged for all cells together."""
+
+from dataclasses import replace
+
+import pytest
+
+from factories.capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
+from tlslab.analysis.capacity import summarise
+from tlslab.analysis.capacity.cells import measure
+from tlslab.analysis.capacity.findings import findings
+from tlslab.model.estimate import Estimate
+
+FIVE = made_plan(repetitions=5)
+
+# Intervals that lie just apart: alone p = 0.003.
+FIRST = Estimate(1.0, 0.9, 1 / 0.9, 5, "ms", "Student t on log values, 95 %")
+LAST = Estimate(1.25, 1.25 * 0.9, 1.25 / 0.9, 5, "ms", "Student t on log values, 95 %")
+
+
+@pytest.mark.parametrize(("cells", "words"), [(1, "it is longer"), (20, "these runs cannot tell")])
+def test_cells_are_judged_together(cells: int, words: str) -> None:
+    where = made_capacity_run({"nginx": CapacityWorld()}, FIVE).environment
+    planned = made_cell(server="s0")
+    whole = measure(planned, drive(FIVE, CapacityWorld(), planned), FIVE, where)
+    times = {"response_ms_mean_at_20": FIRST, "response_ms_mean_at_100": LAST}
+    summary = replace(whole.summary, estimates={**whole.summary.estimates, **times})
+    many = [replace(whole, cell=made_cell(server=f"s{n}"), summary=summary) for n in range(cells)]
+    said = [each.text for each in findings(many, FIVE, {}) if each.code == "latency"]
+    assert len(said) == cells
+    assert all(words in each for each in said)
+
+
+def test_the_method_says_what_is_judged_together() -> None:
+    method = summarise(made_capacity_run({"nginx": CapacityWorld()}, FIVE)).method
+    assert any("(Holm)" in each and "mean response times" in each for each in method)
