@@ -97,11 +97,9 @@ class _Reporter:
         return Finding("answer", text, tuple(each.cell.summary.key for each in ranked))
 
     def _rivals(self, ranked: Sequence[Ranked]) -> list[Measured]:
-        """The first cell that is slower than the first, and the slowest one."""
-        slower = [each.cell for each in ranked if each.best > 1]
-        if not slower:
-            return []
-        return slower[:1] if len(slower) == 1 else [slower[0], slower[-1]]
+        """Of the cells that the first is better than, the best one and the slowest."""
+        slower = [ranked[number].cell for number in ranked[0].beats]
+        return slower[:1] + slower[1:][-1:]
 
     def _times(self, best: Measured, other: Measured, estimate: str = RATE) -> str:
         comparison = compare(best, other, estimate)
