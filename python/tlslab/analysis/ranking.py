@@ -124,8 +124,7 @@ def rank(cells: Iterable[Measured], estimate: str) -> tuple[Ranked, ...]:
 def behind_the_first(
     cells: Iterable[Measured], estimate: str
 ) -> tuple[tuple[Measured, ...], frozenset[int]]:
-    """The cells in the order of their ranking, and the numbers of those that the first is better
-    than.
+    """The cells in the order of their ranking, and the numbers of those behind the first one.
 
     By the same tests as the ranks, which take much longer for many cells.
     """
