@@ -7,7 +7,7 @@
 #   BASE_URL    the server as it is, running
 #   HEAD_URL    the server with the change, running
 #   GATE        the slowdown that is too much (3%)
-#   GATE_BY     the estimate that the gate looks at, as in summary.json (the rate); the server's
+#   GATE_BY     the estimate that the gate looks at, as in summary.json (the rates); the server's
 #               processor time, server_cpu_us_per_connection, is often steadier
 #   BLOCKS      passes over all cells of the server with the change, 10 or more (20); half as many each
 #               time of the server as it is

@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from browser.opened import CHROMIUM
+from browser.opened import CHROMIUM, lacking
 from factories.pages import HISTORY, SUMMARIES, made_history
 from tlslab.model.finding import Summary
 from tlslab.report import render_html
@@ -28,8 +28,8 @@ class Made(dict[str, T]):
 
 @pytest.fixture(scope="module")  # Gone before other tests look for processes left behind.
 def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
+    if (why := lacking()) is not None:
+        pytest.skip(why)
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 from playwright.sync_api import Browser, Locator, Page, Request, ViewportSize
 
 CHROMIUM = shutil.which("chromium")
+
+# With the value 1 tests in a browser may not be skipped.
+REQUIRED = "TLSLAB_REQUIRE_BROWSER"
 
 DESKTOP = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=390, height=844)
@@ -34,6 +38,16 @@ async button => {
     return await file.text();
 }
 """
+
+
+def lacking() -> str | None:
+    """Why this machine has no browser; None if it has. Raises RuntimeError where it must."""
+    if CHROMIUM is not None:
+        return None
+    why = "chromium is not installed"
+    if os.environ.get(REQUIRED) == "1":
+        raise RuntimeError(f"{REQUIRED}=1, but {why}")
+    return why
 
 
 class Opened:

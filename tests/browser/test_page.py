@@ -3,9 +3,10 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import Browser, Locator, ViewportSize
 
 from browser.opened import DESKTOP, PHONE, SCHEMES, Opened
 from factories.run import World, made_run
@@ -177,6 +178,67 @@ def test_a_second_run_is_laid_over(
         rate = opened.page.locator("#grid-results tbody tr").first.locator("td").first
         assert rate.locator("small.second").count() == 1
         assert opened.complaints == []
+
+
+def test_a_second_run_keeps_its_bounds_intervals_and_machine(
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+) -> None:
+    second = json.loads(json.dumps(to_json(summaries["ranking"])))
+    bounded, invalid, whole, *_ = second["cells"]
+    bounded |= {"verdict": "at_least", "lower_bounds": ["connections_per_s"]}
+    invalid["verdict"] = "invalid"
+    second["environment"]["machine"]["processor"] = "Another processor"
+    for figure in second["figures"]:
+        for series in figure["series"]:
+            series["bounds"] = [True] * len(series["y"])
+    with Opened(browser, pages["ranking"]) as opened:
+        said = opened.drop(json.dumps(second))
+        assert ", on another machine: Another processor, 2: its rates" in said
+        note = opened.page.text_content("figure.picture p.second") or ""
+        assert note.endswith(", on another machine: Another processor, 2")
+
+        def lines(cell: dict[str, Any]) -> Locator:
+            row = f"#grid-results tbody tr[data-cell='{cell['key']}']"
+            return opened.page.locator(f"{row} small.second")
+
+        assert lines(invalid).count() == 0
+        assert "◇ ≥ " in (lines(bounded).first.text_content() or "")
+        assert "(≥ 1.00×)" in (lines(bounded).first.text_content() or "")
+        assert (lines(bounded).first.get_attribute("title") or "").startswith("second run: ≥ ")
+        titles = [each.get_attribute("title") or "" for each in lines(bounded).all()]
+        assert any(" (95 %: " in title for title in titles)
+        assert " (95 %: " in (lines(whole).first.get_attribute("title") or "")
+        titles = opened.page.locator("figure.picture path.second title").all_text_contents()
+        assert titles
+        assert all(": ≥ " in title for title in titles)
+        assert opened.complaints == []
+
+
+def test_another_kind_of_experiment_is_refused(
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+) -> None:
+    second = json.loads(json.dumps(to_json(summaries["ranking"])))
+    second["experiment"]["kind"] = "costs"
+    with Opened(browser, pages["ranking"]) as opened:
+        said = opened.drop(json.dumps(second))
+        assert said == (
+            "Not laid over: the file is of another kind of experiment: costs, and this page of "
+            "matrix"
+        )
+        assert opened.page.locator(".second").count() == 0
+
+
+def test_values_beyond_the_axis_are_counted(
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+) -> None:
+    second = json.loads(json.dumps(to_json(summaries["ranking"])))
+    for figure in second["figures"]:
+        for series in figure["series"]:
+            series["y"][0] = 1e9
+    with Opened(browser, pages["ranking"]) as opened:
+        opened.drop(json.dumps(second))
+        note = opened.page.text_content("figure.picture p.second") or ""
+        assert note.endswith("; beyond the axis: 1 of its values")
 
 
 HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)><b>bold</b>"

@@ -13,6 +13,7 @@ from factories.proof import made_proof
 from factories.run import SERVER_US, World, made_run
 from factories.runtimes import made_runtimes_run
 from factories.stacks import kept, sampled_run
+from factories.suites import made_suites
 from tlslab.advice import advised
 from tlslab.advice.answer import deployable, with_objections
 from tlslab.analysis import explained, summarise
@@ -75,12 +76,20 @@ def _kept_open() -> Summary:
     return _analysed(made_run(experiment=replace(quick, workload=workload, blocks=10)))
 
 
+def _servers(name: str, slower: Mapping[str, float]) -> Summary:
+    """The quick form of an experiment with several servers; some need `slower` times as much."""
+    experiment = replace(load(name, quick=True), blocks=10)
+    return _analysed(made_run(World(slower=slower), experiment=experiment))
+
+
 def _quick() -> Summary:
     return summarise(made_run(quick=True))
 
 
 # `ranking`: over four settings, with advice. `lacking`: not enough to say. `other`: a table, a text
 # and figures of no kind of its own; `figures`: all that are hard to draw. `why`: parts of costs.
+# `suites`: the heaviest, with objections and sizes of Diffie-Hellman. `servers`, `offload`: several
+# servers, and fronts.
 SUMMARIES: Mapping[str, Callable[[], Summary]] = {
     "ranking": lambda: _analysed(made_run()),
     "objections": _objections,
@@ -88,6 +97,9 @@ SUMMARIES: Mapping[str, Callable[[], Summary]] = {
     "lacking": lambda: _analysed(made_run(quick=True)),
     "other": lambda: with_data(_quick()),
     "figures": lambda: replace(with_data(_quick()), figures=gallery()),
+    "suites": made_suites,
+    "servers": lambda: _servers("servers", {"apache": 1.2}),
+    "offload": lambda: _servers("offload", {"haproxy": 0.95, "nginx": 1.5}),
     "capacity": lambda: _analysed(made_capacity_run()),
     "runtimes": lambda: _analysed(made_runtimes_run()),
     "costs": lambda: _analysed(made_calibration()),

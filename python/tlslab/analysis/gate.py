@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tlslab.analysis.compare import is_amount, more_is_faster
-from tlslab.analysis.measures import RATES
+from tlslab.analysis.judged_estimates import gated_rates
 from tlslab.analysis.stats.estimate import Spread
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.stats.power import needed_effect
@@ -50,11 +50,11 @@ class Gate:
 
 
 def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[str] = ()) -> Gate:
-    """Holds the ratios of these estimates (by default of the rate) against a limit: 0.03 for 3 %.
+    """Holds the ratios of these estimates against a limit: 0.03 for 3 %. By default of the rates.
 
     `slower` when one ratio is, `passed` when all are below the limit, else `cannot_tell`.
     """
-    named = estimates or _rate_of(comparisons)
+    named = estimates or gated_rates({each.estimate for each in comparisons})
     chosen = [each for each in comparisons if each.estimate in named]
     known = [(each, found) for each in chosen if (found := _slowdown(each)) is not None]
     allowed = math.log1p(limit)
@@ -70,11 +70,6 @@ def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[st
     elif ratios and not undecided and all(each.verdict == "passed" for each in ratios):
         verdict = "passed"
     return Gate(verdict, limit, ratios, undecided)
-
-
-def _rate_of(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    found = {each.estimate for each in comparisons}
-    return next(((name,) for name in RATES if name in found), ())
 
 
 def _slowdown(found: Comparison) -> tuple[float, Spread] | None:

@@ -15,9 +15,6 @@ BYTE_RATE = "B/s"
 SHARE = "share"
 RATIO = "ratio"
 
-# The rates of the kinds of experiments; a run has one of them, which a gate judges by default.
-RATES = ("capacity_connections_per_s", "connections_per_s", "requests_per_s")
-
 UNITS: dict[str, str] = {
     "connections_per_s": RATE,
     "handshakes_per_s": RATE,

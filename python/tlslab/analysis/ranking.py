@@ -105,13 +105,7 @@ def rank(cells: Iterable[Measured], estimate: str) -> tuple[Ranked, ...]:
     value is unknown; it is better than cells that its value is detectably above. Where all cells
     have lower bounds only, there is no order.
     """
-    able = [cell for cell in cells if cell.has_place(estimate)]
-    if all(cell.is_bound(estimate) for cell in able):
-        return ()
-    effects = _effects([cell.values[estimate] for cell in able])
-    sign = -1.0 if more_is_faster(estimate) else 1.0
-    order = sorted(range(len(able)), key=lambda i: sign * effects[i])
-    ordered = [able[i] for i in order]
+    ordered = _ordered(cells, estimate)
     better = [0] * len(ordered)
     beats: list[list[int]] = [[] for _ in ordered]
     for (a, b), found in differing(ordered, estimate).items():
@@ -125,6 +119,33 @@ def rank(cells: Iterable[Measured], estimate: str) -> tuple[Ranked, ...]:
         Ranked(cell, 1 + better[i], n - len(beats[i]), tuple(sorted(beats[i])))
         for i, cell in enumerate(ordered)
     )
+
+
+def behind_the_first(
+    cells: Iterable[Measured], estimate: str
+) -> tuple[tuple[Measured, ...], frozenset[int]]:
+    """The cells in the order of their ranking, and the numbers of those behind the first one.
+
+    By the same tests as the ranks, which take much longer for many cells.
+    """
+    ordered = _ordered(cells, estimate)
+    found = differing(ordered, estimate, of_first=True)
+    behind = (
+        second
+        for (_, second), each in found.items()
+        if each is not None and (each.ratio > 1) == more_is_faster(estimate)
+    )
+    return tuple(ordered), frozenset(behind)
+
+
+def _ordered(cells: Iterable[Measured], estimate: str) -> list[Measured]:
+    """The cells that may be ranked, best first; none where all have lower bounds only."""
+    able = [cell for cell in cells if cell.has_place(estimate)]
+    if all(cell.is_bound(estimate) for cell in able):
+        return []
+    effects = _effects([cell.values[estimate] for cell in able])
+    sign = -1.0 if more_is_faster(estimate) else 1.0
+    return [able[i] for i in sorted(range(len(able)), key=lambda i: sign * effects[i])]
 
 
 def leaders(ranked: Sequence[Ranked]) -> list[Measured]:
@@ -180,11 +201,14 @@ def _few(names: Sequence[str]) -> str:
     return joined([*names[:_FIRST], f"{len(names) - _FIRST} others"])
 
 
-def differing(cells: Sequence[Measured], estimate: str) -> dict[tuple[int, int], Comparison | None]:
+def differing(
+    cells: Sequence[Measured], estimate: str, of_first: bool = False
+) -> dict[tuple[int, int], Comparison | None]:
     """Every pair of the cells, by their numbers: its comparison, if it differs among all pairs.
 
     The first over the second; None for pairs that cannot be told apart. A lower bound differs where
-    it is the greater one.
+    it is the greater one. `of_first`: all pairs are tested, only those of the first cell are
+    compared.
     """
     pairs = list(combinations(range(len(cells)), 2))
     tested = [
@@ -201,7 +225,7 @@ def differing(cells: Sequence[Measured], estimate: str) -> dict[tuple[int, int],
         # The interval may take a bootstrap: not made for pairs that do not differ anyway.
         candidate = (
             compare(cells[a], cells[b], estimate, bounds=True)
-            if within_family is not None and within_family <= LEVEL
+            if within_family is not None and within_family <= LEVEL and not (of_first and a)
             else None
         )
         judged_pair = None if candidate is None else judged(candidate, within_family)

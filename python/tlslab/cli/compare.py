@@ -52,8 +52,8 @@ GateBy = Annotated[
     typer.Option(
         "--gate-by",
         metavar="ESTIMATE",
-        help="The estimate that the gate judges, as summary.json names it; repeatable; the rate by "
-        "default.",
+        help="The estimate that the gate judges, as summary.json names it; repeatable; the rates "
+        "by default.",
     ),
 ]
 FormOption = Annotated[

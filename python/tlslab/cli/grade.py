@@ -20,6 +20,7 @@ from tlslab.cli.asking import (
     refuse_failure,
 )
 from tlslab.cli.console import conclude, out, write_utf8
+from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.cli.options import AsJson, Authorities, Version
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.grading import GRADING, Grading
@@ -27,7 +28,7 @@ from tlslab.model.offered import Offered
 
 SCHEMA = "tlslab.grade/1"
 
-# The probe ended early, and what it found passes.
+# The probe ended early, or a policy does not apply, and what is known passes.
 EXIT_CANNOT_TELL = 4
 
 
@@ -119,28 +120,32 @@ def _print(grading: Grading, form: Format) -> None:
 
 
 def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
-    """The reason and the exit code: 0, 1, or 4 where the probe ended too early to say."""
-    reason, failed = _by_policies(grading, wanted) if wanted else _by_everyone(grading)
-    if not failed and grading.incomplete is not None:
+    """The reason and the exit code: 0, 1, or 4 where it cannot be said whether anything objects."""
+    reason, code = _by_policies(grading, wanted) if wanted else _by_everyone(grading)
+    if code != EXIT_VERDICT and grading.incomplete is not None:
         return conclude(f"the probe ended early: {grading.incomplete}", EXIT_CANNOT_TELL)
-    return conclude(reason, int(failed))
+    return conclude(reason, code)
 
 
-def _by_everyone(grading: Grading) -> tuple[str, bool]:
+def _by_everyone(grading: Grading) -> tuple[str, int]:
     from tlslab.advice.judge import fails_everyone
     from tlslab.report.grade_words import forbid_words
 
     failing = fails_everyone(grading)
     if failing:
-        return f"something is offered that {forbid_words(failing)}", True
-    return "nothing is offered that a policy for every server forbids", False
+        return f"something is offered that {forbid_words(failing)}", EXIT_VERDICT
+    return "nothing is offered that a policy for every server forbids", 0
 
 
-def _by_policies(grading: Grading, wanted: tuple[str, ...]) -> tuple[str, bool]:
+def _by_policies(grading: Grading, wanted: tuple[str, ...]) -> tuple[str, int]:
+    """By the policies that apply; one that does not says nothing, and so is no pass."""
     from tlslab.report.grade_words import verdict_words
 
     known = {source.name: source.title for source in grading.policies}
     said = {name: grading.verdict(name) for name in wanted if name in known}
     parts = [f"{known[name]}: {verdict_words(verdict)}" for name, verdict in said.items()]
-    parts += [f"{name} does not apply" for name in wanted if name not in known]
-    return "; ".join(parts), not all(verdict.passes for verdict in said.values())
+    silent = [name for name in wanted if name not in known]
+    reason = "; ".join([*parts, *(f"{name} does not apply" for name in silent)])
+    if not all(verdict.passes for verdict in said.values()):
+        return reason, EXIT_VERDICT
+    return reason, EXIT_CANNOT_TELL if silent else 0

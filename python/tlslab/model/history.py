@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-ChangeVerdict = Literal["slower", "faster", "cannot_tell"]
+# `more` and `less` are of amounts, such as memory and bytes: neither is a slowdown.
+ChangeVerdict = Literal["slower", "faster", "more", "less", "cannot_tell"]
 HistoryVerdict = Literal["slower", "not_slower", "cannot_tell"]
 
 

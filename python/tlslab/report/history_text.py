@@ -45,7 +45,8 @@ def _changes(found: History, cell: words.CellChanges) -> Iterator[RenderableType
     for changes in places.values():
         for series, change in changes:
             text = f"{estimate_name(series.estimate)}: {words.size(change)}"
-            yield _line(f"{text}: {words.verdict_words(change)}", 2, style=_STYLES[change.verdict])
+            style = _STYLES.get(change.verdict, "")
+            yield _line(f"{text}: {words.verdict_words(change)}", 2, style=style)
         yield _line(words.between(found, changes[0][1]), 4)
         yield _line(words.facts_words(changes[0][1]), 4)
 

@@ -40,10 +40,15 @@ def changed_cells(found: History) -> tuple[CellChanges, ...]:
 
 
 def _gravity(cell: CellChanges) -> int:
-    changes = [change for series in cell.series for change in series.changes]
-    if any(change.verdict == "slower" and change.in_force for change in changes):
+    if any(map(_is_slower, cell.series)):
         return 0
+    changes = (change for series in cell.series for change in series.changes)
     return 1 if any(change.in_force is None for change in changes) else 2
+
+
+def _is_slower(series: CellHistory) -> bool:
+    """Whether a slowdown of the series is in force."""
+    return any(change.verdict == "slower" and change.in_force for change in series.changes)
 
 
 def unchanged(found: History) -> tuple[CellHistory, ...]:
@@ -102,7 +107,7 @@ def _listed(cells: Sequence[CellChanges]) -> str:
 
 def could_have_found(found: History) -> str:
     """The smallest lasting steps that the judged series would have shown."""
-    steps = sorted(each.findable for each in found.cells if each.findable is not None)
+    steps = sorted(_step(found, each) for each in found.cells if each.judged)
     if not steps:
         return ""
     low, high = difference(steps[0]), difference(steps[-1])
@@ -113,9 +118,21 @@ def could_have_found(found: History) -> str:
     )
 
 
+def _step(found: History, series: CellHistory) -> float:
+    """The step of a judged series that is found, as a share: none below the least that counts.
+
+    Bytes may be the same in all runs: any step of them shows.
+    """
+    return max(series.findable or 0.0, found.smallest)
+
+
 def _short(cell: CellChanges) -> str:
-    """The newest change of the first of its estimates that has one; established ones first."""
+    """The newest change of the first of its estimates that has one; established ones first.
+
+    Of several estimates with an established change one that is slower.
+    """
     found = _established(cell) or _changes(cell)
+    found = [each for each in found if _is_slower(each[0])] or found
     series, change = [each for each in found if each[0] is found[0][0]][-1]
     since = "" if series.changes[-1] is change else ", perhaps with another since"
     what = f"{cell.label}: {estimate_name(series.estimate)}"
@@ -174,7 +191,7 @@ def quiet(found: History, series: CellHistory) -> str:
     """What a series without a change leaves open."""
     if series.findable is None:
         return f"not judged, {len(series.values)} of at least {found.least_runs} runs"
-    step = difference(series.findable)
+    step = difference(_step(found, series))
     return f"a lasting step of {step} in the middle would have been found nine times of ten"
 
 

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from tlslab.model.finding import Summary
 from tlslab.model.plain import plain
+from tlslab.model.run import Environment
 from tlslab.model.wording import counted
 from tlslab.report.answer import enough_command
 from tlslab.report.page.assets import asset, policy
@@ -70,6 +71,7 @@ def _rendered(summary: Summary, thrift: int) -> str:
         .render(
             summary=summary,
             page=layout(summary, thrift),
+            machine=_machine(summary.environment),
             rows=ROWS,
             tile_cell=tile_cell,
             unit_words=unit_words,
@@ -80,6 +82,14 @@ def _rendered(summary: Summary, thrift: int) -> str:
             policy=policy([style], scripts),
         )
     )
+
+
+def _machine(environment: Environment) -> str:
+    """The machine in words, by which a second run's is known to be another one (`second.js`)."""
+    facts = environment.machine
+    usable = facts.get("usable_processors", facts.get("processors"))
+    named = (facts.get("processor"), facts.get("architecture"), usable)
+    return ", ".join(str(each) for each in named if isinstance(each, str | int))
 
 
 @cache

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import judged_together, may_differ
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import independent
@@ -123,3 +124,9 @@ def test_a_slowdown_of_just_the_limit_is_called_more_once_in_twenty_at_most(cell
 def test_ten_percent_is_found_and_nothing_passes() -> None:
     assert all(gate(runs(1.10, 1, seed), 0.03).verdict == "slower" for seed in range(50))
     assert all(gate(runs(1.00, 1, seed), 0.06).verdict == "passed" for seed in range(50))
+
+
+def test_requests_on_open_connections_are_looked_at_unless_a_gate_is_told() -> None:
+    both = [comparison(1.0, 0.001), comparison(0.5, 0.001, keep_alive.REQUESTS)]
+    assert gate(both, 0.03).verdict == "slower"
+    assert gate(both, 0.03, [RATE]).verdict == "passed"

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from factories.benchmarks import made_contents
 from factories.capacity import CapacityWorld, Uneven, made_capacity_run, made_plan
 from factories.run import SERVER_US, World, made_run
-from tlslab.analysis import summarise
+from tlslab.analysis import keep_alive, summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, ratio_estimate
@@ -17,7 +18,9 @@ from tlslab.analysis.overlay.tables import verdict_words
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
+from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict, Summary
+from tlslab.model.workload import KeepAlive, Window
 
 
 @pytest.fixture(name="capacity_runs", scope="module")
@@ -317,3 +320,85 @@ def test_a_verdict_in_words_says_what_is_left_open(
     method = "not comparable: B: a lower bound"
     found = Comparison("a", "b", RATE, 1.0, None, None, 5, method, verdict, may_differ=left)
     assert verdict_words(found) == words
+
+
+@pytest.fixture(name="kept_open", scope="module")
+def _kept_open() -> Summary:
+    """New connections, and requests on connections kept open."""
+    few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", DEAD)}
+    experiment = with_levels(load("groups"), few)
+    workload = replace(experiment.workload, keep_alive=KeepAlive(Window(100, 500), 128))
+    experiment = replace(experiment, stopping=None, blocks=5, workload=workload)
+    return summarise(made_run(World(noise=0.005), experiment=experiment))
+
+
+def scaled(summary: Summary, name: str, times: float) -> Summary:
+    """The run with one estimate of all its cells larger."""
+
+    def larger(found: Estimate) -> Estimate:
+        low, high = (None if end is None else end * times for end in (found.low, found.high))
+        return replace(found, value=found.value * times, low=low, high=high)
+
+    cells = [
+        replace(cell, estimates={**cell.estimates, name: larger(cell.estimates[name])})
+        if name in cell.estimates
+        else cell
+        for cell in summary.cells
+    ]
+    return replace(summary, cells=tuple(cells))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        keep_alive.REQUESTS, keep_alive.SERVER, keep_alive.CLIENT, "handshake_ms_p50",
+        "handshake_ms_p99", "wire_bytes_per_handshake", "keep_alive_server_memory_bytes",
+    ],
+)  # fmt: skip
+def test_whatever_a_run_measured_is_compared(kept_open: Summary, name: str) -> None:
+    answer = overlay(Side("A", kept_open), Side("B", scaled(kept_open, name, 0.5))).answer
+    assert answer is not None
+    assert answer.sentences[0].startswith(f"Nothing differs, except {estimate_name(name)}, ")
+
+
+def test_half_the_requests_on_open_connections_stop_a_gate(kept_open: Summary) -> None:
+    assert gated(kept_open, kept_open) == ("passed", [])
+    assert gated(kept_open, scaled(kept_open, keep_alive.REQUESTS, 0.5))[0] == "slower"
+
+
+def test_open_connections_that_died_keep_the_gate_open(kept_open: Summary) -> None:
+    bare = {n: e for n, e in kept_open.cells[0].estimates.items() if n != keep_alive.REQUESTS}
+    dead = replace(kept_open, cells=(replace(kept_open.cells[0], estimates=bare),))
+    one = replace(kept_open, cells=kept_open.cells[:1])
+    for first, second in ((one, dead), (dead, one)):
+        verdict, (open_,) = gated(first, second)
+        assert (verdict, open_.estimate) == ("cannot_tell", keep_alive.REQUESTS)
+
+
+@pytest.fixture(name="benchmark", scope="module")
+def _benchmark() -> Summary:
+    return summarise(made_contents())
+
+
+def test_benchmarks_are_compared_by_rate_times_and_both_costs(benchmark: Summary) -> None:
+    slower = scaled(benchmark, "operations_per_s", 0.5)
+    found = overlay(Side("A", benchmark), Side("B", slower))
+    assert {each.estimate for each in found.comparisons} == {
+        "operations_per_s", "operation_ms_p50", "operation_ms_p99", "client_cpu_us_per_operation",
+        "signers_cpu_us_per_operation",
+    }  # fmt: skip
+    assert found.answer is not None
+    assert found.answer.sentences[0].startswith("Nothing differs, except operations/s, ")
+    assert gate(found.comparisons, 0.2).verdict == "slower"
+
+
+def test_loads_that_have_a_figure_alone_keep_no_gate_open(benchmark: Summary) -> None:
+    assert any("fault" in cell.factors for cell in benchmark.cells)
+    assert gated(benchmark, benchmark) == ("passed", [])
+    found = overlay(Side("A", benchmark), Side("B", benchmark))
+    assert all(each.n for each in found.comparisons)
+
+
+def test_the_method_names_what_is_compared(kept_open: Summary) -> None:
+    method = " ".join(overlay(Side("A", kept_open), Side("B", kept_open)).method)
+    assert "p50 and p99 of handshakes" in method

@@ -56,10 +56,18 @@ def test_the_exit_code_is_by_the_policies(
     assert f": exit {code}" in ended.output
 
 
-def test_a_policy_that_does_not_apply_passes_and_is_named(graded: Any) -> None:
-    ended = graded("--policy=rfc9113", alpn={"accepted": []})
-    assert ended.exit_code == 0
-    assert "rfc9113 does not apply" in ended.output
+@pytest.mark.parametrize(
+    ("others", "code"),
+    [((), 4), (("--policy=rfc9325",), 4), (("--policy=cnsa2",), 1)],
+    ids=["alone", "beside-one-that-passes", "beside-one-that-objects"],
+)
+def test_a_policy_that_does_not_apply_is_named_and_is_no_pass(
+    graded: Any, others: tuple[str, ...], code: int
+) -> None:
+    ended = graded("--policy=rfc9113", *others, alpn={"accepted": []})
+    assert ended.exit_code == code
+    assert f"rfc9113 does not apply: exit {code}" in ended.output
+    assert graded("--policy=rfc9113", *others).exit_code == (0 if code == 4 else 1)
 
 
 def test_a_probe_that_ended_early_cannot_pass(graded: Any) -> None:

@@ -13,6 +13,9 @@ from tlslab.cli.console import out
 SLOWER_FROM = 7
 RUNS = 10
 
+RATE = "connections_per_s"
+COST = "server_cpu_us_per_connection"
+
 
 @pytest.fixture(name="runs", scope="module")
 def _runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -64,7 +67,8 @@ def test_json_is_the_history(runs: Path, capsys: pytest.CaptureFixture[str]) -> 
     found = json.loads(capsys.readouterr().out)
     assert (found["schema"], found["verdict"]) == ("tlslab.history/1", "slower")
     assert [each["name"] for each in found["runs"]] == [f"run-{n:02}" for n in range(RUNS)]
-    assert [len(each["values"]) for each in found["cells"]] == [RUNS] * 4
+    assert {len(each["values"]) for each in found["cells"]} == {RUNS}
+    assert {each["estimate"] for each in found["cells"]} > {RATE, COST}
     assert {len(each["changes"]) for each in found["cells"]} == {0, 1}
 
 

@@ -21,6 +21,8 @@ from tlslab.report import (
     render_html,
 )
 from tlslab.report.history_chart import HEIGHT, WIDTH, chart
+from tlslab.report.history_words import could_have_found, headline, quiet
+from tlslab.report.html import HEAVIEST
 
 
 @pytest.fixture(name="found", scope="module")
@@ -39,9 +41,9 @@ def text_of(found: History, width: int = 100) -> str:
 def test_changed_cells_come_first_and_the_others_are_folded(found: History) -> None:
     page = render_history_html(found)
     parsed = Page(page)
-    assert parsed.tags.count("svg") == 4
+    assert parsed.tags.count("svg") == len(found.cells) > 4
     assert page.index("1 of 2 cells changed") < page.index("<svg") < page.index("<details>")
-    assert parsed.tags.count("details") == 2
+    assert parsed.tags.count("details") == len(found.cells) - 2
     assert "in force at the newest run" in parsed.text
     assert "0.1.0 → 0.2.0" in parsed.text
 
@@ -87,7 +89,7 @@ def test_the_text_has_the_answer_first_and_names_facts_not_causes(found: History
     assert said.startswith("1 of 2 cells changed: TLS 1.3, ECDSA P-256, X25519: new connections/s")
     assert "(facts, not causes): tlslab 0.1.0 -> 0.2.0." in said
     assert said.count("between run-07 (2026-03-08 09:26) and run-08 (2026-03-09 09:26)") == 1
-    assert "No change was found in 2 other series." in said
+    assert f"No change was found in {len(found.cells) - 2} other series." in said
 
 
 def test_a_change_without_an_interval_is_not_said_to_be_one() -> None:
@@ -184,3 +186,39 @@ def test_no_runs_of_use_are_said_to_be_so() -> None:
     found = history(bare)
     assert "No cell has a usable value in any of the runs." in text_of(found)
     assert "No cell has a usable value" in Page(render_history_html(found)).text
+
+
+def test_a_page_of_many_series_stays_light(found: History) -> None:
+    """The first ones have charts; the others are lines, and a sentence says so."""
+    unchanged = [each for each in found.cells if not each.changes]
+    many = [replace(unchanged[0], cell=f"{n}", label=f"cell {n}") for n in range(400)]
+    page = render_history_html(replace(found, cells=tuple(many)))
+    assert len(page.encode()) <= HEAVIEST
+    parsed = Page(page)
+    charts = parsed.tags.count("svg")
+    assert 50 < charts < 200
+    assert parsed.text.count("a lasting step of") == 400
+    assert "Without a chart, to keep this page small" in parsed.text
+    assert "Without a chart" not in Page(render_history_html(found)).text
+
+
+def test_a_step_that_does_not_count_is_not_promised(found: History) -> None:
+    """Of equal values any step would be found, and one below the least that counts is none."""
+    equal = next(each for each in found.cells if each.estimate == "wire_bytes_per_handshake")
+    assert equal.findable == pytest.approx(0, abs=1e-9)
+    assert quiet(found, equal) == "a lasting step of 1 % would have been found"
+    assert could_have_found(found).startswith("A lasting step of 1 % to ")
+
+
+def test_the_headline_names_what_is_slower_first(found: History) -> None:
+    slow = next(each for each in found.cells if each.changes)
+    more = replace(
+        slow,
+        estimate="server_memory_bytes",
+        changes=tuple(replace(each, verdict="more") for each in slow.changes),
+    )
+    first = headline(replace(found, cells=(more, slow)))
+    assert "new connections/s" in first
+    said = text_of(replace(found, cells=(more, slow)))
+    assert "the server's memory: " in said
+    assert "more, in force at the newest run" in " ".join(said.split())

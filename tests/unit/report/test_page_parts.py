@@ -65,6 +65,8 @@ def test_suites_have_short_names_with_iana_s_on_hover() -> None:
     assert short(f"TLS 1.2, {IANA}") == f"TLS 1.2, {OPENSSL}"
     assert long_names(f"{IANA} and TLS_AES_128_GCM_SHA256") == IANA
     assert str(with_hover(f"<{IANA}>")) == f'&lt;<abbr title="{IANA}">{OPENSSL}</abbr>&gt;'
+    assert str(with_hover(f"{OPENSSL}, P-256")) == f'<abbr title="{IANA}">{OPENSSL}</abbr>, P-256'
+    assert str(with_hover("TLS_AES_128_GCM_SHA256")) == "TLS_AES_128_GCM_SHA256"
 
 
 def test_a_share_is_shown_in_percent_and_kept_as_it_is() -> None:

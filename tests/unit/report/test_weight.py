@@ -1,19 +1,16 @@
 """Pages of the largest runs: light enough, and they say what they leave out."""
 
-import zlib
-from collections.abc import Mapping
+import re
 from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from factories.page import Page
-from factories.run import World, made_run
-from tlslab.advice import advised
-from tlslab.analysis import summarise
-from tlslab.experiment import load
+from factories.suites import made_suites
 from tlslab.model.figure import Figure
 from tlslab.model.finding import Summary
+from tlslab.model.names import SUITES
 from tlslab.report import render_html
 from tlslab.report.html import HEAVIEST, page_environment
 from tlslab.report.page.drawn import Drawn
@@ -30,25 +27,13 @@ COPIES = 4
 
 
 @cache
-def suites() -> Summary:
-    """A made-up run of the experiment `suites`, with advice."""
-
-    def cost_us(factors: Mapping[str, str]) -> float:
-        """Another cost for each cell."""
-        return 400.0 + zlib.crc32(repr(sorted(factors.items())).encode()) % 4000
-
-    world = World(cost_us=cost_us)
-    return advised(summarise(made_run(world, experiment=load("suites"))))
-
-
-@cache
 def page() -> str:
-    return render_html(suites())
+    return render_html(made_suites())
 
 
 @cache
 def laid_out(level: int) -> Layout:
-    return layout(suites(), level)
+    return layout(made_suites(), level)
 
 
 def drawn(level: int) -> list[Drawn]:
@@ -58,14 +43,14 @@ def drawn(level: int) -> list[Drawn]:
 
 
 def test_a_page_of_all_suites_is_light_enough() -> None:
-    assert len(suites().cells) > 60
-    assert len(suites().figures) > 15
+    assert len(made_suites().cells) > 60
+    assert len(made_suites().figures) > 15
     assert len(page().encode()) <= HEAVIEST
     assert SAID in page()
 
 
 def test_a_page_of_any_number_of_cells_is_light_enough() -> None:
-    summary = suites()
+    summary = made_suites()
     cells = tuple(
         replace(cell, key=f"{cell.key},copy={copy}")
         for copy in range(COPIES - 1)
@@ -119,8 +104,8 @@ def test_a_lighter_page_has_all_parts_and_each_with_something_in_it(level: int) 
 def test_results_and_tables_of_the_analysis_are_whole(level: int) -> None:
     found = laid_out(level)
     shown = {part.id: part.table for part in (*found.main, *found.details) if part.table}
-    assert len(shown["results"].rows) == len(suites().cells)
-    for table in suites().tables:
+    assert len(shown["results"].rows) == len(made_suites().cells)
+    for table in made_suites().tables:
         assert len(shown[f"table-{table.id}"].rows) == len(table.rows)
         assert len(shown[f"table-{table.id}"].columns) == len(table.columns)
 
@@ -211,3 +196,24 @@ def test_published_ratios_have_the_digits_of_the_summary(full_summary: Summary) 
     assert ours
     assert set(ours) <= known
     assert {row.cells[1].exact[0] for row in part.table.rows} <= studied
+
+
+@pytest.mark.parametrize("level", range(THRIFTIEST + 1))
+def test_iana_s_names_are_on_hover_however_little_a_page_has(level: int) -> None:
+    found = laid_out(level)
+    results = next(p.table for p in (*found.main, *found.details) if p.id == "results")
+    assert results is not None
+    long = {cell.key: cell.factors["suite"] for cell in made_suites().cells}
+    rows = [row for row in results.rows if row.key in long]
+    assert len(rows) >= 40
+    assert all(row.cells[0].hint == long[row.key] for row in rows)
+
+
+def test_sentences_have_iana_s_names_on_hover() -> None:
+    answer = made_suites().answer
+    assert answer is not None
+    said = set(re.findall(r"[\w-]+", answer.sentences[0]))
+    known = {suite.openssl: suite.name for suite in SUITES if suite.openssl in said}
+    assert known
+    head = page().partition('class="headline')[2].partition("</p>")[0]
+    assert all(f'<abbr title="{long}">{name}</abbr>' in head for name, long in known.items())

@@ -5,14 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tlslab.analysis.measures import RATES
+from tlslab.analysis.compare import is_bounded
+from tlslab.analysis.judged_estimates import judged_names
 from tlslab.analysis.overlay import WARNING
 from tlslab.analysis.run_facts import kind_of_machine, machine_words
 from tlslab.model.errors import StoreError
 from tlslab.model.finding import CellSummary, Summary
 from tlslab.model.wording import cell_label
-
-SERVER_COST = "server_cpu_us_per_connection"
 
 
 @dataclass(frozen=True)
@@ -139,14 +138,12 @@ def _lines_of(name: str, runs: Sequence[Run]) -> Iterator[Line]:
 
 
 def _usable(cell: CellSummary) -> Iterator[str]:
-    """The estimates of a cell that have a history: its rate and the server's cost."""
-    rate = next((name for name in RATES if name in cell.estimates), None)
-    bounded = cell.verdict == "at_least"
-    for name in (rate, SERVER_COST):
-        if name is None or name not in cell.estimates or cell.estimates[name].value <= 0:
+    """The estimates of a cell that have a history: all by which runs are judged, no bounds."""
+    for name in judged_names(cell.estimates):
+        if cell.estimates[name].value <= 0:
             continue
-        bound = name in (*cell.lower_bounds, *cell.unsaturated) or (name == rate and bounded)
-        if bound or name in cell.left_open:
+        bounded = is_bounded(name) and cell.verdict == "at_least"
+        if bounded or name in (*cell.lower_bounds, *cell.unsaturated, *cell.left_open):
             continue
         if cell.verdict in ("valid", "at_least"):
             yield name

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tlslab.analysis.compare import more_is_faster
+from tlslab.analysis.compare import is_amount, more_is_faster
 from tlslab.analysis.history.changes import LEAST_RUNS, SMALLEST, Found, find, welch
 from tlslab.analysis.history.series import Line, Run, in_order, lines, unlike_machines
 from tlslab.analysis.run_facts import environment_facts
@@ -115,7 +115,10 @@ def _changes(line: Line, found: Found) -> Iterator[Change]:
 def _judged(interval: Interval | None, estimate: str) -> ChangeVerdict:
     if interval is None or interval[0] <= 0 <= interval[1]:
         return "cannot_tell"
-    return "faster" if (interval[0] > 0) == more_is_faster(estimate) else "slower"
+    above = interval[0] > 0
+    if is_amount(estimate):
+        return "more" if above else "less"
+    return "faster" if above == more_is_faster(estimate) else "slower"
 
 
 def _in_force(before: Array, after: Array, newest: Array) -> bool | None:
@@ -145,7 +148,7 @@ def _verdict(cells: Sequence[CellHistory]) -> HistoryVerdict:
 
 def _may_be_slower(cell: CellHistory, change: Change) -> bool:
     """Whether a slowdown is open: no interval decides it, or whether it is in force."""
-    if (change.ratio > 1) == more_is_faster(cell.estimate):
+    if is_amount(cell.estimate) or (change.ratio > 1) == more_is_faster(cell.estimate):
         return False
     undecided = change.verdict == "cannot_tell" and change is cell.changes[-1]
     return undecided or (change.verdict == "slower" and change.in_force is None)

@@ -16,6 +16,7 @@ from tlslab.analysis.enough import (
 )
 from tlslab.analysis.matrix.findings import RATE, where_measured
 from tlslab.analysis.ranking import settings
+from tlslab.analysis.studies.servers import Leading
 from tlslab.model.answer import Answer, Lacking
 from tlslab.model.elsewhere import Cells, Led, beside, fewest, led
 from tlslab.model.enough import EQUIVALENCE, too_wide
@@ -47,18 +48,20 @@ def answer(
     contents: RunContents,
     cells: Sequence[Measured],
     ranked: Sequence[Ranking],
-    servers: tuple[str, str] | None = None,
+    servers: Leading | None = None,
 ) -> Answer:
     """By the first setting that has an order; the others as far as they agree.
 
-    `servers` is what a run that compares servers says first, and the best cell: then its setting.
+    `servers` is what a run that compares servers says first: then the setting of its best cell.
     """
     answering = _Answering(contents, cells, ranked)
     if servers is None:
         return answering.answer()
-    sentence, best = servers
-    found = answering.answer(best)
-    return found if found.lacking else replace(found, sentences=(sentence, *found.sentences[:1]))
+    found = answering.answer(servers.best)
+    if found.lacking:
+        return found
+    sentences = (servers.sentence, *found.sentences[:1])
+    return replace(found, sentences=sentences, confidence=f"{found.confidence}; {servers.tested}")
 
 
 class _Answering:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from tlslab.analysis.compare import is_amount
 from tlslab.analysis.enough import AIM, DOTS_ONLY, FEWEST, OWN
+from tlslab.analysis.judged_estimates import RATES
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.commands import without_options
 from tlslab.model.enough import WIDE
@@ -21,6 +23,8 @@ _REASONS = (
     "lower bounds, searches that were inconclusive or disturbed, no valid result, or another way "
     "to measure"
 )
+# Amounts that differ by less are alike: signatures in certificates have other lengths in every run.
+_LEAST_AMOUNT = 0.01
 
 # A cell's label, and a ratio of it.
 Labelled = tuple[str, Comparison]
@@ -32,11 +36,12 @@ def answer(
     figure: str,
     command: Sequence[str],
     missing: int = 0,
+    until: bool = True,
 ) -> Answer:
     """`names` are those of the first run and the second; ratios are second over first.
 
     `command` is the first run's, which is enough with more blocks, once for each side. Of `missing`
-    ratios one side has no value.
+    ratios one side has no value. `until`: such a run can end when its answer is known.
     """
     first, second = names
     question = f"Does {second} differ from {first}?"
@@ -55,14 +60,23 @@ def answer(
         again = (*without_options(command, OWN), "--blocks", str(2 * FEWEST))
         said = f"{counted(n, 'trial')} of each cell at least: {DOTS_ONLY}"
         return Answer(question, (), said, Lacking(why, again, few=True), (), figure)
+    # Differences of about one size stay in the order of the table: rates first.
     differing = sorted(
-        (each for each in judged if each[1].differs), key=lambda each: -_size(each[1])
+        (each for each in judged if _differs(each[1])), key=lambda each: -round(_size(each[1]), 1)
     )
-    lacking = None if differing else _lacking(judged, (*without_options(command, OWN),))
+    longer = ("--until", f"{AIM:.0%}") if until else ("--blocks", str(2 * n))
+    again = (*without_options(command, OWN), *longer)
+    lacking = None if differing else _lacking(judged, again)
     sentences = () if lacking else _sentences(names, judged, differing, unjudged)
     tiles = [] if lacking else [_tile(*each) for each in differing or judged]
     shown = tuple(tiles[:_MOST_TILES]) if len(tiles) >= _FEWEST_TILES else ()
     return Answer(question, sentences, confidence, lacking, shown, figure)
+
+
+def _differs(found: Comparison) -> bool:
+    """Whether a difference is established, of an amount one that matters."""
+    within = found.may_differ is not None and found.may_differ <= _LEAST_AMOUNT
+    return found.differs and not (within and is_amount(found.estimate))
 
 
 def _size(found: Comparison) -> float:
@@ -70,14 +84,29 @@ def _size(found: Comparison) -> float:
     return max(found.ratio, 1 / found.ratio)
 
 
-def _lacking(judged: Sequence[Labelled], command: tuple[str, ...]) -> Lacking | None:
-    """No difference is established; whether that says anything is a matter of the intervals."""
-    left = [c.may_differ for _, c in judged if c.may_differ is not None]
-    if left and max(left) <= WIDE - 1:
+def _is_known(found: Comparison) -> bool:
+    """Whether a ratio without an established difference is known to be near 1."""
+    return found.may_differ is not None and found.may_differ <= WIDE - 1
+
+
+def _lacking(judged: Sequence[Labelled], again: tuple[str, ...]) -> Lacking | None:
+    """No difference is established; whether that says anything is a matter of the rates' intervals.
+
+    Of times and amounts that are not known well the answer says so.
+    """
+    open_ = [c for _, c in judged if not _is_known(c)]
+    if not any(c.estimate in RATES for c in open_) and len(open_) < len(judged):
         return None
-    open_ = f"; they may differ by up to {difference(max(left))}" if left else ""
-    why = f"No difference is established, but the intervals are wide{open_}."
-    return Lacking(why, (*command, "--until", f"{AIM:.0%}"))
+    why = "No difference is established, but the intervals are wide"
+    return Lacking(f"{why}{_up_to('; they', open_)}.", again)
+
+
+def _up_to(subject: str, open_: Sequence[Comparison]) -> str:
+    """` may differ by up to 80 %` behind its subject; empty where an interval has no ends."""
+    left = [c.may_differ for c in open_ if c.may_differ is not None]
+    if len(left) < len(open_):
+        return ""
+    return f"{subject} may differ by up to {difference(max(left))}"
 
 
 def _sentences(
@@ -87,32 +116,64 @@ def _sentences(
     unjudged: int,
 ) -> tuple[str, ...]:
     first, second = names
-    alike = [each for each in judged if not each[1].differs]
-    left = [c.may_differ for _, c in alike if c.may_differ is not None]
-    bound = difference(max(left)) if left else ""
-    rest = (f"{_unjudged_words(unjudged)}.",) if unjudged else ()
+    alike = [c for _, c in judged if not _differs(c)]
+    known, open_ = [c for c in alike if _is_known(c)], [c for c in alike if not _is_known(c)]
     if not differing:
-        where = " in what can be judged" if unjudged else ""
-        text = f"No difference is established{where}: {second} is within {bound} of {first}."
-        return (text, *rest)
+        what = "Nothing that can be judged differs" if unjudged else "Nothing differs"
+        if open_:
+            what = f"Nothing differs in {len(known)} of {counted(len(judged), 'ratio')}"
+        rest = _rest_words((), open_, unjudged)
+        return (f"{what}: {second} is within {_bound(known)} of {first}{_by_rates(known)}.", *rest)
     named = _named(judged, differing)
     if len(differing) > len(alike) > 0:
         most = "; ".join(named[:_NAMED])
         of = f"{len(differing)} of {counted(len(judged), 'ratio')}"
+        rest = _rest_words((), (), unjudged)
         return (f"{second} differs from {first} in {of}, most in {most}.", *rest)
     more = len(named) - _NAMED
     listed = "; ".join(
         [*named[:_NAMED], *([f"and {counted(more, 'more ratio')}"] if more > 0 else [])]
     )
+    rest = _rest_words(known, open_, unjudged)
     if not alike:
         what = "Every ratio that can be judged" if unjudged else "Every ratio"
         return (f"{what} differs: {listed}.", *rest)
-    text = f"No difference is established in {counted(len(alike), 'other ratio')}"
-    text += f" (by {bound} at most)" if bound else ""
-    text += f"; {_unjudged_words(unjudged)}" if unjudged else ""
-    differ = "differs" if len(differing) == 1 else "differ"
-    of = f"{len(differing)} of {counted(len(judged), 'ratio')}"
-    return (f"{of} {differ}: {listed}.", f"{text}.")
+    if open_:
+        return (f"{second} differs from {first}: {listed}.", *rest)
+    what = "Nothing that can be judged differs" if unjudged else "Nothing differs"
+    return (f"{what}, except {listed}.", *rest)
+
+
+def _bound(known: Sequence[Comparison]) -> str:
+    """The largest difference that is left open, where each ratio leaves one of some size."""
+    return difference(max(c.may_differ or 0.0 for c in known))
+
+
+def _by_rates(known: Sequence[Comparison]) -> str:
+    """The bound of the rates, where it is a narrower one than that of all ratios."""
+    rates = [c for c in known if c.estimate in RATES]
+    if not rates or _bound(rates) == _bound(known):
+        return ""
+    return f", by its rates within {_bound(rates)}"
+
+
+def _rest_words(
+    known: Sequence[Comparison], open_: Sequence[Comparison], unjudged: int
+) -> tuple[str, ...]:
+    """A sentence on the ratios without a difference: bounded, open, or not judged."""
+    parts = []
+    if known:
+        parts.append(
+            f"no difference is established in {counted(len(known), 'other ratio')} "
+            f"(by {_bound(known)} at most)"
+        )
+    if open_:
+        of = f"of {counted(len(open_), 'other ratio')} nothing is known"
+        parts.append(of + _up_to(": it" if len(open_) == 1 else ": they", open_))
+    if unjudged:
+        parts.append(_unjudged_words(unjudged))
+    text = "; ".join(parts)
+    return (f"{text[:1].upper()}{text[1:]}.",) if text else ()
 
 
 def _named(judged: Sequence[Labelled], differing: Sequence[Labelled]) -> list[str]:

@@ -10,8 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tlslab.analysis.compare import may_differ
-from tlslab.analysis.measures import RATES, RATIO
+from tlslab.analysis.compare import is_bounded, may_differ
+from tlslab.analysis.judged_estimates import gated_rates, judged_names, leading_rate
+from tlslab.analysis.measures import RATIO
 from tlslab.analysis.overlay.pairs import Pair, Side
 from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import spread_of_ratio
@@ -19,16 +20,6 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary, Comparison, Summary
 
 METHOD = "independent runs; MOVER on the logarithms of both intervals, 95 %"
-
-# What is put side by side where both runs have it, and as a figure for runs without any.
-_SHOWN = (
-    "connections_per_s",
-    "requests_per_s",
-    "capacity_connections_per_s",
-    "server_cpu_us_per_connection",
-    "client_cpu_us_per_connection",
-    "server_memory_bytes",
-)
 
 Ratio = tuple[Pair, str, Comparison]
 
@@ -38,60 +29,47 @@ def ratios_of(first: Side, second: Side, pair: Pair) -> Iterator[Ratio]:
 
     One that says nothing of the servers is not comparable: its method says why.
     """
-    names = [name for name in pair.first.estimates if name in pair.second.estimates]
-    for name in sorted(names, key=_rank):
-        reported = name in _SHOWN or name.startswith(("response_ms_p50_at", "response_ms_p99_at"))
-        one, other = pair.first.estimates[name], pair.second.estimates[name]
-        if _same(pair, name):
-            continue
-        if reported and one.value > 0 and other.value > 0:
+    for name in judged_names(pair.first.estimates, pair.second.estimates):
+        if _has(pair.first, name) and _has(pair.second, name):
             yield pair, name, _compare(pair, name, _why_not(first, second, pair, name))
-
-
-def _same(pair: Pair, name: str) -> bool:
-    """Whether a rate says what that of connections says: each had one request."""
-    if name != "requests_per_s":
-        return False
-    cells = (pair.first.estimates, pair.second.estimates)
-    rates = [each.get("connections_per_s") for each in cells]
-    return all(
-        rate is not None and rate.value == each[name].value
-        for rate, each in zip(rates, cells, strict=True)
-    )
-
-
-def _rank(name: str) -> int:
-    return _SHOWN.index(name) if name in _SHOWN else len(_SHOWN)
 
 
 def missing(first: Summary, second: Summary, pairs: Sequence[Pair]) -> Iterator[Comparison]:
     """Comparisons without a ratio: estimates with a value in one run only, or in neither.
 
     They keep a gate and a reader from taking such a cell for unchanged. Cells that are unsupported
-    in both runs have none. A cell of one run only, or without any value, has the rate that the runs
-    are judged by.
+    in both runs have none, and no more have loads that give a figure and no estimate. A cell of one
+    run only has the rate that the runs are judged by first, one without any value all such rates.
     """
-    rate = _rate(first, second)
+    rates = _rates(first, second)
     for pair in pairs:
-        if pair.first.verdict == pair.second.verdict == "unsupported":
+        if _has_nothing(pair):
             continue
-        for name in _SHOWN:
+        estimates = (pair.first.estimates, pair.second.estimates)
+        for name in dict.fromkeys([*judged_names(*estimates), *rates]):
             has = [_has(cell, name) for cell in (pair.first, pair.second)]
-            if not all(has) and (any(has) or name == rate):
+            if not all(has) and (any(has) or name in rates):
                 yield _missing(pair.first, pair.second, name)
     paired = {id(cell) for pair in pairs for cell in (pair.first, pair.second)}
     for cell in first.cells:
-        if id(cell) not in paired and _has(cell, rate):
-            yield _missing(cell, None, rate)
+        if id(cell) not in paired and _has(cell, rates[0]):
+            yield _missing(cell, None, rates[0])
     for cell in second.cells:
-        if id(cell) not in paired and _has(cell, rate):
-            yield _missing(None, cell, rate)
+        if id(cell) not in paired and _has(cell, rates[0]):
+            yield _missing(None, cell, rates[0])
 
 
-def _rate(first: Summary, second: Summary) -> str:
-    """The rate of the runs' kind, by which a gate judges them."""
+def _has_nothing(pair: Pair) -> bool:
+    """Whether there is nothing to compare: unsupported in both runs, or no estimate in either."""
+    verdicts = {pair.first.verdict, pair.second.verdict}
+    bare = not pair.first.estimates and not pair.second.estimates
+    return verdicts == {"unsupported"} or (bare and verdicts == {"valid"})
+
+
+def _rates(first: Summary, second: Summary) -> tuple[str, ...]:
+    """The rates by which a gate judges the runs; one at least."""
     found = {name for run in (first, second) for cell in run.cells for name in cell.estimates}
-    return next((name for name in RATES if name in found), RATES[1])
+    return gated_rates(found) or (leading_rate(found),)
 
 
 def _has(cell: CellSummary, name: str) -> bool:
@@ -147,7 +125,7 @@ def _open(cell: CellSummary, name: str) -> str:
         return f"no valid result ({cell.verdict})"
     if _rests_on_maximum(name) and (why := cell.left_open.get("connections_per_s")):
         return why
-    if (name.endswith("_per_s") and cell.verdict == "at_least") or name in cell.lower_bounds:
+    if (is_bounded(name) and cell.verdict == "at_least") or name in cell.lower_bounds:
         return "a lower bound"
     return "not the server's limit" if name in cell.unsaturated else ""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.compare import judged_together
+from tlslab.analysis.judged_estimates import WORDS
 from tlslab.analysis.overlay.answer import answer
 from tlslab.analysis.overlay.figures import laid_over
 from tlslab.analysis.overlay.pairs import Pair, Side, shared_cells
@@ -12,6 +13,7 @@ from tlslab.analysis.overlay.tables import difference_table, ratio_table
 from tlslab.analysis.run_facts import kind_of_machine, machine_words
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.errors import UsageError
+from tlslab.model.experiment import MATRIX
 from tlslab.model.finding import ExperimentSummary, Finding, Summary
 from tlslab.model.run import Environment
 from tlslab.model.wording import counted
@@ -67,13 +69,14 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
             for table in (ratio_table(first, second, ratios), difference_table(first, second))
             if table.rows
         ),
-        method=(f"Intervals of ratios: {METHOD}.",),
+        method=(f"Intervals of ratios: {METHOD}.", WORDS),
         answer=answer(
             (first.name, second.name),
             [(pair.label, comparison) for pair, _, comparison in ratios],
             drawn[0].id if drawn else "",
             first.summary.environment.command,
             sum(each.estimate in measured for each in bare),
+            until=first.summary.experiment.kind == MATRIX,
         ),
     )
 

@@ -77,11 +77,11 @@ def _each_cell(table: Table, change: _Change) -> Table:
 
 
 def _without_hint(cell: Cell, column: Column) -> Cell:
-    """The cell without how its estimate was made, or IANA's name of its suite.
+    """The cell without how its estimate was made; names keep IANA's.
 
     A cell with the hint of its column says nothing of its own; why there is no number stays.
     """
-    return replace(cell, hint=column.hint) if cell.exact or cell.raw else cell
+    return replace(cell, hint=column.hint) if cell.exact else cell
 
 
 def _without_hidden_interval(cell: Cell, column: Column) -> Cell:

@@ -4,10 +4,16 @@ import re
 
 from markupsafe import Markup, escape
 
-from tlslab.model.names import find_suite
+from tlslab.model.names import SUITES, find_suite
 
 # IANA's names of suites within a text.
 _IANA = re.compile(r"\bTLS_[A-Z0-9_]+\b")
+
+# What may be either name of a suite within a text.
+_EITHER = re.compile(rf"{_IANA.pattern}|\b[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+\b")
+
+# IANA's names by OpenSSL's, where these are others.
+_LONG = {suite.openssl: suite.name for suite in SUITES if suite.openssl != suite.name}
 
 _FACTORS = {
     "tls": "TLS",
@@ -41,12 +47,13 @@ def long_names(text: str) -> str:
 def with_hover(text: str) -> Markup:
     """A sanitised text, escaped, with short names that show IANA's on hover."""
     escaped = str(escape(text))
-    return Markup(_IANA.sub(_abbreviation, escaped))
+    return Markup(_EITHER.sub(_abbreviation, escaped))
 
 
 def _abbreviation(match: re.Match[str]) -> str:
-    name = _openssl(match[0])
-    return match[0] if name == match[0] else f'<abbr title="{match[0]}">{name}</abbr>'
+    short_name = _openssl(match[0])
+    long_name = _LONG.get(short_name)
+    return match[0] if long_name is None else f'<abbr title="{long_name}">{short_name}</abbr>'
 
 
 def _openssl(name: str) -> str:

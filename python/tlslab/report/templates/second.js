@@ -7,6 +7,9 @@ const LONGEST = 200;
 const LAID_OVER = ["ranking", "line", "points"];
 const NAMED = 3;
 
+// The verdicts of cells whose estimates count.
+const USABLE = ["valid", "at_least"];
+
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const list = (value) => (Array.isArray(value) ? value : []);
 const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : undefined);
@@ -17,7 +20,22 @@ const words = (value) =>
 function estimateOf(value) {
   if (number(value) !== undefined) return { value };
   if (!isObject(value) || number(value.value) === undefined) return undefined;
-  return { value: value.value, low: number(value.low), high: number(value.high) };
+  return { value: value.value, low: number(value.low), high: number(value.high), bound: value.bound === true };
+}
+
+// The estimates of a cell by name; as model/leading.py says which are lower bounds.
+function estimatesOf(cell) {
+  const bounds = list(cell.lower_bounds);
+  const ofNew = (name) => cell.verdict === "at_least" && name.endsWith("_per_s") && !name.startsWith("keep_alive_");
+  const named = Object.entries(cell.estimates).map(([name, value]) => [name, estimateOf(value)]);
+  return new Map(named.map(([name, found]) => [name, found && { ...found, bound: bounds.includes(name) || ofNew(name) }]));
+}
+
+// A machine in the words of the page's data-machine.
+function machineOf(environment) {
+  const facts = isObject(environment.machine) ? environment.machine : {};
+  const named = [facts.processor, facts.architecture, facts.usable_processors ?? facts.processors];
+  return named.filter((each) => ["string", "number"].includes(typeof each)).map((each) => words(String(each))).join(", ");
 }
 
 async function readSecond(file) {
@@ -31,6 +49,9 @@ async function readSecond(file) {
   if (!isObject(found) || !/^tlslab\.summary\/\d+$/.test(found.schema) || !Array.isArray(found.cells)) {
     throw new Error("the file is not a summary.json of tlslab");
   }
+  const kind = words(found.experiment?.kind) || "matrix";
+  const own = document.body.dataset.kind;
+  if (kind !== own) throw new Error(`the file is of another kind of experiment: ${kind}, and this page of ${own}`);
   return found;
 }
 
@@ -39,10 +60,18 @@ class Second {
     this.found = found;
     const experiment = isObject(found.experiment) ? found.experiment : {};
     const environment = isObject(found.environment) ? found.environment : {};
-    this.name = [words(experiment.title), words(environment.created).slice(0, 16).replace("T", " ")].filter(Boolean).join(", ");
+    const target = isObject(environment.target) ? words(environment.target.name) : "";
+    const begun = words(environment.created).slice(0, 16).replace("T", " ");
+    this.name = [words(experiment.title), target, begun].filter(Boolean).join(", ");
+    const machine = machineOf(environment);
+    const own = document.body.dataset.machine;
+    this.elsewhere = machine && own && machine !== own ? `, on another machine: ${machine}` : "";
+    // Of fewer than five trials no interval is shown (report/shown.py).
+    this.few = found.answer?.lacking?.few === true;
     this.cells = new Map();
     for (const cell of list(found.cells)) {
-      if (isObject(cell) && isObject(cell.estimates)) this.cells.set(words(cell.key), new Map(Object.entries(cell.estimates)));
+      if (!isObject(cell) || !isObject(cell.estimates) || !USABLE.includes(cell.verdict)) continue;
+      this.cells.set(words(cell.key), estimatesOf(cell));
     }
     this.figures = byId(found.figures);
     this.tables = byId(found.tables);
@@ -57,12 +86,13 @@ class Second {
     return this.summary();
   }
 
-  // How many values are marked, and the figures of both runs that have no mark.
+  // How many values are marked, whether absolute ones say anything, and the figures without a mark.
   summary() {
     if (!this.marks && !this.bare.length) return "The second run shares nothing with this one";
     const more = this.bare.length - NAMED;
     const named = this.bare.slice(0, NAMED).join("; ") + (more > 0 ? `; and ${more} more` : "");
-    return `${this.marks} values of the second run${named ? `. Charts without them: ${named}` : ""}`;
+    const where = this.elsewhere && `${this.elsewhere}: its rates and costs are those of that machine`;
+    return `${this.marks} values of the second run${where}${named ? `. Charts without them: ${named}` : ""}`;
   }
 
   overTable(table) {
@@ -74,19 +104,32 @@ class Second {
       heads.forEach((head, column) => {
         const cell = row.cells[column];
         const found = cell?.dataset.v ? estimateOf(estimates.get(head.dataset.name)) : undefined;
-        if (found) this.addLine(cell, found.value);
+        if (found) this.addLine(cell, found);
       });
     }
   }
 
-  addLine(cell, value) {
+  addLine(cell, found) {
     const [own] = cell.dataset.v.split(" ").map(Number);
-    const shown = cell.querySelector("b").textContent.replace(/^≥ /, "");
-    const scale = own ? Number(shown.replaceAll(",", "")) / own : 1;
-    const ratio = own && value / own > 0 ? ` (${significant(value / own)}×)` : "";
+    const text = cell.querySelector("b").textContent;
+    const least = text.startsWith("≥ ");
+    const scale = own ? Number(text.replace(/^≥ /, "").replaceAll(",", "")) / own : 1;
     const nearest = [1, 100, 1e-6, 1e-3].find((each) => Math.abs(scale / each - 1) < 0.1) ?? 1;
-    cell.append(element("small", "second", `◇ ${significant(value * nearest)}${ratio}`));
+    const times = own ? found.value / own : 0;
+    // Of two lower bounds nothing is known of the ratio.
+    const known = times > 0 && !(found.bound && least);
+    const ratio = known ? ` (${found.bound ? "≥ " : least ? "≤ " : ""}${significant(times)}×)` : "";
+    const made = element("small", "second", `◇ ${found.bound ? "≥ " : ""}${significant(found.value * nearest)}${ratio}`);
+    made.title = `second run: ${this.spelled(found, nearest)}`;
+    cell.append(made);
     this.marks += 1;
+  }
+
+  // A value with its interval: `3,412 (95 %: 3,390 to 3,440)`, `≥ 3,412` for a lower bound.
+  spelled({ value, low, high, bound }, scale = 1) {
+    if (bound) return `≥ ${significant(value * scale)}`;
+    const bare = this.few || low === undefined || high === undefined;
+    return `${significant(value * scale)}${bare ? "" : ` (95 %: ${significant(low * scale)} to ${significant(high * scale)})`}`;
   }
 
   overFigure(figure) {
@@ -100,14 +143,20 @@ class Second {
     for (const head of figure.querySelectorAll("tbody th[data-raw]")) short.set(head.dataset.raw, shownText(head));
     figure.classList.add("measuring");
     let drawn = 0;
-    for (const svg of figure.querySelectorAll("svg.fig")) drawn += this.overDrawing(svg, found, short, figure.dataset.kind === "ranking");
+    let outside = 0;
+    for (const svg of figure.querySelectorAll("svg.fig")) {
+      const counts = this.overDrawing(svg, found, short, figure.dataset.kind === "ranking");
+      drawn += counts.drawn;
+      outside = Math.max(outside, counts.outside);
+    }
     figure.classList.remove("measuring");
     if (!drawn) {
       this.leaveBare(figure);
       return;
     }
     this.marks += drawn;
-    figure.querySelector("figcaption").append(element("p", "second note", `◇ second run: ${this.name}`));
+    const beyond = outside ? `; beyond the axis: ${outside} of its values` : "";
+    figure.querySelector("figcaption").append(element("p", "second note", `◇ second run: ${this.name}${this.elsewhere}${beyond}`));
   }
 
   leaveBare(figure) {
@@ -116,7 +165,7 @@ class Second {
 
   overDrawing(svg, found, short, lying) {
     const marks = [...svg.querySelectorAll("[data-x][data-y]")].map(placed);
-    let drawn = 0;
+    const counts = { drawn: 0, outside: 0 };
     for (const series of list(found.series)) {
       if (!isObject(series)) continue;
       const own = marks.filter((mark) => mark.name === (short.get(series.name) ?? series.name));
@@ -125,17 +174,21 @@ class Second {
       list(series.x).forEach((x, index) => {
         const place = typeof x === "string" ? (short.get(x) ?? x) : String(x);
         const mark = own.find((each) => each.x === place);
-        const value = number(list(series.y)[index]);
-        if (!mark || value === undefined) return;
-        const at = scale(value);
+        const [value, low, high, bound] = ["y", "low", "high", "bounds"].map((name) => list(series[name])[index]);
+        const second = estimateOf({ value, low, high, bound });
+        if (!mark || !second) return;
+        const at = scale(second.value);
         const box = svg.viewBox.baseVal;
         const [cx, cy] = lying ? [at, mark.cy] : [mark.cx, at];
-        if (!(cx >= 0 && cx <= box.width && cy >= 0 && cy <= box.height)) return;
-        svg.append(diamond(cx, cy, `second run, ${words(place)}: ${significant(value)}`));
-        drawn += 1;
+        if (!(cx >= 0 && cx <= box.width && cy >= 0 && cy <= box.height)) {
+          counts.outside += 1;
+          return;
+        }
+        svg.append(diamond(cx, cy, `second run, ${words(place)}: ${this.spelled(second)}`));
+        counts.drawn += 1;
       });
     }
-    return drawn;
+    return counts;
   }
 }
 

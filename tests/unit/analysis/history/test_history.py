@@ -1,15 +1,18 @@
 """Histories with known changes: which are found, which are in force, which runs are kept apart."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from factories.history import made_runs
+from tlslab.analysis import keep_alive
 from tlslab.analysis.history import LEAST_RUNS, Run, history
 from tlslab.analysis.history.changes import welch
 from tlslab.model.errors import StoreError
+from tlslab.model.estimate import Estimate
 from tlslab.model.history import CellHistory, Change, History
 
 RATE = "connections_per_s"
@@ -188,3 +191,62 @@ def test_the_interval_needs_two_runs_on_each_side() -> None:
     assert welch(np.array([1.0, 1.0]), np.array([3.0, 3.0])) == (2.0, 2.0)
     low, high = welch(np.array([1.0, 1.2, 1.1]), np.array([2.0, 2.2, 2.1])) or (0.0, 0.0)
     assert low < 1.0 < high
+
+
+def with_estimate(runs: Sequence[Run], name: str, values: Sequence[float]) -> list[Run]:
+    """The runs with an estimate of all their cells, one value a run."""
+    found = []
+    for run, value in zip(runs, values, strict=True):
+        known = Estimate(value, value, value, 5, "", "")
+        cells = tuple(
+            replace(cell, estimates={**cell.estimates, name: known}) for cell in run.summary.cells
+        )
+        found.append(Run(run.name, replace(run.summary, cells=cells)))
+    return found
+
+
+def noisy(*steps: tuple[float, int]) -> list[float]:
+    draw = np.random.default_rng(3)
+    levels = [level for level, count in steps for _ in range(count)]
+    return [level * float(np.exp(0.01 * draw.normal())) for level in levels]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        (keep_alive.REQUESTS, 40_000.0, 30_000.0),
+        (keep_alive.SERVER, 20.0, 25.0),
+        ("handshake_ms_p99", 4.0, 5.0),
+        ("operations_per_s", 500.0, 400.0),
+        ("signers_cpu_us_per_operation", 900.0, 1100.0),
+    ],
+)
+def test_whatever_a_run_measured_has_a_history(name: str, before: float, after: float) -> None:
+    values = noisy((before, 8), (after, 8))
+    found = history(with_estimate(stepped((1.0, 16)), name, values))
+    change = only(of(found, "X25519", name))
+    assert (change.verdict, change.in_force, change.index) == ("slower", True, 8)
+    assert found.verdict == "slower"
+
+
+@pytest.mark.parametrize("name", ["wire_bytes_per_handshake", "server_memory_bytes"])
+def test_amounts_are_more_or_less_and_no_slowdown(name: str) -> None:
+    for values, verdict in (([1500.0] * 8 + [1800.0] * 8, "more"), ([1800.0] * 8, "")):
+        found = history(with_estimate(stepped((1.0, len(values))), name, values))
+        assert [c.verdict for c in of(found, "X25519", name).changes] == [verdict] * bool(verdict)
+        assert found.verdict == "not_slower"
+    less = noisy((1800.0, 8), (1500.0, 8))
+    found = history(with_estimate(stepped((1.0, 16)), name, less))
+    assert only(of(found, "X25519", name)).verdict == "less"
+
+
+def test_the_values_of_one_side_may_all_be_equal() -> None:
+    """Bytes of a handshake are: scipy warns of their variance, which is none."""
+    low, high = welch(np.full(7, 0.3), np.array([0.5, 0.6, 0.55])) or (0.0, 0.0)
+    assert 0 < low < 0.25 < high
+    assert welch(np.full(7, 0.3), np.full(3, 0.5)) == pytest.approx((0.2, 0.2))
+
+
+def test_requests_that_are_the_connections_have_no_history_of_their_own() -> None:
+    found = history(stepped((1.0, 8)))
+    assert "requests_per_s" not in {each.estimate for each in found.cells}

@@ -1,14 +1,18 @@
 """Servers beside each other, and a server behind a front against the same one direct."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 
+from factories.measured import RATE, measured
 from factories.run import Change, World, made_run
 from factories.saturated import idle, saturated
 from tlslab.analysis import summarise
+from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.published import load_study
+from tlslab.analysis.studies.servers.sentences import leading_server
 from tlslab.experiment import load, with_levels
 from tlslab.model.answer import Answer
 from tlslab.model.deployment import Deployment
@@ -179,3 +183,72 @@ def test_a_sentence_speaks_of_its_own_server() -> None:
     reported = dict(facts(summary))
     assert reported["Server nginx"].endswith("on processors 0")
     assert reported["Server apache"].endswith("on processors 0, 1")
+
+
+def cost_us(costs: dict[tuple[str, str], float]) -> Callable[[Mapping[str, str]], float]:
+    """What a connection costs a server with a group; the others 600 microseconds."""
+    return lambda factors: costs.get((factors["server"], factors["group"]), 600.0)
+
+
+def bounded(trial: Trial) -> Trial:
+    """The generator is the limit of Apache with X25519."""
+    return saturated({"X25519"})(trial) if trial.factors["server"] == "apache" else trial
+
+
+def test_a_lower_bound_above_all_others_is_first() -> None:
+    costs = {("apache", "X25519"): 100.0, ("nginx", "X25519"): 255.0}
+    summary = summary_of("servers", World(cost_us=cost_us(costs), change=bounded))
+    first, _ = answered(summary).sentences
+    assert first.startswith("The best of apache (TLS 1.2, RSA-2048, X25519) carries ≥ 9,8")
+    assert re.search(r", at least 2\.\d+ times the best of nginx \(TLS 1\.2, ECDSA P-256", first)
+    assert first in finding(summary, "servers").text
+
+
+def test_a_lower_bound_that_may_be_the_best_of_its_server_leaves_the_answer_open() -> None:
+    costs = {("apache", "X25519"): 300.0, ("nginx", "X25519"): 255.0}
+    summary = summary_of("servers", World(cost_us=cost_us(costs), change=bounded))
+    assert not any(text.startswith("The best of") for text in answered(summary).sentences)
+
+
+def half_idle(trial: Trial) -> Trial:
+    """Nobody is the limit of Apache with X25519."""
+    return idle({"X25519"})(trial) if trial.factors["server"] == "apache" else trial
+
+
+def test_a_rate_that_nobody_limited_above_its_server_s_best_leaves_the_answer_open() -> None:
+    costs = {("apache", "X25519"): 300.0, ("nginx", "X25519"): 255.0}
+    summary = summary_of("servers", World(cost_us=cost_us(costs), change=half_idle))
+    assert not any(text.startswith("The best of") for text in answered(summary).sentences)
+    costs[("apache", "X25519")] = 900.0
+    summary = summary_of("servers", World(cost_us=cost_us(costs), change=half_idle))
+    assert answered(summary).sentences[0].startswith("The best of nginx")
+
+
+def test_the_answer_says_how_the_servers_were_tested(two: Summary) -> None:
+    words = "; the servers by tests of all 15 pairs of their cells together (Holm)"
+    assert answered(two).confidence.endswith(words)
+    assert "chosen by the same measurements" in finding(two, "servers").text
+
+
+def of(server: str, group: str, logs: Sequence[float]) -> Measured:
+    """A cell of a server with a key of its own."""
+    return measured({"server": server, "key": f"key of {server}", "group": group}, logs)
+
+
+def test_the_best_of_many_cells_must_stand_the_tests_of_all_pairs() -> None:
+    """The best two alone differ with p = 0.012: of 28 pairs that is nothing."""
+    ahead = of("nginx", "1", [0.03, 0.02, 0.01, 0.02, 0.03, 0.0])
+    behind = of("apache", "1", [0.0] * 6)
+    pair = compare(ahead, behind, RATE)
+    assert pair is not None
+    assert pair.differs
+    assert leading_server([ahead, behind]) is not None
+    others = [
+        of(server, f"{number}", [sign * 0.04 - 0.002 * number for sign in signs])
+        for server, rows in (
+            ("nginx", [(1, -1, 1, -1, 1, -1), (1, 1, -1, -1, 1, -1), (-1, 1, 1, -1, -1, 1)]),
+            ("apache", [(-1, 1, -1, 1, -1, 1), (-1, -1, 1, 1, -1, 1), (1, -1, -1, 1, 1, -1)]),
+        )
+        for number, signs in enumerate(rows, start=2)
+    ]
+    assert leading_server([ahead, *others, behind]) is None

@@ -328,3 +328,15 @@ def test_families_are_key_exchange_and_certificate() -> None:
     names = {"AES128-SHA": "RSA", "DHE-RSA-AES128-SHA": "DHE-RSA"}
     for name, expected in names.items():
         assert family(cell(name, 1.0, 1.0)) == expected
+
+
+def test_suites_without_a_bar_are_named() -> None:
+    first, *others = all_cells()
+    bound = Measured(replace(first.summary, lower_bounds=(KEEP_ALIVE,)), first.values)
+    found = {figure.id: figure.caption for figure in suites_study([bound, *others], STUDY).figures}
+    said = f"Not drawn, being lower bounds or not valid: {short_name(first)}."
+    assert {id_ for id_, caption in found.items() if said in caption} == {
+        id_ for id_ in found if "keep-alive-requests" in id_
+    }
+    whole = suites_study(all_cells(), STUDY)
+    assert not any("Not drawn" in figure.caption for figure in whole.figures)

@@ -1,10 +1,13 @@
 """What can be said of servers beside each other, with the study's own ratios where it has them."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from tlslab.analysis.compare import Measured
+from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.published import Study
+from tlslab.analysis.ranking import behind_the_first
 from tlslab.analysis.studies.servers.beside import (
     RATE,
     Place,
@@ -16,29 +19,67 @@ from tlslab.analysis.studies.servers.beside import (
     reported,
 )
 from tlslab.model.finding import Comparison, Finding
-from tlslab.model.wording import cell_label, counted, joined, with_interval
+from tlslab.model.leading import value_words
+from tlslab.model.wording import cell_label, counted, joined, ratio_figure, with_interval
+
+# What the ratio of two servers does not say.
+_CHOSEN = (
+    "The best cells were chosen by the same measurements: the interval of a ratio does not allow "
+    "for the choice."
+)
+
+
+@dataclass(frozen=True)
+class Leading:
+    """Which server carries more, in a sentence; its best cell's key, and how that was tested."""
+
+    sentence: str
+    best: str
+    tested: str
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """The servers that clients meet directly, by all their cells that have a place.
+
+    `leaders` are the best cell of each, the best first. `behind` are the servers with no cell that
+    may be as good as the first: it is detectably better than every value of theirs, by tests of all
+    `pairs` of cells (Holm). A lower bound above the other cells of its server may be, as may a rate
+    above them that nobody limited. A bound below them is as unknown, and is counted in words.
+    """
+
+    leaders: tuple[Measured, ...]
+    behind: frozenset[str]
+    pairs: int
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the first server is better than each other one."""
+        return self.behind == {_server(cell) for cell in self.leaders[1:]}
 
 
 def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding]:
     """The best cell of the best server against the best of each other one, fronts aside."""
-    leaders = _leaders(cells)
-    found = _against_best(leaders)
+    standing = _standing(cells)
+    found = _against_best(standing)
     if not found:
         return []
-    best, *rest = leaders
-    text = _best_words(best, found, cells)
-    if any(not comparison.differs for _, comparison in found):
-        text += " Where the interval holds 1, which is faster stays open."
+    best, *rest = standing.leaders
+    text = f"{_best_words(best, found, cells)} {_CHOSEN}"
+    if not standing.is_settled:
+        text += (
+            f" Where {_tested_words(standing)} establish no difference, which is faster stays open."
+        )
     published = study.servers if study else None
     if published is not None and _is_studys(best, rest[0]):
         text += (
             f" The study found {published.ratio:.2f} between its two servers: {published.words}."
         )
-    return [Finding("servers", text, tuple(cell.summary.key for cell in leaders))]
+    return [Finding("servers", text, tuple(cell.summary.key for cell in standing.leaders))]
 
 
-def leading_server(cells: Sequence[Measured]) -> tuple[str, str] | None:
-    """Which server carries more, where each has cells that no other one has; its best cell's key.
+def leading_server(cells: Sequence[Measured]) -> Leading | None:
+    """Which server carries more, where each has cells that no other one has.
 
     Such a run can compare servers by their best cells only, and this is its answer. None where two
     servers have cells of equal levels, where a difference is not established, or with too few
@@ -46,43 +87,95 @@ def leading_server(cells: Sequence[Measured]) -> tuple[str, str] | None:
     """
     if any(len(members) > 1 for _, members in by_place(cells)):
         return None
-    leaders = _leaders(cells)
-    found = _against_best(leaders)
-    if not found or len(found) < len(leaders) - 1:
+    standing = _standing(cells)
+    found = _against_best(standing)
+    if not found or len(found) < len(standing.leaders) - 1 or not standing.is_settled:
         return None
-    if any(not each.differs or each.n < FEWEST for _, each in found):
+    if any(each.n < FEWEST for _, each in found):
         return None
-    return _best_words(leaders[0], found, cells), leaders[0].summary.key
+    best = standing.leaders[0]
+    tested = f"the servers by {_tested_words(standing)}"
+    return Leading(_best_words(best, found, cells), best.summary.key, tested)
 
 
-def _against_best(leaders: Sequence[Measured]) -> list[tuple[Measured, Comparison]]:
+def _standing(cells: Sequence[Measured]) -> _Standing:
+    direct = [cell for cell in cells if place_of(cell).direct]
+    ordered, beaten = behind_the_first(direct, RATE)
+    leaders: dict[str, Measured] = {}
+    for cell in ordered:
+        leaders.setdefault(_server(cell), cell)
+    level = {
+        _server(cell)
+        for number, cell in enumerate(ordered)
+        if number not in beaten and not _is_below(cell, leaders)
+    }
+    unlimited = {_server(cell) for cell in direct if _is_unlimited_above(cell, leaders)}
+    best = next(iter(leaders), "")
+    known = frozenset(leaders) - level - unlimited
+    behind = known if best not in unlimited else frozenset()
+    return _Standing(tuple(leaders.values()), behind, math.comb(len(ordered), 2))
+
+
+def _server(cell: Measured) -> str:
+    return place_of(cell).server
+
+
+def _is_below(cell: Measured, leaders: Mapping[str, Measured]) -> bool:
+    """Whether a cell is a lower bound below the best cell of its server."""
+    return cell.is_bound(RATE) and leaders[_server(cell)] is not cell
+
+
+def _is_unlimited_above(cell: Measured, leaders: Mapping[str, Measured]) -> bool:
+    """Whether nobody limited a cell's rate, and it is above the best one of its server."""
+    leader, found = leaders.get(_server(cell)), cell.summary.estimates.get(RATE)
+    if leader is None or found is None or RATE not in cell.summary.unsaturated:
+        return False
+    return cell.summary.verdict in ("valid", "at_least") and found.value > _rate(leader)
+
+
+def _against_best(standing: _Standing) -> list[tuple[Measured, Comparison]]:
     """The others beside the best one, where they may be compared."""
     return [
         (other, comparison)
-        for other in leaders[1:]
-        if (comparison := compared(leaders[0], other, RATE))
+        for other in standing.leaders[1:]
+        if (comparison := compare(standing.leaders[0], other, RATE, bounds=True))
+        and comparison.verdict != "not_comparable"
     ]
+
+
+def _tested_words(standing: _Standing) -> str:
+    return f"tests of all {counted(standing.pairs, 'pair')} of their cells together (Holm)"
 
 
 def _best_words(
     best: Measured, found: Sequence[tuple[Measured, Comparison]], cells: Sequence[Measured]
 ) -> str:
     parts = [
-        f"{reported(comparison)} times the best of {place_of(other).server} "
+        f"{_times_words(comparison, best)} times the best of {_server(other)} "
         f"({cell_label(others(other))})"
         for other, comparison in found
     ]
+    carried = value_words(best.summary.estimates[RATE], best.is_bound(RATE))
     return (
-        f"The best of {place_of(best).server} ({cell_label(others(best))}) carries "
-        f"{with_interval(best.summary.estimates[RATE])} new connections/s, {joined(parts)}"
-        f"{_unranked_words(cells)}."
+        f"The best of {_server(best)} ({cell_label(others(best))}) carries "
+        f"{carried} new connections/s, {joined(parts)}{_unranked_words(cells, best)}."
     )
 
 
-def _unranked_words(cells: Sequence[Measured]) -> str:
+def _times_words(found: Comparison, best: Measured) -> str:
+    """`1.25 (95 %: 1.21 to 1.29)`; `at least 1.21` where the best cell is a lower bound."""
+    if not best.is_bound(RATE):
+        return reported(found)
+    return f"at least {ratio_figure(found.ratio if found.low is None else found.low)}"
+
+
+def _unranked_words(cells: Sequence[Measured], best: Measured) -> str:
     """How many cells may be better than the best ones, for all that is known."""
     count = sum(
-        place_of(cell).direct and cell.summary.verdict != "unsupported" and not cell.may_rank(RATE)
+        place_of(cell).direct
+        and cell.summary.verdict != "unsupported"
+        and cell is not best
+        and not cell.may_rank(RATE)
         for cell in cells
     )
     if not count:
@@ -94,18 +187,6 @@ def _is_studys(best: Measured, other: Measured) -> bool:
     """Whether an ECDSA server is ahead of an RSA one, as in the study."""
     keys = [cell.summary.factors.get("key", "") for cell in (best, other)]
     return keys[0].startswith("ecdsa-") and keys[1].startswith("rsa-")
-
-
-def _leaders(cells: Sequence[Measured]) -> list[Measured]:
-    """The best cell of each server that clients meet directly, best first."""
-    direct = [cell for cell in cells if place_of(cell).direct and cell.may_rank(RATE)]
-    by_server: dict[str, Measured] = {}
-    for cell in direct:
-        server = place_of(cell).server
-        known = by_server.get(server)
-        if known is None or _rate(cell) > _rate(known):
-            by_server[server] = cell
-    return sorted(by_server.values(), key=_rate, reverse=True)
 
 
 def _rate(cell: Measured) -> float:

@@ -14,7 +14,12 @@ from tlslab.analysis.studies.servers.beside import (
     places,
     ratio,
 )
-from tlslab.analysis.studies.servers.sentences import best_servers, leading_server, offloaded
+from tlslab.analysis.studies.servers.sentences import (
+    Leading,
+    best_servers,
+    leading_server,
+    offloaded,
+)
 from tlslab.model.figure import DataTable, Figure, Series, TableCell
 from tlslab.model.finding import Finding
 from tlslab.model.wording import cell_label
@@ -22,12 +27,12 @@ from tlslab.model.wording import cell_label
 
 @dataclass(frozen=True)
 class ServersStudy:
-    """What is added to a summary; `answer` is a sentence on all servers, and the best cell."""
+    """What is added to a summary; `answer` is a sentence on all servers."""
 
     figures: tuple[Figure, ...] = ()
     tables: tuple[DataTable, ...] = ()
     findings: tuple[Finding, ...] = ()
-    answer: tuple[str, str] | None = None
+    answer: Leading | None = None
 
 
 def servers_study(cells: Sequence[Measured], study: Study | None) -> ServersStudy:

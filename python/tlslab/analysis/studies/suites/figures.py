@@ -15,6 +15,7 @@ from tlslab.analysis.studies.suites.places import (
     value,
 )
 from tlslab.model.figure import Figure, Series
+from tlslab.model.wording import joined
 
 _MEBI = 1 << 20
 
@@ -58,7 +59,7 @@ def _bars(
     return Figure(
         id=f"suites-{estimate.replace('_', '-')}-{place.id}",
         title=f"{title}: {place.label}",
-        caption=caption,
+        caption=caption + _left_out(place, estimate),
         kind="bars",
         x_title="",
         y_title=y_title,
@@ -68,6 +69,13 @@ def _bars(
             if any(family(cell) == name for cell in cells)
         ),
     )
+
+
+def _left_out(place: Place, estimate: str) -> str:
+    """The suites that have a value and no bar, in words behind the caption."""
+    valued = [cell for cell in place.usual if value(cell, estimate) is not None]
+    names = [short_name(cell) for cell in valued if not usable(cell, estimate)]
+    return f" Not drawn, being lower bounds or not valid: {joined(names)}." if names else ""
 
 
 def _series(name: str, cells: Sequence[Measured], estimate: str, scale: float) -> Series:

@@ -1,0 +1,83 @@
+"""The estimates by which runs are judged: `tlslab compare`, its gate, and `tlslab history`. Pure.
+
+Of a rate more is better, of a cost or a time less; of an amount there is more or less, without good
+and bad (`compare.more_is_faster`, `compare.is_amount`). Left out is what repeats another estimate
+(in a closed loop handshakes/s, bytes/s and the time of a whole connection follow the rates), what
+is put together of others, the parts of a cost, and shares of busy processors. Of times the middle
+and the end are judged, p50 and p99.
+"""
+
+from collections.abc import Collection, Mapping
+
+from tlslab.analysis import keep_alive
+from tlslab.model.estimate import Estimate
+
+_CONNECTIONS = "connections_per_s"
+_REQUESTS = "requests_per_s"
+
+# The rates of the kinds of experiments, by which their cells are judged first.
+_LEADING = ("capacity_connections_per_s", _CONNECTIONS, _REQUESTS, "operations_per_s")
+
+RATES = (
+    _CONNECTIONS,
+    _REQUESTS,
+    "capacity_connections_per_s",
+    keep_alive.REQUESTS,
+    "operations_per_s",
+)
+COSTS = (
+    "server_cpu_us_per_connection",
+    "client_cpu_us_per_connection",
+    keep_alive.SERVER,
+    keep_alive.CLIENT,
+    "client_cpu_us_per_operation",
+    "signers_cpu_us_per_operation",
+)
+TIMES = ("handshake_ms_p50", "handshake_ms_p99", "operation_ms_p50", "operation_ms_p99")
+AMOUNTS = (
+    "server_memory_bytes",
+    "keep_alive_server_memory_bytes",
+    "wire_bytes_per_handshake",
+    "ocsp_response_bytes",
+)
+
+_ORDER = (*RATES, *COSTS, *AMOUNTS, *TIMES)
+
+# Response times of an open loop at each of its loads: `response_ms_p99_at_60`.
+_AT_LOADS = ("response_ms_p50_at_", "response_ms_p99_at_")
+
+# The same in words, for a report's method.
+WORDS = (
+    "Compared are rates, the processor time of both sides, memory, the bytes of a handshake and of "
+    "an OCSP response, and p50 and p99 of handshakes, operations and response times at each load: "
+    "as far as the runs have them. Other estimates are in each run's summary.json."
+)
+
+
+def judged_names(*sides: Mapping[str, Estimate]) -> list[str]:
+    """The estimates of one side or more by which they are judged, rates first.
+
+    Requests/s are left out where each connection had one: they are the connections/s once more.
+    """
+    found = dict.fromkeys(name for side in sides for name in side)
+    counted = [side for side in sides if _REQUESTS in side]
+    if all(_one_request(side) for side in counted):
+        found.pop(_REQUESTS, None)
+    known = [name for name in _ORDER if name in found]
+    return [*known, *(name for name in found if name.startswith(_AT_LOADS))]
+
+
+def _one_request(side: Mapping[str, Estimate]) -> bool:
+    rate = side.get(_CONNECTIONS)
+    return rate is not None and rate.value == side[_REQUESTS].value
+
+
+def leading_rate(names: Collection[str]) -> str:
+    """The rate by which cells with estimates of these names are judged first."""
+    return next((name for name in _LEADING if name in names), _CONNECTIONS)
+
+
+def gated_rates(names: Collection[str]) -> tuple[str, ...]:
+    """What a gate looks at unless it is told: the leading rate, and that of open connections."""
+    wanted = (leading_rate(names), keep_alive.REQUESTS)
+    return tuple(name for name in wanted if name in names)

@@ -1,0 +1,37 @@
+"""Sentences on one setting, by cells with chosen values."""
+
+from factories.measured import measured
+from tlslab.analysis.matrix.findings import findings
+from tlslab.analysis.ranking import rank
+from tlslab.model.run import TargetInfo
+
+NGINX = TargetInfo("nginx", True, "nginx/1.22.1", "OpenSSL 3.0", (0,), "127.0.0.1", "/")
+STEADY = [0.001, -0.001] * 4
+NOISY = [0.08, -0.08] * 4
+
+
+def test_the_first_is_ahead_of_what_it_beats_itself() -> None:
+    """A is noisy: B, which ties with it, is known to be ahead of C, and A is not."""
+    cells = [
+        measured({"group": "A"}, [0.06 + each for each in NOISY]),
+        measured({"group": "B"}, [0.05 + each for each in STEADY]),
+        measured({"group": "C"}, [-each for each in STEADY]),
+    ]
+    first, second, third = rank(cells, "connections_per_s")
+    assert (first.beats, second.beats, third.best) == ((), (2,), 2)
+    targets = {cell.summary.key: NGINX for cell in cells}
+    (answer,) = findings(cells, {"group": "A"}, targets)
+    assert answer.text.startswith("A carries ")
+    assert "times C" not in answer.text
+    assert "It cannot be told apart from B" in answer.text
+
+
+def test_the_best_and_the_slowest_of_those_behind_are_named() -> None:
+    cells = [
+        measured({"group": name}, [at + each for each in STEADY])
+        for name, at in (("A", 0.3), ("B", 0.2), ("C", 0.1), ("D", 0.0))
+    ]
+    (answer,) = findings(cells, {"group": "A"}, {cell.summary.key: NGINX for cell in cells})
+    assert "times B and " in answer.text
+    assert answer.text.endswith("times D.")
+    assert "times C" not in answer.text

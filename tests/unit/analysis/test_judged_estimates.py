@@ -1,0 +1,59 @@
+"""The list of the estimates by which runs are judged: whole, and each with its direction."""
+
+import pytest
+
+from tlslab.analysis import keep_alive, measures
+from tlslab.analysis.benchmark import cells
+from tlslab.analysis.compare import is_amount, more_is_faster
+from tlslab.analysis.judged_estimates import (
+    AMOUNTS,
+    COSTS,
+    RATES,
+    TIMES,
+    gated_rates,
+    judged_names,
+    leading_rate,
+)
+from tlslab.model.estimate import Estimate
+from tlslab.model.estimates import estimate_name
+
+KNOWN = {*measures.UNITS, *keep_alive.UNITS, *cells.UNITS, "capacity_connections_per_s"}
+
+
+def estimates(**values: float) -> dict[str, Estimate]:
+    return {name: Estimate(value, None, None, 5, "", "") for name, value in values.items()}
+
+
+@pytest.mark.parametrize("name", [*RATES, *COSTS, *TIMES, *AMOUNTS])
+def test_each_has_a_name_and_a_direction(name: str) -> None:
+    assert name in KNOWN or name.startswith("handshake_ms_p")
+    assert "_" not in estimate_name(name)
+    assert more_is_faster(name) == (name in RATES)
+    assert is_amount(name) == (name in AMOUNTS)
+
+
+def test_rates_come_first_and_response_times_at_loads_last() -> None:
+    found = judged_names(
+        estimates(response_ms_p99_at_40=1.0, handshake_ms_p99=1.0, server_busy=1.0),
+        estimates(server_memory_bytes=1.0, connections_per_s=1.0, response_ms_p90_at_40=1.0),
+    )
+    assert found == [
+        "connections_per_s", "server_memory_bytes", "handshake_ms_p99", "response_ms_p99_at_40",
+    ]  # fmt: skip
+
+
+def test_requests_that_are_the_connections_are_left_out() -> None:
+    one = estimates(connections_per_s=10.0, requests_per_s=10.0)
+    several = estimates(connections_per_s=10.0, requests_per_s=80.0)
+    assert judged_names(one, one) == judged_names(one, {}) == ["connections_per_s"]
+    assert judged_names(one, several) == ["connections_per_s", "requests_per_s"]
+    assert judged_names({"requests_per_s": one["requests_per_s"]}) == ["requests_per_s"]
+
+
+def test_a_gate_looks_at_the_rate_of_the_kind_and_at_open_connections() -> None:
+    assert gated_rates({"connections_per_s", "handshake_ms_p50"}) == ("connections_per_s",)
+    both = {keep_alive.REQUESTS, "connections_per_s", "capacity_connections_per_s"}
+    assert gated_rates(both) == ("capacity_connections_per_s", keep_alive.REQUESTS)
+    assert gated_rates({"operations_per_s", "operation_ms_p50"}) == ("operations_per_s",)
+    assert gated_rates(()) == ()
+    assert leading_rate(()) == "connections_per_s"
