@@ -140,7 +140,7 @@ def _by_policies(grading: Grading, wanted: tuple[str, ...]) -> tuple[str, bool]:
     from tlslab.report.grade_words import verdict_words
 
     known = {source.name: source.title for source in grading.policies}
-    said = {name: grading.verdict(name) for name in wanted if name in known}
-    parts = [f"{known[name]}: {verdict_words(verdict)}" for name, verdict in said.items()]
+    said = [name for name in wanted if name in known]
+    parts = [f"{known[name]}: {verdict_words(grading, name)}" for name in said]
     parts += [f"{name} does not apply" for name in wanted if name not in known]
-    return "; ".join(parts), not all(verdict.passes for verdict in said.values())
+    return "; ".join(parts), not all(grading.verdict(name).passes for name in said)
