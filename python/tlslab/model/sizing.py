@@ -32,13 +32,14 @@ class Share:
 class Sizing:
     """What a load takes.
 
-    `asked` is what was asked for: the other one of processors and rate was given, and its ends are
-    equal. `cost` is what a connection costs; its interval is that over blocks, widened either way
-    by `error_bound`; None with one block, as are the ends of the answer. `error` is the largest error on the `checks` mixes that were held out of the fit,
-    `error_bound` the largest that the intervals of these checks do not exclude (None without any).
-    `blocks` is how many blocks the fit has. With a rate `processors` are those that it takes, with
-    `processors` given `rate` is the most they carry; each with the ends that belong to the ends of
-    the cost. `busy` is how busy they are then, `limit` what decided.
+    `asked` is what was asked for: with a rate given, `processors` are those that it takes; with
+    processors given, `rate` is the most they carry. The answer has the ends that belong to the ends
+    of the cost, what was given is its own ends.
+    `cost` is what a connection costs; its interval is that over blocks, widened either way by
+    `error_bound`. One block has none: the ends of cost and answer are None.
+    `error` is the largest error on the `checks` mixes that were held out of the fit, `error_bound`
+    the largest that the intervals of these checks do not exclude (None without any). `blocks` is
+    how many blocks the fit has. `busy` is how busy the processors are then, `limit` what decided.
     """
 
     asked: Asked

@@ -111,7 +111,7 @@ def test_an_objective_that_only_the_cost_itself_meets_is_open() -> None:
     limits = Bounds(0.8, Objective("mean", 2.0))
     with pytest.raises(CannotTellError, match="whether any number of processors meets mean<2ms"):
         size(wide, (), wide.centre, limits, rate=100.0)
-    # So many processors carry something by the cost, and may carry nothing.
+    # Four processors carry something by the cost itself, and may carry nothing.
     carried = size(wide, (), wide.centre, limits, processors=4)
     assert carried.rate > 0
     assert carried.rate_low == 0
