@@ -14,7 +14,12 @@ from tlslab.analysis.published import load_order, load_study
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.families import false_discovery
 from tlslab.analysis.studies.suites import SuitesStudy, suites_study
-from tlslab.analysis.studies.suites.diffie_hellman import Load, handshake_share, sizes
+from tlslab.analysis.studies.suites.diffie_hellman import (
+    Load,
+    handshake_share,
+    keep_alive_bound,
+    sizes,
+)
 from tlslab.analysis.studies.suites.orders import (
     correlation_with,
     order_correlation,
@@ -196,6 +201,18 @@ def test_a_difference_that_matters_to_nobody_is_none_in_both_sentences(ratio: fl
     assert re.search(r"requests differ by at most 0\.\d % \(95 %\)", share)
     assert "seen again" not in share
     assert "refuted" not in share
+
+
+def test_the_bound_of_sizes_is_never_said_to_be_less() -> None:
+    for noise in np.linspace(0.02, 0.04, 10).tolist():
+        cells = [cell(DHE, 20.0, DH_US[bits], bits, noise) for bits in (1024, 2048, 4096)]
+        (place,) = places(cells)
+        bound = keep_alive_bound(sizes(place, Load(128, 10, 1))[DHE])
+        assert bound is not None
+        text = reported(suites_study(cells, STUDY), "dh_keep_alive")
+        said = re.search(r"any there is lies within (\d+) %\.$", text)
+        assert said is not None
+        assert 100 * bound <= int(said[1])
 
 
 def test_a_size_without_a_valid_result_is_named_and_not_compared() -> None:
