@@ -1,18 +1,25 @@
 """Where the server's processor time is from, as facts, and what that adds to its intervals."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Summary
 from tlslab.model.server_side import SOURCE_WORDS, ServerSide
-from tlslab.model.trial import Trial, TrialRun
+from tlslab.model.trial import RunKind, Trial, TrialRun
 from tlslab.model.wording import counted, figure, percent
 
 # The fact that names the source.
 SOURCE = "Server's processor time"
+
+# What the runs of a kind do, where a trial has several.
+_KINDS: Mapping[RunKind, str] = {
+    "capacity": "new connections",
+    "client_cost": "new connections of a full client",
+    "keep_alive": "requests on connections kept open",
+}
 
 # Estimates that are made of the server's processor time.
 _PARTS = ("server_cpu_us_per_", "connections_per_cpu_s", "server_limit_ratio")
@@ -32,7 +39,7 @@ def server_side_facts(trials: Sequence[Trial]) -> dict[str, str]:
         "Error of one run's reading": _error(runs),
         "Its machine's processors": _processors(sides),
         "Sources that gave nothing": _missing(sides),
-        "Energy of processor packages": _energy(runs),
+        "Energy of processor packages": _energy(trials),
     }
     return {name: text for name, text in facts.items() if text}
 
@@ -161,7 +168,8 @@ def _processors(sides: Sequence[ServerSide]) -> str:
     by = {"node_exporter": "node_exporter", "proc_stat": "/proc/stat"}
     named = ", ".join(dict.fromkeys(by.get(s.processors_by, "?") for s in sides if s.processors))
     words = ", ".join(f"{name} {100 * us / whole:.1f} %" for name, us in parts.items())
-    return f"{words} of {counted(len(sides[0].processors), 'processor')} ({named})"
+    most = max(len(side.processors) for side in sides)
+    return f"{words} of {counted(most, 'processor')} ({named})"
 
 
 def _missing(sides: Sequence[ServerSide]) -> str:
@@ -176,20 +184,41 @@ def _missing(sides: Sequence[ServerSide]) -> str:
     )
 
 
-def _energy(runs: Sequence[TrialRun]) -> str:
-    """Joules by package and per connection, the generator's share of the package included."""
-    joules: dict[str, float] = {}
-    for run in runs:
-        for package in run.machine.energy:
-            joules[package.package] = joules.get(package.package, 0.0) + package.joules
-    if not joules:
-        reasons = dict.fromkeys(run.machine.no_energy for run in runs if run.machine.no_energy)
+def _energy(trials: Sequence[Trial]) -> str:
+    """Joules by kind of run and package, and per connection; the generator's share included.
+
+    A connection of a full client takes more than one of the load, and requests on connections kept
+    open make none: each kind has its own joules.
+    """
+    runs = [(kind, run) for trial in trials for kind, run in trial.runs.items()]
+    by_kind: dict[RunKind, list[TrialRun]] = {}
+    for kind, run in runs:
+        if run.machine.energy:
+            by_kind.setdefault(kind, []).append(run)
+    if not by_kind:
+        reasons = dict.fromkeys(run.machine.no_energy for _, run in runs if run.machine.no_energy)
         return "; ".join(reasons)
-    shown = [run for run in runs if run.machine.energy]
-    completed = sum(run.record.outcomes.completed for run in shown)
-    words = [
-        f"{name}: {figure(total)} J in {counted(len(shown), 'run')}"
-        + (f", {figure(1000 * total / completed)} mJ per connection" if completed else "")
-        for name, total in joules.items()
-    ]
+    words = []
+    for kind, shown in by_kind.items():
+        label = f"{_KINDS.get(kind, kind.replace('_', ' '))}, " if len(by_kind) > 1 else ""
+        words += [f"{label}{text}" for text in _joules(shown, kind != "keep_alive")]
     return "; ".join(words) + "; all programs on this machine together"
+
+
+def _joules(runs: Sequence[TrialRun], per_connection: bool) -> Iterator[str]:
+    """The joules of each package; per connection, of the runs that completed any."""
+    names = dict.fromkeys(package.package for run in runs for package in run.machine.energy)
+    for name in names:
+        used = [
+            (package.joules, run.record.outcomes.completed)
+            for run in runs
+            for package in run.machine.energy
+            if package.package == name
+        ]
+        text = f"{name}: {figure(sum(joules for joules, _ in used))} J in "
+        text += counted(len(used), "run")
+        made = [(joules, completed) for joules, completed in used if completed]
+        if made and per_connection:
+            each = sum(joules for joules, _ in made) / sum(completed for _, completed in made)
+            text += f", {figure(1000 * each)} mJ per connection"
+        yield text

@@ -142,10 +142,10 @@ def _by_policies(grading: Grading, wanted: tuple[str, ...]) -> tuple[str, int]:
     from tlslab.report.grade_words import verdict_words
 
     known = {source.name: source.title for source in grading.policies}
-    said = {name: grading.verdict(name) for name in wanted if name in known}
-    parts = [f"{known[name]}: {verdict_words(verdict)}" for name, verdict in said.items()]
+    said = [name for name in wanted if name in known]
+    parts = [f"{known[name]}: {verdict_words(grading, name)}" for name in said]
     silent = [name for name in wanted if name not in known]
     reason = "; ".join([*parts, *(f"{name} does not apply" for name in silent)])
-    if not all(verdict.passes for verdict in said.values()):
+    if not all(grading.verdict(name).passes for name in said):
         return reason, EXIT_VERDICT
     return reason, EXIT_CANNOT_TELL if silent else 0

@@ -21,7 +21,7 @@ from tlslab.cli.values import as_url
 from tlslab.experiment.workload import required_status
 from tlslab.lab.specs import EXPECTED_STATUS
 from tlslab.model.errors import UsageError
-from tlslab.model.validation import RateResult, Validation, judgements_words
+from tlslab.model.validation import RateResult, Validation, results_words
 
 EXIT_DISAGREES = 1
 
@@ -90,7 +90,7 @@ def command(
     )
     validation = validate(request, _report)
     _print(validation, Format.json if as_json else format_)
-    reported = judgements_words(validation.judgements)
+    reported = results_words(validation.rates)
     raise typer.Exit(conclude(reported, 0 if validation.passed else EXIT_DISAGREES))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tlslab.model.proof import Direction, Measure, Proof, ProofFigure, ProofVerdict
-from tlslab.model.wording import counted, joined, percent, ratio_figure
+from tlslab.model.wording import counted, joined, percent_as_given, ratio_figure
 
 VERDICTS: Mapping[ProofVerdict, str] = {
     "deploy": "Deploy the candidate",
@@ -78,7 +78,7 @@ def decided_words(proof: Proof) -> str:
     deciding = [each for each in proof.figures if each.decides]
     verdict = VERDICTS[proof.verdict]
     if proof.verdict == "no_difference":
-        most = percent(proof.settings.margin)
+        most = percent_as_given(proof.settings.margin)
         found = joined([figure_words(each, own=True) for each in deciding])
         by_rate = any(each.estimate.endswith("_per_s") for each in deciding)
         what = most if by_rate else f"{most} of the server's processor time"

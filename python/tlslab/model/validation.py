@@ -1,9 +1,11 @@
 """What `tlslab validate` compares: a connection's times by the tool and by a packet capture."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from tlslab.model.wording import counted, figure
 
 SCHEMA = "tlslab.validation/1"
 
@@ -141,7 +143,16 @@ class RateResult:
     @property
     def valid(self) -> bool:
         """Whether the two saw the same connections."""
-        return self.matched > 0 and self.missing == 0 and self.dropped == 0
+        return not self.why_invalid
+
+    @property
+    def why_invalid(self) -> str:
+        """What kept the two from seeing the same connections; empty where they did."""
+        if self.dropped:
+            return "packets were lost"
+        if self.missing:
+            return "connections are not in the capture"
+        return "" if self.matched else "no connection was compared"
 
 
 @dataclass(frozen=True)
@@ -155,14 +166,9 @@ class Validation:
     rates: tuple[RateResult, ...]
 
     @property
-    def judgements(self) -> tuple[Judgement, ...]:
-        """What may be said of each time at each rate."""
-        return tuple(judgement for rate in self.rates for judgement in rate.judgements)
-
-    @property
     def passed(self) -> bool:
         """Whether no time at any rate differs, over all connections; some are there to judge."""
-        found = self.judgements
+        found = valid_judgements(self.rates)
         fine = all(judgement in ("agrees", "too_short") for judgement in found)
         return bool(found) and fine and all(rate.valid for rate in self.rates)
 
@@ -175,16 +181,54 @@ JUDGEMENT_WORDS: dict[Judgement, str] = {
 }
 
 
+# What is said of one time, and of several.
+_VERBS: dict[Judgement, tuple[str, str]] = {
+    "agrees": ("agrees within 1 %", "agree within 1 %"),
+    "differs": ("differs", "differ"),
+    "too_few": ("is of too few connections", "are of too few connections"),
+    "too_short": (
+        "is too short to judge: the machine's resolution is coarser",
+        "are too short to judge: the machine's resolution is coarser",
+    ),
+}
+
+
+def valid_judgements(results: Iterable[RateResult]) -> tuple[Judgement, ...]:
+    """What may be said of each time of the valid results."""
+    return tuple(judgement for each in results if each.valid for judgement in each.judgements)
+
+
+def results_words(results: Sequence[RateResult]) -> str:
+    """How many times of valid results agree, and which loads are invalid, with the reasons.
+
+    `6 of 8 times agree within 1 %, 2 differ; 1 load is invalid (50.0/s): packets were lost`.
+    """
+    found = valid_judgements(results)
+    words = [judgements_words(found)] if found else ["no time was compared"]
+    by_reason: dict[str, list[str]] = {}
+    for each in results:
+        if not each.valid:
+            by_reason.setdefault(each.why_invalid, []).append(f"{figure(each.rate)}/s")
+    for reason, rates in by_reason.items():
+        verb = "is" if len(rates) == 1 else "are"
+        words.append(f"{counted(len(rates), 'load')} {verb} invalid ({', '.join(rates)}): {reason}")
+    return "; ".join(words)
+
+
+def judged_words(comparison: Comparison, result: RateResult) -> str:
+    """What is said of one time; `invalid` where the two did not see the same connections."""
+    return JUDGEMENT_WORDS[comparison.judged(result.resolution)] if result.valid else "invalid"
+
+
 def judgements_words(found: Sequence[Judgement]) -> str:
     """How many times agree, differ, or are too short: `3 of 8 times agree within 1 %, ...`."""
     counts = Counter(found)
-    words = [f"{counts['agrees']} of {len(found)} times agree within 1 %"]
-    others: dict[Judgement, str] = {"differs": "differ", "too_few": "are of too few connections"}
-    for judgement, verb in others.items():
-        if counts[judgement]:
-            words.append(f"{counts[judgement]} {verb}")
-    if counts["too_short"]:
-        words.append(
-            f"{counts['too_short']} are too short to judge: the machine's resolution is coarser"
-        )
+    words = [f"{counts['agrees']} of {counted(len(found), 'time')} {_verb('agrees', counts)}"]
+    others: tuple[Judgement, ...] = ("differs", "too_few", "too_short")
+    words += [f"{counts[each]} {_verb(each, counts)}" for each in others if counts[each]]
     return ", ".join(words)
+
+
+def _verb(judgement: Judgement, counts: Mapping[Judgement, int]) -> str:
+    one, several = _VERBS[judgement]
+    return one if counts[judgement] == 1 else several

@@ -173,6 +173,11 @@ def rank_words(best: int, worst: int) -> str:
     return str(best) if best == worst else f"{best}{RANGE}{worst}"
 
 
+def percent_as_given(share: float) -> str:
+    """A share that somebody chose, with all its digits: `2.5 %`."""
+    return f"{100 * share:g} %"
+
+
 def joined(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

@@ -38,6 +38,9 @@ def _parts(grading: Grading) -> Iterator[RenderableType]:
     yield from _objections(grading)
     yield from _disputes(grading)
     yield from _changes(grading)
+    if grading.incomplete is not None:
+        yield Text(words.NO_CLIENTS)
+        return
     yield _clients(grading)
     for limit in grading.limits:
         yield _indented(limit, 2, "dim")
@@ -62,7 +65,7 @@ def _policies(grading: Grading) -> Table:
     for source in grading.policies:
         verdict = grading.verdict(source.name)
         style = "green" if verdict.passes else "bold red" if verdict.forbidden else "yellow"
-        said = Text(words.verdict_words(verdict), style=style)
+        said = Text(words.verdict_words(grading, source.name), style=style)
         table.add_row(source.short, source.title, source.date, source.whom, said)
     return table
 

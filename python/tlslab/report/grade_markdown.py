@@ -34,6 +34,9 @@ def _lines(grading: Grading) -> Iterator[str]:
     yield from _objections(grading)
     yield from _disputes(grading)
     yield from _changes(grading)
+    if grading.incomplete is not None:
+        yield f"\n{_text(words.NO_CLIENTS)}"
+        return
     yield "\n## Known clients (simulated)\n"
     rows = [
         (outcome.client, str(outcome.released), words.outcome_words(outcome))
@@ -46,7 +49,7 @@ def _lines(grading: Grading) -> Iterator[str]:
 
 def _policies(grading: Grading) -> Iterator[Sequence[str]]:
     for source in grading.policies:
-        said = words.verdict_words(grading.verdict(source.name))
+        said = words.verdict_words(grading, source.name)
         yield f"{source.title} ({source.short})", source.date, source.whom, said
 
 

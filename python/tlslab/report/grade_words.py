@@ -10,7 +10,6 @@ from tlslab.model.grading import (
     Grading,
     Outcome,
     Topic,
-    Verdict,
     as_of,
     objects,
 )
@@ -36,6 +35,9 @@ TITLES: dict[Topic, str] = {
 
 LEGEND = "++ recommended, + acceptable, - discouraged, X forbidden; empty: the policy says nothing"
 
+# In place of the simulation, which needs the whole offer.
+NO_CLIENTS = "Which known clients connect is not simulated: the probe ended early."
+
 _SHORT = {suite.name: suite.openssl for suite in SUITES}
 
 
@@ -56,18 +58,24 @@ def _is_tls(found: Found) -> bool:
 
 
 def headline(grading: Grading) -> str:
-    """The answer in one sentence, by the policies for every server."""
-    failing = [
-        source.title
-        for source in grading.policies
-        if source.everyone and grading.verdict(source.name).forbidden
-    ]
+    """The answer in one sentence, by the policies for every server.
+
+    A probe that ended early answers only what is forbidden: the server may offer more.
+    """
+    everyone = [source for source in grading.policies if source.everyone]
+    failing = [source.title for source in everyone if grading.verdict(source.name).forbidden]
+    forbid = forbid_words(failing or [source.title for source in everyone])
+    if grading.incomplete is not None:
+        if failing:
+            return f"{grading.target} offers what {forbid}."
+        return (
+            f"Cannot tell whether {grading.target} offers what {forbid}: the probe ended early "
+            f"({grading.incomplete}); nothing that it found is forbidden."
+        )
     connected = sum(client.connects for client in grading.clients)
     clients = f"{connected} of {len(grading.clients)} known clients connect (simulated)"
-    if not failing:
-        titles = ", ".join(source.title for source in grading.policies if source.everyone)
-        return f"{grading.target} offers nothing that {titles} forbid; {clients}."
-    return f"{grading.target} offers what {forbid_words(failing)}; {clients}."
+    what = "what" if failing else "nothing that"
+    return f"{grading.target} offers {what} {forbid}; {clients}."
 
 
 def forbid_words(titles: Sequence[str]) -> str:
@@ -77,10 +85,11 @@ def forbid_words(titles: Sequence[str]) -> str:
     return f"{', '.join(titles[:-1])} and {titles[-1]} forbid"
 
 
-def verdict_words(verdict: Verdict) -> str:
-    """`passes`, or what is against it."""
+def verdict_words(grading: Grading, policy: str) -> str:
+    """`passes`, or what is against it; `passes so far` where the probe ended early."""
+    verdict = grading.verdict(policy)
     if verdict.passes:
-        return "passes"
+        return "passes" if grading.incomplete is None else "passes so far"
     parts = [
         f"{number} {word}"
         for number, word in (

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from tlslab.model.finding import Summary
 from tlslab.model.plain import plain
-from tlslab.model.run import Environment
+from tlslab.model.run import Environment as RunEnvironment
 from tlslab.model.wording import counted
 from tlslab.report.answer import enough_command
 from tlslab.report.page.assets import asset, policy
@@ -84,7 +84,7 @@ def _rendered(summary: Summary, thrift: int) -> str:
     )
 
 
-def _machine(environment: Environment) -> str:
+def _machine(environment: RunEnvironment) -> str:
     """The machine in words, by which a second run's is known to be another one (`second.js`)."""
     facts = environment.machine
     usable = facts.get("usable_processors", facts.get("processors"))

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from tlslab.model.plain import plain
 from tlslab.model.scale import BackendScale, Scale, Slope
-from tlslab.model.wording import counted
+from tlslab.model.wording import counted, figure
 
 _LABELS = {
     "client": "client",
@@ -36,19 +36,22 @@ def _levels(backend: BackendScale) -> Table:
 
 
 def _notes(backend: BackendScale) -> list[Text]:
-    notes = [Text(_sentence(slope)) for slope in backend.slopes]
-    if not backend.slopes:
-        notes.append(Text("one level gives no slope", style="yellow"))
+    """What one connection takes; of connections that were not all held, only that."""
     if not backend.valid:
         failed = ", ".join(f"{count} {name}" for name, count in backend.failed.items()) or "none"
         attempts = counted(backend.attempts, "connection")
-        words = f"of {attempts} {backend.alive} were held, {backend.lost} lost"
-        notes.append(Text(plain(f"{words}, failed: {failed}"), style="red"))
-    return notes
+        words = f"of {attempts} {backend.alive} were held, {backend.lost} lost, failed: {failed}"
+        return [Text(plain(f"{words}: no memory per connection"), style="red")]
+    if not backend.slopes:
+        return [Text("one level gives no slope", style="yellow")]
+    return [Text(_sentence(slope)) for slope in backend.slopes]
 
 
 def _sentence(slope: Slope) -> str:
-    interval = ""
-    if slope.low is not None and slope.high is not None:
-        interval = f" (95 %: {slope.low / 1024:.2f} to {slope.high / 1024:.2f})"
-    return f"{_LABELS[slope.what]}: {slope.value / 1024:.2f} KiB per connection{interval}"
+    label, unit = _LABELS[slope.what], "KiB per connection"
+    if slope.low is None or slope.high is None:
+        return f"{label}: {figure(slope.value / 1024)} {unit} (two levels: no interval)"
+    low, high = figure(slope.low / 1024), figure(slope.high / 1024)
+    if slope.low <= 0 <= slope.high:
+        return f"{label}: cannot tell, {low} to {high} {unit} (95 %)"
+    return f"{label}: {figure(slope.value / 1024)} {unit} (95 %: {low} to {high})"

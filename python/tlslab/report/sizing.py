@@ -1,5 +1,7 @@
 """What a load takes, in words for a terminal."""
 
+from collections.abc import Callable
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -8,7 +10,7 @@ from tlslab.model.plain import plain
 from tlslab.model.run import Environment
 from tlslab.model.sizing import Sizing
 from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import cell_label, counted, figure, joined, percent, with_interval
+from tlslab.model.wording import cell_label, counted, difference, figure, joined, percent
 
 
 def render_sizing(sizing: Sizing, environment: Environment) -> RenderableType:
@@ -27,18 +29,22 @@ def render_sizing(sizing: Sizing, environment: Environment) -> RenderableType:
 def _answer(sizing: Sizing) -> str:
     verb = "carries" if sizing.processors == 1 else "carry"
     mix = cell_label(sizing.mix)
-    if sizing.rate_low == sizing.rate_high:
+    processors, rate = counted(sizing.processors, "processor"), figure(sizing.rate)
+    if sizing.asked == "processors":
         ends = (sizing.processors_low, sizing.processors_high)
-        interval = f" (95 %: {ends[0]:,} to {ends[1]:,})"
-        return (
-            f"{counted(sizing.processors, 'processor')}{interval} {verb} "
-            f"{figure(sizing.rate)} new connections/s: {mix}."
-        )
-    interval = f" (95 %: {figure(sizing.rate_low)} to {figure(sizing.rate_high)})"
-    return (
-        f"{counted(sizing.processors, 'processor')} {verb} {figure(sizing.rate)}{interval} "
-        f"new connections/s: {mix}."
-    )
+        processors += _interval(sizing, *ends, write="{:,}".format)
+    else:
+        rate += _interval(sizing, sizing.rate_low, sizing.rate_high)
+    return f"{processors} {verb} {rate} new connections/s: {mix}."
+
+
+def _interval(
+    sizing: Sizing, low: float | None, high: float | None, write: Callable[[float], str] = figure
+) -> str:
+    """` (95 %: 2 to 3)`; nothing where there is none, or from too few blocks to carry one."""
+    if low is None or high is None or sizing.blocks < LEAST_BLOCKS:
+        return ""
+    return f" (95 %: {write(low)} to {write(high)})"
 
 
 def _caution(sizing: Sizing) -> list[str]:
@@ -59,18 +65,19 @@ def _caution(sizing: Sizing) -> list[str]:
             f"Only an indication: outside of what was measured are {joined(sizing.beyond)}; the "
             "model's error there is not known."
         )
-    if sizing.processors < sizing.processors_high:
+    most = sizing.processors_high
+    if most is not None and sizing.processors < most:
         lines.append(
             f"Whether {counted(sizing.processors, 'processor')} will do is not established; "
-            f"{sizing.processors_high:,} will, by the whole interval."
+            f"{most:,} will, by the whole interval."
         )
     return lines
 
 
 def _cost(sizing: Sizing, environment: Environment) -> str:
+    cost = f"{figure(sizing.cost.value)}{_interval(sizing, sizing.cost.low, sizing.cost.high)}"
     return (
-        f"Such a connection costs {environment.target.name} {with_interval(sizing.cost)} "
-        "microseconds of processor time:"
+        f"Such a connection costs {environment.target.name} {cost} microseconds of processor time:"
     )
 
 
@@ -80,16 +87,19 @@ def _shares(sizing: Sizing) -> Table:
     table.add_column("of it", justify="right")
     table.add_column("server µs", justify="right")
     for share in sizing.shares:
-        table.add_row(plain(share.part), f"{share.count:g}", figure(share.cost_us))
+        cost = f"{figure(share.cost_us)}{_interval(sizing, share.low_us, share.high_us)}"
+        table.add_row(plain(share.part), f"{share.count:g}", cost)
     return table
 
 
 def _not_excluded(sizing: Sizing) -> str:
     """How far the model may be off by these mixes, and what that does to the answer."""
+    if sizing.blocks < LEAST_BLOCKS:
+        return "."
     if sizing.error_bound is None or sizing.error_bound == sizing.error:
         return ": the interval is widened by it either way."
     return (
-        f"; {percent(sizing.error_bound)} is not excluded (95 %), by which the interval is "
+        f"; {difference(sizing.error_bound)} is not excluded (95 %), by which the interval is "
         "widened either way."
     )
 
@@ -100,10 +110,12 @@ def _grounds(sizing: Sizing, environment: Environment) -> list[str]:
     if sizing.limit == "busy":
         decided = f"{allowed}, which is the limit here"
         if sizing.objective is not None:
-            decided += f"; {sizing.objective} is met in the queue M/M/{sizing.processors}"
+            queue = f"the queue M/M/{sizing.processors}"
+            decided += f"; {sizing.objective} is met in {queue} by the cost's value"
     else:
         decided = f"{sizing.objective} in the queue M/M/{sizing.processors} is the limit here"
-    lines = [f"The processors are {percent(sizing.busy)} busy with it: {decided}."]
+    busy = "processor is" if sizing.processors == 1 else "processors are"
+    lines = [f"The {busy} {percent(sizing.busy)} busy with it: {decided}."]
     if sizing.error is not None:
         mixes = "one mix" if sizing.checks == 1 else f"{sizing.checks} mixes"
         lines.append(

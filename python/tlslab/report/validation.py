@@ -5,12 +5,11 @@ from rich.text import Text
 
 from tlslab.model.plain import plain
 from tlslab.model.validation import (
-    JUDGEMENT_WORDS,
     Comparison,
     PhaseResult,
     RateResult,
-    Resolution,
     Validation,
+    judged_words,
 )
 from tlslab.model.wording import counted
 from tlslab.report.made import fitting
@@ -39,10 +38,10 @@ def title(rate: RateResult) -> str:
 def grid(rate: RateResult) -> Grid:
     """Two rows for each phase, one for each quantile."""
     heads = ("time", "", "n", "tlslab ms", "tcpdump ms", "by", "agrees", f"each by {MICRO}")
-    return Grid(heads, tuple(row for phase in rate.phases for row in _rows(phase, rate.resolution)))
+    return Grid(heads, tuple(row for phase in rate.phases for row in _rows(phase, rate)))
 
 
-def _rows(phase: PhaseResult, resolution: Resolution) -> list[tuple[Place, ...]]:
+def _rows(phase: PhaseResult, rate: RateResult) -> list[tuple[Place, ...]]:
     label, n = _word(_LABELS[phase.phase]), _number(f"{phase.n:,}")
     differences = (phase.difference_median_us, phase.difference_p99_us)
     rows: list[tuple[Place, ...]] = []
@@ -50,17 +49,17 @@ def _rows(phase: PhaseResult, resolution: Resolution) -> list[tuple[Place, ...]]
         first = (label, n) if not rows else (_word(" "), _word(" "))
         quantile = _word(f"p{100 * comparison.quantile:.0f}")
         each = _number(f"{difference:+,.0f}")
-        rows.append((first[0], quantile, first[1], *_comparison(comparison, resolution), each))
+        rows.append((first[0], quantile, first[1], *_comparison(comparison, rate), each))
     return rows or [(label, _word(" "), _number("0"), *[_word("")] * 5)]
 
 
-def _comparison(comparison: Comparison, resolution: Resolution) -> tuple[Place, ...]:
+def _comparison(comparison: Comparison, rate: RateResult) -> tuple[Place, ...]:
     by = f"{100 * (comparison.ratio - 1):+.2f} %" if comparison.ratio < 2 else "> 2 ×"
     return (
         _number(f"{comparison.tool_ms:,.3f}"),
         _number(f"{comparison.capture_ms:,.3f}"),
         _number(by),
-        _word(JUDGEMENT_WORDS[comparison.judged(resolution)]),
+        _word(judged_words(comparison, rate)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tlslab.model.validation import JUDGEMENT_WORDS, Validation, judgements_words
+from tlslab.model.validation import Validation, judged_words, results_words
 from tlslab.report.csv import Value, csv_text
 from tlslab.report.markdown import escaped, listing_lines, table_lines
 from tlslab.report.validation import grid, notes, title
@@ -15,7 +15,7 @@ def validation_markdown(found: Validation) -> str:
 
 def _document(found: Validation) -> Iterator[str]:
     yield from ("## Are the tool's times those of the packets?", "")
-    yield from (f"**{escaped(judgements_words(found.judgements))}**", "")
+    yield from (f"**{escaped(results_words(found.rates))}**", "")
     for rate in found.rates:
         yield from table_lines(title(rate), grid(rate))
     yield from listing_lines("Notes", notes(found))
@@ -37,6 +37,6 @@ def _lines(found: Validation) -> Iterator[tuple[Value, ...]]:
             for each, difference in zip(phase.comparisons, differences, strict=False):
                 yield (
                     rate.rate, rate.achieved, phase.phase, phase.n, each.quantile, each.tool_ms,
-                    each.capture_ms, each.ratio, JUDGEMENT_WORDS[each.judged(rate.resolution)],
+                    each.capture_ms, each.ratio, judged_words(each, rate),
                     difference, rate.resolution.at(each.quantile),
                 )  # fmt: skip

@@ -1,6 +1,7 @@
 """The source of the server's time is a fact of the report, and its error is in the intervals."""
 
 import io
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,11 +11,11 @@ from rich.console import Console
 from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay
-from tlslab.analysis.server_side import reading_bias
+from tlslab.analysis.server_side import reading_bias, server_side_facts
 from tlslab.model.finding import Summary
 from tlslab.model.run import RunContents
 from tlslab.model.server_side import PackageEnergy, ProcessorTimes, ServerSide, SourceTime
-from tlslab.model.trial import TrialRun
+from tlslab.model.trial import RunKind, TrialRun
 from tlslab.report import render_html, render_text
 
 COST = "server_cpu_us_per_connection"
@@ -128,7 +129,7 @@ def test_servers_that_the_lab_starts_have_no_such_facts_but_energy() -> None:
         return replace(run, machine=replace(run.machine, energy=energy))
 
     text = summarise(changed(with_energy)).server_side["Energy of processor packages"]
-    assert "1.000 mJ per connection" in text
+    assert re.search(r"new connections, package-0: [\d.]+ J in \d+ runs, 1\.000? mJ per conn", text)
     assert text.endswith("all programs on this machine together")
 
     def without(run: TrialRun) -> TrialRun:
@@ -136,6 +137,34 @@ def test_servers_that_the_lab_starts_have_no_such_facts_but_energy() -> None:
 
     facts = summarise(changed(without)).server_side
     assert facts == {"Energy of processor packages": "not shown by this kernel"}
+
+
+def test_joules_of_runs_without_new_connections_are_no_connections() -> None:
+    trial = made_run(World(), quick=True).trials[0]
+    run = trial.runs["capacity"]
+
+    def used(completed: int) -> TrialRun:
+        outcomes = replace(run.record.outcomes, completed=completed)
+        machine = replace(run.machine, energy=(PackageEnergy("package-0", 10.0),))
+        return replace(run, record=replace(run.record, outcomes=outcomes), machine=machine)
+
+    runs: dict[RunKind, TrialRun] = {"capacity": used(1000), "keep_alive": used(0)}
+    failed = replace(trial, runs={"capacity": used(0)})
+    facts = server_side_facts([replace(trial, runs=runs), failed])
+    assert facts["Energy of processor packages"] == (
+        "new connections, package-0: 20.0 J in 2 runs, 10.0 mJ per connection; "
+        "requests on connections kept open, package-0: 10.0 J in 1 run; "
+        "all programs on this machine together"
+    )
+
+
+def test_processors_are_those_of_the_runs_that_show_any() -> None:
+    trial = made_run(World(), quick=True).trials[0]
+    seen = by_exporter(trial.runs["capacity"])
+    assert seen.side is not None
+    blind = replace(seen, side=replace(seen.side, processors=()))
+    facts = server_side_facts([replace(trial, runs={"capacity": each}) for each in (blind, seen)])
+    assert "of 1 processor (node_exporter)" in facts["Its machine's processors"]
 
 
 def test_costs_of_a_machine_and_of_processes_are_not_compared() -> None:

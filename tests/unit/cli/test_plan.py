@@ -1,6 +1,7 @@
 """`tlslab plan`: what it reads, what it refuses, what it answers."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,28 @@ def test_a_mix_outside_of_what_was_measured_gives_an_indication(
     assert (
         f"{words} are 100 requests (measured: 1 to 16) and 1,048,576 B (measured: 1,024 to 262,144)"
     ) in said
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+@pytest.mark.parametrize("asked", [("--processors", "4"), ("--new", "5000/s")])
+def test_few_blocks_carry_no_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], blocks: int, asked: tuple[str, str]
+) -> None:
+    brief = written(tmp_path / "brief", made_calibration(noise=0.01, blocks=blocks))
+    assert run(["plan", str(brief), *asked, *MIX]) == 0
+    said = capsys.readouterr().out
+    assert "new connections/s" in said
+    assert "95 %" not in said
+
+
+def test_what_is_asked_for_has_the_interval(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", str(folder), "--processors", "1", *MIX, "--objective", "p99<50ms"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.match(r"1 processor carries [\d,]+ \(95 %: [\d,]+ to [\d,]+\) new", said)
+    assert "The processor is 80 % busy with it" in said
+    assert "p99<50ms is met in the queue M/M/1 by the cost's value" in said
 
 
 def test_processors_are_answered_with_a_load(

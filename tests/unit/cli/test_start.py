@@ -38,7 +38,7 @@ def test_completion_takes_nothing_heavy(line: str) -> None:
 
 
 def test_a_command_that_works_takes_what_it_needs() -> None:
-    """The imports are seen where there are any, and none is made for a watcher that is not wanted."""
+    """The imports are seen where there are any; none is made for a watcher that nobody wants."""
     found = imported("run", "groups", "--quick", "--dry-run")
     assert found >= {"numpy", "scipy", "jinja2"}
     assert "prometheus_client" not in found

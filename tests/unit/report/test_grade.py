@@ -1,6 +1,9 @@
 """Gradings as text and as Markdown."""
 
 import io
+import re
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -12,7 +15,7 @@ from tlslab.advice.judge import judge
 from tlslab.model.grading import Grading
 from tlslab.report.grade import render_grading
 from tlslab.report.grade_markdown import grading_markdown
-from tlslab.report.grade_words import forbid_words, suite_name
+from tlslab.report.grade_words import forbid_words, headline, suite_name
 
 DAY = date(2026, 11, 24)
 
@@ -45,10 +48,42 @@ def test_the_text_fits(width: int) -> None:
 
 def test_the_answer_comes_first() -> None:
     first = " ".join(text(graded(), 160).splitlines()[:1])
-    assert first.startswith("localhost:8443 offers nothing that RFC 9325, RFC 10015, RFC 9113")
+    titles = "RFC 9325, RFC 10015 and RFC 9113"
+    assert first.startswith(f"localhost:8443 offers nothing that {titles} forbid; ")
     first = " ".join(text(old(), 160).splitlines()[:1])
     assert "offers what RFC 9325 and RFC 10015 forbid;" in first
     assert "known clients connect (simulated)." in first
+
+
+ENDED = "the limit of 20 connections was reached"
+
+
+@pytest.mark.parametrize("form", [lambda grading: text(grading, 160), grading_markdown])
+def test_a_probe_that_ended_early_passes_nothing(form: Callable[[Grading], str]) -> None:
+    found = graded(incomplete=ENDED)
+    assert headline(found) == (
+        "Cannot tell whether localhost:8443 offers what RFC 9325, RFC 10015 and RFC 9113 forbid: "
+        f"the probe ended early ({ENDED}); nothing that it found is forbidden."
+    )
+    shown = form(found)
+    verdicts = re.findall(r"passes(?: so far)?", shown.partition("What is offered")[0])
+    assert verdicts
+    assert set(verdicts) == {"passes so far"}
+    assert "connects with" not in shown
+    assert "passes so far" not in form(graded())
+    assert "connects with" in form(graded())
+
+
+def test_what_an_unfinished_probe_found_may_be_forbidden() -> None:
+    found = replace(old(), incomplete=ENDED)
+    assert headline(found) == "localhost:8443 offers what RFC 9325 and RFC 10015 forbid."
+
+
+def test_one_policy_forbids() -> None:
+    found = graded()
+    alone = replace(found, policies=tuple(p for p in found.policies if p.name != "rfc10015"))
+    one = replace(alone, policies=tuple(p for p in alone.policies if p.name != "rfc9113"))
+    assert "offers nothing that RFC 9325 forbids; " in headline(one)
 
 
 def test_rules_are_cited_and_disagreements_shown() -> None:

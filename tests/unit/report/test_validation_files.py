@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -21,6 +22,16 @@ def test_csv_has_a_line_for_each_quantile_of_each_time() -> None:
     assert {row["judgement"] for row in rows} == {"too short to judge"}
     assert [float(row["resolution_us"]) for row in rows[:2]] == [12.0, 345.0]
     assert [float(row["difference_us"]) for row in rows[:2]] == [-1234.0, 12345.0]
+
+
+def test_times_of_an_invalid_load_are_not_judged() -> None:
+    found = made_validation()
+    lost = replace(found, rates=(replace(found.rates[0], dropped=3),))
+    rows = list(csv.DictReader(io.StringIO(validation_csv(lost))))
+    assert {row["judgement"] for row in rows} == {"invalid"}
+    page = validation_markdown(lost)
+    assert page.count("| invalid |") == len(rows)
+    assert "- invalid at 2000/s: " in page
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
 from tlslab.model.leading import value_words
 from tlslab.model.search import Inconclusive
-from tlslab.model.validation import Judgement, judgements_words
+from tlslab.model.validation import RateResult, results_words
 from tlslab.model.wording import (
     counted,
     every,
@@ -297,17 +297,17 @@ def _remedy(remedy: Remedy, differs: bool, family: int) -> str:
 
 
 def _validation(named: Named) -> Iterator[Finding]:
-    found: list[Judgement] = []
+    found: list[RateResult] = []
     keys = []
     for _, cell in named:
         for trial in cell.trials:
             if trial.validation is not None:
                 keys.append(cell.key)
-                found += trial.validation.judgements
+                found.append(trial.validation)
     if found:
         text = (
             "Beside a packet capture of the same connections: of the generator's own quantiles, "
-            f"{judgements_words(found)}."
+            f"{results_words(found)}."
         )
         yield Finding("validation", text, tuple(dict.fromkeys(keys)))
         return

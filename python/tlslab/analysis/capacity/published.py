@@ -209,4 +209,6 @@ def _validation(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iter
 
 
 def _validated(cell: CapacityCell) -> list[Trial]:
-    return [trial for trial in cell.trials if trial.validation is not None]
+    return [
+        trial for trial in cell.trials if trial.validation is not None and trial.validation.valid
+    ]

@@ -13,7 +13,7 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, TableCell
 from tlslab.model.search import Converged, Inconclusive
 from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.validation import JUDGEMENT_WORDS
+from tlslab.model.validation import judged_words
 from tlslab.model.wording import percent
 
 _PHASES = {
@@ -202,5 +202,5 @@ def _validated(named: Sequence[tuple[str, CapacityCell]]) -> Iterator[tuple[Tabl
                         comparison.tool_ms,
                         comparison.capture_ms,
                         f"{comparison.ratio:.4f}",
-                        JUDGEMENT_WORDS[comparison.judged(trial.validation.resolution)],
+                        judged_words(comparison, trial.validation),
                     )

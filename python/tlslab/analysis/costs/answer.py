@@ -1,12 +1,14 @@
 """The answer of a calibration: what the parts of a connection cost, and how far they add up."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.costs.parts import FULL, KILOBYTE, REQUEST, RESUMED
+from tlslab.analysis.costs.words import uncertain_words
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.enough import too_wide
+from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
 from tlslab.model.leading import value_words
 from tlslab.model.run import RunContents
@@ -40,7 +42,11 @@ def answer(
     elif too_wide(parts[FULL].low, parts[FULL].high):
         why = "The interval of the cost of a full handshake is too wide for a sentence."
         lacking = Lacking(why, again(contents, "--blocks", str(2 * n)), minutes(contents, 2.0))
-    costs = [f"{_WORDS[name]} {value_words(parts[name])}" for name in _WORDS if name in parts]
+    costs = [
+        f"{words} {uncertain_words(parts[name]) or value_words(parts[name])}"
+        for name, words in _WORDS.items()
+        if name in parts
+    ]
     server = contents.environment.target.name
     first = f"Processor time on {server}: {joined(costs)}."
     errors = tuple(each.text for each in found if each.code in ("model_error", "model_unchecked"))
@@ -51,6 +57,13 @@ def answer(
         if n >= FEWEST
         else f"{counted(n, 'block')}: {DOTS_ONLY}",
         lacking=lacking,
-        tiles=() if lacking else tuple(Tile(_TILES[name], parts[name]) for name in parts),
+        tiles=() if lacking else _tiles(parts),
         figure="held-out" if checks else "",
+    )
+
+
+def _tiles(parts: Mapping[str, Estimate]) -> tuple[Tile, ...]:
+    """The parts that are known well enough for a figure."""
+    return tuple(
+        Tile(_TILES[name], part) for name, part in parts.items() if not uncertain_words(part)
     )

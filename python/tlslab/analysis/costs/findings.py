@@ -5,8 +5,10 @@ from collections.abc import Sequence
 
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.costs.parts import FULL, KILOBYTE, REQUEST, RESUMED
+from tlslab.analysis.costs.words import uncertain_words
+from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
-from tlslab.model.wording import joined, percent, with_interval
+from tlslab.model.wording import difference, joined, percent, with_interval
 
 # A model with a larger error on a mix that is not in its fit is not fit to plan with.
 GOOD_ERROR = 0.10
@@ -40,32 +42,43 @@ def _parts(model: CostModel, server: str) -> Finding:
         )
         if name in model.parts
     ]
-    costs = [f"{words} costs {with_interval(model.part(name))} µs" for name, words in named]
+    costs = [f"{words} costs {_cost(model.part(name))}" for name, words in named]
     text = f"On {server} {joined(costs)} of the server's processor time."
     return Finding("cost_of_parts", text)
 
 
+def _cost(part: Estimate) -> str:
+    return uncertain_words(part) or f"{with_interval(part)} µs"
+
+
 def _error(checks: Sequence[Check]) -> Finding:
-    """The largest error on a held-out mix, with the end of its interval that is further off."""
-    worst = max(checks, key=lambda check: check.error)
-    if worst.error == math.inf:
+    """The largest error on a held-out mix, and the largest that the intervals do not exclude."""
+    useless = next((check for check in checks if check.error == math.inf), None)
+    if useless is not None:
         text = (
-            f"By the fit a mix that cost {with_interval(worst.measured)} µs costs "
-            f"{with_interval(worst.predicted)} µs, by which nothing can be planned: "
+            f"By the fit a mix that cost {with_interval(useless.measured)} µs costs "
+            f"{with_interval(useless.predicted)} µs, by which nothing can be planned: "
             "run more blocks."
         )
         return Finding("model_error", text)
-    bound = None if worst.ratio.low is None else worst.bound
-    off = f"by {percent(worst.error)}"
+    bound = _bound(checks)
+    off = f"by {percent(max(check.error for check in checks))}"
     if bound is not None:
-        off += f" (95 %: up to {percent(bound)})"
+        off += f" (95 %: up to {difference(bound)})"
     mixes = "the one mix" if len(checks) == 1 else f"{len(checks)} mixes"
     most = "" if len(checks) == 1 else "at most "
-    text = f"On {mixes} held out of the fit the model is off {most}{off}."
+    text = f"On {mixes} held out of the fit the model is off {most}{off}"
     if bound is None:
-        text = text[:-1] + "; one block gives no interval."
+        text += "; one block gives no interval."
     elif bound <= GOOD_ERROR:
-        text = text[:-1] + "; plan with it (tlslab plan)."
+        text += "; plan with it (tlslab plan)."
     else:
-        text = text[:-1] + f"; {percent(GOOD_ERROR)} is not excluded: run more blocks first."
+        text += f"; {percent(GOOD_ERROR)} is not excluded: run more blocks first."
     return Finding("model_error", text)
+
+
+def _bound(checks: Sequence[Check]) -> float | None:
+    """The largest error that the checks' intervals do not exclude; None where one has none."""
+    if any(check.ratio.low is None for check in checks):
+        return None
+    return max((check.bound for check in checks), default=None)

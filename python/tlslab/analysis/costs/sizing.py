@@ -22,6 +22,9 @@ MICRO = 1e-6
 
 # Factors of a mix that the model takes for any number.
 _QUANTITIES = ("requests", "document_bytes")
+# An answer, and the ends that belong to those of the cost; None where that has no interval.
+Processors = tuple[int, int | None, int | None]
+Rates = tuple[float, float | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -84,17 +87,16 @@ def size(
     _refuse_noise(model, found, error)
     bound = max((check.bound for check in held_out), default=None)
     cost = widened(found, bound or 0.0)
-    low = cost.value if cost.low is None else cost.low
-    high = cost.value if cost.high is None else cost.high
+    bounds.check(cost.value)
+    counts: Processors
+    rates: Rates
     if rate is not None:
-        counts = [bounds.fewest(rate, each) for each in (cost.value, low, high)]
-        rates = [rate, rate, rate]
+        counts, rates = _fewest(bounds, rate, cost), (rate, rate, rate)
     else:
         assert processors is not None
-        counts = [processors, processors, processors]
-        rates = [bounds.most(processors, each)[0] for each in (cost.value, high, low)]
-        bounds.check(cost.value)
+        counts, rates = (processors, processors, processors), _most(bounds, processors, cost)
     return Sizing(
+        asked="rate" if rate is None else "processors",
         mix=mix,
         cost=cost,
         shares=_shares(model, mix),
@@ -124,6 +126,30 @@ def _beyond(measured: Sequence[Mapping[str, str]], mix: Mapping[str, str]) -> It
             yield f"{level_label(name, mix[name])} (measured: {min(levels):,} to {max(levels):,})"
 
 
+def _fewest(bounds: Bounds, rate: float, cost: Estimate) -> Processors:
+    """The fewest processors for a rate. Raises CannotTellError where they may not exist."""
+    fewest = bounds.fewest(rate, cost.value)
+    if cost.low is None or cost.high is None:
+        return fewest, None, None
+    if bounds.most(1, cost.high)[0] <= 0:
+        raise CannotTellError(
+            f"whether any number of processors meets {bounds.objective}, this calibration cannot "
+            f"tell: a connection alone takes {figure(cost.value / 1000)} ms of one by its cost, "
+            f"{figure(cost.high / 1000)} ms by the upper end of the interval",
+            "raise the limit of --objective, or calibrate with more blocks: `tlslab run calibrate "
+            "--blocks N`",
+        )
+    return fewest, bounds.fewest(rate, cost.low), bounds.fewest(rate, cost.high)
+
+
+def _most(bounds: Bounds, processors: int, cost: Estimate) -> Rates:
+    """The highest rate of N processors."""
+    most = bounds.most(processors, cost.value)[0]
+    if cost.low is None or cost.high is None:
+        return most, None, None
+    return most, bounds.most(processors, cost.high)[0], bounds.most(processors, cost.low)[0]
+
+
 def _refuse_noise(model: CostModel, cost: Estimate, error: float | None) -> None:
     """Raises CannotTellError where the cost of this mix, or of a held-out mix, may be 0 or less."""
     least = cost.value if cost.low is None else min(cost.low, cost.value)
@@ -142,18 +168,22 @@ def _refuse_noise(model: CostModel, cost: Estimate, error: float | None) -> None
 
 
 def widened(cost: Estimate, bound: float) -> Estimate:
-    """The estimate with its interval widened by a share either way."""
-    low, high = (cost.value if end is None else end for end in (cost.low, cost.high))
+    """The estimate with its interval, if it has one, widened by a share either way."""
+    if cost.low is None or cost.high is None:
+        return cost
     method = f"{cost.method}, widened by the largest error that is not excluded, {bound:.1%}"
-    return replace(cost, low=low / (1 + bound), high=high * (1 + bound), method=method)
+    return replace(cost, low=cost.low / (1 + bound), high=cost.high * (1 + bound), method=method)
 
 
 def _shares(model: CostModel, mix: Mapping[str, str]) -> tuple[Share, ...]:
     """The parts of a mix with their costs, the most expensive first."""
     counts = parts_of(mix, model.centre)
     shares = [
-        Share(name, counts[name], counts[name] * model.part(name).value)
-        for name in model.parts
-        if counts.get(name)
+        _share(name, counts[name], model.part(name)) for name in model.parts if counts.get(name)
     ]
     return tuple(sorted(shares, key=lambda share: -share.cost_us))
+
+
+def _share(name: str, count: float, one: Estimate) -> Share:
+    low, high = (None if end is None else count * end for end in (one.low, one.high))
+    return Share(name, count, count * one.value, low, high)

@@ -13,7 +13,7 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.proof import DECIDING, Measure, Proof, ProofFigure, needed
 from tlslab.model.proof_words import MEASURES, decided_words
 from tlslab.model.run import RunContents
-from tlslab.model.wording import counted, difference, percent
+from tlslab.model.wording import counted, difference, percent_as_given
 
 _MOST_BLOCKS = 200
 _FEWEST_TILES = 3
@@ -46,7 +46,7 @@ def _confidence(proof: Proof, blocks: int) -> str:
     family = sum(not each.why_open for each in proof.figures)
     return (
         f"{counted(blocks, 'block')}; intervals of 95 % over a family of {family} ratios; less "
-        f"than {percent(proof.settings.margin)} counts as no difference"
+        f"than {percent_as_given(proof.settings.margin)} counts as no difference"
     )
 
 
@@ -88,7 +88,7 @@ def _lacking(contents: RunContents, proof: Proof, blocks: int) -> Lacking | None
     gains = [each for each in deciding if each.direction == "gain"]
     open_ = [each for each in deciding if each.direction == "open" and not (gains and each.no_loss)]
     wanted = max(_wanted(each, proof.settings.margin) for each in open_)
-    most, names = percent(proof.settings.margin), _names(open_)
+    most, names = percent_as_given(proof.settings.margin), _names(open_)
     why = f"Neither a gain nor a loss is established, and a difference of more than {most} is not "
     why += f"excluded: {names}."
     if gains:

@@ -22,7 +22,7 @@ from tlslab.model.finding import CellSummary, Summary
 from tlslab.model.proof import Proof, ProofSettings, needed, settings_of
 from tlslab.model.run import RunContents
 from tlslab.model.trial import Trial
-from tlslab.model.wording import percent
+from tlslab.model.wording import percent_as_given
 
 
 @ANALYSTS.registers(PROOF)
@@ -84,7 +84,8 @@ def _method(contents: RunContents, settings: ProofSettings, ratios: int) -> tupl
         f"Ratios are paired by block. The {ratios} that can establish anything are one family: "
         "gain and loss are established by intervals that hold together with 95 % (Bonferroni). No "
         "difference: each deciding ratio's own interval of 95 % lies within "
-        f"{percent(settings.margin)}. A gain is deployed where no deciding ratio's own interval "
-        "allows a loss of more than that. A rate decides where it establishes a gain or a loss; "
-        "otherwise the server's processor time does, which is steadier; without that the rate.",
+        f"{percent_as_given(settings.margin)}. A gain is deployed where no deciding ratio's own "
+        "interval allows a loss of more than that. A rate decides where it establishes a gain or "
+        "a loss; otherwise the server's processor time does, which is steadier; without that the "
+        "rate.",
     )

@@ -8,7 +8,7 @@ from tlslab.analysis.why.shares import KERNEL_WHOLE, OTHER
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, Series, TableCell
 from tlslab.model.stacks import CellWhy, CostPart, EffectCheck
-from tlslab.model.wording import cell_label, percent
+from tlslab.model.wording import cell_label, difference, percent
 
 # Wider tables do not fit a page, a terminal or a pull request.
 _COLUMNS = 6
@@ -151,7 +151,9 @@ def open_words(each: EffectCheck) -> str:
     if not established(each.effect):
         return "the effect may be nothing"
     most = max(-each.elsewhere.low, each.elsewhere.high)
-    return f"up to {percent(most / abs(each.effect.value))} of the effect may be elsewhere"
+    share = most / abs(each.effect.value)
+    part = f"up to {difference(share)}" if share < 1 else "all"
+    return f"{part} of the effect may be elsewhere"
 
 
 def together(family: int) -> str:

@@ -241,19 +241,35 @@ def test_a_shared_processor_makes_a_lower_bound() -> None:
     assert texts(summary, "scaling")[0].startswith("nginx takes at least 1.")
 
 
-def test_a_capture_stands_in_a_table_of_its_own() -> None:
+def captured(dropped: int = 0) -> Summary:
+    """A run with one time beside a packet capture, which lost N packets."""
     plan = made_plan(objective=Objective("mean", 5.0))
     contents = made_capacity_run({"nginx": CapacityWorld()}, plan)
     comparison = Comparison(0.5, 4.02, 4.0, 1.005, "1 %")
     phase = PhaseResult("close", 1000, (comparison,), 3.0, 9.0)
-    result = RateResult(500, 499.8, Resolution(5, 9, 100), 1000, 1000, 0, 9000, 0, (phase,))
+    seen = (1000, 1000, 0, 9000, dropped)
+    result = RateResult(500, 499.8, Resolution(5, 9, 100), *seen, (phase,))
     last = contents.trials[-1]
     factors = {**last.factors, "stage": "validation"}
-    contents = replace(
-        contents, trials=(*contents.trials, replace(last, factors=factors, validation=result))
+    return summarise(
+        replace(
+            contents, trials=(*contents.trials, replace(last, factors=factors, validation=result))
+        )
     )
-    summary = summarise(contents)
-    assert "1 of 1 times agree within 1 %" in texts(summary, "validation")[0]
+
+
+def test_an_invalid_capture_is_not_judged() -> None:
+    summary = captured(dropped=3)
+    (text,) = texts(summary, "validation")
+    assert "within 1 %" not in text
+    assert text.endswith("no time was compared; 1 load is invalid (500/s): packets were lost.")
+    assert table(summary, "validation").rows[0][-1] == "invalid"
+    assert not any("own times" in str(row[0]) for row in table(summary, "published").rows)
+
+
+def test_a_capture_stands_in_a_table_of_its_own() -> None:
+    summary = captured()
+    assert "1 of 1 time agrees within 1 %" in texts(summary, "validation")[0]
     assert table(summary, "validation").rows[0][-1] == "within 1 %"
     assert any("own times" in str(row[0]) for row in table(summary, "published").rows)
 

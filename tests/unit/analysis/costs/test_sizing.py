@@ -3,11 +3,13 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from factories.costs import made_calibration, true_cost
 from tlslab.analysis.costs.findings import findings
 from tlslab.analysis.costs.model import CostModel, checks
+from tlslab.analysis.costs.parts import REQUEST
 from tlslab.analysis.costs.sizing import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.analysis.stats.queue import exceeds, mean_response, most_within, waiting_probability
@@ -55,6 +57,9 @@ def test_a_load_takes_what_its_cost_and_the_allowed_share_make_of_it() -> None:
     found = size(MODEL, FOUND.checks, MIX, Bounds(0.8, None), rate=5000.0)
     demand = 5000 * true_cost(MIX) / 1e6
     assert found.processors == math.ceil(demand / 0.8)
+    assert found.asked == "processors"
+    assert found.processors_low is not None
+    assert found.processors_high is not None
     assert found.processors_low <= found.processors <= found.processors_high
     assert found.busy == pytest.approx(demand / found.processors, rel=0.02)
     assert sum(share.cost_us for share in found.shares) == pytest.approx(true_cost(MIX), rel=0.02)
@@ -64,6 +69,9 @@ def test_what_processors_carry_and_what_that_takes_agree() -> None:
     carried = size(MODEL, FOUND.checks, MIX, Bounds(0.8, None), processors=4)
     taken = size(MODEL, FOUND.checks, MIX, Bounds(0.8, None), rate=carried.rate * 0.999)
     assert taken.processors == 4
+    assert carried.asked == "rate"
+    assert carried.rate_low is not None
+    assert carried.rate_high is not None
     assert carried.rate_low < carried.rate < carried.rate_high
 
 
@@ -90,6 +98,43 @@ def test_a_tight_objective_is_the_limit() -> None:
 def test_an_objective_below_the_service_time_cannot_be_met() -> None:
     with pytest.raises(UsageError, match="no number of processors meets p99<1ms"):
         size(MODEL, FOUND.checks, MIX, Bounds(0.8, Objective("p99", 1.0)), rate=100.0)
+
+
+def test_an_objective_that_only_the_cost_itself_meets_is_open() -> None:
+    # 1.7 ms for a connection alone, more than the limit of 2 ms by the end of its interval.
+    cost = MODEL.cost(MODEL.centre).value
+    shared = 1700.0 / cost * np.resize([0.7, 1.3], len(MODEL.blocks))
+    wide = replace(MODEL, costs=MODEL.costs.mean(axis=0) * shared[:, None])
+    alone = wide.cost(MODEL.centre)
+    assert alone.high is not None
+    assert alone.value < 2000 < alone.high
+    limits = Bounds(0.8, Objective("mean", 2.0))
+    with pytest.raises(CannotTellError, match="whether any number of processors meets mean<2ms"):
+        size(wide, (), wide.centre, limits, rate=100.0)
+    # Four processors carry something by the cost itself, and may carry nothing.
+    carried = size(wide, (), wide.centre, limits, processors=4)
+    assert carried.rate > 0
+    assert carried.rate_low == 0
+
+
+def test_one_block_has_no_interval() -> None:
+    one = replace(MODEL, blocks=MODEL.blocks[:1], costs=MODEL.costs[:1])
+    for held_out in ((), checks(one, FOUND.held_out)):
+        taken = size(one, held_out, MIX, Bounds(0.8, None), rate=5000.0)
+        assert (taken.processors_low, taken.processors_high) == (None, None)
+        carried = size(one, held_out, MIX, Bounds(0.8, None), processors=4)
+        assert (carried.rate_low, carried.rate_high) == (None, None)
+        assert (carried.cost.low, carried.cost.high) == (None, None)
+
+
+def test_a_part_that_may_be_nothing_has_its_interval() -> None:
+    costs = MODEL.costs.copy()
+    costs[:, MODEL.parts.index(REQUEST)] = np.resize([-9.0, 3.0], len(MODEL.blocks))
+    found = size(replace(MODEL, costs=costs), (), MIX, Bounds(0.8, None), processors=1)
+    share = next(each for each in found.shares if each.part == REQUEST)
+    assert share.low_us is not None
+    assert share.high_us is not None
+    assert share.low_us < share.cost_us < 0 < share.high_us
 
 
 def test_a_calibration_of_noise_alone_plans_nothing() -> None:

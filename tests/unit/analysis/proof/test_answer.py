@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from factories.proof import made_contents, made_sides
 from tlslab.analysis.proof.answer import answer
 from tlslab.analysis.proof.figures import figures, verdict_of
@@ -49,10 +51,11 @@ def test_a_managed_server_needs_no_metrics() -> None:
     assert "--server-metrics" not in why(replace(LIVE, apply="", revert=""))
 
 
-def answered(**more: Any) -> Answer:
-    contents = made_contents(MANAGED)
-    found = figures(made_sides(**more), 0.05)
-    return answer(contents, Proof(MANAGED, found, verdict_of(found, needed(contents.experiment))))
+def answered(margin: float = MANAGED.margin, **more: Any) -> Answer:
+    settings = replace(MANAGED, margin=margin)
+    contents = made_contents(settings)
+    found = figures(made_sides(**more), margin)
+    return answer(contents, Proof(settings, found, verdict_of(found, needed(contents.experiment))))
 
 
 def test_no_difference_is_said_with_its_bound_and_both_intervals() -> None:
@@ -62,6 +65,16 @@ def test_no_difference_is_said_with_its_bound_and_both_intervals() -> None:
     )
     assert sentence.count("times the server's processor time for ") == 2
     assert sentence.count("(95 %: ") == 2
+
+
+@pytest.mark.parametrize(("margin", "said"), [(0.025, "2.5 %"), (0.034, "3.4 %"), (0.07, "7 %")])
+def test_the_margin_is_said_as_it_was_given(margin: float, said: str) -> None:
+    found = answered(margin, noise=0.003, rate_noise=0.2)
+    assert found.sentences[0].startswith(f"No difference: more than {said} of the server's ")
+    assert f"less than {said} counts as no difference" in found.confidence
+    open_ = answered(margin, noise=0.2).lacking
+    assert open_ is not None
+    assert f"a difference of more than {said} is not excluded" in open_.why
 
 
 def test_what_is_left_open_is_said_with_the_blocks_that_settle_it() -> None:

@@ -12,12 +12,14 @@ from factories.saturated import idle, saturated
 from tlslab.analysis import summarise
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.published import load_study
-from tlslab.analysis.studies.servers.sentences import leading_server
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.studies.servers.beside import RATE, places
+from tlslab.analysis.studies.servers.sentences import leading_server, offloaded
 from tlslab.experiment import load, with_levels
 from tlslab.model.answer import Answer
 from tlslab.model.deployment import Deployment
 from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Finding, Summary
+from tlslab.model.finding import CellSummary, Finding, Summary
 from tlslab.model.run import Deployed
 from tlslab.model.trial import Trial
 from tlslab.report import render_html
@@ -110,6 +112,25 @@ def test_a_front_is_compared_with_the_same_group_and_the_fastest_direct(offload:
     assert "times as many as direct with X25519." in text
     assert "The study found 1.05 to 1.10 and 0.50: nginx as TLS offloader" in text
     assert finding(offload, "offload", "behind nginx")
+
+
+def test_a_front_of_a_run_without_groups_has_no_sentence() -> None:
+    cells = [
+        Measured(
+            CellSummary(
+                front,
+                {"server": "apache", "front": front, "tls": "1.3"},
+                "valid",
+                (),
+                5,
+                {RATE: estimate([4000.0] * 5, "/s")},
+            ),
+            {RATE: dict(enumerate([4000.0] * 5))},
+        )
+        for front in ("none", "haproxy")
+    ]
+    assert [place.direct for place in places(cells)] == [True, False]
+    assert offloaded(cells, load_study("domino-2021")) == []
 
 
 def test_the_table_has_a_row_for_each_server_and_setting(offload: Summary) -> None:

@@ -1,9 +1,11 @@
 """Effects beside samples: they agree where that is established, never by noise."""
 
+from dataclasses import replace
+
 import pytest
 
 from tlslab.analysis.why.effects import AGREE, effect_checks
-from tlslab.analysis.why.figures import tables, verdict
+from tlslab.analysis.why.figures import open_words, tables, verdict
 from tlslab.analysis.why.rules import load_rules
 from tlslab.model.estimate import Estimate
 from tlslab.model.stacks import CellWhy, CostPart, EffectCheck
@@ -50,6 +52,13 @@ def test_what_may_be_elsewhere_is_said_where_it_is_too_much() -> None:
     (found,) = checked(cell("P-384", 700, 350, 0.3), error=0.3)
     assert verdict(found).startswith("cannot tell: up to ")
     assert verdict(found).endswith(" % of the effect may be elsewhere")
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.384, "up to 39 %"), (1.7, "all")])
+def test_the_share_that_may_be_elsewhere_is_never_said_to_be_less(share: float, said: str) -> None:
+    (found,) = checked(cell("P-384", 700, 350, 0.3), error=0.3)
+    rest = replace(found.elsewhere, low=0.0, high=share * found.effect.value)
+    assert open_words(replace(found, elsewhere=rest)) == f"{said} of the effect may be elsewhere"
 
 
 def test_all_checks_are_one_family() -> None:

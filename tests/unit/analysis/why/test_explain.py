@@ -1,11 +1,13 @@
 """What samples add to a summary."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from factories.costs import made_calibration
-from factories.run import made_run
+from factories.run import SERVER_US, World, made_run
 from factories.stacks import DERIVE, SIGN, TCP, made_stacks, sampled_run
 from tlslab import analysis
 from tlslab.analysis.why.effects import CELLS, MODEL
@@ -64,6 +66,47 @@ def test_a_cell_without_a_cost_names_its_own_reasons_and_one_without_samples_tha
         first.key: "the cell has no measured cost of the server: none completed",
         second.key: "perf took no sample of the server",
     }
+
+
+def test_an_invalid_cell_has_no_parts_and_no_sentence() -> None:
+    contents = sampled_run(quick=False)
+    summary = analysis.summarise(contents)
+    named = [f for f in analysis.explained(summary, contents).findings if f.code == "why"]
+    key = named[0].cells[0]
+    note = Note("rate_fell", "the rate fell in most trials")
+    cells = tuple(
+        replace(cell, verdict="invalid", reasons=(note,)) if cell.key == key else cell
+        for cell in summary.cells
+    )
+    found = analysis.explained(replace(summary, cells=cells), contents)
+    assert found.why is not None
+    assert found.why.without == {key: "the cell is invalid: the rate fell in most trials"}
+    said = [each for each in found.findings if each.code.startswith("why")]
+    assert len(said) > 2
+    assert not any(key in each.cells for each in said)
+
+
+def effects(server_us: Mapping[str, float], noise: float) -> list[str]:
+    """The sentences about effects, where a connection by a group costs the server so much."""
+    world = World(server_us={**SERVER_US, **server_us}, noise=noise)
+    contents = replace(sampled_run(quick=False), trials=made_run(world).trials)
+    return [each.text for each in explained(contents).findings if " instead of " in each.text]
+
+
+def test_an_effect_below_nothing_costs_less() -> None:
+    texts = effects({"X25519": 900.0}, noise=0.01)
+    value = r"[\d.]+ \(95 %: [\d.]+ to [\d.]+\) µs"
+    said = re.compile(f"P-384 instead of X25519 costs the server {value} less by the costs of two")
+    assert any(said.match(text) for text in texts)
+    assert not any("less is not excluded" in text.partition(";")[0] for text in texts)
+
+
+def test_an_effect_that_is_not_established_may_be_either() -> None:
+    texts = effects({"X25519": 262.0}, noise=0.05)
+    value = r"[\d.]+ \(95 %: -[\d.]+ to [\d.]+\) µs"
+    either = r"(more \(less|less \(more) is not excluded\)"
+    said = re.compile(f"P-256 instead of X25519 costs the server {value} {either} by the costs of")
+    assert any(said.match(text) for text in texts)
 
 
 @pytest.mark.parametrize(("lost", "said"), [(0, 0), (10, 0), (60, 1)])

@@ -201,9 +201,12 @@ def offloaded(cells: Sequence[Measured], study: Study | None) -> list[Finding]:
 
 
 def _offload(cells: Sequence[Measured], place: Place, study: Study | None) -> list[Finding]:
+    group = _group(cells, study)
+    if group is None:
+        return []
     found = []
     for cell in cells:
-        if place_of(cell) != place or cell.summary.factors.get("group") != _group(cells, study):
+        if place_of(cell) != place or cell.summary.factors.get("group") != group:
             continue
         if not cell.may_rank(RATE):
             continue

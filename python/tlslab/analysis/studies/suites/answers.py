@@ -1,8 +1,9 @@
 """Findings of the suites study: sentences with the intervals that carry them."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
-from tlslab.analysis.compare import Measured, compare
+from tlslab.analysis.compare import EQUIVALENCE, Measured, compare
 from tlslab.analysis.published import Order
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
@@ -10,7 +11,6 @@ from tlslab.analysis.studies.suites.orders import correlation_with, order_correl
 from tlslab.analysis.studies.suites.places import (
     HANDSHAKE,
     KEEP_ALIVE,
-    USUAL_DH_BITS,
     Place,
     short_name,
 )
@@ -159,34 +159,35 @@ def _handshake_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> Fi
     parts = [
         f"{row.bits} bits {ratio_words(row.handshake)} times"
         for row in rows
-        if row.handshake is not None
+        if _comparable(row.handshake)
     ]
     if not parts:
         return None
     text = (
-        f"{place.label}, {suite}: a new connection costs the server, against {USUAL_DH_BITS} bits "
-        f"of Diffie-Hellman, with {', with '.join(parts)} as much."
+        f"{place.label}, {suite}: a new connection costs the server, against {rows[0].against} "
+        f"bits of Diffie-Hellman, with {', with '.join(parts)} as much{_without(rows, HANDSHAKE)}."
     )
     return Finding("dh_handshake", text, _keys(rows))
 
 
 def _keep_alive_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> Finding | None:
-    measured = [row for row in rows if row.keep_alive is not None]
+    measured = [row for row in rows if _comparable(row.keep_alive)]
     if not measured:
         return None
     differing = [row for row in measured if _differs(row.keep_alive)]
     bound = keep_alive_bound(rows)
     parts = ", ".join(f"{row.bits} bits {ratio_words(row.keep_alive)}" for row in measured)
-    where = f"{place.label}, {suite}: on connections kept open, against {USUAL_DH_BITS} bits"
+    where = f"{place.label}, {suite}: on connections kept open, against {rows[0].against} bits"
+    without = _without(rows, place.keep_alive)
     if differing:
         sizes = ", ".join(str(row.bits) for row in differing)
-        text = f"{where}, a difference is detected with {sizes} bits ({parts})."
+        text = f"{where}, a difference is detected with {sizes} bits ({parts}){without}."
     elif bound is None:
-        text = f"{where}, too few trials show whether the size matters ({parts})."
+        text = f"{where}, too few trials show whether the size matters ({parts}){without}."
     else:
         text = (
             f"{where}, no difference of {percent(SMALLEST)} or more is established ({parts}): any "
-            f"there is lies within {percent(bound)}."
+            f"there is lies within {difference(bound)}{without}."
         )
     return Finding("dh_keep_alive", text, _keys(rows))
 
@@ -200,16 +201,16 @@ def _share_by_size(
     shares = ", ".join(f"{_share_words(row)} with {row.bits} bits" for row in known)
     text = (
         f"{place.label}, {suite}: {load.connections} handshakes within {load.seconds:g} s are "
-        f"{shares} of the server's time; made in the warm-up they are none of it. "
-        + _verdict_on_the_study(known)
+        f"{shares} of the server's time; made in the warm-up they are none of it."
     )
-    return Finding("dh_share", text, _keys(rows))
+    said = (text, _verdict_on_the_study(known))
+    return Finding("dh_share", " ".join(filter(None, said)), _keys(rows))
 
 
 def _verdict_on_the_study(rows: Sequence[SizeCell]) -> str:
     """Whether the study's observation, 1024 bits clearly worse, has its cause in the size."""
     small = next((row for row in rows if row.bits == 1024), None)
-    if small is None or small.handshake is None or small.handshake.high is None:
+    if small is None or not _comparable(small.handshake) or small.handshake.high is None:
         return ""
     if not (small.handshake.differs and small.handshake.ratio < 1):
         left = small.handshake.may_differ
@@ -220,11 +221,11 @@ def _verdict_on_the_study(rows: Sequence[SizeCell]) -> str:
         )
     keep_alive = small.keep_alive
     text = "A handshake with 1024 bits is cheaper than with 2048, and is not what makes it slow"
-    if keep_alive is None or keep_alive.verdict == "not_comparable":
+    if not _comparable(keep_alive):
         return text + "."
-    if not keep_alive.differs:
+    if not _differs(keep_alive):
         left = keep_alive.may_differ
-        if keep_alive.verdict != "equivalent" or left is None:
+        if left is None or left > EQUIVALENCE:
             return text + "; whether requests are slower with it stays open."
         return text + (
             f"; requests differ by at most {difference(left)} (95 %): what the study saw with 1024 "
@@ -246,9 +247,32 @@ def _share_words(row: SizeCell) -> str:
     return f"{text} (95 %: {figure(share.low * 100)} to {figure(share.high * 100)})"
 
 
+def _comparable(comparison: Comparison | None) -> TypeGuard[Comparison]:
+    """Whether there is a ratio that says something: both sides are valid, none a lower bound."""
+    return comparison is not None and comparison.verdict != "not_comparable"
+
+
 def _differs(comparison: Comparison | None) -> bool:
     """Whether two sizes differ, and by so much that it matters."""
-    return comparison is not None and comparison.differs and abs(comparison.ratio - 1) >= SMALLEST
+    if not _comparable(comparison):
+        return False
+    return comparison.differs and abs(comparison.ratio - 1) >= SMALLEST
+
+
+def _without(rows: Sequence[SizeCell], estimate: str) -> str:
+    """The sizes that are not compared, with the reason; refused ones have a sentence of their own.
+
+    `; 1024 bits: no valid result`.
+    """
+    missing = [
+        f"{row.bits} bits: "
+        + ("a lower bound" if row.cell.is_bound(estimate) else "no valid result")
+        for row in rows
+        if not row.is_baseline
+        and row.cell.summary.verdict != "unsupported"
+        and not row.cell.may_rank(estimate)
+    ]
+    return f"; {', '.join(missing)}" if missing else ""
 
 
 def _keys(rows: Sequence[SizeCell]) -> tuple[str, ...]:

@@ -17,10 +17,10 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.studies.suites.places import (
     HANDSHAKE,
     KEEP_ALIVE_REQUEST_COST,
-    USUAL_DH_BITS,
     Place,
     dh_bits,
     short_name,
+    usual_size,
 )
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Comparison
@@ -28,17 +28,24 @@ from tlslab.model.finding import Comparison
 
 @dataclass(frozen=True)
 class SizeCell:
-    """One suite at one size, compared with itself at the usual size.
+    """One suite at one size, compared with itself at another one.
 
-    `share` is the part of the server's time that making all connections anew would take within the
-    measurement; None where the cost is not known.
+    `against` is that other size in bits: the usual one, or else the smallest. `share` is the part
+    of the server's time that making all connections anew would take within the measurement; None
+    where the cost is not known.
     """
 
     cell: Measured
     bits: int
+    against: int
     handshake: Comparison | None
     keep_alive: Comparison | None
     share: Estimate | None
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether the others are compared with this one."""
+        return self.bits == self.against
 
 
 @dataclass(frozen=True)
@@ -87,14 +94,15 @@ def _judged(found: Mapping[str, Sequence[SizeCell]]) -> dict[str, list[SizeCell]
 
 def _compared(cells: Sequence[Measured], place: Place, load: Load) -> list[SizeCell]:
     ordered = sorted(cells, key=lambda cell: dh_bits(cell) or 0)
-    usual = next((c for c in ordered if dh_bits(c) == USUAL_DH_BITS), ordered[0])
+    usual = usual_size(cells)
     return [
         SizeCell(
             cell=cell,
             bits=dh_bits(cell) or 0,
+            against=dh_bits(usual) or 0,
             handshake=None if cell is usual else compare(cell, usual, HANDSHAKE),
             keep_alive=None if cell is usual else compare(cell, usual, place.keep_alive),
-            share=handshake_share(cell, load),
+            share=handshake_share(cell, load) if cell.may_rank(HANDSHAKE) else None,
         )
         for cell in ordered
     ]
@@ -117,11 +125,11 @@ def handshake_share(cell: Measured, load: Load) -> Estimate | None:
 def keep_alive_bound(rows: Sequence[SizeCell]) -> float | None:
     """The largest difference between sizes that the intervals leave open, as a share of the rate.
 
-    None where a size has no interval.
+    Of the sizes that may be compared; None where one of them has no interval.
     """
     ends: list[float] = []
     for row in rows:
-        if row.keep_alive is None:
+        if row.keep_alive is None or row.keep_alive.verdict == "not_comparable":
             continue
         if row.keep_alive.low is None or row.keep_alive.high is None:
             return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tlslab.analysis.compare import Measured
 from tlslab.model.estimate import Estimate
 from tlslab.model.names import find_suite
-from tlslab.model.wording import cell_label
+from tlslab.model.wording import cell_label, joined
 
 # What suites are compared by: on connections kept open, and by what a new connection costs.
 KEEP_ALIVE = "keep_alive_requests_per_s"
@@ -46,13 +46,17 @@ class Place:
 
     @property
     def usual(self) -> tuple[Measured, ...]:
-        """One cell for each suite: DHE with the usual size, or the only one that there is."""
-        chosen: dict[str, Measured] = {}
+        """One cell for each suite: DHE with the size that stands for it."""
+        by_suite: dict[str, list[Measured]] = {}
         for cell in self.cells:
-            suite = cell.summary.factors["suite"]
-            if suite not in chosen or dh_bits(cell) == USUAL_DH_BITS:
-                chosen[suite] = cell
-        return tuple(chosen.values())
+            by_suite.setdefault(cell.summary.factors["suite"], []).append(cell)
+        return tuple(usual_size(cells) for cells in by_suite.values())
+
+    @property
+    def dhe_words(self) -> str:
+        """The size with which DHE suites stand among the others: ` DHE with 2048 bits.`"""
+        sizes = sorted({bits for cell in self.usual if (bits := dh_bits(cell)) is not None})
+        return f" DHE with {joined([str(bits) for bits in sizes])} bits." if sizes else ""
 
     @property
     def keep_alive(self) -> str:
@@ -85,6 +89,12 @@ def dh_bits(cell: Measured) -> int | None:
     """The size of the cell's Diffie-Hellman parameters; None without."""
     level = cell.summary.factors.get("dh_bits", "")
     return int(level) if level.isdigit() else None
+
+
+def usual_size(cells: Sequence[Measured]) -> Measured:
+    """Of one suite the cell that others are compared with: the usual size, or else the smallest."""
+    ordered = sorted(cells, key=lambda cell: dh_bits(cell) or 0)
+    return next((cell for cell in ordered if dh_bits(cell) == USUAL_DH_BITS), ordered[0])
 
 
 def family(cell: Measured) -> str:

@@ -21,6 +21,7 @@ from tlslab.analysis.studies.suites.places import (
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, TableCell
 from tlslab.model.finding import Comparison
+from tlslab.model.wording import joined
 
 _MEGA = 1e6
 
@@ -33,7 +34,7 @@ def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
         title=f"Requests on connections kept open: {place.label}",
         caption=(
             "No handshake is in the measurement. A range of ranks is what the trials leave open; "
-            "the answers have the difference that is left. DHE with 2048 bits. The last column is "
+            f"the answers have the difference that is left.{place.dhe_words} The last column is "
             "the suite's place in the study's order."
         ),
         columns=("suite", "rank", "requests/s", "server µs", "MB/s", "memory, MB", "study"),
@@ -59,7 +60,7 @@ def handshake_table(place: Place) -> DataTable:
     return DataTable(
         id=f"suites-handshake-{place.id}",
         title=f"New connections: {place.label}",
-        caption="One request on each: handshake, request, close. DHE with 2048 bits.",
+        caption=f"One request on each: handshake, request, close.{place.dhe_words}",
         columns=("suite", "rank", "server µs", "client µs", "connections/s"),
         rows=tuple(
             _refused(cell, 5)
@@ -117,9 +118,9 @@ def sizes_table(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> DataTa
             suite,
             row.bits,
             value(row.cell, HANDSHAKE),
-            ratio(row.handshake),
+            _ratio_cell(row.handshake),
             value(row.cell, KEEP_ALIVE),
-            ratio(row.keep_alive),
+            _ratio_cell(row.keep_alive),
             row.share,
         )
         for suite, cells in found.items()
@@ -129,9 +130,9 @@ def sizes_table(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> DataTa
         id=f"dh-{place.id}",
         title=f"Diffie-Hellman sizes: {place.label}",
         caption=(
-            "Ratios to 2048 bits, paired by block. The last column is what handshakes would take "
-            "of the server's time in a measurement like the study's, if all connections were made "
-            "in it; made in the warm-up, they take nothing."
+            f"Ratios to {_baselines(found)} bits, paired by block. The last column is what "
+            "handshakes would take of the server's time in a measurement like the study's, if all "
+            "connections were made in it; made in the warm-up, they take nothing."
         ),
         columns=(
             "suite",
@@ -144,6 +145,19 @@ def sizes_table(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> DataTa
         ),
         rows=tuple(rows),
     )
+
+
+def _baselines(found: Mapping[str, Sequence[SizeCell]]) -> str:
+    """The sizes that others are compared with; of most runs one."""
+    sizes = {row.against for rows in found.values() for row in rows}
+    return joined([str(bits) for bits in sorted(sizes)])
+
+
+def _ratio_cell(comparison: Comparison | None) -> Estimate | str | None:
+    """A ratio, unless a side of it is invalid or a lower bound."""
+    if comparison is not None and comparison.verdict == "not_comparable":
+        return "not comparable"
+    return ratio(comparison)
 
 
 def ratio(comparison: Comparison | None) -> Estimate | None:

@@ -1,0 +1,21 @@
+"""What a part of a connection costs, in words, where its interval carries no single figure."""
+
+from tlslab.analysis.enough import too_wide
+from tlslab.model.estimate import Estimate
+from tlslab.model.wording import figure
+
+
+def uncertain_words(cost: Estimate) -> str:
+    """A cost in µs whose interval is too wide for a value; empty where it is not.
+
+    A part is a difference of costs: by a noisy fit it may come out below 0, which no part costs.
+    """
+    if cost.low is None or cost.high is None:
+        return "" if cost.value > 0 else "nothing by the fit (no interval)"
+    if cost.high <= 0:
+        return "nothing by the fit (95 %: below 0)"
+    if cost.low <= 0:
+        return f"at most {figure(cost.high)} µs (95 %: not told apart from nothing)"
+    if too_wide(cost.low, cost.high):
+        return f"{figure(cost.low)} to {figure(cost.high)} µs (95 %)"
+    return ""
