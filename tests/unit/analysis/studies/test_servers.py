@@ -13,7 +13,7 @@ from tlslab.analysis import summarise
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.published import load_study
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.analysis.studies.servers.beside import RATE, places
+from tlslab.analysis.studies.servers.beside import places
 from tlslab.analysis.studies.servers.sentences import leading_server, offloaded
 from tlslab.experiment import load, with_levels
 from tlslab.model.answer import Answer
