@@ -26,7 +26,7 @@ from tlslab.model.enough import too_wide
 from tlslab.model.figure import Figure
 from tlslab.model.leading import value_words
 from tlslab.model.run import RunContents
-from tlslab.model.wording import counted, difference, figure, percent, ratio_figure
+from tlslab.model.wording import capital, counted, difference, figure, percent, ratio_figure
 
 _FEWEST_TILES = 3
 _MOST_TILES = 5
@@ -87,7 +87,7 @@ def _most(able: Named) -> str:
     (name, best), *others = able
     assert best.maximum is not None
     rate = f"at least {figure(best.maximum.value)}" if is_bound(best) else maximum_words(best)
-    text = f"{_capital(name)}: {rate} new connections/s"
+    text = f"{capital(name)}: {rate} new connections/s"
     if not is_open(best):
         text += " at most"
     elif unsteady(best):
@@ -168,7 +168,7 @@ def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, 
             where = f"{every}up to {load}/s{also}"
         case _:
             where = f"at no load that could be judged, from {load}/s on{also}"
-    return (f"{_capital(name)} meets {plan.objective} {where}.",)
+    return (f"{capital(name)} meets {plan.objective} {where}.",)
 
 
 def _confidence(cell: CapacityCell, cells: int) -> str:
@@ -217,7 +217,3 @@ def _shown(best: CapacityCell, figures: Sequence[Figure], wanted: Sequence[str])
             if each.id == start or each.id == f"{start}-{server}".rstrip("-"):
                 return each.id
     return ""
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -17,7 +17,7 @@ from tlslab.analysis.studies.suites.places import (
 from tlslab.model.figure import Figure, Series
 from tlslab.model.wording import joined
 
-_MEBI = 1 << 20
+_MEGA = 1e6
 
 
 def figures(place: Place) -> tuple[Figure, ...]:
@@ -43,8 +43,8 @@ def figures(place: Place) -> tuple[Figure, ...]:
             KEEP_ALIVE_MEMORY,
             "Memory of the server",
             "At the end of the measurement, with all connections open.",
-            "MiB",
-            scale=1 / _MEBI,
+            "MB",
+            scale=1 / _MEGA,
         ),
     )
     return tuple(figure for figure in drawn if figure is not None)
