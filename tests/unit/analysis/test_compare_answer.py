@@ -58,7 +58,7 @@ def test_what_cannot_be_judged_is_not_called_alike() -> None:
     assert first == f"Nothing that can be judged differs, except {NAMED}."
     assert "; 2 ratios cannot be judged: " in second
     first, second = answered(SLOWER, missing=1).sentences
-    assert first == f"Everything that can be judged differs: {NAMED}."
+    assert first == f"Every ratio that can be judged differs: {NAMED}."
     assert second.startswith("1 ratio cannot be judged: ")
 
 
