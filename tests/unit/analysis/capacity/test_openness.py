@@ -95,7 +95,7 @@ def test_a_history_leaves_its_rate_out(world: CapacityWorld) -> None:
         for each in history(runs).cells
         if each.cell == "server=nginx,processors=1"
     }
-    assert names == {RATE: ("known",), COST: ("known", "open")}
+    assert (names[RATE], names[COST]) == (("known",), ("known", "open"))
 
 
 def dead(step: Step) -> str:
