@@ -1,6 +1,6 @@
 """What a part of a connection costs, in words, where its interval carries no single figure."""
 
-from tlslab.analysis.enough import too_wide
+from tlslab.model.enough import too_wide
 from tlslab.model.estimate import Estimate
 from tlslab.model.wording import figure
 
