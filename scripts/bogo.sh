@@ -50,7 +50,9 @@ if [ ! -x "$build/runner-$stamp" ]; then
     }
     mv "$build/new" "$build/runner-$stamp"
 fi
-cargo build --release --locked --quiet -p tlslab-load --example bogo_shim
+# With the features of the whole workspace, as the tests: for tlslab-load alone, cargo would compile most
+# crates a second time.
+cargo build --release --locked --quiet --workspace --example bogo_shim
 
 for client in "${clients[@]}"; do
     rm -f "$build/$client.json"

@@ -73,6 +73,9 @@ def _scaled(
     for name, factor in ((_RATE, 1 / slower), (_COST, slower)):
         shown = factor * float(np.exp(noise * random.normal()))
         estimates[name] = replace(estimates[name], value=1000.0 * shown)
+    if "requests_per_s" in estimates:  # each connection has one request
+        requests = replace(estimates["requests_per_s"], value=estimates[_RATE].value)
+        estimates["requests_per_s"] = requests
     return replace(cell, estimates=estimates)
 
 

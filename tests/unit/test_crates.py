@@ -1,4 +1,4 @@
-"""The shape of the crates: no import cycles, no type spread over files, one set of features.
+"""The shape of the crates: no import cycles among modules, and no type spread over files.
 
 Cargo rejects cycles of crates. Inside a crate, the children of each folder may import one another
 in one direction only, as import-linter checks for Python; and the inherent methods of a type are in
@@ -6,7 +6,6 @@ the file that defines it. Tests beside the code are left out: they may import wh
 """
 
 import re
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -143,23 +142,3 @@ def test_a_type_that_is_spread_is_found(tmp_path: Path) -> None:
         "// impl Three {}\n"
     )
     assert spread_types(sources) == {("crate/src/more.rs", "One")}
-
-
-def packages(edges: str) -> set[str]:
-    """The packages of the workspace along these edges, each with its version and features."""
-    command = ["cargo", "tree", "--locked", "--workspace", "--prefix=none", "--format={p} {f}"]
-    done = subprocess.run(
-        [*command, f"--edges={edges}"],
-        cwd=CRATES.parent,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return {line.removesuffix(" (*)").strip() for line in done.stdout.splitlines() if line}
-
-
-def test_the_tests_compile_no_crate_of_the_programs_a_second_time() -> None:
-    """With a feature more a crate is another one, and so is each that depends on it."""
-    programs = packages("normal,build")
-    assert any(line.startswith("bitflags ") for line in programs)
-    assert programs - packages("normal,build,dev") == set()

@@ -260,7 +260,8 @@ fn littles_law(evidence: &Evidence<'_>) -> Option<Verdict> {
 fn lost_times(evidence: &Evidence<'_>) -> Option<String> {
     let (times, completed) = (evidence.summaries["service"].n, evidence.outcomes.completed);
     (times != completed).then(|| {
-        let (connections, times) = (counted(completed, "connection"), counted(times, "service time"));
+        let (connections, times) =
+            (counted(completed, "connection"), counted(times, "service time"));
         format!("{connections} completed, but the record has {times}")
     })
 }
@@ -291,8 +292,10 @@ fn lost_connections(evidence: &Evidence<'_>) -> Option<String> {
     }
     let mean = evidence.flight.times().within_s / evidence.seconds;
     let limit = LITTLES_LAW_LIMIT + PREEMPTION_S / evidence.seconds;
-    let message =
-        format!("{} to be kept in flight, {mean:.1} on average", counted(kept.into(), "connection"));
+    let message = format!(
+        "{} to be kept in flight, {mean:.1} on average",
+        counted(kept.into(), "connection")
+    );
     ((mean / f64::from(kept) - 1.0).abs() > limit).then_some(message)
 }
 

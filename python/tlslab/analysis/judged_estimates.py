@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 
 from tlslab.analysis import keep_alive
 from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary
 
 _CONNECTIONS = "connections_per_s"
 _REQUESTS = "requests_per_s"
@@ -81,3 +82,12 @@ def gated_rates(names: Collection[str]) -> tuple[str, ...]:
     """What a gate looks at unless it is told: the leading rate, and that of open connections."""
     wanted = (leading_rate(names), keep_alive.REQUESTS)
     return tuple(name for name in wanted if name in names)
+
+
+def left_open(cell: CellSummary, name: str) -> str:
+    """Why an estimate is that of a maximum that is not known, or at a share of one; else empty.
+
+    The load that meets the objective is neither: it lies between loads that were offered.
+    """
+    rests = name in (_CONNECTIONS, _REQUESTS) or "_at_" in name
+    return cell.left_open.get(_CONNECTIONS, "") if rests else ""

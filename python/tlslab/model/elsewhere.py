@@ -95,7 +95,7 @@ def _in_other_settings(name: str, others: Sequence[Led], cells: Cells) -> tuple[
     if len(known) == len(others):
         where = f"In the {counted(len(known), 'other setting')}"
     if len(others) == 1:
-        where = f"With {cell_label(known[0].ranking.setting)}"
+        where = f"With {cell_label(known[0].ranking.setting)},"
     alone = all(len(_leaders(each, cells)) == 1 for each in known)
     if alone:
         return (f"{where} {name} leads, too.",)

@@ -34,37 +34,37 @@ def answered(*groups: list[Labelled], missing: int = 0, until: bool = True) -> A
     return answer(("A", "B"), together, "", RUN, missing, until)
 
 
-def test_nothing_differs_except_where_the_rest_is_bounded() -> None:
+def test_beside_what_differs_the_rest_is_bounded() -> None:
     assert answered(SLOWER, NEAR).sentences == (
-        f"Nothing differs, except {NAMED}.",
+        f"1 of 4 ratios differs: {NAMED}.",
         "No difference is established in 3 other ratios (by 4 % at most).",
     )
 
 
-def test_what_is_open_keeps_the_rest_from_being_called_alike() -> None:
+def test_what_is_open_is_not_called_alike() -> None:
     assert answered(SLOWER, NEAR, OPEN).sentences == (
-        f"B differs from A: {NAMED}.",
+        f"1 of 8 ratios differs: {NAMED}.",
         "No difference is established in 3 other ratios (by 4 % at most); of 4 other ratios "
         "nothing is known: they may differ by up to 2.8 times.",
     )
     first, second = answered(SLOWER, NEAR, [found(P99, None, None)]).sentences
-    assert first == f"B differs from A: {NAMED}."
+    assert first == f"1 of 5 ratios differs: {NAMED}."
     assert second.endswith("; of 1 other ratio nothing is known.")
 
 
 def test_what_cannot_be_judged_is_not_called_alike() -> None:
     bound = [found(RATE, 0.9, 1.1, "not_comparable")]
     first, second = answered(SLOWER, NEAR, bound, missing=1).sentences
-    assert first == f"Nothing that can be judged differs, except {NAMED}."
+    assert first == f"1 of 4 ratios differs: {NAMED}."
     assert "; 2 ratios cannot be judged: " in second
     first, second = answered(SLOWER, missing=1).sentences
-    assert first == f"Everything that can be judged differs: {NAMED}."
+    assert first == f"Every ratio that can be judged differs: {NAMED}."
     assert second.startswith("1 ratio cannot be judged: ")
 
 
 def test_times_that_are_open_are_named_where_the_rates_are_known() -> None:
     assert answered(NEAR, OPEN).sentences == (
-        "Nothing differs in 3 of 7 ratios: B is within 4 % of A.",
+        "No difference is established in 3 of 7 ratios: B is within 4 % of A.",
         "Of 4 other ratios nothing is known: they may differ by up to 2.8 times.",
     )
 
@@ -85,15 +85,15 @@ def test_a_rate_that_is_open_is_not_enough_to_say() -> None:
 
 def test_the_rates_have_a_bound_of_their_own() -> None:
     (sentence,) = answered(NEAR, [found(P99, 0.9, 1.1)]).sentences
-    assert sentence == "Nothing differs: B is within 12 % of A, by its rates within 4 %."
+    assert sentence.endswith(": B is within 12 % of A, by its rates within 4 %.")
 
 
 def test_bytes_that_differ_by_next_to_nothing_are_alike() -> None:
     signature = [found("wire_bytes_per_handshake", 1.0008, 1.0012, "more")]
     (sentence,) = answered(NEAR, signature).sentences
-    assert sentence == "Nothing differs: B is within 4 % of A."
+    assert sentence == "No difference is established: B is within 4 % of A."
     first, _ = answered(NEAR, [found("wire_bytes_per_handshake", 1.05, 1.06, "more")]).sentences
-    assert first.startswith("Nothing differs, except bytes of a handshake on the wire: 1.05")
+    assert first.startswith("1 of 4 ratios differs: bytes of a handshake on the wire: 1.05")
 
 
 def test_differences_of_one_size_are_named_in_the_order_of_the_table() -> None:
@@ -103,6 +103,6 @@ def test_differences_of_one_size_are_named_in_the_order_of_the_table() -> None:
         found("handshake_ms_p50", 1.29, 1.33, "slower"),
     ]
     first, _ = answered(alike, NEAR, NEAR).sentences
-    assert first.startswith("Nothing differs, except new connections/s: ")
+    assert first.startswith("3 of 9 ratios differ: new connections/s: ")
     assert "; the server's processor time for a new connection: " in first
     assert first.endswith("; and 1 more ratio.")

@@ -46,10 +46,13 @@ def test_the_text_fits(width: int) -> None:
     assert "…" not in shown
 
 
+# The policies for every server, of one that has HTTP/2.
+EVERYONE = "RFC 9325, RFC 10015 and RFC 9113 (HTTP/2)"
+
+
 def test_the_answer_comes_first() -> None:
     first = " ".join(text(graded(), 160).splitlines()[:1])
-    titles = "RFC 9325, RFC 10015 and RFC 9113"
-    assert first.startswith(f"localhost:8443 offers nothing that {titles} forbid; ")
+    assert first.startswith(f"localhost:8443 offers nothing that {EVERYONE} forbid; ")
     first = " ".join(text(old(), 160).splitlines()[:1])
     assert "offers what RFC 9325 and RFC 10015 forbid;" in first
     assert "known clients connect (simulated)." in first
@@ -62,8 +65,8 @@ ENDED = "the limit of 20 connections was reached"
 def test_a_probe_that_ended_early_passes_nothing(form: Callable[[Grading], str]) -> None:
     found = graded(incomplete=ENDED)
     assert headline(found) == (
-        "Cannot tell whether localhost:8443 offers what RFC 9325, RFC 10015 and RFC 9113 forbid: "
-        f"the probe ended early ({ENDED}); nothing that it found is forbidden."
+        f"Cannot tell whether localhost:8443 offers what {EVERYONE} forbid: the probe ended early "
+        f"({ENDED}); nothing that it found is forbidden."
     )
     shown = form(found)
     verdicts = re.findall(r"passes(?: so far)?", shown.partition("What is offered")[0])

@@ -110,9 +110,11 @@ def test_an_open_change_after_an_established_one_is_named() -> None:
 
 
 def test_what_a_series_without_a_change_leaves_open_is_no_promise() -> None:
-    text = render_history_markdown(history(made_runs({"X25519": [1.0] * 16})))
+    found = history(made_runs({"X25519": [1.0] * 16}))
+    text = render_history_markdown(found)
     assert "**No change was found in 2 cells" in text
-    assert text.count("in the middle would have been found nine times of ten") == 4
+    said = text.count("in the middle would have been found nine times of ten")
+    assert said == len(found.cells) > 2
 
 
 def test_csv_has_every_value_with_its_level(found: History) -> None:
@@ -206,7 +208,8 @@ def test_a_step_that_does_not_count_is_not_promised(found: History) -> None:
     """Of equal values any step would be found, and one below the least that counts is none."""
     equal = next(each for each in found.cells if each.estimate == "wire_bytes_per_handshake")
     assert equal.findable == pytest.approx(0, abs=1e-9)
-    assert quiet(found, equal) == "a lasting step of 1 % would have been found"
+    words = "a lasting step of 1 % in the middle would have been found nine times of ten"
+    assert quiet(found, equal) == words
     assert could_have_found(found).startswith("A lasting step of 1 % to ")
 
 

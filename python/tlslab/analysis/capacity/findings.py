@@ -189,8 +189,8 @@ def _latency(named: Named) -> Iterator[Finding]:
             {point.fraction for point in judged(cell.points) if point.verdict == "overloaded"}
         )
         if overloaded:
-            loads = joined([percent(each) for each in overloaded])
-            text += f" At {loads} the server did not keep up in at least one run."
+            where = joined([percent(each) for each in overloaded])
+            text += f" At {where} the server did not keep up in at least one run."
         yield Finding("latency", text, (cell.key,))
 
 

@@ -3,6 +3,7 @@
 `model.search`, which the planner follows, reports how the search of the maximum ended.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -77,9 +78,10 @@ class Capacity:
 def crossing(points: Sequence[Loaded], limit_ms: float) -> Crossing:
     """The highest load of one series of runs that meets the limit.
 
-    Between the last load that meets the limit and the first that does not, the inverse of the time
-    is taken as linear in the load (`_between`). Where the server did not keep up with the higher
-    load, there is no time to interpolate with. Raises ValueError without points.
+    Between the last load that meets the limit and the first that does not, the logarithm of the
+    time is taken as linear in the load. In a queue it bends upwards, so that the result is rather
+    too low. Where the server did not keep up with the higher load, there is no time to interpolate
+    with. Raises ValueError without points.
     """
     ordered = sorted(points, key=lambda point: point.offered)
     if not ordered:
@@ -98,22 +100,10 @@ def crossing(points: Sequence[Loaded], limit_ms: float) -> Crossing:
 
 
 def _between(met: Loaded, missed: Loaded, limit_ms: float) -> float:
-    """The load with the limit's time; the lower load where that had no time above zero.
-
-    In the queue M/M/1 the response time is exponential with the mean 1 / (m - l), l the load and m
-    the most that the server takes (Gross, Shortle, Thompson and Harris 2008, "Fundamentals of
-    Queueing Theory", section 2.2): the inverse of the mean, and of each quantile, is linear in l.
-    In other queues near saturation waits are nearly exponential, with a mean that grows as
-    1 / (1 - l / m) does (Kingman 1961, "The single server queue in heavy traffic", Mathematical
-    Proceedings of the Cambridge Philosophical Society 57). Of the mean of M/G/1 (Pollaczek and
-    Khinchine) the inverse bends: where service varies less than in M/M/1, the load that is found is
-    too low, where it varies more, too high; between 60 and 80 % of m by 1 % with a service whose
-    variance is four times its squared mean.
-    """
     if met.time_ms <= 0:
         return met.offered
     # Above zero and at most one, since met.time_ms < limit_ms <= missed.time_ms.
-    share = (1 - met.time_ms / limit_ms) / (1 - met.time_ms / missed.time_ms)
+    share = math.log(limit_ms / met.time_ms) / math.log(missed.time_ms / met.time_ms)
     return met.offered + share * (missed.offered - met.offered)
 
 

@@ -133,9 +133,10 @@ def _fewest(bounds: Bounds, rate: float, cost: Estimate) -> Processors:
         return fewest, None, None
     if bounds.most(1, cost.high)[0] <= 0:
         raise CannotTellError(
-            f"whether any number of processors meets {bounds.objective}, this calibration cannot "
-            f"tell: a connection alone takes {figure(cost.value / 1000)} ms of one by its cost, "
-            f"{figure(cost.high / 1000)} ms by the upper end of the interval",
+            f"whether any number of processors meets {bounds.objective}, "
+            "this calibration cannot tell: a connection alone takes "
+            f"{figure(cost.value / 1000)} ms of one by its cost, {figure(cost.high / 1000)} ms by "
+            "the upper end of the interval",
             "raise the limit of --objective, or calibrate with more blocks: `tlslab run calibrate "
             "--blocks N`",
         )

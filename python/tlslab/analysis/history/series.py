@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tlslab.analysis.compare import is_bounded
-from tlslab.analysis.judged_estimates import judged_names
+from tlslab.analysis.judged_estimates import judged_names, left_open
 from tlslab.analysis.overlay import WARNING
 from tlslab.analysis.run_facts import kind_of_machine, machine_words
 from tlslab.model.errors import StoreError
@@ -143,7 +143,7 @@ def _usable(cell: CellSummary) -> Iterator[str]:
         if cell.estimates[name].value <= 0:
             continue
         bounded = is_bounded(name) and cell.verdict == "at_least"
-        if bounded or name in (*cell.lower_bounds, *cell.unsaturated, *cell.left_open):
+        if bounded or left_open(cell, name) or name in (*cell.lower_bounds, *cell.unsaturated):
             continue
         if cell.verdict in ("valid", "at_least"):
             yield name

@@ -273,7 +273,8 @@ def _rate(cell: Measured) -> str:
 def _kernel_share(cell: Measured) -> str:
     """The kernel's part of the server's cost, block by block: `19 % (95 %: 17 to 21)`."""
     system, both = cell.values[f"{SERVER}_system"], cell.values[SERVER]
-    found = share([system[block] / both[block] for block in both if block in system], cell.anytime)
+    shares = [min(1.0, system[block] / both[block]) for block in both if block in system]
+    found = share(shares, cell.anytime)
     if found.low is None or found.high is None:
         return f"{percent(found.value)} (no interval)"
     low, high = (percent(end).removesuffix(" %") for end in (found.low, found.high))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.compare import is_bounded, may_differ
-from tlslab.analysis.judged_estimates import gated_rates, judged_names, leading_rate
+from tlslab.analysis.judged_estimates import gated_rates, judged_names, leading_rate, left_open
 from tlslab.analysis.measures import RATIO
 from tlslab.analysis.overlay.pairs import Pair, Side
 from tlslab.analysis.server_side import comparable
@@ -123,19 +123,11 @@ def _open(cell: CellSummary, name: str) -> str:
     """Why a cell's value is none of its server; empty where it is."""
     if cell.verdict not in ("valid", "at_least"):
         return f"no valid result ({cell.verdict})"
-    if _rests_on_maximum(name) and (why := cell.left_open.get("connections_per_s")):
+    if why := left_open(cell, name):
         return why
     if (is_bounded(name) and cell.verdict == "at_least") or name in cell.lower_bounds:
         return "a lower bound"
     return "not the server's limit" if name in cell.unsaturated else ""
-
-
-def _rests_on_maximum(name: str) -> bool:
-    """Whether a value is the maximum, or was measured at a share of it.
-
-    The load that meets the objective does not: it lies between loads that were offered.
-    """
-    return name in ("connections_per_s", "requests_per_s") or "_at_" in name
 
 
 def independent(name: str, first: Estimate, second: Estimate) -> Comparison:

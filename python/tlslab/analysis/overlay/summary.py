@@ -13,7 +13,6 @@ from tlslab.analysis.overlay.tables import difference_table, ratio_table
 from tlslab.analysis.run_facts import kind_of_machine, machine_words
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import MATRIX
 from tlslab.model.finding import ExperimentSummary, Finding, Summary
 from tlslab.model.run import Environment
 from tlslab.model.wording import counted
@@ -76,7 +75,7 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
             drawn[0].id if drawn else "",
             first.summary.environment.command,
             sum(each.estimate in measured for each in bare),
-            until=first.summary.experiment.kind == MATRIX,
+            until=bool(first.summary.rankings),
         ),
     )
 

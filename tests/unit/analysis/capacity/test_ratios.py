@@ -113,7 +113,7 @@ def test_a_bound_establishes_only_what_lies_on_its_side() -> None:
 
 def made_remedy(name: str, ratio: Estimate, p: float, bound: bool = False) -> Remedy:
     rate = Estimate(100.0, 99.0, 101.0, 5, "1/s", "")
-    return Remedy(name, rate, rate, None, ratio, p, bound)
+    return Remedy(name, rate, rate, None, ratio, p, bound, base="without")
 
 
 def test_remedies_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,10 +126,11 @@ def test_remedies_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
         (text,) = (e.text for e in findings(made(BASE), FIVE, {}) if e.code == "remedies")
         return text
 
-    assert said(small).endswith(": psk 1.10 (95 %: 1.020 to 1.20).")
+    assert said(small).endswith(": psk 1.10 (95 %: 1.020 to 1.20) times without.")
     text = said(small, large, none)
-    assert ": psk 1.10 (95 %: 1.020 to 1.20), no difference is established among all 3 re" in text
-    assert "; more 3.00 (95 %: 2.90 to 3.10); other" in text
+    words = "1.10 (95 %: 1.020 to 1.20) times without, no difference is established among all 3 re"
+    assert f": psk {words}" in text
+    assert "; more 3.00 (95 %: 2.90 to 3.10) times without; other" in text
 
 
 class Falling(CapacityWorld):

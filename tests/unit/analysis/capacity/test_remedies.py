@@ -12,7 +12,7 @@ from tlslab.model.capacity import Remedies
 from tlslab.model.record import CpuTime
 from tlslab.model.trial import Trial
 
-PLAN = replace(made_plan(remedies=True, repetitions=5), open_loop=None)
+PLAN = made_plan(remedies=True, repetitions=5)
 
 
 def limited(chosen: Callable[[float], bool]) -> Callable[[Trial], Trial]:

@@ -117,7 +117,7 @@ def test_a_peak_is_reported_up_to_twice_the_highest_level(
         assert law.peak_at.value == pytest.approx(at, rel=1e-3)
 
 
-def test_a_law_names_its_units_and_method() -> None:
+def test_the_fit_names_its_units_and_method() -> None:
     law = law_of(noisy(5))
     assert law.peak_at is not None
     estimates = (law.per_one, law.contention, law.coherency, law.peak_at, law.peak)
