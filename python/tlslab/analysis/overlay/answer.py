@@ -166,3 +166,38 @@ def _rest_words(
             f"no difference is established in {counted(len(known), 'other ratio')} "
             f"(by {_bound(known)} at most)"
         )
+    if open_:
+        of = f"of {counted(len(open_), 'other ratio')} nothing is known"
+        parts.append(of + _up_to(": it" if len(open_) == 1 else ": they", open_))
+    if unjudged:
+        parts.append(_unjudged_words(unjudged))
+    text = "; ".join(parts)
+    return (f"{text[:1].upper()}{text[1:]}.",) if text else ()
+
+
+def _named(judged: Sequence[Labelled], differing: Sequence[Labelled]) -> list[str]:
+    """The differences in words, with their cells where there are several."""
+    several = len({label for label, _ in judged}) > 1
+    return [_words(label if several else "", comparison) for label, comparison in differing]
+
+
+def _unjudged_words(count: int) -> str:
+    """The ratios that are neither alike nor different, without a full stop."""
+    ratios = counted(count, "ratio")
+    return f"{ratios} cannot be judged: {_REASONS}"
+
+
+def _words(label: str, found: Comparison) -> str:
+    """`response time p99 at 40 % of the maximum: 1.3 times (95 %: 1.1 to 1.5)`."""
+    where = f", {label}" if label else ""
+    ends = ""
+    if found.low is not None and found.high is not None:
+        ends = f" (95 %: {ratio_figure(found.low)} to {ratio_figure(found.high)})"
+    return f"{estimate_name(found.estimate)}{where}: {ratio_figure(found.ratio)} times{ends}"
+
+
+def _tile(label: str, found: Comparison) -> Tile:
+    name = estimate_name(found.estimate)
+    title = f"{name[:1].upper()}{name[1:]}: {label}"
+    ratio = Estimate(found.ratio, found.low, found.high, found.n, "ratio", found.method)
+    return Tile(title, ratio)
