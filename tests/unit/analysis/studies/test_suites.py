@@ -250,7 +250,8 @@ def test_the_size_that_others_are_compared_with_is_named() -> None:
     found = suites_study(of_sizes({4096: 20.0, 3072: 20.0}), STUDY)
     assert "against 3072 bits" in reported(found, "dh_handshake")
     assert "against 3072 bits" in reported(found, "dh_keep_alive")
-    captions = [each.caption for each in (*found.tables, *found.figures)]
+    captions = [table.caption for table in found.tables]
+    captions += [figure.caption for figure in found.figures]
     assert sum("DHE with 3072 bits." in caption for caption in captions) == 4
     assert any("Ratios to 3072 bits" in caption for caption in captions)
     texts = [*captions, *(finding.text for finding in found.findings)]

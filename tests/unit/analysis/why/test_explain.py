@@ -69,7 +69,7 @@ def test_a_cell_without_a_cost_names_its_own_reasons_and_one_without_samples_tha
 
 
 def test_an_invalid_cell_has_no_parts_and_no_sentence() -> None:
-    contents = sampled_run(quick=False)
+    contents = sampled_run()
     summary = analysis.summarise(contents)
     named = [f for f in analysis.explained(summary, contents).findings if f.code == "why"]
     key = named[0].cells[0]
@@ -89,7 +89,7 @@ def test_an_invalid_cell_has_no_parts_and_no_sentence() -> None:
 def effects(server_us: Mapping[str, float], noise: float) -> list[str]:
     """The sentences about effects, where a connection by a group costs the server so much."""
     world = World(server_us={**SERVER_US, **server_us}, noise=noise)
-    contents = replace(sampled_run(quick=False), trials=made_run(world).trials)
+    contents = replace(sampled_run(), trials=made_run(world, quick=True).trials)
     return [each.text for each in explained(contents).findings if " instead of " in each.text]
 
 

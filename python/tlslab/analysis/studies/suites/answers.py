@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from tlslab.analysis.compare import EQUIVALENCE, Measured, compare
+from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.published import Order
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
@@ -15,6 +15,7 @@ from tlslab.analysis.studies.suites.places import (
     short_name,
 )
 from tlslab.analysis.studies.suites.tables import ratio
+from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.finding import Comparison, Finding
 from tlslab.model.wording import (
     difference,
