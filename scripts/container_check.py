@@ -36,8 +36,8 @@ NETWORK = ("etc/resolv.conf", "etc/hosts", "usr/local/share/ca-certificates")
 NETWORK_OF_APT = ("etc/apt/sources.list", "etc/apt/sources.list.d", "etc/apt/apt.conf.d")
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
-# Where packages of the image leave it alone.
-AUTHORITIES_THERE = "/etc/ssl/authorities-of-the-host.crt"
+# Where no package of the image has a file.
+AUTHORITIES_THERE = "/etc/authorities-of-the-host.crt"
 AUTHORITY_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "CARGO_HTTP_CAINFO")
 
 # Runs of the finished image: a short one against the lab's own server, and one against nginx.

@@ -2,7 +2,8 @@
 
     kept_mutants.py tried PART [--again OUTCOME]...   the mutants that need no further try
     kept_mutants.py keep PART                         takes lines "OUTCOME<tab>MUTANT"
-    kept_mutants.py mutmut FOLDER                     prints such lines of a run of mutmut
+    kept_mutants.py made FOLDER                       prints such lines of the mutants of mutmut
+    kept_mutants.py logged FILE                       and those of the outcomes in its log
     kept_mutants.py table                             writes the table of docs/mutation-testing.md
 
 `keep` is given all mutants that there are, each as `untried`, and the outcomes of a run. An outcome
@@ -39,12 +40,15 @@ PARTS = {
     "estimators": "estimators",
 }
 
-# What mutmut writes down for a mutant: the exit code of pytest, or of its own. None and 2
-# (interrupted) are no outcome; 5 and 33 say that no test comes past the mutant.
-MUTMUT = {
-    **dict.fromkeys((1, 3, 37), "caught"),
-    **dict.fromkeys((0, 5, 33), "survived"),
-    **dict.fromkeys((24, 36, 152, 255, -9, -11, -24), "timed-out"),
+# How mutmut marks a mutant in the list at the end of its log: killed, or stopped by a type checker;
+# survived, or not covered by any test; timed out, or ended by a signal.
+MARKS = {
+    "\N{PARTY POPPER}": "caught",
+    "\N{MAGE}": "caught",
+    "\N{SLIGHTLY FROWNING FACE}": "survived",
+    "\N{DOTTED LINE FACE}": "survived",
+    "\N{ALARM CLOCK}": "timed-out",
+    "\N{COLLISION SYMBOL}": "timed-out",
 }
 
 BEGIN = "<!-- made by scripts/kept_mutants.py -->"
@@ -120,14 +124,19 @@ def tried(
     ]
 
 
-def of_mutmut(folder: Path) -> Iterator[str]:
-    """The lines that `keep` takes, of the folder in which mutmut has run."""
+def made(folder: Path) -> Iterator[str]:
+    """The line `untried` of each mutant that mutmut has made in this folder."""
     for meta in sorted(folder.glob("mutants/**/*.meta")):
-        codes: dict[str, int | None] = json.loads(meta.read_text("utf-8"))["exit_code_by_key"]
-        for mutant, code in codes.items():
+        for mutant in json.loads(meta.read_text("utf-8"))["exit_code_by_key"]:
             yield f"{UNTRIED}\t{mutant}\n"
-            if code in MUTMUT:
-                yield f"{MUTMUT[code]}\t{mutant}\n"
+
+
+def logged(log: str) -> Iterator[str]:
+    """The outcomes in a log of mutmut: its files of them may be empty where it was interrupted."""
+    for line in log.rpartition("Mutant results")[2].splitlines():
+        mark, _, mutant = line.partition(" ")
+        if mark in MARKS:
+            yield f"{MARKS[mark]}\t{mutant}\n"
 
 
 def table(kept: Sequence[Kept]) -> str:
@@ -173,15 +182,18 @@ def main() -> None:
     for name in ("tried", "keep"):
         commands.add_parser(name).add_argument("part", choices=PARTS)
     commands.choices["tried"].add_argument("--again", action="append", default=[])
-    commands.add_parser("mutmut").add_argument("folder", type=Path)
+    commands.add_parser("made").add_argument("folder", type=Path)
+    commands.add_parser("logged").add_argument("file", type=Path)
     commands.add_parser("table")
     arguments = parser.parse_args()
     kept = read(KEPT.read_text("utf-8")) if KEPT.exists() else []
     if arguments.command == "tried":
         names = tried(kept, arguments.part, arguments.again, committed)
         sys.stdout.writelines(f"{name}\n" for name in names)
-    elif arguments.command == "mutmut":
-        sys.stdout.writelines(of_mutmut(arguments.folder))
+    elif arguments.command == "made":
+        sys.stdout.writelines(made(arguments.folder))
+    elif arguments.command == "logged":
+        sys.stdout.writelines(logged(arguments.file.read_text("utf-8")))
     elif arguments.command == "keep":
         KEPT.write_text(written(merged(kept, arguments.part, sys.stdin, committed)), "utf-8")
     else:

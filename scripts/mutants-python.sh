@@ -57,9 +57,9 @@ TOML
 # First the mutants are made and the tests timed: no mutant has this name.
 log=$folder/run.log
 (cd "$work" && timeout 900 "$folder/venv/bin/mutmut" run "no such mutant") >"$log" 2>&1 || true
-kept mutmut "$work" >"$folder/all.txt"
-[ -s "$folder/all.txt" ] || { tail -n 40 "$log" >&2 && exit 3; }
-sed 's/^[^\t]*\t//' "$folder/all.txt" | sort -u >"$folder/names.txt"
+kept made "$work" >"$folder/made.txt"
+[ -s "$folder/made.txt" ] || { tail -n 40 "$log" >&2 && exit 3; }
+sed 's/^untried\t//' "$folder/made.txt" | sort >"$folder/names.txt"
 kept tried estimators "${again[@]/#/--again=}" | sort >"$folder/tried.txt"
 mapfile -t names < <(comm -23 "$folder/names.txt" "$folder/tried.txt")
 echo "== ${#names[@]} of $(wc -l <"$folder/names.txt") mutants are to be tried"
@@ -71,10 +71,10 @@ if [ ${#names[@]} -gt 0 ]; then
 fi
 # 124 says that the time was up.
 [[ $code == 0 || $code == 124 || $code == 130 ]] || { tail -n 40 "$log" >&2 && exit "$code"; }
-kept mutmut "$work" >"$folder/all.txt"
-kept keep estimators <"$folder/all.txt"
+kept logged "$log" >"$folder/outcomes.txt"
+cat "$folder/made.txt" "$folder/outcomes.txt" | kept keep estimators
 kept table
 # What the survivors change, of this run.
-for name in $(sed -n 's/^survived\t//p' "$folder/all.txt"); do
+for name in $(sed -n 's/^survived\t//p' "$folder/outcomes.txt"); do
     (cd "$work" && "$folder/venv/bin/mutmut" show "$name") 2>/dev/null || echo "$name"
 done | tee "$folder/survivors.diff"

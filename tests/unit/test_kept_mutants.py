@@ -105,20 +105,24 @@ def test_the_file_is_read_as_it_was_written() -> None:
     assert mutants.written(mutants.read(mutants.written(kept))) == mutants.written(kept)
 
 
-def test_exit_codes_of_mutmut_are_outcomes(tmp_path: Path) -> None:
+def test_the_mutants_of_mutmut_and_the_outcomes_in_its_log_are_read(tmp_path: Path) -> None:
     meta = tmp_path / "mutants" / "tlslab" / "a.py.meta"
     meta.parent.mkdir(parents=True)
-    codes = {"a.x__f__mutmut_1": 1, "a.x__f__mutmut_2": 0, "a.x__f__mutmut_3": None,
-             "a.x__f__mutmut_4": 2, "a.x__f__mutmut_5": -24, "a.x__f__mutmut_6": 33}  # fmt: skip
-    meta.write_text(json.dumps({"exit_code_by_key": codes}))
-    said = [line.split() for line in mutants.of_mutmut(tmp_path)]
-    assert [mutant for outcome, mutant in said if outcome == "untried"] == list(codes)
-    assert {mutant[-1]: outcome for outcome, mutant in said if outcome != "untried"} == {
-        "1": "caught",
-        "2": "survived",
-        "5": "timed-out",
-        "6": "survived",
-    }
+    names = [f"a.x__f__mutmut_{number}" for number in range(1, 6)]
+    meta.write_text(json.dumps({"exit_code_by_key": dict.fromkeys(names)}))
+    assert [line.split() for line in mutants.made(tmp_path)] == [
+        ["untried", name] for name in names
+    ]
+    marks = "\N{PARTY POPPER}\N{SLIGHTLY FROWNING FACE}?\N{ALARM CLOCK}\N{DOTTED LINE FACE}"
+    listed = "\n".join(f"{mark} {name}" for mark, name in zip(marks, names, strict=True))
+    log = f"1/5 \N{PARTY POPPER} 1\n\nMutant results\n--------------\n{listed}\n\n"
+    assert [line.split() for line in mutants.logged(log)] == [
+        ["caught", names[0]],
+        ["survived", names[1]],
+        ["timed-out", names[3]],
+        ["survived", names[4]],
+    ]
+    assert list(mutants.logged("Stopping...")) == []
 
 
 def test_the_table_counts_outcomes() -> None:

@@ -91,11 +91,21 @@ def test_a_level_without_throughput_was_not_measured() -> None:
     stalled = [dict(block) for block in blocks]
     stalled[1][8] = 0.0
     assert fit_law(stalled) == fit_law(blocks)
-    assert fit_law([*blocks, dict.fromkeys(LEVELS, 0.0)]) == fit_law(blocks)
-    assert fitted_peak([*stalled, dict.fromkeys(LEVELS, 0.0)]) == fitted_peak(blocks)
+    assert fit_law([dict.fromkeys(LEVELS, 0.0), *blocks]) == fit_law(blocks)
+    assert fitted_peak([dict.fromkeys(LEVELS, 0.0), *stalled]) == fitted_peak(blocks)
     three = [{1: 1.0, 2: 1.9, 4: 3.5, 8: 0.0}] * 5
     assert fit_law(three) is None
     assert fitted_peak(three) is None
+
+
+def test_a_peak_takes_four_levels_and_any_unit() -> None:
+    four = [{n: x for n, x in block.items() if n <= 8} for block in noisy(8)]
+    peak = fitted_peak(four)
+    assert peak is not None
+    assert peak == law_of(four).peak.value
+    slow = [{n: x / 1e6 for n, x in block.items()} for block in four]
+    assert fitted_peak(slow) == pytest.approx(peak / 1e6, rel=1e-3)
+    assert law_of(slow).per_one.value == pytest.approx(law_of(four).per_one.value / 1e6, rel=1e-3)
 
 
 @pytest.mark.parametrize(
