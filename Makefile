@@ -74,8 +74,7 @@ test: dev ## install what tests need, then run all tests
 
 test-rust: setup ## the tests of the engine and its programs
 	@$(ANNOUNCE) begin "Rust tests (some minutes the first time)"
-	# They wait for peers that are slow on purpose: twice as many at once as there are processors.
-	RUST_TEST_THREADS=$$((2 * $$(nproc))) cargo test --release --locked --quiet --workspace
+	cargo test --release --locked --quiet --workspace
 	$(ANNOUNCE) end "Rust tests"
 
 java: ## build the benchmarks of study concurrency (java/)
