@@ -74,8 +74,7 @@ test: dev ## install what tests need, then run all tests
 
 test-rust: setup ## the tests of the engine and its programs
 	@$(ANNOUNCE) begin "Rust tests (some minutes the first time)"
-	# They wait for peers that are slow on purpose: twice as many at once as there are processors.
-	RUST_TEST_THREADS=$$((2 * $$(nproc))) cargo test --release --locked --quiet --workspace
+	cargo test --release --locked --quiet --workspace
 	$(ANNOUNCE) end "Rust tests"
 
 java: ## build the benchmarks of study concurrency (java/)
@@ -97,13 +96,9 @@ test-python: dev java ## the tests of the lab, on real servers
 	$(ANNOUNCE) end "Python tests of parts and packages"
 	$(ANNOUNCE) begin "Python tests on real servers (about 21 minutes)"
 	# They wait for a third of their time: one more at once than there are processors.
-	$(PYTEST) -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m "not alone and not cluster" tests/live tests/browser
+	$(PYTEST) -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m "not alone" tests/live tests/browser
 	$(ANNOUNCE) end "Python tests on real servers"
-	$(ANNOUNCE) begin "Python tests on clusters of hosts (about 4 minutes)"
-	# A cluster waits for three quarters of its time.
-	$(PYTEST) -n $$(($$(nproc) + 1)) -m "cluster and not alone" tests/live
-	$(ANNOUNCE) end "Python tests on clusters of hosts"
-	$(ANNOUNCE) say "Python tests that nothing may disturb (about 8 minutes)"
+	$(ANNOUNCE) say "Python tests that nothing may disturb (about 16 minutes)"
 	stages=$${TLSLAB_STAGES:-}
 	$(PYTEST) -m alone $${stages:+--stages "$$stages"} tests/live
 
