@@ -79,7 +79,7 @@ def leading_rate(names: Collection[str]) -> str:
 
 
 def gated_rates(names: Collection[str]) -> tuple[str, ...]:
-    """What a gate looks at unless it is told: the leading rate, and that of open connections."""
+    """What a gate looks at by default: the leading rate, and that of open connections."""
     wanted = (leading_rate(names), keep_alive.REQUESTS)
     return tuple(name for name in wanted if name in names)
 

@@ -126,7 +126,7 @@ def test_ten_percent_is_found_and_nothing_passes() -> None:
     assert all(gate(runs(1.00, 1, seed), 0.06).verdict == "passed" for seed in range(50))
 
 
-def test_requests_on_open_connections_are_looked_at_unless_a_gate_is_told() -> None:
+def test_a_gate_looks_at_requests_on_open_connections_by_default() -> None:
     both = [comparison(1.0, 0.001), comparison(0.5, 0.001, keep_alive.REQUESTS)]
     assert gate(both, 0.03).verdict == "slower"
     assert gate(both, 0.03, [RATE]).verdict == "passed"
