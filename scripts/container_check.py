@@ -178,6 +178,8 @@ def bare(folder: Path, release: str) -> Path:
     shutil.rmtree(root, ignore_errors=True)
     subprocess.run(["debootstrap", "--variant=minbase", release, root], check=True)
     same = f"VERSION_CODENAME={release}" in Path("/etc/os-release").read_text("utf-8").split()
+    if same:
+        (root / "etc/apt/sources.list").unlink()
     for name in (*NETWORK, *(NETWORK_OF_APT if same else ())):
         here = Path("/") / name
         if here.is_dir():

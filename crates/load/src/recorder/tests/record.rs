@@ -22,6 +22,8 @@ const AT: Milestones = Milestones {
     first_answered: 27 * MILLISECOND,
 };
 const END: Nanos = 127 * MILLISECOND;
+/// The same in a closed loop.
+const CLOSED: Milestones = Milestones { intended: 0, ..AT };
 
 const BYTES: Bytes =
     Bytes { handshake_sent: 1, handshake_received: 2, sent: 3, received: 4, head: 0, body: 0 };
@@ -95,8 +97,7 @@ fn each_time_is_that_between_its_two_instants() {
 fn a_closed_loop_has_no_response_times_and_a_silent_server_no_first_byte() {
     let mut closed = Recorder::new(1, false);
     closed.started(None);
-    let at = Milestones { intended: 0, ..AT };
-    closed.completed(&at, END, resumed(EarlyData::None), &BYTES);
+    closed.completed(&CLOSED, END, resumed(EarlyData::None), &BYTES);
     let [library, minimal] = &closed.parts[0].histograms;
     let expected = [
         ("connect", 4),
@@ -118,7 +119,7 @@ fn kinds_and_early_data_are_counted_apart() {
     let mut recorder = Recorder::new(1, false);
     let done = [EarlyData::None, EarlyData::Accepted, EarlyData::Accepted, EarlyData::Rejected];
     let facts = done.map(resumed).into_iter().chain([negotiated(1); 2]);
-    facts.for_each(|facts| recorder.completed(&AT, END, facts, &BYTES));
+    facts.for_each(|facts| recorder.completed(&CLOSED, END, facts, &BYTES));
     recorder.primed(Primed { connections: 7, sessions: 8 });
     recorder.refilled(9);
     let kinds = recorder.kinds;
@@ -133,7 +134,7 @@ fn kinds_and_early_data_are_counted_apart() {
 fn a_slice_has_what_ended_in_it() {
     let mut recorder = Recorder::new(1, false);
     let end = |recorder: &mut Recorder, completed: u64, failed: u64| {
-        (0..completed).for_each(|_| recorder.completed(&AT, END, negotiated(1), &BYTES));
+        (0..completed).for_each(|_| recorder.completed(&CLOSED, END, negotiated(1), &BYTES));
         (0..failed).for_each(|_| recorder.troubled(FAILED, None));
     };
     end(&mut recorder, 2, 1);
@@ -156,7 +157,7 @@ fn stepped() -> Recorder {
     recorder.start_measurement(4);
     recorder.due(9);
     (0..2).for_each(|_| recorder.started(Some(1)));
-    recorder.completed(&AT, END, negotiated(1), &BYTES);
+    recorder.completed(&CLOSED, END, negotiated(1), &BYTES);
     recorder.troubled(FAILED, Some(negotiated(2)));
     recorder.close_step(1, SECOND, 2 * SECOND, 4 * SECOND, CPU);
     assert_eq!(recorder.step(), 1);
@@ -227,9 +228,9 @@ fn steps_of_connections_have_their_level_and_two_clients_their_own_times() {
     spec.load.connection_steps = vec![2, 5];
     let workers = [4, 6].map(|end| {
         let mut recorder = Recorder::new(2, false);
-        recorder.completed(&AT, END, negotiated(1), &BYTES);
-        recorder.completed(&AT, END, resumed(EarlyData::None), &BYTES);
-        recorder.request(&AT, END, false, 100, 1000);
+        recorder.completed(&CLOSED, END, negotiated(1), &BYTES);
+        recorder.completed(&CLOSED, END, resumed(EarlyData::None), &BYTES);
+        recorder.request(&CLOSED, END, false, 100, 1000);
         recorder.close_step(1, SECOND, (end - 1) * SECOND, end * SECOND, CPU);
         recorder.close_step(1, SECOND, end * SECOND, (2 * end) * SECOND, CPU);
         recorder
