@@ -1,5 +1,6 @@
 """Two runs laid over each other: ratios that are known must come out."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
