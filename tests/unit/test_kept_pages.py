@@ -16,8 +16,8 @@ from kept.scripts import script
 
 kept_pages, kept_figures = script("kept_pages"), script("kept_figures")
 
-# Their packed trials have more than the 1.5 MB of scripts/keep-report.sh, or were not kept when it
-# kept smaller ones only: the page is rendered anew, and its analysis is that of the summary.
+# Their packed trials have more than the 1.5 MB of scripts/keep-report.sh: the page is rendered
+# anew, and its analysis is that of the summary.
 OF_SUMMARIES = {"capacity", "capacity-history", "offload", "runtimes", "suites", "suites-apache"}
 
 OF_FEW_FORKS = ("concurrency", "concurrency-4-forks", "concurrency-warm")
