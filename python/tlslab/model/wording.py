@@ -123,6 +123,8 @@ def figure(value: float) -> str:
     if size >= 99.95:
         return f"{value:.0f}"
     digits = 1 if size >= 9.995 else 2 if size >= 0.9995 else 3
+    if size < 1e-6:
+        return f"{value:.1e}"
     if size < 0.001:
         digits = 2 - math.floor(math.log10(size))
     return f"{value:.{digits}f}"

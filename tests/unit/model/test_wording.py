@@ -49,6 +49,7 @@ def test_a_bound_below_one_percent_is_rounded_up_to_tenths(tenths: int) -> None:
     ("value", "written"),
     [
         (0.0, "0"),
+        (9.38e-23, "9.4e-23"),
         (0.0004, "0.000400"),
         (0.078, "0.078"),
         (9.996, "10.0"),
