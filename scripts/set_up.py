@@ -1,8 +1,8 @@
 """Makes .venv with all that users need: the Python packages, both programs, the package tlslab.
 
 The packages are fetched while cargo compiles, and tlslab's own is made ready beside it: it asks
-cargo for the programs, and so waits until they are there. Python's bytecode is made meanwhile.
-Run by `make setup`, with the Python that .venv is to have; needs nothing but the standard library.
+cargo for the programs, and so waits until they are there. Run by `make setup`, with the Python that
+.venv is to have; needs nothing but the standard library.
 """
 
 import os
@@ -17,21 +17,10 @@ from progress import Cargo, Command, Progress
 ROOT = Path(__file__).parents[1]
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
-# Only where a processor has nothing else to do: at the end of a build one crate waits for another.
-PATIENT = ("nice", "-n", "19")
 # Says that the packages of the lock file are in .venv; the Makefile has another for the rest.
 STAMP = VENV / ".python"
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install")
 EDITABLE = ("--no-build-isolation", "--no-deps", "--editable", ".")
-# Every module of tlslab with what it imports, and what functions import. Optional ones may lack.
-IMPORT_ALL = """
-import contextlib, importlib, pkgutil
-import ruptures, scipy.optimize, scipy.stats, tlslab
-for module in pkgutil.walk_packages(tlslab.__path__, "tlslab."):
-    if not module.name.endswith("__main__"):
-        with contextlib.suppress(ImportError):
-            importlib.import_module(module.name)
-"""
 
 
 class FailedError(Exception):
@@ -68,16 +57,7 @@ def main() -> int:
 
 def _python(progress: Progress, package: Command) -> None:
     _packages(progress)
-    bytecode = Command([*PATIENT, PYTHON, "-c", IMPORT_ALL], {"PYTHONPATH": "python"})
-    with ThreadPoolExecutor(1) as beside:
-        compiled = beside.submit(bytecode.run, progress, "bytecode")
-        try:
-            _must(progress, package, "package")
-        except BaseException:
-            bytecode.cancel()
-            raise
-        # Without bytecode the first command takes longer, and says what is wrong.
-        compiled.result()
+    _must(progress, package, "package")
 
 
 def _packages(progress: Progress) -> None:
@@ -90,7 +70,7 @@ def _packages(progress: Progress) -> None:
         progress.say("pip", "virtual environment")
         _must(progress, Command([sys.executable, "-m", "venv", "--clear", VENV]), "pip")
     progress.say("pip", "Python packages")
-    # Bytecode is made of what is imported alone: of everything it takes as long as fetching it.
+    # What is imported is compiled then: all of it at once takes as long as fetching it.
     _must(progress, Command([PYTHON, *PIP, "--no-compile", "-r", lock]), "pip")
     STAMP.touch()
 
