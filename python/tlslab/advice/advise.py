@@ -14,7 +14,7 @@ from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable, TextBlock
 from tlslab.model.finding import CellSummary, Finding, Ranking, Summary
 from tlslab.model.leading import is_bound, unranked_words
-from tlslab.model.wording import figure, level_label, setting_of, with_interval
+from tlslab.model.wording import capital, figure, level_label, setting_of, with_interval
 
 # Servers whose syntax is of another server's family: the order of Node's holds for RWSERVE.
 _KIN = {"rwserve": "node"}
@@ -210,7 +210,7 @@ def _unranked(summary: Summary, preference: Preference, against: Mapping[str, st
         return level_label(preference.subject, summary.cell(key).factors[preference.subject])
 
     words = unranked_words(ranking, mates, name)
-    return f" {words[:1].upper()}{words[1:]}." if words else ""
+    return f" {capital(words)}." if words else ""
 
 
 def _ranking(summary: Summary, preference: Preference) -> Ranking:

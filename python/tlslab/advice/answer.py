@@ -133,7 +133,8 @@ class _Deployable:
     def answer(self, overall: Answer) -> Answer:
         """In place of the `overall` one, which names what policies object to."""
         if why := self._lacking():
-            return _without(overall, f"{why} Policies object to faster ones: the table says why.")
+            others = "faster ones" if self._is_beaten() else "others that may be faster"
+            return _without(overall, f"{why} Policies object to {others}: the table says why.")
         setting = f" with {cell_label(self._ranking.setting)}" if self._ranking.setting else ""
         first = "; ".join([f"{self._leads()}{setting}", *filter(None, self._missing())])
         second = _left_out(self._ranking, self._found.first, self._against, self._name)
@@ -144,6 +145,11 @@ class _Deployable:
             confidence=f"{counted(self._blocks, 'block')}{random}{rest}",
             tiles=tiles(self._summary.cell(self._found.first)),
         )
+
+    def _is_beaten(self) -> bool:
+        """Whether a cell with an objection is established to be faster than the first."""
+        place = self._ranking.cells.index(self._found.first)
+        return any(place in each.beats for each in self._ranking.places if self._against[each.cell])
 
     def _lacking(self) -> str:
         """Why there is no answer among them; empty where there is one."""

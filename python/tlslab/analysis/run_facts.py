@@ -35,8 +35,10 @@ def machine_words(where: Environment) -> str:
     facts = where.machine
     named = [str(facts[name]) for name in ("processor", "architecture") if name in facts]
     usable = facts.get("usable_processors", facts.get("processors"))
-    used = counted(usable, "processor") if isinstance(usable, int) else ""
-    return ", ".join([*named, *([used] if used else [])]) or "an unknown machine"
+    used = [counted(usable, "processor")] if isinstance(usable, int) else []
+    system = [str(facts["system"])] if "system" in facts else []
+    virtual = ["virtual"] if facts.get("virtual") else []
+    return ", ".join([*named, *used, *system, *virtual]) or "an unknown machine"
 
 
 def run_facts(summary: Summary) -> dict[str, str]:

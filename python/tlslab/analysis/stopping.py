@@ -4,9 +4,9 @@ The lab asks it before each block, and the analysis replays it: one rule for bot
 settled is what the report then says, by intervals and tests that hold at any time.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, compare, more_is_faster
@@ -28,8 +28,8 @@ SETTLED_BY = (
 class Open:
     """Pairs of cells, by their keys, that are not settled, and the cells that go on for them.
 
-    `tested` is the number of comparisons that can be made, `untested` that of those that cannot,
-    since a cell is invalid, or a lower bound.
+    `tested` is the number of pairs that can be compared, by one estimate at least, `untested` that
+    of those that cannot, since a cell is invalid, or a lower bound.
     """
 
     pairs: frozenset[tuple[str, str]]
@@ -87,7 +87,8 @@ def open_pairs(cells: Sequence[Measured], baseline: Mapping[str, str], stopping:
     limit, has nothing open: more blocks of the same would not change that.
     """
     pairs: set[tuple[str, str]] = set()
-    tested = untested = 0
+    testable: set[tuple[str, str]] = set()
+    all_pairs: set[tuple[str, str]] = set()
     there = [cell for cell in cells if cell.summary.verdict != "unsupported"]
     for setting in settings(cells, baseline):
         mates = [c for c in there if setting_of(c.summary.factors, baseline) == setting]
@@ -96,11 +97,14 @@ def open_pairs(cells: Sequence[Measured], baseline: Mapping[str, str], stopping:
             able = [cell for cell in mates if cell.may_rank(estimate)]
             pairs |= _open_among(able, estimate, stopping)
             if any(estimate in cell.values for cell in mates):
-                tested += math.comb(len(able), 2)
-                untested += math.comb(len(mates), 2) - math.comb(len(able), 2)
-    return Open(
-        frozenset(pairs), frozenset(key for pair in pairs for key in pair), tested, untested
-    )
+                testable |= _pairs(able)
+                all_pairs |= _pairs(mates)
+    keys = frozenset(key for pair in pairs for key in pair)
+    return Open(frozenset(pairs), keys, len(testable), len(all_pairs - testable))
+
+
+def _pairs(cells: Sequence[Measured]) -> set[tuple[str, str]]:
+    return set(combinations((cell.summary.key for cell in cells), 2))
 
 
 def _open_among(

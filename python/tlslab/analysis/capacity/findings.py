@@ -267,10 +267,11 @@ def _remedies(named: Named) -> Iterator[Finding]:
         (name, cell, [each for each in remedies(cell) if _enough(each.ratio)])
         for name, cell in named
     ]
-    tested = [1.0 if each.p is None else each.p for _, _, found in said for each in found]
-    adjusted = iter(holm(tested))
+    known = [each for _, _, found in said for each in found if each.of_ratio != "unknown"]
+    tested = [1.0 if each.p is None else each.p for each in known]
+    differs = {id(each): p <= LEVEL for each, p in zip(known, holm(tested), strict=True)}
     for name, cell, found in said:
-        reported = [_remedy(each, next(adjusted) <= LEVEL, len(tested)) for each in found]
+        reported = [_remedy(each, differs.get(id(each), False), len(tested)) for each in found]
         if reported:
             text = f"{name}, requests/s with a remedy: {'; '.join(reported)}."
             yield Finding("remedies", text, (cell.key,))

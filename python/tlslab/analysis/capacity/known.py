@@ -16,8 +16,8 @@ def has_maximum(cell: CapacityCell) -> bool:
 
 
 def is_bound(cell: CapacityCell) -> bool:
-    """Whether the maximum is a lower bound."""
-    return cell.summary.verdict == "at_least"
+    """Whether the maximum is a lower bound: that of a rate that was not steady is none."""
+    return cell.summary.verdict == "at_least" and openness.UNSTEADY not in cell.open
 
 
 def is_open(cell: CapacityCell) -> bool:

@@ -54,7 +54,7 @@ def _warming(named: Named, rules: WarmUpRules) -> Figure:
             f"New connections/s in a closed loop of {rules.connections}, from the start of the "
             f"first server of each runtime until the last {rules.steady} rates are within "
             f"{percent(rules.width)} of their mean. All that is measured comes after it."
-        ).replace("%", " %"),
+        ),
         kind="line",
         x_title="seconds of load",
         y_title="new connections/s",

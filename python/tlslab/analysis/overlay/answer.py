@@ -11,7 +11,7 @@ from tlslab.model.enough import WIDE
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import Comparison
-from tlslab.model.wording import counted, difference, ratio_figure
+from tlslab.model.wording import capital, counted, difference, ratio_figure
 
 # The most differences that are named; the rest is counted.
 _NAMED = 2
@@ -172,7 +172,7 @@ def _rest_words(
     if unjudged:
         parts.append(_unjudged_words(unjudged))
     text = "; ".join(parts)
-    return (f"{text[:1].upper()}{text[1:]}.",) if text else ()
+    return (f"{capital(text)}.",) if text else ()
 
 
 def _named(judged: Sequence[Labelled], differing: Sequence[Labelled]) -> list[str]:
@@ -198,6 +198,6 @@ def _words(label: str, found: Comparison) -> str:
 
 def _tile(label: str, found: Comparison) -> Tile:
     name = estimate_name(found.estimate)
-    title = f"{name[:1].upper()}{name[1:]}: {label}"
+    title = f"{capital(name)}: {label}"
     ratio = Estimate(found.ratio, found.low, found.high, found.n, "ratio", found.method)
     return Tile(title, ratio)
