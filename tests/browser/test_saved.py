@@ -32,6 +32,9 @@ Saved = list[list[str]]
 def figure_faults(document: Any, name: str, saved: Saved) -> list[str]:
     """What the file of a chart has otherwise than the summary."""
     figure = next(each for each in document["figures"] if each["id"] == name)
+    if document.get("without_trials") and name != document["answer"]["figure"]:
+        series = [{**each, "samples": []} for each in figure["series"]]
+        figure = {**figure, "series": series}
     return differences(saved[1:], figure_rows(figure))
 
 
@@ -90,6 +93,9 @@ def test_every_file_that_is_saved_has_what_the_summary_has(
     document = json.loads(json.dumps(to_json(shown(summaries[name]))))
     faults = {}
     with Opened(browser, pages[name]) as opened:
+        # A heavy page says that single trials of charts in Details are in summary.json alone.
+        text = opened.page.text_content("body") or ""
+        document["without_trials"] = "single trials of the charts in Details" in text
         found = buttons(opened)
         assert found
         for kind, of, button in found:
