@@ -193,9 +193,9 @@ def test_a_second_run_keeps_its_bounds_intervals_and_machine(
             series["bounds"] = [True] * len(series["y"])
     with Opened(browser, pages["ranking"]) as opened:
         said = opened.drop(json.dumps(second))
-        assert ", on another machine: Another processor, 2: its rates" in said
+        assert ", on another machine: Another processor, 2 processors: its rates" in said
         note = opened.page.text_content("figure.picture p.second") or ""
-        assert note.endswith(", on another machine: Another processor, 2")
+        assert note.endswith(", on another machine: Another processor, 2 processors")
 
         def lines(cell: dict[str, Any]) -> Locator:
             row = f"#grid-results tbody tr[data-cell='{cell['key']}']"

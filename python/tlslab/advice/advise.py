@@ -27,12 +27,12 @@ def advised(summary: Summary) -> Summary:
     subject = subject_of(summary)
     if subject is None:
         return summary
-    found, against = preferences(summary), objections(summary, subject)
+    against = objections(summary, subject)
     few = summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few
+    # Too few blocks have no order that a sentence or a configuration may rest on.
+    found = () if few else preferences(summary)
     sentences = tuple(
-        s
-        for each in ([] if few else _main(found))
-        if (s := _sentence(summary, each, against)) is not None
+        s for each in _main(found) if (s := _sentence(summary, each, against)) is not None
     )
     return replace(
         summary,

@@ -5,7 +5,7 @@ from datetime import date
 
 from tlslab.advice.emit import Form, Offer
 from tlslab.advice.field import Field
-from tlslab.advice.left_out import left_out_lines, some
+from tlslab.advice.left_out import left_out_lines
 from tlslab.advice.policy import GRADES
 from tlslab.advice.price import price_lines
 from tlslab.advice.recommend import Recommendation
@@ -15,7 +15,7 @@ from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable
 from tlslab.model.grading import age_words, as_of, successor_words
 from tlslab.model.trade_off import probability_words
-from tlslab.model.wording import counted, difference, figure, joined
+from tlslab.model.wording import counted, difference, few, figure, joined
 
 # A cell is called one of the Pareto set when that is likelier than not.
 LIKELY = 0.5
@@ -68,10 +68,10 @@ def explanation(
     yield from _policies(field, day)
     yield from left_out_lines(field, details)
     if lacking := [each.short for each in field.lacking]:
-        names = some(lacking, details)
+        names = joined(lacking) if details else few(lacking)
         yield f"left out, {len(lacking)}: {field.server} was not seen to do it in this run: {names}"
     if unmeasured := [_name(found, key) for key in found.trade_offs.unmeasured]:
-        names = some(unmeasured, details)
+        names = joined(unmeasured) if details else few(unmeasured)
         yield f"last in the order: {names}: no valid measurement in this run"
     if offer.beside:
         yield f"also in the file: {offer.beside}"
@@ -139,7 +139,7 @@ def reason(found: Recommendation) -> str:
 def _among(found: Recommendation) -> str:
     """Which candidates may be the best one."""
     by = estimate_name(found.trade_offs.measure)
-    among = some([_name(found, key) for key in found.trade_offs.contenders])
+    among = few([_name(found, key) for key in found.trade_offs.contenders])
     return f"The best by {by} is among {among} (probability 95 %)"
 
 
@@ -169,7 +169,7 @@ def _superlative(found: Recommendation) -> tuple[str, str]:
     known = {cell.cell for cell in trade_offs.cells} - {found.order[0], *trade_offs.beaten}
     if not known:
         return "best", ""
-    others = some([_name(found, key) for key in found.order if key in known])
+    others = few([_name(found, key) for key in found.order if key in known])
     return "likeliest best", f"; no difference from {others} is established (Holm, 5 %)"
 
 

@@ -1,13 +1,12 @@
 """What is not recommended, in words: names with the same gravest objection together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tlslab.advice.field import Field
-from tlslab.model.wording import counted, joined
+from tlslab.model.wording import counted, few, joined
 
-# Where not all is asked for: the most objections, and the most names of each.
+# The most objections, where not all are asked for.
 _OBJECTIONS = 8
-_NAMED = 3
 
 
 def left_out_lines(field: Field, every: bool = False) -> Iterator[str]:
@@ -18,15 +17,8 @@ def left_out_lines(field: Field, every: bool = False) -> Iterator[str]:
     groups = sorted(by_objection.items(), key=lambda group: -len(group[1]))
     shown = groups if every else groups[:_OBJECTIONS]
     for objection, names in shown:
-        yield f"left out, {len(names)}: {objection}: {some(names, every)}"
+        yield f"left out, {len(names)}: {objection}: {joined(names) if every else few(names)}"
     if more := groups[len(shown) :]:
         names = [name for _, each in more for name in each]
         reasons = counted(len(more), "other reason")
         yield f"left out, {len(names)}: for {reasons}; --details has all of them"
-
-
-def some(names: Sequence[str], every: bool = False) -> str:
-    """The names; of many the first, and how many others there are, unless `every` is asked for."""
-    if every or len(names) <= _NAMED + 1:
-        return joined(names)
-    return joined([*names[:_NAMED], f"{len(names) - _NAMED} others"])

@@ -22,7 +22,10 @@ def price_lines(found: Recommendation) -> Iterator[str]:
     measure = found.trade_offs.measure
     if measure and all(each.measure != measure for each in found.prices):
         by = estimate_name(measure)
-        yield f"price: none by {by}: nothing that was measured is established to be better."
+        if found.trade_offs.verdict == "too_few":
+            yield f"price: not known by {by}: fewer than {LEAST_BLOCKS} blocks have no comparison."
+        else:
+            yield f"price: none by {by}: nothing that was measured is established to be better."
     for each in found.prices:
         yield f"price: {_words(found, each)}"
     if len(found.prices) > 1:

@@ -20,7 +20,7 @@ from tlslab.analysis.stats.estimate import family_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.model.finding import Comparison, Place, Ranking
 from tlslab.model.setting import settings_of
-from tlslab.model.wording import difference, joined, setting_of
+from tlslab.model.wording import difference, few, joined, setting_of
 
 RANKED = (
     "connections_per_s",
@@ -33,7 +33,6 @@ RANKED = (
 
 # A sentence names this many cells at most; of a longer list the first ones.
 _NAMED = 5
-_FIRST = 3
 
 
 @dataclass(frozen=True)
@@ -179,9 +178,9 @@ def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured
         among = _with_differences(apart, "they may differ by up to {}")
         text += f" It cannot be told apart from {among}."
     if untested:
-        text += f" It cannot be told apart from {_few(untested)} (too few blocks in common)."
+        text += f" It cannot be told apart from {few(untested, _NAMED)} (too few blocks in common)."
     if bounds and others:
-        named = _few([name(cell) for cell in bounds])
+        named = few([name(cell) for cell in bounds], _NAMED)
         text += f" Lower bounds, because the generator was the limit: {named}."
     return text
 
@@ -190,15 +189,8 @@ def _with_differences(found: Sequence[tuple[str, float]], words: str) -> str:
     """The names, each with its difference in words; of many, the first ones and the largest."""
     names = [name for name, _ in found]
     if len(names) > _NAMED:
-        return f"{_few(names)} ({words.format(difference(max(left for _, left in found)))})"
+        return f"{few(names, _NAMED)} ({words.format(difference(max(left for _, left in found)))})"
     return joined([f"{name} ({words.format(difference(left))})" for name, left in found])
-
-
-def _few(names: Sequence[str]) -> str:
-    """The names; of many the first, and how many others there are."""
-    if len(names) <= _NAMED:
-        return joined(names)
-    return joined([*names[:_FIRST], f"{len(names) - _FIRST} others"])
 
 
 def differing(

@@ -1,13 +1,13 @@
 """Which cells of a ranking lead, among all or among those that may be used; in a sentence."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from tlslab.model.answer import Tile
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name, shown
 from tlslab.model.finding import CellSummary, Ranking
-from tlslab.model.wording import counted, difference, figure, joined, number_word
+from tlslab.model.wording import counted, difference, few, figure, joined
 
 # The figures of the cell that leads, by estimate, in their order.
 _TILES = {
@@ -112,7 +112,7 @@ def lead_words(
     value = measured_words(one, estimate)
     if not found.tied:
         return f"{name(found.first)} is the {best}{noun and f' {noun}'}: {value}"
-    names = _few([name(key) for key in (found.first, *found.tied)])
+    names = few([name(key) for key in (found.first, *found.tied)], _NAMED, 1)
     bound = is_bound(one, estimate)
     open_ = "their order is not known"
     if not bound:
@@ -160,14 +160,8 @@ def unranked_words(
         by_reason.setdefault(limit if usable else "no valid result", []).append(name(each.key))
     if not by_reason:
         return ""
-    return f"not ranked: {joined([f'{_few(each)} ({why})' for why, each in by_reason.items()])}"
-
-
-def _few(names: Sequence[str]) -> str:
-    """The names; of many the first, and how many others there are."""
-    if len(names) <= _NAMED:
-        return joined(names)
-    return joined([names[0], f"{number_word(len(names) - 1)} others"])
+    parts = [f"{few(each, _NAMED, 1)} ({why})" for why, each in by_reason.items()]
+    return f"not ranked: {joined(parts)}"
 
 
 def tiles(cell: CellSummary) -> tuple[Tile, ...]:

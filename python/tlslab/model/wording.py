@@ -185,6 +185,13 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
+def few(names: Sequence[str], most: int = 4, first: int = 3) -> str:
+    """The names; of more than `most` the first ones, and how many others there are."""
+    if len(names) <= most:
+        return joined(names)
+    return joined([*names[:first], counted(len(names) - first, "other")])
+
+
 def capital(text: str) -> str:
     """The text with a capital letter at its start, as a sentence has it."""
     return text[:1].upper() + text[1:]

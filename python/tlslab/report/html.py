@@ -9,8 +9,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tlslab.model.finding import Summary
+from tlslab.model.machine import machine_words
 from tlslab.model.plain import plain
-from tlslab.model.run import Environment as RunEnvironment
 from tlslab.model.wording import counted
 from tlslab.report.answer import enough_command
 from tlslab.report.page.assets import asset, policy
@@ -71,7 +71,7 @@ def _rendered(summary: Summary, thrift: int) -> str:
         .render(
             summary=summary,
             page=layout(summary, thrift),
-            machine=_machine(summary.environment),
+            machine=machine_words(summary.environment),
             rows=ROWS,
             tile_cell=tile_cell,
             unit_words=unit_words,
@@ -82,14 +82,6 @@ def _rendered(summary: Summary, thrift: int) -> str:
             policy=policy([style], scripts),
         )
     )
-
-
-def _machine(environment: RunEnvironment) -> str:
-    """The machine in words, by which a second run's is known to be another one (`second.js`)."""
-    facts = environment.machine
-    usable = facts.get("usable_processors", facts.get("processors"))
-    named = (facts.get("processor"), facts.get("architecture"), usable)
-    return ", ".join(str(each) for each in named if isinstance(each, str | int))
 
 
 @cache

@@ -98,9 +98,13 @@ def test_rankings_say_what_is_objected_to() -> None:
     assert len(series.x) == 3
 
 
-def test_few_blocks_recommend_in_no_sentence() -> None:
+def test_few_blocks_recommend_nothing() -> None:
+    """Neither in a sentence, nor by a configuration that calls its order measured."""
     summary = advised(run(blocks=4))
     assert not [each for each in summary.findings if each.code == "recommendation"]
+    assert [each.id for each in summary.texts if each.id.startswith("emit-")] == []
+    assert summary.recommendation is None
+    assert [each for each in advised(run(blocks=5)).texts if each.id == "emit-nginx"]
 
 
 def test_a_recommendation_names_what_was_not_ranked() -> None:

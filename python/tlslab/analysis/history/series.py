@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from tlslab.analysis.compare import is_bounded
 from tlslab.analysis.judged_estimates import judged_names, left_open
 from tlslab.analysis.overlay import WARNING
-from tlslab.analysis.run_facts import kind_of_machine, machine_words
 from tlslab.model.errors import StoreError
 from tlslab.model.finding import CellSummary, Summary
+from tlslab.model.machine import kind_of_machine, machine_words
 from tlslab.model.wording import cell_label
 
 

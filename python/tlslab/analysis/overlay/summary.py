@@ -10,10 +10,10 @@ from tlslab.analysis.overlay.figures import laid_over
 from tlslab.analysis.overlay.pairs import Pair, Side, shared_cells
 from tlslab.analysis.overlay.ratios import METHOD, missing, ratios_of
 from tlslab.analysis.overlay.tables import difference_table, ratio_table
-from tlslab.analysis.run_facts import kind_of_machine, machine_words
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import ExperimentSummary, Finding, Summary
+from tlslab.model.machine import kind_of_machine, machine_words
 from tlslab.model.run import Environment
 from tlslab.model.wording import counted
 

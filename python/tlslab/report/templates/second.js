@@ -31,11 +31,13 @@ function estimatesOf(cell) {
   return new Map(named.map(([name, found]) => [name, found && { ...found, bound: bounds.includes(name) || ofNew(name) }]));
 }
 
-// A machine in the words of the page's data-machine.
+// A machine in the words of the page's data-machine (model.machine).
 function machineOf(environment) {
   const facts = isObject(environment.machine) ? environment.machine : {};
-  const named = [facts.processor, facts.architecture, facts.usable_processors ?? facts.processors];
-  return named.filter((each) => ["string", "number"].includes(typeof each)).map((each) => words(String(each))).join(", ");
+  const usable = facts.usable_processors ?? facts.processors;
+  const used = Number.isInteger(usable) && `${usable} processor${usable === 1 ? "" : "s"}`;
+  const named = [facts.processor, facts.architecture, used, facts.system, facts.virtual && "virtual"];
+  return named.filter((each) => typeof each === "string").map((each) => words(each)).join(", ") || "an unknown machine";
 }
 
 async function readSecond(file) {

@@ -1,0 +1,23 @@
+"""Which machines are of one kind, and what a kind is called."""
+
+from tlslab.model.run import Environment
+from tlslab.model.wording import counted
+
+# The facts by which machines are of one kind: rates of unlike ones say nothing about a change.
+_KIND_OF_MACHINE = ("system", "architecture", "processor", "usable_processors", "virtual")
+
+
+def kind_of_machine(where: Environment) -> tuple[str, ...]:
+    """What machines of one kind have in common."""
+    return tuple(str(where.machine.get(name)) for name in _KIND_OF_MACHINE)
+
+
+def machine_words(where: Environment) -> str:
+    """The kind of machine, in words."""
+    facts = where.machine
+    named = [str(facts[name]) for name in ("processor", "architecture") if name in facts]
+    usable = facts.get("usable_processors", facts.get("processors"))
+    used = [counted(usable, "processor")] if isinstance(usable, int) else []
+    system = [str(facts["system"])] if "system" in facts else []
+    virtual = ["virtual"] if facts.get("virtual") else []
+    return ", ".join([*named, *used, *system, *virtual]) or "an unknown machine"
