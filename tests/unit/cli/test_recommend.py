@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tlslab.cli import run
 from tlslab.cli.recommend import Server
 from tlslab.cli.recommending import recommended
 from tlslab.experiment import load, with_levels
+from tlslab.model.wording import few
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
 ALL = ("X25519", "P-256", "P-384", "P-521", "X448", "X25519MLKEM768")
@@ -175,8 +177,8 @@ def test_old_policies_are_said_to_be(folder: Path, capsys: pytest.CaptureFixture
 def test_all_names_are_there_where_details_are_asked_for(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(left_out, "_NAMED", 1)
-    few = ("--for", "nginx", "--policy", "rfc9325")
-    brief, whole = (asked(capsys, str(folder), *few, *more)[2] for more in ((), ("--details",)))
+    monkeypatch.setattr(left_out, "few", partial(few, most=1, first=1))
+    what = ("--for", "nginx", "--policy", "rfc9325")
+    brief, whole = (asked(capsys, str(folder), *what, *more)[2] for more in ((), ("--details",)))
     assert re.search(r"left out, 4: no policy speaks of it: \S+ and 3 others\n", brief)
     assert re.search(r"left out, 4: no policy speaks of it: \S+, \S+, \S+ and \S+\n", whole)
