@@ -3,6 +3,7 @@
 # there what a version of Python can break: each module is imported, the command line, run folders,
 # experiments, processes and servers' files are tested, and whole reports are made (tests/golden). What is
 # left out (analysis, advice, single parts of pages) is arithmetic and text, tested on .venv's Python.
+# With TLSLAB_REQUIRE_PYTHONS a Python that is not here ends it with exit code 3.
 # What is too new fails on the oldest, what was taken out on the newest: those between make the command
 # line's tests and the whole reports.
 set -euo pipefail
@@ -26,6 +27,7 @@ for version in 3.11 3.12 3.13; do
     [ "$version" != "$own" ] || continue
     python=$(scripts/find-python.sh "$version" 2>/dev/null) || {
         printf '== Python %s is not here: not tested\n' "$version"
+        [ -z "${TLSLAB_REQUIRE_PYTHONS:-}" ] || exit 3
         continue
     }
     printf '== Python %s, from the wheel\n' "$version"

@@ -24,6 +24,8 @@ def run(*command: object, **environment: str) -> str:
     kept = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV",)}
     # The machine's own authorities, as pip has it: its network may have a registry of its own.
     kept["UV_SYSTEM_CERTS"] = "1"
+    # What this checkout has compiled is not compiled again; an installation from the sdist finds it.
+    kept["CARGO_TARGET_DIR"] = str(ROOT / "target")
     done = subprocess.run(
         [str(word) for word in command],
         cwd=environment.pop("folder", ROOT),
@@ -52,7 +54,7 @@ def the(folder: Path, pattern: str) -> Path:
 def with_pip(what: Path, into: Path) -> Path:
     run(sys.executable, "-m", "venv", into / "venv")
     pip = (into / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile")
-    run(*pip, what, CARGO_TARGET_DIR=str(ROOT / "target"))
+    run(*pip, what)
     return into / "venv" / "bin"
 
 
@@ -73,14 +75,18 @@ def with_pipx(what: Path, into: Path) -> Path:
     return into / "bin"
 
 
-@pytest.mark.parametrize("install", [with_pip, with_uv, with_pipx])
+WAYS = (with_pip, with_uv, with_pipx)
+
+
+@pytest.mark.parametrize("install", WAYS)
 def test_the_wheel_works(dist: Path, tmp_path: Path, install: Callable[..., Path]) -> None:
     works(install(the(dist, "*.whl"), tmp_path), tmp_path)
 
 
-def test_the_sdist_works(dist: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("install", WAYS)
+def test_the_sdist_works(dist: Path, tmp_path: Path, install: Callable[..., Path]) -> None:
     """Compiled anew but for the crates of others, which this checkout has compiled."""
-    works(with_pip(the(dist, "*.tar.gz"), tmp_path), tmp_path)
+    works(install(the(dist, "*.tar.gz"), tmp_path), tmp_path)
 
 
 def works(programs: Path, folder: Path) -> None:
