@@ -19,11 +19,13 @@ FUZZ_SECONDS ?= 60
 PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 # The tests' own calls of the scripts are no stages.
 PYTEST = env -u TLSLAB_STAGES $(BIN)/python -m pytest
+# Tasks that run beside a command which waits for most of its time.
+beside = scripts/beside.sh "$(MAKE) --no-print-directory $(1)"
 
 # The programs of Debian's that the studies run.
 STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
 
-.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-kills test-pythons fuzz check format schema bench bench-profile bench-instructions bench-validity bench-gate bench-coverage report-gallery clean
+.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-parts test-kills test-pythons fuzz check format schema bench bench-profile bench-instructions bench-validity bench-gate bench-coverage report-gallery clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -67,9 +69,10 @@ tomcat: ## fetch Tomcat and build its OpenSSL library, for the study of runtimes
 test: dev ## install what tests need, then run all tests
 	@scripts/install-debian.sh
 	scripts/install-java.sh
-	$(MAKE) --no-print-directory test-rust
-	$(MAKE) --no-print-directory test-java
-	$(MAKE) --no-print-directory test-pythons
+	$(ANNOUNCE) begin "Rust tests, and beside them those in Java"
+	# The engine's tests wait for peers that are slow on purpose.
+	$(call beside,test-java) env -u TLSLAB_STAGES $(MAKE) --no-print-directory test-rust
+	$(ANNOUNCE) end "Rust tests and those in Java"
 	$(MAKE) --no-print-directory test-python
 
 test-rust: setup ## the tests of the engine and its programs
@@ -91,16 +94,22 @@ test-python: dev java ## the tests of the lab, on real servers
 	@scripts/build-signer.sh >/dev/null
 	# Root can make network namespaces: a test that needs them fails instead of being skipped.
 	if [ "$$(id -u)" -eq 0 ]; then export TLSLAB_REQUIRE_NAMESPACES="$${TLSLAB_REQUIRE_NAMESPACES:-1}"; fi
-	$(ANNOUNCE) begin "Python tests of parts and packages, on all processors (about 9 minutes)"
-	$(PYTEST) -n auto --dist loadfile --no-loadscope-reorder --ignore tests/browser --ignore tests/live
-	$(ANNOUNCE) end "Python tests of parts and packages"
-	$(ANNOUNCE) begin "Python tests on real servers (about 21 minutes)"
-	# They wait for a third of their time: one more at once than there are processors.
-	$(PYTEST) -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m "not alone" tests/live tests/browser
+	$(ANNOUNCE) begin "Python tests on real servers"
+	# They wait for a part of their time: two more at once than there are processors.
+	$(PYTEST) -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder -m "not alone and not cluster" tests/live tests/browser
 	$(ANNOUNCE) end "Python tests on real servers"
-	$(ANNOUNCE) say "Python tests that nothing may disturb (about 16 minutes)"
+	$(ANNOUNCE) begin "Python tests on clusters of hosts, and beside them those of parts, packages and the other Pythons"
+	# A cluster waits for three quarters of its time; the tests of parts need nothing but processors.
+	$(call beside,test-parts test-pythons) $(PYTEST) -m "cluster and not alone" tests/live
+	$(ANNOUNCE) end "Python tests on clusters, of parts, packages and the other Pythons"
+	$(ANNOUNCE) say "Python tests that nothing may disturb"
 	stages=$${TLSLAB_STAGES:-}
 	$(PYTEST) -m alone $${stages:+--stages "$$stages"} tests/live
+
+test-parts: dev ## the Python tests that need no server, and those of the packages
+	@$(ANNOUNCE) begin "Python tests of parts and packages, on all processors"
+	$(PYTEST) -n auto --dist loadfile --no-loadscope-reorder --ignore tests/browser --ignore tests/live
+	$(ANNOUNCE) end "Python tests of parts and packages"
 
 test-kills: dev ## kill -9 at 100 random moments of one run, kept in docs/validity.md (5 to 25 minutes)
 	@$(ANNOUNCE) begin "kill -9 at 100 random moments (5 to 25 minutes)"

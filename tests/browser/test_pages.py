@@ -8,9 +8,11 @@ from playwright.sync_api import Browser, ViewportSize
 
 from browser.geometry import Fault, page_faults, text_faults
 from browser.opened import AXE, DESKTOP, PAPER, PHONE, SCHEMES, WIDTHS, Opened
+from browser.saved import buttons, figure_faults, table_faults
 from factories.pages import HISTORY, PAGES, SUMMARIES
 from tlslab.model.finding import Summary
 from tlslab.report.html import HEAVIEST
+from tlslab.report.shown import shown
 from tlslab.store import to_json
 
 LIGHT, DARK = SCHEMES
@@ -106,3 +108,35 @@ def test_nothing_serious_keeps_anybody_from_reading(
         if name != HISTORY:
             assert "of the second run" in opened.drop(written(summaries[name]))
         assert serious(opened) == []
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_every_file_that_is_saved_has_what_the_summary_has(
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary], name: str
+) -> None:
+    """Of a run of fewer than five trials it has no interval, as the page has none."""
+    document = json.loads(json.dumps(to_json(shown(summaries[name]))))
+    faults = {}
+    with Opened(browser, pages[name]) as opened:
+        # A heavy page says that single trials of charts in Details are in summary.json alone.
+        text = opened.page.text_content("body") or ""
+        document["without_trials"] = "single trials of the charts in Details" in text
+        found = buttons(opened)
+        assert found
+        for kind, of, button in found:
+            judge = figure_faults if kind == "figure" else table_faults
+            faults[f"{kind} {of}"] = judge(document, of, opened.file_of(button))
+        assert opened.complaints == []
+    assert {of: each[:3] for of, each in faults.items() if each} == {}
+
+
+def test_all_kinds_of_files_are_among_them(browser: Browser, pages: dict[str, Path]) -> None:
+    """The pages together have each kind of table, so that none goes unseen."""
+    names = set()
+    for name in ("ranking", "kept-open", "why"):
+        with Opened(browser, pages[name]) as opened:
+            names |= {f"{kind} {of.partition('-')[0]}" for kind, of, _ in buttons(opened)}
+    assert {
+        "figure setting", "figure why", "table flame", "table results", "table kept", "table times",
+        "table published", "table table",
+    } <= names  # fmt: skip

@@ -20,7 +20,7 @@ from live.lab_on_cluster import address, assert_nothing_of_the_lab, served, unti
 from tlslab.lab.programs import require_program
 
 pytestmark = [
-    pytest.mark.alone,
+    pytest.mark.cluster,
     pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
 ]
 
@@ -137,6 +137,7 @@ def test_the_program_is_shipped_to_the_host_without_it_and_is_gone_at_the_end(
     until(lambda: not shipped.parent.exists())
 
 
+@pytest.mark.alone
 def test_two_hosts_start_at_one_instant(calm: list[NamespaceHost]) -> None:
     with loaded(calm[0], 300) as spec:
         _assert_start_together(calm[0], spec)
@@ -325,6 +326,7 @@ def test_a_late_joiner_is_there_for_the_next_run(tmp_path: Path) -> None:
         assert set(_names(second.finish())) == {"g1", "g2", "g3"}
 
 
+@pytest.mark.alone
 def test_a_clock_that_is_hours_ahead_is_measured_and_the_start_is_the_same(tmp_path: Path) -> None:
     ahead_s = 20_000
     with cluster(tmp_path, ["g1"]) as (hosts, (head, _)):

@@ -12,7 +12,7 @@ from live.hosts import Hosts, NamespaceHost, cluster, lacking
 from live.lab_on_cluster import Lab, address, assert_nothing_of_the_lab, served
 
 pytestmark = [
-    pytest.mark.alone,
+    pytest.mark.cluster,
     pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
 ]
 

@@ -18,7 +18,7 @@ from tlslab.experiment.short import VARIABLE
 from tlslab.lab.programs import require_program
 
 pytestmark = [
-    pytest.mark.alone,
+    pytest.mark.cluster,
     pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
 ]
 
@@ -174,6 +174,7 @@ def slow(calm: Calm) -> Iterator[None]:
     calm.slow.unlink()
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("slow")
 @pytest.mark.timeout(400)
 def test_a_search_takes_a_second_generator_where_the_first_was_the_limit(
@@ -362,7 +363,7 @@ def test_a_host_that_is_lost_in_the_middle_is_a_verdict_and_never_a_smaller_sum(
     harm: Callable[[NamespaceHost], None],
 ) -> None:
     lab, (head, g1, g2) = there
-    file = str(tmp_path / small(blocks=3, measure_ms=3_000))
+    file = str(tmp_path / small(blocks=2, measure_ms=3_000))
     place = ["--listen", head.address, "--out", str(tmp_path / "r"), "--on-lost-host", policy]
     child = lab.start("run", file, "--target", "nginx", "--generators", "2", *place)
     lab.measuring(g1, child)
@@ -371,7 +372,7 @@ def test_a_host_that_is_lost_in_the_middle_is_a_verdict_and_never_a_smaller_sum(
     assert code == 1, err
     assert "warning: the generator g1 was lost: " in err
     first, *later = trials(tmp_path / "r")
-    assert len(later) == 5
+    assert len(later) == 3
     if policy == "fail":
         # No trial is made by a part of those that started it.
         assert (first["status"], first["reason"]["class"]) == ("failed", "host_lost")
@@ -389,6 +390,7 @@ def test_a_host_that_is_lost_in_the_middle_is_a_verdict_and_never_a_smaller_sum(
     assert_nothing_of_the_lab(g2)
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(400)
 def test_all_hosts_are_taken_also_one_that_joined_late_with_another_clock(
     tmp_path: Path, small: Small

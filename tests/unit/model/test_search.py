@@ -114,7 +114,7 @@ def test_noise_larger_than_the_step() -> None:
     assert tried.count(state.peak.connections) == RULES.repeats
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.integers(1, 64),
     st.integers(0, 9),

@@ -27,6 +27,9 @@ while True:
     os.waitpid(child, 0)
 """
 
+# What is counted is more than what its ends may differ by.
+ENOUGH_US = 400_000
+
 
 @pytest.fixture
 def forks() -> Iterator[tuple[int, str]]:
@@ -49,6 +52,10 @@ def test_children_that_come_and_go_are_counted(forks: tuple[int, str]) -> None:
     meter.start()
     before = whole(pid)
     time.sleep(1.5)
+    # Behind other work the children come to little in that time.
+    deadline = time.monotonic() + 60
+    while whole(pid) - before < ENOUGH_US and time.monotonic() < deadline:
+        time.sleep(0.1)
     after = whole(pid)
     meter.end()
     meter.close()
@@ -57,7 +64,7 @@ def test_children_that_come_and_go_are_counted(forks: tuple[int, str]) -> None:
     counted = usage.user_us + usage.system_us
     # A child that runs at an end of the window, and the ticks of all readings.
     assert abs(counted - (after - before)) <= 80_000 + 8 * TICK_US
-    assert counted > 100_000
+    assert counted > ENOUGH_US / 2
     assert side.used in ("process_tree", "cgroup")
     assert side.program.startswith("python")
     assert len(side.processors) == os.cpu_count()
