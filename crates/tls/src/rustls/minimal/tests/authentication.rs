@@ -199,6 +199,17 @@ fn a_false_certificate_and_a_false_signature_have_alerts_of_their_own() {
 }
 
 #[test]
+fn a_chain_without_a_certificate_is_a_decode_error() {
+    let owner = Owner::new();
+    let template = authenticating(&owner, "localhost");
+    let authenticator = template.authenticator.as_ref().unwrap();
+    let hash = rustls::crypto::hash::Output::new(&[7; 32]);
+    // No context, and a list of no bytes (RFC 8446, sections 4.4.2 and 4.4.2.4).
+    let refused = authenticator.authenticate(&[0; 4], &owner.proof(&[7; 32]), &hash).unwrap_err();
+    assert_eq!((refused.failure, refused.alert), (Failure::Certificate, 50));
+}
+
+#[test]
 fn messages_whose_lengths_are_wrong_are_none() {
     let owner = Owner::new();
     let template = authenticating(&owner, "localhost");
