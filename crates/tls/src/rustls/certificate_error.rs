@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_the_certificate_is_told_in_words() {
+    fn details_of_the_certificate_are_in_words() {
         use CertificateError as E;
         let name = || ServerName::try_from("a.test").unwrap();
         let (ecdsa, rsa) = ([6, 8, 42, 134, 72, 206, 61, 4, 3, 2], [6, 3, 42, 3, 4, 5, 0]);
