@@ -5,12 +5,15 @@ mod link;
 mod multiplexed;
 mod script;
 mod sequential;
+mod turn;
 
 use self::link::Link;
 use self::multiplexed::Multiplexed;
 pub use self::script::Script;
 use self::sequential::Sequential;
-use crate::recorder::{Milestones, Recorder, SLOW_CONNECT};
+use self::turn::Next;
+pub use self::turn::{Context, Turn, Wait};
+use crate::recorder::{Milestones, SLOW_CONNECT};
 use crate::trace::TracedConnection;
 use tlslab_contract::record::Bytes;
 use tlslab_contract::spec::{Close, Finished};
@@ -25,53 +28,6 @@ use tlslab_wire::reason::Reason;
 /// How often a connection may read in one turn: a MiB at most. So a peer that sends as fast as it is
 /// read leaves time for other connections, deadlines and the end of the run.
 const READS: u32 = 64;
-
-/// What a connection is waiting for, or how it ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    /// For the socket to become readable.
-    Read,
-    /// For the socket to become writable; or, where it is, for its next turn.
-    Write,
-    /// For the instant at which its next request may be sent.
-    Think(Nanos),
-    /// For nothing: the connection has ended.
-    Ended(Outcome),
-}
-
-/// The part of a server's next message that has arrived when a connection has to wait for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
-    /// Nothing.
-    Start,
-    /// N bytes, of which none is of the response: session tickets.
-    Tickets(u64),
-    /// A part.
-    Rest,
-}
-
-/// What a worker lends its connections while they run.
-pub struct Context<'w, C> {
-    /// What to do.
-    pub script: &'w Script,
-    /// The time.
-    pub clock: &'w C,
-    /// Where to note requests and connections; `None` while nothing is counted.
-    pub recorder: Option<&'w mut Recorder>,
-    /// Room for decrypted bytes.
-    pub plaintext: &'w mut [u8],
-    /// When something is due for which a handshake stops half-way; `Nanos::MAX` for nothing.
-    pub urgent_at: Nanos,
-    /// The run is over: a connection with as many requests as fit ends with those under way.
-    pub draining: bool,
-}
-
-impl<'w, C> Context<'w, C> {
-    /// The context of a connection that is not counted, and for which nothing waits.
-    pub fn uncounted(script: &'w Script, clock: &'w C, plaintext: &'w mut [u8]) -> Self {
-        Self { script, clock, recorder: None, plaintext, urgent_at: Nanos::MAX, draining: false }
-    }
-}
 
 /// How a connection begins.
 #[derive(Debug)]
@@ -105,12 +61,6 @@ pub struct Connection<S> {
     sequential: Sequential,
     /// The requests in place of that, with HTTP/2.
     multiplexed: Option<Box<Multiplexed>>,
-}
-
-/// The outcome of one state's function: go on in the next state, or stop here.
-enum Next {
-    Go,
-    Stop(Turn),
 }
 
 impl<S: Session> Connection<S> {

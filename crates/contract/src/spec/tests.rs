@@ -1,4 +1,5 @@
 use super::*;
+use tlslab_wire::names::{Group, TlsVersion};
 
 fn spec(json: &str) -> Result<CheckedSpec, SpecError> {
     serde_json::from_str::<RunSpec>(json).expect("well-formed").checked()

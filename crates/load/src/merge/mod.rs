@@ -3,28 +3,29 @@
 //! Nothing is averaged that can be added: counts, bytes, processor time, and histograms (value by
 //! value). What each generator did on its own stays in [`RunRecord::hosts`].
 
+mod compatible;
 mod hosts;
+mod outcomes;
 mod specs;
 mod times;
+mod verdicts;
 mod window;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
     Bytes, CLIENTS, CountedFacts, CountedName, CpuTime, Environment, FlightTimes, HostFound, Kinds,
-    LostHost, OpenLoop, RunRecord, SlowConnects, StepResult, Verdict, VerdictCode, WorkerUsage,
-    add_slices,
+    LostHost, OpenLoop, RunRecord, SlowConnects, StepResult, WorkerUsage, add_slices,
 };
 use tlslab_contract::spec::RunSpec;
-use tlslab_wire::reason::{CountedReason, EXAMPLES_LIMIT, OTHER, REASONS_LIMIT};
 
-use self::hosts::{
-    clocks_moved, host_lost, host_parts, last_outcomes, shared_processors_saturated,
-};
+use self::compatible::{check_findings, check_parts};
+use self::hosts::host_parts;
+use self::outcomes::joined_outcomes;
 use self::specs::joined_spec;
 use self::times::{joined_clients, joined_histograms, summaries};
-use self::window::{common_window, not_simultaneous, started_apart};
+use self::verdicts::{joined_notes, joined_verdicts};
+use self::window::common_window;
 
 /// The record of one generator, by its name.
 #[derive(Debug, Clone)]
@@ -78,7 +79,7 @@ pub enum MergeError {
 /// The records are of different loads, or one of them is damaged.
 pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, MergeError> {
     let first = parts.first().ok_or(MergeError::Nothing)?;
-    check(parts)?;
+    check_parts(parts)?;
     check_findings(parts, findings)?;
     let spec = joined_spec(&shares(parts, findings))?;
     let records = || parts.iter().map(|part| &part.record);
@@ -135,64 +136,11 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
     })
 }
 
-/// Refuses records that are not of one load, or that are damaged.
-fn check(parts: &[Named]) -> Result<(), MergeError> {
-    let first = &parts[0];
-    let mut names = BTreeSet::new();
-    for (index, Named { name, record }) in parts.iter().enumerate() {
-        if !names.insert(name) {
-            return Err(MergeError::SameName(name.clone()));
-        }
-        if !record.hosts.is_empty() {
-            return Err(MergeError::Merged(name.clone()));
-        }
-        if !record.outcomes.balanced() {
-            return Err(MergeError::Unbalanced(name.clone()));
-        }
-        let is_same = |earlier: &&Named| is_one(&earlier.record, record);
-        if let Some(first) = parts[..index].iter().find(is_same) {
-            let (first, name) = (first.name.clone(), name.clone());
-            return Err(MergeError::Same { first, name });
-        }
-        let known = &first.record;
-        let differs = [
-            ("the schema", record.schema != known.schema),
-            ("the TLS back end", record.backend != known.backend),
-            ("the versions of the programs", record.versions != known.versions),
-            ("the client's certificate", record.client_certificate != known.client_certificate),
-        ];
-        if let Some((what, _)) = differs.iter().find(|(_, differs)| *differs) {
-            let (first, name) = (first.name.clone(), name.clone());
-            return Err(MergeError::Different { first, name, what: (*what).to_owned() });
-        }
-    }
-    Ok(())
-}
-
-/// Refuses findings on hosts that are not among the generators, and two generators of one name.
-fn check_findings(parts: &[Named], findings: &HostFindings) -> Result<(), MergeError> {
-    let mut names: BTreeSet<&String> = parts.iter().map(|part| &part.name).collect();
-    for lost in &findings.lost {
-        if !names.insert(&lost.host) {
-            return Err(MergeError::SameName(lost.host.clone()));
-        }
-    }
-    match findings.found.keys().find(|name| !names.contains(name)) {
-        Some(name) => Err(MergeError::NotThere(name.clone())),
-        None => Ok(()),
-    }
-}
-
 /// Each generator's share of the load, by its name.
 fn shares<'p>(parts: &'p [Named], findings: &'p HostFindings) -> Vec<(&'p str, &'p RunSpec)> {
     let kept = parts.iter().map(|part| (part.name.as_str(), &part.record.spec));
     let lost = findings.lost.iter().map(|lost| (lost.host.as_str(), &lost.spec));
     kept.chain(lost).collect()
-}
-
-/// Whether two records are of one measurement: no two begin in the same microsecond and end alike.
-fn is_one(mine: &RunRecord, theirs: &RunRecord) -> bool {
-    mine.started.is_some() && mine.started == theirs.started && mine.outcomes == theirs.outcomes
 }
 
 /// The mean over all workers, or over the records where these name none.
@@ -222,61 +170,6 @@ fn joined_environment(parts: &[Named]) -> Environment {
         processor: joined(environments().map(|e| e.processor.as_str())),
         processors: environments().map(|e| e.processors).sum(),
     }
-}
-
-fn joined_outcomes<'r>(
-    records: impl Iterator<Item = &'r RunRecord>,
-    lost: &[LostHost],
-) -> Outcomes {
-    let mut whole = Outcomes::default();
-    for record in records {
-        whole.merge(&record.outcomes);
-    }
-    for host in lost {
-        let last = last_outcomes(&host.lost.totals);
-        // The reasons of a class add up to it, where it has any.
-        let explained = last.failed.iter().filter(|(class, _)| whole.reasons_of(class).count() > 0);
-        let unknown: Vec<_> =
-            explained.map(|(class, count)| reason_not_known(class, *count)).collect();
-        whole.merge(&last);
-        whole.reasons.extend(unknown);
-    }
-    whole.reasons = joined_reasons(std::mem::take(&mut whole.reasons));
-    whole
-}
-
-/// Failures of a host that was lost before it could give their reasons.
-fn reason_not_known(class: &str, count: u64) -> CountedReason {
-    let (class, reason) = (class.to_owned(), "not known: the host was lost".to_owned());
-    CountedReason { class, reason, count, examples: Vec::new() }
-}
-
-/// Each reason of a class once, with its first examples; those beyond the limit as others.
-fn joined_reasons(reasons: Vec<CountedReason>) -> Vec<CountedReason> {
-    let mut known: BTreeMap<(String, String), CountedReason> = BTreeMap::new();
-    for counted in reasons {
-        let key = (counted.class.clone(), counted.reason.clone());
-        let is_full = known.keys().filter(|(_, reason)| reason != OTHER).count() >= REASONS_LIMIT;
-        let key = match is_full && !known.contains_key(&key) {
-            true => (counted.class.clone(), OTHER.to_owned()),
-            false => key,
-        };
-        let CountedReason { class, count, examples, .. } = counted;
-        let reason = key.1.clone();
-        let empty = || CountedReason { class, reason, count: 0, examples: Vec::new() };
-        let mine = known.entry(key).or_insert_with(empty);
-        mine.count += count;
-        let room = EXAMPLES_LIMIT.saturating_sub(mine.examples.len());
-        mine.examples.extend(examples.into_iter().take(room));
-    }
-    let mut joined: Vec<_> = known.into_values().collect();
-    // As in every record: by class, most frequent first, what has no reason of its own last.
-    joined.sort_by(|a, b| {
-        let others = |counted: &CountedReason| counted.reason == OTHER;
-        let order = a.class.cmp(&b.class).then(others(a).cmp(&others(b)));
-        order.then(b.count.cmp(&a.count)).then_with(|| a.reason.cmp(&b.reason))
-    });
-    joined
 }
 
 fn joined_facts<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<CountedFacts> {
@@ -369,69 +262,6 @@ fn add_counts(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) 
     for (class, count) in theirs {
         *mine.entry(class.clone()).or_default() += count;
     }
-}
-
-/// Valid if every generator's run is; else each other verdict once, with the number of generators that
-/// have it and the words of the first.
-fn joined_verdicts(parts: &[Named], findings: &HostFindings) -> Vec<Verdict> {
-    let mut found: Vec<(VerdictCode, usize, String)> = Vec::new();
-    for Named { name, record } in parts {
-        for Verdict { code, message } in &record.verdicts {
-            match found.iter_mut().find(|(known, ..)| known == code) {
-                Some((_, count, _)) => *count += 1,
-                None => found.push((*code, 1, format!("{name}: {message}"))),
-            }
-        }
-    }
-    let all = parts.len();
-    let is_saturated = found.iter().any(|(code, ..)| *code == VerdictCode::ClientSaturated);
-    let of_all: Vec<Verdict> = [
-        host_lost(findings, all + findings.lost.len()),
-        not_simultaneous(parts.iter().map(|part| &part.record)),
-        clocks_moved(parts, findings),
-        shared_processors_saturated(parts, findings).filter(|_| !is_saturated),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let is_valid = found.iter().all(|(code, ..)| *code == VerdictCode::Valid);
-    if is_valid && of_all.is_empty() {
-        let message = match all {
-            1 => "valid: the run of the one generator is".to_owned(),
-            _ => format!("valid: the runs of all {all} generators are, and at the same time"),
-        };
-        return vec![Verdict { code: VerdictCode::Valid, message }];
-    }
-    let objections = found.into_iter().filter(|(code, ..)| *code != VerdictCode::Valid);
-    let worded = objections.map(|(code, count, words)| {
-        let message = format!("{count} of {all} generators: {words}");
-        Verdict { code, message }
-    });
-    of_all.into_iter().chain(worded).collect()
-}
-
-/// Notes that all generators have, once; other notes with the generator's name; and notes on all
-/// together.
-fn joined_notes(parts: &[Named]) -> Vec<String> {
-    let has_it = |part: &Named, note: &String| part.record.notes.contains(note);
-    let mut notes: Vec<String> = Vec::new();
-    for part in parts {
-        for note in &part.record.notes {
-            let is_common = parts.iter().all(|other| has_it(other, note));
-            let line = if is_common { note.clone() } else { format!("{}: {note}", part.name) };
-            if !notes.contains(&line) {
-                notes.push(line);
-            }
-        }
-    }
-    let preflights =
-        parts.iter().filter(|part| part.record.preflight.facts != parts[0].record.preflight.facts);
-    notes.extend(preflights.map(|part| {
-        let (name, first) = (&part.name, &parts[0].name);
-        format!("{name}: the preflight negotiated something else than that of {first}")
-    }));
-    notes.extend(started_apart(parts));
-    notes
 }
 
 /// The client that made all connections of a record in which one client made them all.

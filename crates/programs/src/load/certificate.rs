@@ -1,6 +1,9 @@
 //! Remedies for a server's certificate that is not accepted.
 
 use tlslab_contract::spec::Trust;
+use tlslab_tls::rustls::certificate_error::{
+    BAD_SIGNATURE, EXPIRED, NOT_YET_VALID, UNKNOWN_ISSUER, WRONG_NAME,
+};
 
 /// The remedy for an unknown fault.
 pub const ANY: &str = "give its CA, or its own certificate, with --ca FILE and a name that it is for \
@@ -21,30 +24,37 @@ pub enum Fault {
     Other,
 }
 
-/// How the reasons of these faults begin: OpenSSL's own (X509_verify_cert_error_string(3)), and those
-/// of rustls, which begin with the alert.
-const NAMES: [(&str, Fault); 13] = [
+/// How OpenSSL's words on these faults begin (X509_verify_cert_error_string(3)).
+const BY_OPENSSL: [(&str, Fault); 8] = [
     ("certificate has expired", Fault::Expired),
-    ("certificate_expired (expired", Fault::Expired),
     ("certificate is not yet valid", Fault::NotYetValid),
-    ("certificate_expired (not valid yet", Fault::NotYetValid),
     ("hostname mismatch", Fault::WrongName),
     ("IP address mismatch", Fault::WrongName),
-    ("bad_certificate (not valid for name", Fault::WrongName),
     ("unable to get", Fault::UnknownAuthority),
     ("unable to verify the first certificate", Fault::UnknownAuthority),
     ("self-signed certificate", Fault::UnknownAuthority),
-    ("unknown_ca (unknown issuer", Fault::UnknownAuthority),
     // A namesake of the CA, with another key.
     ("certificate signature failure", Fault::UnknownAuthority),
-    ("decrypt_error (bad signature", Fault::UnknownAuthority),
+];
+
+/// The phrases for the same faults where rustls has found them.
+const BY_RUSTLS: [(&str, Fault); 5] = [
+    (EXPIRED, Fault::Expired),
+    (NOT_YET_VALID, Fault::NotYetValid),
+    (WRONG_NAME, Fault::WrongName),
+    (UNKNOWN_ISSUER, Fault::UnknownAuthority),
+    (BAD_SIGNATURE, Fault::UnknownAuthority),
 ];
 
 impl Fault {
-    /// By the reason in the library's words. Only its beginning counts: what follows quotes the
-    /// certificate.
+    /// By the reason of the failure. Only its beginning counts: what follows quotes the certificate.
     pub fn of(reason: &str) -> Self {
-        let found = NAMES.iter().find(|(name, _)| reason.starts_with(name));
+        // What rustls has found begins with the name of an alert: `unknown_ca (no trusted CA ...)`.
+        let (words, table) = match reason.split_once(" (") {
+            Some((alert, phrase)) if !alert.contains(' ') => (phrase, &BY_RUSTLS[..]),
+            _ => (reason, &BY_OPENSSL[..]),
+        };
+        let found = table.iter().find(|(start, _)| words.starts_with(start));
         found.map_or(Self::Other, |(_, fault)| *fault)
     }
 
@@ -80,12 +90,20 @@ mod tests {
     #[test]
     fn only_what_the_library_says_itself_counts() {
         assert_eq!(Fault::of("certificate has expired"), Fault::Expired);
-        assert_eq!(Fault::of("decrypt_error (bad signature)"), Fault::UnknownAuthority);
-        assert_eq!(Fault::of("certificate_expired (expired context): x"), Fault::Expired);
-        let quoting =
-            "bad_certificate (not valid for name context): certificate has expired.example";
-        assert_eq!(Fault::of(quoting), Fault::WrongName);
-        assert_eq!(Fault::of("bad_certificate (bad encoding): hostname mismatch"), Fault::Other);
+        assert_eq!(Fault::of("self-signed certificate in chain (x)"), Fault::UnknownAuthority);
+        for (phrase, fault) in BY_RUSTLS {
+            assert_eq!(Fault::of(&format!("some_alert ({phrase})")), fault);
+            assert_eq!(Fault::of(&format!("some_alert ({phrase}): quoted")), fault);
+        }
+        let quoting = format!("bad_certificate ({WRONG_NAME}): a.test is not among its names: ");
+        for quoted in ["certificate has expired", EXPIRED, "hostname mismatch"] {
+            assert_eq!(Fault::of(&format!("{quoting}{quoted}")), Fault::WrongName);
+            let other = format!("bad_certificate (an extension is invalid): {quoted}");
+            assert_eq!(Fault::of(&other), Fault::Other);
+        }
+        // What OpenSSL finds is not looked for among what rustls finds, nor the reverse.
+        assert_eq!(Fault::of("bad_certificate (hostname mismatch)"), Fault::Other);
+        assert_eq!(Fault::of(EXPIRED), Fault::Other);
     }
 
     #[test]

@@ -16,8 +16,9 @@ use tlslab_contract::spec::HelloRetry;
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
 use super::failure::first_words;
+use super::ffi::{self, messages};
 use super::legacy::{NO_SECURITY_LEVEL, load_rc4};
-use super::{NAME, ffi, tickets};
+use super::{NAME, tickets};
 
 /// The most bytes of certificates that a server may send, as with rustls; OpenSSL's own default is
 /// 100 KiB.
@@ -225,7 +226,7 @@ fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
             | SslMode::NO_AUTO_CHAIN,
     );
     ffi::limit_certificates(context, CERTIFICATE_LIMIT);
-    ffi::watch_messages(context)
+    messages::watch(context)
 }
 
 /// Any of these certificates ends a chain, an intermediate as well, and names stand in the subject

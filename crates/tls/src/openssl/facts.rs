@@ -7,7 +7,7 @@ use crate::{Alpn, HandshakeKind, KeyExchangeGroup, Negotiated};
 use tlslab_contract::spec::Resume;
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
-use super::ffi;
+use super::ffi::{self, messages};
 
 /// The code point for a name of the library's that is unknown here; IANA reserves the number 0.
 const WITHOUT_NUMBER: u16 = 0;
@@ -27,9 +27,9 @@ pub fn negotiated(ssl: &SslRef, authenticated: bool) -> Negotiated {
         },
         signature_scheme: ffi::peer_signature_name(ssl).map(scheme),
         kind: if ssl.session_reused() { HandshakeKind::Resumed } else { HandshakeKind::Full },
-        hello_retry_request: ffi::saw_hello_retry_request(ssl),
+        hello_retry_request: messages::saw_hello_retry_request(ssl),
         alpn: ssl.selected_alpn_protocol().map(Alpn::of),
-        client_authenticated: ffi::client_signed(ssl),
+        client_authenticated: messages::client_signed(ssl),
         resumed_by,
         early_data: ffi::early_data(ssl),
         // A message of a handshake is shorter than that.
@@ -44,7 +44,7 @@ fn resumed_by(ssl: &SslRef) -> Resume {
     let by_ticket = || ssl.session().is_some_and(ffi::has_ticket);
     match version(ssl) {
         _ if !ssl.session_reused() => Resume::None,
-        TlsVersion::Tls13 if ffi::is_without_exchange(ssl) => Resume::PskOnly,
+        TlsVersion::Tls13 if messages::is_without_exchange(ssl) => Resume::PskOnly,
         TlsVersion::Tls13 => Resume::Psk,
         _ if by_ticket() => Resume::Ticket,
         _ => Resume::Id,

@@ -13,8 +13,9 @@ use tlslab_wire::reason::Reason;
 use tlslab_wire::rule::Rule;
 
 use super::bio_buffer::{BioBuffer, UNSENT_LIMIT};
+use super::ffi::messages;
 use super::tickets::{self, Ticket};
-use super::{facts, failure, ffi};
+use super::{facts, failure};
 
 /// One connection's OpenSSL session.
 #[derive(Debug)]
@@ -95,13 +96,13 @@ impl OpensslSession {
                     self.gained += 1;
                 });
             }
-            if let Some(rule) = ffi::broken(self.stream.ssl()) {
+            if let Some(rule) = messages::broken(self.stream.ssl()) {
                 return Err(self.broken(rule));
             }
             let error = match called {
                 Ok(length) => {
                     self.fruitless = 0;
-                    ffi::got_on(self.stream.ssl());
+                    messages::got_on(self.stream.ssl());
                     return Ok(Progress::Done(length));
                 }
                 Err(error) => error,
@@ -117,7 +118,7 @@ impl OpensslSession {
                         return Ok(Progress::WantWrite);
                     }
                 }
-                ErrorCode::ZERO_RETURN if ffi::is_flooded(self.stream.ssl()) => {
+                ErrorCode::ZERO_RETURN if messages::is_flooded(self.stream.ssl()) => {
                     return Err(self.flooded());
                 }
                 ErrorCode::ZERO_RETURN => return Ok(Progress::Closed),

@@ -2,6 +2,7 @@
 
 use rustls::{AlertDescription, CertificateError, Error};
 
+use super::certificate_error;
 use tlslab_wire::outcome::{Failure, alert_name};
 use tlslab_wire::reason::Reason;
 
@@ -19,6 +20,11 @@ pub fn failure(error: &Error, signed: bool) -> Failure {
 /// `whole`: whether the record that the error is about was authentic, where that is known.
 pub fn reason(error: &Error, whole: Option<bool>) -> Reason {
     let name = match error {
+        Error::InvalidCertificate(why) => {
+            let alert = alert_words(AlertDescription::from(why.clone()));
+            let reason = Reason::alerted(&alert, &certificate_error::phrase(why));
+            return reason.with(certificate_error::details(why));
+        }
         Error::DecryptError => match whole {
             Some(true) => "decrypt_error (a Finished that does not fit)".into(),
             Some(false) => "bad_record_mac (a record that is not authentic)".into(),
@@ -31,7 +37,6 @@ pub fn reason(error: &Error, whole: Option<bool>) -> Reason {
         }
         Error::PeerMisbehaved(how) => format!("peer misbehaved ({})", word(how)),
         Error::PeerIncompatible(how) => format!("peer incompatible ({})", word(how)),
-        Error::InvalidCertificate(why) => certificate(why),
         Error::AlertReceived(alert) => format!("received {}", alert_words(*alert)),
         Error::General(words) => words.clone(),
         other => word(other),
@@ -41,19 +46,13 @@ pub fn reason(error: &Error, whole: Option<bool>) -> Reason {
     Reason::named(name).with(if says_more { words } else { String::new() })
 }
 
-/// The alert that the server gets for a fault of its certificate.
-fn certificate(why: &CertificateError) -> String {
-    let alert = AlertDescription::from(why.clone());
-    format!("{} ({})", alert_words(alert), word(why))
-}
-
 fn alert_words(alert: AlertDescription) -> String {
     let number = u8::from(alert);
     alert_name(number).map_or_else(|| format!("alert {number}"), str::to_owned)
 }
 
-/// A variant's name without what it holds, in lower case: `not valid for name`.
-fn word(variant: &impl std::fmt::Debug) -> String {
+/// A variant's name without what it holds, in lower case: `message too short`.
+pub(super) fn word(variant: &impl std::fmt::Debug) -> String {
     let text = format!("{variant:?}");
     let name = text.split([' ', '(', '{']).next().unwrap_or_default();
     let mut words = String::with_capacity(name.len() + 8);
@@ -83,8 +82,11 @@ mod tests {
                 None,
                 "peer misbehaved (selected unoffered cipher suite)",
             ),
-            (CertificateError::Expired.into(), None, "certificate_expired (expired)"),
-            (CertificateError::UnknownIssuer.into(), None, "unknown_ca (unknown issuer)"),
+            (
+                CertificateError::Expired.into(),
+                None,
+                "certificate_expired (a certificate has expired)",
+            ),
         ] {
             assert_eq!(reason(&error, whole).name, name);
         }

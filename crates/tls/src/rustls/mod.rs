@@ -1,5 +1,6 @@
 //! The fast back end: rustls on aws-lc-rs.
 
+pub mod certificate_error;
 mod chain_memo;
 pub mod client_identity;
 mod decoy;

@@ -7,6 +7,7 @@ use rustls::SignatureScheme;
 
 use super::*;
 use crate::TrustAnchors;
+use crate::rustls::certificate_error::BAD_SIGNATURE;
 use crate::rustls::signed_with;
 use tlslab_wire::tls::messages::{CERTIFICATE, CERTIFICATE_VERIFY};
 
@@ -128,7 +129,7 @@ fn no_bit_of_the_transcript_or_of_the_signature_may_be_another() {
         let proof = owner.proof(&transcript);
         assert_eq!(peer.say(CERTIFICATE_VERIFY, &proof), Err(Failure::Signature));
         let reason = peer.client.reason().unwrap();
-        assert!(reason.words.contains("BadSignature"), "{reason:?}");
+        assert!(reason.name.contains(BAD_SIGNATURE), "{reason:?}");
     }
     let length = owner.proof(&[0; 32]).len();
     for place in 0..length {
@@ -196,6 +197,17 @@ fn a_false_certificate_and_a_false_signature_have_alerts_of_their_own() {
     // bad_certificate and decrypt_error.
     assert_eq!(alert("example.com", &owner), 42);
     assert_eq!(alert("localhost", &other), 51);
+}
+
+#[test]
+fn a_chain_without_a_certificate_is_a_decode_error() {
+    let owner = Owner::new();
+    let template = authenticating(&owner, "localhost");
+    let authenticator = template.authenticator.as_ref().unwrap();
+    let hash = rustls::crypto::hash::Output::new(&[7; 32]);
+    // No context, and a list of no bytes (RFC 8446, sections 4.4.2 and 4.4.2.4).
+    let refused = authenticator.authenticate(&[0; 4], &owner.proof(&[7; 32]), &hash).unwrap_err();
+    assert_eq!((refused.failure, refused.alert), (Failure::Certificate, 50));
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod alerts;
 mod authentication;
 mod differential;
 mod faults;
+mod key_updates;
 mod matrix;
 mod peer;
 mod scripted;

@@ -3,7 +3,7 @@
 use rustls::crypto::ActiveKeyExchange;
 
 use super::*;
-use crate::rustls::minimal::handshake::{KEY_UPDATES, LONGEST_MESSAGE};
+use crate::rustls::minimal::handshake::LONGEST_MESSAGE;
 use crate::rustls::minimal::invariants::script::{RIGHT, message, plain};
 use crate::rustls::minimal::secrets::Side;
 use tlslab_wire::tls::messages::{
@@ -239,46 +239,6 @@ fn a_message_is_as_long_as_rustls_lets_it_be() {
         let said = peer.client.record(&mut record, &mut Vec::new());
         assert_eq!(said.err().map(|_| ()), class, "{length} bytes");
     }
-}
-
-#[test]
-fn key_updates_without_end_are_refused() {
-    const KEY_UPDATE: [u8; 5] = [24, 0, 0, 1, 0];
-    let mut peer = Peer::new();
-    peer.say_first(4);
-    let [_, server] = peer.client.handshake.traffic().unwrap();
-    let mut traffic = OkmBlock::new(server.as_ref());
-    for number in 0..=KEY_UPDATES {
-        let mut keys = SUITES[0].protect(&traffic).unwrap();
-        let mut record = Vec::new();
-        keys.seal(HANDSHAKE, &KEY_UPDATE, &mut record).unwrap();
-        let said = peer.client.record(&mut record, &mut Vec::new());
-        assert_eq!(said.is_ok(), number < KEY_UPDATES, "{number}");
-        traffic = SUITES[0].update(&traffic);
-    }
-}
-
-#[test]
-fn key_updates_that_are_asked_for_are_answered_once_with_the_next_plaintext() {
-    const ASKS: [u8; 5] = [24, 0, 0, 1, 1];
-    let mut peer = Peer::new();
-    peer.say_first(4);
-    let [client, server] = peer.client.handshake.traffic().unwrap();
-    let (client, mut traffic) = (client.as_ref().to_vec(), OkmBlock::new(server.as_ref()));
-    let mut said = Vec::new();
-    for _ in 0..3 {
-        let mut record = Vec::new();
-        SUITES[0].protect(&traffic).unwrap().seal(HANDSHAKE, &ASKS, &mut record).unwrap();
-        peer.client.record(&mut record, &mut said).unwrap();
-        traffic = SUITES[0].update(&traffic);
-    }
-    assert!(said.is_empty());
-    peer.client.write(b"x", &mut said).unwrap();
-    peer.client.write(b"y", &mut said).unwrap();
-    // A KeyUpdate of 5 bytes and twice a byte of plaintext, each in a record that adds 22.
-    assert_eq!(said.len(), 27 + 23 + 23);
-    let [now, _] = peer.client.handshake.traffic().unwrap();
-    assert_eq!(now.as_ref(), SUITES[0].update(&OkmBlock::new(&client)).as_ref());
 }
 
 #[test]

@@ -1,0 +1,201 @@
+//! A specification whose parts fit each other: what is held against what, and what follows from it.
+
+use rustls_pki_types::ServerName;
+
+use super::{
+    RequestsPerConnection, RunSpec, SPEC_SCHEMA, SpecError, Stop, THREADS_LIMIT, TIME_LIMIT_MS,
+    WeightedPath,
+};
+use tlslab_wire::names::TlsVersion;
+use tlslab_wire::target::{Target, UrlError, host_of};
+
+/// A specification whose parts fit each other. Only [`RunSpec::checked`] makes one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedSpec {
+    spec: RunSpec,
+    target: Target,
+    peer: Target,
+    pages: Vec<(Target, u32)>,
+    server_names: Vec<String>,
+}
+
+impl CheckedSpec {
+    /// Checks that the parts of a specification fit each other.
+    pub(super) fn new(spec: RunSpec) -> Result<Self, SpecError> {
+        if spec.schema != SPEC_SCHEMA {
+            return Err(SpecError::Schema(spec.schema));
+        }
+        check_counts(&spec)?;
+        check_portion(&spec)?;
+        check_proof(&spec)?;
+        spec.http.check(&spec)?;
+        spec.load.check(&spec)?;
+        spec.tls.check(spec.http.version, spec.handshake_only)?;
+        check_handshake_only(&spec)?;
+        check_allowed(&spec.allow)?;
+        let target = Target::parse(&spec.url)?;
+        let server_names = match (&*spec.tls.server_names, &spec.tls.server_name) {
+            ([], None) => vec![target.host.clone()],
+            ([], Some(name)) => vec![name.clone()],
+            (names, _) => names.to_vec(),
+        };
+        let is_no_name = |name: &&String| ServerName::try_from(name.as_str()).is_err();
+        if let Some(name) = server_names.iter().find(is_no_name) {
+            return Err(SpecError::ServerName(name.clone()));
+        }
+        let peer = peer(&spec, &target)?;
+        let pages = pages(&spec, &target)?;
+        Ok(Self { spec, target, peer, pages, server_names })
+    }
+
+    /// The specification as it was given.
+    pub fn spec(&self) -> &RunSpec {
+        &self.spec
+    }
+
+    /// The target that its URL names.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Where to connect: the target, unless the specification names another place.
+    pub fn peer(&self) -> &Target {
+        &self.peer
+    }
+
+    /// What is asked for, with weights: the target, unless there are several paths. At least one.
+    pub fn pages(&self) -> &[(Target, u32)] {
+        &self.pages
+    }
+
+    /// The names for SNI and the certificate check: connections take them in turn. At least one.
+    pub fn server_names(&self) -> &[String] {
+        &self.server_names
+    }
+
+    /// The number of requests on a connection; `None`: as many as fit into the run.
+    pub fn requests_per_connection(&self) -> Option<u32> {
+        match self.spec.requests_per_connection {
+            RequestsPerConnection::Count(count) => Some(count),
+            RequestsPerConnection::Unlimited => None,
+        }
+    }
+}
+
+/// Refuses what names no host among those that the user has allowed.
+///
+/// # Errors
+/// The first that names none.
+pub fn check_allowed(allow: &[String]) -> Result<(), SpecError> {
+    for host in allow {
+        host_of(host).map_err(|UrlError { url: host, why }| SpecError::Allowed { host, why })?;
+    }
+    Ok(())
+}
+
+fn peer(spec: &RunSpec, target: &Target) -> Result<Target, SpecError> {
+    let Some(to) = &spec.connect_to else { return Ok(target.clone()) };
+    let refuse = |why: &str| {
+        let (to, why) = (to.chars().take(200).collect(), why.to_owned());
+        SpecError::ConnectTo { to, why }
+    };
+    if to.contains(['/', '?', '#', '@', '\\']) {
+        return Err(refuse("is not a host with a port"));
+    }
+    match Target::parse(&format!("https://{to}/")) {
+        Ok(peer) if peer.has_port => Ok(peer),
+        Ok(_) => Err(refuse("names no port")),
+        Err(_) => Err(refuse(match &*to.split(':').collect::<Vec<_>>() {
+            [_, _, _, _] if !to.contains('[') => {
+                "has the four parts of curl's option, of which the last two alone are taken here"
+            }
+            _ => "is not a host with a port",
+        })),
+    }
+}
+
+fn pages(spec: &RunSpec, target: &Target) -> Result<Vec<(Target, u32)>, SpecError> {
+    if spec.http.paths.is_empty() {
+        return Ok(vec![(target.clone(), 1)]);
+    }
+    let page = |page: &WeightedPath| {
+        if !page.path.starts_with('/') {
+            return Err(SpecError::Path(page.path.chars().take(200).collect()));
+        }
+        let parsed = Target::parse(&format!("https://{}{}", target.authority, page.path))?;
+        Ok((parsed, page.weight))
+    };
+    spec.http.paths.iter().map(page).collect()
+}
+
+fn check_portion(spec: &RunSpec) -> Result<(), SpecError> {
+    match spec.portion {
+        Some(portion) if portion <= 0.0 || portion > 1.0 => {
+            Err(SpecError::Portion(portion.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The token becomes part of a path, so that it may hold nothing that means something there.
+fn check_proof(spec: &RunSpec) -> Result<(), SpecError> {
+    let Some(token) = &spec.proof else { return Ok(()) };
+    let is_plain = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if is_plain && (16..=64).contains(&token.len()) { Ok(()) } else { Err(SpecError::Proof) }
+}
+
+fn check_handshake_only(spec: &RunSpec) -> Result<(), SpecError> {
+    let resumes_in_tls13 = spec.tls.resume.version() == Some(TlsVersion::Tls13);
+    match spec.handshake_only {
+        true if spec.tls.early_data => Err(SpecError::EarlyDataWithoutRequest),
+        true if resumes_in_tls13 => Err(SpecError::TicketsAfterHandshakeOnly),
+        _ => Ok(()),
+    }
+}
+
+fn check_counts(spec: &RunSpec) -> Result<(), SpecError> {
+    let stop = match spec.stop {
+        Stop::DurationMs(ms) => ("stop.duration_ms", ms),
+        Stop::Count(count) => ("stop.count", count),
+    };
+    let requests = match spec.requests_per_connection {
+        RequestsPerConnection::Count(count) => count,
+        RequestsPerConnection::Unlimited => u32::MAX,
+    };
+    let positive = [
+        ("connections", u64::from(spec.connections)),
+        ("threads", u64::from(spec.threads)),
+        ("generators", u64::from(spec.generators)),
+        stop,
+        ("requests_per_connection", u64::from(requests)),
+        ("deadlines.connect_ms", u64::from(spec.deadlines.connect_ms)),
+        ("deadlines.handshake_ms", u64::from(spec.deadlines.handshake_ms)),
+        ("deadlines.first_byte_ms", u64::from(spec.deadlines.first_byte_ms)),
+        ("deadlines.body_ms", u64::from(spec.deadlines.body_ms)),
+    ];
+    if let Some((field, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
+        return Err(SpecError::Zero { field });
+    }
+    let times = [("warmup_ms", spec.warmup_ms), stop];
+    let is_long = |(field, value): &(&str, u64)| *field != "stop.count" && *value > TIME_LIMIT_MS;
+    if let Some((field, _)) = times.into_iter().find(is_long) {
+        return Err(SpecError::TooLong { field });
+    }
+    if spec.threads > THREADS_LIMIT {
+        return Err(SpecError::TooManyThreads(spec.threads));
+    }
+    if spec.connections < spec.threads {
+        return Err(SpecError::FewerConnectionsThanThreads {
+            connections: spec.connections,
+            threads: spec.threads,
+        });
+    }
+    let unlimited = spec.requests_per_connection == RequestsPerConnection::Unlimited;
+    if unlimited && matches!(spec.stop, Stop::Count(_)) {
+        return Err(SpecError::CountOfUnlimited);
+    }
+    if spec.handshake_only && requests != 1 {
+        return Err(SpecError::HandshakeOnlyWithRequests);
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Hosts that were lost, hosts whose clock moved, and hosts that share a processor.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use tlslab_contract::record::{
+    CpuTime, HostClock, HostFound, LastTotals, Lost, LostHost, VerdictCode, WorkerUsage,
+};
+
+use super::{merge, named, record, sample, spec};
+use crate::merge::{HostFindings, MergeError};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_lost_host_is_in_the_accounting_and_in_nothing_else(
+        samples in prop::collection::vec(sample(), 0..60),
+        completed in 0_u64..1000,
+        failed in prop::collection::btree_map("reset|refused|body", 1_u64..50, 0..3),
+        unexpected in 0_u64..9,
+        in_flight in 0_u64..99,
+    ) {
+        let (mine, theirs) = samples.split_at(samples.len() / 2);
+        let parts = named(vec![record(mine), record(theirs)]);
+        let of_all = failed.values().sum::<u64>();
+        let totals = LastTotals { completed, failed, unexpected, in_flight, ..LastTotals::default() };
+        let findings = HostFindings { lost: vec![lost(totals)], found: BTreeMap::new() };
+        let merged = crate::merge::merge(&parts, &findings).unwrap();
+        let rest = merge(&parts).unwrap();
+        prop_assert!(merged.outcomes.balanced());
+        prop_assert_eq!(merged.outcomes.completed, rest.outcomes.completed + completed);
+        prop_assert_eq!(merged.outcomes.failures(), rest.outcomes.failures() + of_all);
+        prop_assert_eq!(merged.outcomes.lost_with_host, in_flight);
+        prop_assert_eq!(merged.outcomes.in_flight_at_stop, rest.outcomes.in_flight_at_stop);
+        prop_assert_eq!(&merged.histograms, &rest.histograms);
+        prop_assert_eq!(&merged.clients, &rest.clients);
+        prop_assert_eq!(merged.common, rest.common);
+        prop_assert_eq!(merged.spec.connections, 3);
+        prop_assert_eq!(merged.verdicts[0].code, VerdictCode::HostLost);
+        prop_assert!(merged.hosts.iter().all(|host| host.outcomes.balanced()));
+        let attempts: u64 = merged.hosts.iter().map(|host| host.outcomes.attempts).sum();
+        prop_assert_eq!(attempts, merged.outcomes.attempts);
+    }
+}
+
+/// A host that was lost in the middle.
+fn lost(totals: LastTotals) -> LostHost {
+    let lost = Lost { reason: "it was killed".to_owned(), at_s: 0.5, totals };
+    LostHost { host: "gone".to_owned(), spec: spec(), lost }
+}
+
+/// What was found out about hosts of one kernel.
+fn found(clock: HostClock) -> HostFound {
+    HostFound { boot_id: Some("here".to_owned()), clock: Some(clock), ..HostFound::default() }
+}
+
+#[test]
+fn a_lost_host_is_named_with_the_last_that_is_known_of_it() {
+    let parts = named(vec![record(&[]), record(&[])]);
+    let totals = LastTotals { completed: 7, in_flight: 3, requests: 8, ..LastTotals::default() };
+    let findings = HostFindings { lost: vec![lost(totals.clone())], found: BTreeMap::new() };
+    let merged = crate::merge::merge(&parts, &findings).unwrap();
+    let gone = merged.hosts.last().unwrap();
+    assert_eq!((gone.name.as_str(), gone.requests), ("gone", 8));
+    assert_eq!(gone.lost.as_ref().unwrap().totals, totals);
+    let words = "1 of 3 generators: gone was lost 0.5 s into the measurement: it was killed; \
+                 3 connections under way there, its times are not known";
+    assert_eq!(merged.verdicts.len(), 1);
+    assert_eq!(merged.verdicts[0].message, words);
+    let twice =
+        HostFindings { lost: vec![lost(totals.clone()), lost(totals)], found: BTreeMap::new() };
+    let error = crate::merge::merge(&parts, &twice).unwrap_err();
+    assert_eq!(error, MergeError::SameName("gone".to_owned()));
+}
+
+#[test]
+fn a_clock_that_moved_is_an_objection_of_its_host_and_of_the_whole() {
+    let parts = named(vec![record(&[]), record(&[])]);
+    let clock = |moved_s| found(HostClock { moved_s, ..HostClock::default() });
+    let of = |moved_s| {
+        let found = BTreeMap::from([("host-1".to_owned(), clock(moved_s))]);
+        crate::merge::merge(&parts, &HostFindings { found, ..HostFindings::default() }).unwrap()
+    };
+    let steady = of(0.0009);
+    assert_eq!(steady.verdicts[0].code, VerdictCode::Valid);
+    assert_eq!(steady.hosts[1].found.as_ref().unwrap().boot_id.as_deref(), Some("here"));
+    let moved = of(0.25);
+    assert_eq!(moved.verdicts[0].code, VerdictCode::ClockMoved);
+    assert!(
+        moved.verdicts[0].message.starts_with("1 of 2 generators: host-1: its clock moved by 250")
+    );
+    assert_eq!(moved.hosts[0].verdicts[0].code, VerdictCode::Valid);
+    let codes: Vec<_> = moved.hosts[1].verdicts.iter().map(|verdict| verdict.code).collect();
+    assert_eq!(codes, [VerdictCode::ClockMoved]);
+    let found = BTreeMap::from([("nobody".to_owned(), clock(0.0))]);
+    let error =
+        crate::merge::merge(&parts, &HostFindings { found, ..HostFindings::default() }).unwrap_err();
+    assert_eq!(error, MergeError::NotThere("nobody".to_owned()));
+}
+
+#[test]
+fn generators_that_use_up_a_processor_together_are_the_bottleneck() {
+    let mut parts = named(vec![record(&[]), record(&[])]);
+    for part in &mut parts {
+        let cpu = CpuTime { user_us: 300_000, system_us: 190_000 };
+        part.record.workers = vec![WorkerUsage { processor: Some(1), cpu, seconds: 1.0 }];
+        part.record.open_loop = None;
+    }
+    let here = || found(HostClock::default());
+    let names = ["host-0", "host-1"].map(str::to_owned);
+    let mut findings =
+        HostFindings { found: names.map(|name| (name, here())).into(), lost: Vec::new() };
+    let merged = crate::merge::merge(&parts, &findings).unwrap();
+    assert_eq!(merged.verdicts[0].code, VerdictCode::ClientSaturated);
+    assert!(merged.verdicts[0].message.contains("processor 1, which host-0 and host-1 share"));
+    findings.found.get_mut("host-1").unwrap().boot_id = Some("there".to_owned());
+    let apart = crate::merge::merge(&parts, &findings).unwrap();
+    assert_eq!(apart.verdicts[0].code, VerdictCode::Valid);
+}
