@@ -67,7 +67,7 @@ pub struct TimesInBuckets {
 }
 
 impl TimesInBuckets {
-    /// Adds others to these.
+    /// Adds the counts of others.
     pub fn merge(&mut self, other: &Self) {
         self.handshake.merge(&other.handshake);
         self.service.merge(&other.service);

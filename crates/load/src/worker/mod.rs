@@ -37,7 +37,7 @@ pub struct Share<'r> {
     pub levels: Vec<usize>,
     /// The arrivals of an open loop.
     pub arrivals: Option<Arrivals>,
-    /// Connections to make, in a run that ends by count.
+    /// Attempts of the measurement, in a run that ends by count.
     pub count: Option<u64>,
     /// The kinds of handshake of the connections, in order.
     pub mix: Mix,

@@ -22,7 +22,7 @@ struct World {
     /// The length of the accept queue. The SYN of a further connection is lost and retransmitted
     /// after 1, 3, 7 seconds and so on (RFC 6298).
     backlog: usize,
-    /// From this instant on, service takes this factor longer.
+    /// From this instant on, the mean service time is `slower` times as long.
     slow_from: Nanos,
     slower: u64,
     /// The interval in which the server serves nothing.
