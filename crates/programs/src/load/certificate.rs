@@ -1,4 +1,4 @@
-//! Remedies for a server's certificate that is not accepted.
+//! Remedies for a server certificate that is not accepted.
 
 use tlslab_contract::spec::Trust;
 
@@ -6,23 +6,23 @@ use tlslab_contract::spec::Trust;
 pub const ANY: &str = "give its CA, or its own certificate, with --ca FILE and a name that it is for \
                        with --sni NAME, or do not check it with --insecure";
 
-/// Why a certificate is not accepted.
+/// The fault of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It has expired.
+    /// The certificate has expired.
     Expired,
-    /// It is not valid yet.
+    /// The certificate is not valid yet.
     NotYetValid,
-    /// It is for other names.
+    /// The certificate does not cover the name.
     WrongName,
-    /// No trusted authority has issued it.
+    /// No trusted authority has issued the certificate.
     UnknownAuthority,
-    /// Anything else.
+    /// Any other fault.
     Other,
 }
 
-/// How the reasons of these faults begin: OpenSSL's own (X509_verify_cert_error_string(3)), and those
-/// of rustls, which begin with the alert.
+/// The beginnings of the libraries' reasons for these faults: OpenSSL's own
+/// (X509_verify_cert_error_string(3)), and those of rustls, which start with the alert.
 const NAMES: [(&str, Fault); 13] = [
     ("certificate has expired", Fault::Expired),
     ("certificate_expired (expired", Fault::Expired),
@@ -35,20 +35,20 @@ const NAMES: [(&str, Fault); 13] = [
     ("unable to verify the first certificate", Fault::UnknownAuthority),
     ("self-signed certificate", Fault::UnknownAuthority),
     ("unknown_ca (unknown issuer", Fault::UnknownAuthority),
-    // A namesake of the CA, with another key.
+    // The certificate names the CA, but another key has signed it.
     ("certificate signature failure", Fault::UnknownAuthority),
     ("decrypt_error (bad signature", Fault::UnknownAuthority),
 ];
 
 impl Fault {
-    /// By the reason in the library's words. Only its beginning counts: what follows quotes the
-    /// certificate.
+    /// The fault for a reason in the library's words. Only the beginning counts: the rest quotes
+    /// the certificate.
     pub fn of(reason: &str) -> Self {
         let found = NAMES.iter().find(|(name, _)| reason.starts_with(name));
         found.map_or(Self::Other, |(_, fault)| *fault)
     }
 
-    /// The remedy, for a user who trusts these authorities.
+    /// The remedy, for these trust anchors.
     pub fn remedy(self, trust: &Trust) -> &'static str {
         match (self, trust) {
             (Self::Expired, _) => {
