@@ -1,6 +1,6 @@
 //! The load generator.
 //!
-//! [`run`] takes a [`spec::RunSpec`](tlslab_contract::spec::RunSpec) and returns a
+//! [`run::run`] takes a [`spec::RunSpec`](tlslab_contract::spec::RunSpec) and returns a
 //! [`record::RunRecord`](tlslab_contract::record::RunRecord). This crate prints nothing, reads no
 //! file, and does not know of experiments.
 
