@@ -27,7 +27,7 @@ pub const RECORD_SCHEMA: &str = "tlslab.record/1";
 /// The record of one run of the load generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
-    /// The wire format, `tlslab.record/1`.
+    /// The record format, `tlslab.record/1`.
     pub schema: String,
     /// The specification of the run.
     pub spec: RunSpec,

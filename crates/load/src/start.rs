@@ -42,7 +42,7 @@ impl StartInstant {
         Ok(Self { at, unix_s: Some(unix_s) })
     }
 
-    /// The start of a run without agreement: shortly after now.
+    /// The start of a run by itself: shortly after now.
     pub(crate) fn soon() -> Self {
         Self { at: MonotonicClock.now() + LEAD, unix_s: None }
     }

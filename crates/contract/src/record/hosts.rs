@@ -12,7 +12,7 @@ use crate::spec::RunSpec;
 /// The start of a measurement by two clocks of the generator's machine, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StartTime {
-    /// Seconds since 1970 UTC (CLOCK_REALTIME), rounded to a microsecond.
+    /// Seconds since 1970 UTC (CLOCK_REALTIME), with a precision of one microsecond.
     pub unix_s: f64,
     /// CLOCK_MONOTONIC, the clock of all times in a record.
     pub monotonic_s: f64,
@@ -35,7 +35,7 @@ pub struct HostPart {
     pub connections: u32,
     /// The accounting of the generator's connections.
     pub outcomes: Outcomes,
-    /// Requests that this generator's connections completed.
+    /// Answered requests on this generator's connections.
     pub requests: u64,
     /// Processor time of the generator's workers.
     pub cpu: CpuTime,

@@ -136,8 +136,8 @@ fn constant_level(spec: &RunSpec) -> Option<u32> {
     is_constant.then_some(spec.connections)
 }
 
-/// The start of the first worker's measurement by both clocks. `None` if no worker reached it. A
-/// run with an agreed start uses the clock of the agreement.
+/// The start of the first worker's measurement by both clocks. `None` if no worker reached it. If
+/// the leader of several generators set the start, the leader's clock counts.
 fn started(reports: &[Report], begun: StartInstant) -> Option<StartTime> {
     let first = reports.iter().map(|report| report.measured_from).filter(|at| *at > 0).min()?;
     let monotonic_s = first as f64 / SECOND as f64;

@@ -1,8 +1,9 @@
 //! TLS in memory: client and server in one thread, without sockets.
 //!
-//! Each thread has its own client and server, with their own configurations, tickets and buffers;
-//! nothing is shared. The output of one side is passed to the other by reference. The facts of
-//! every handshake are read on both sides and compared with the specification, as in a load.
+//! Each thread has a client and a server, with their own configurations, tickets and buffers;
+//! nothing is shared between threads. The output of one side is passed to the other by reference.
+//! The facts of every handshake are read on both sides and compared with the specification, as in a
+//! load.
 //!
 //! `spec` is the specification and `record` the result; `library` is the interface of a back end,
 //! implemented by `rustls` and `openssl`; `exchange` makes one handshake, `handshakes` makes many,

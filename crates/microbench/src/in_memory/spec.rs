@@ -26,7 +26,7 @@ const TIME_LIMIT_MS: u64 = 24 * 3600 * 1000;
 pub struct InMemorySpec {
     /// The TLS library of client and server; `auto`: rustls if it supports the specification.
     pub backend: BackendChoice,
-    /// The number of threads, each with its own client and server.
+    /// The number of threads, each with a client and a server.
     pub threads: u32,
     /// Processors for the threads, in order and repeated as needed; empty: not pinned.
     pub cpus: Vec<usize>,

@@ -36,7 +36,7 @@ const IN_FLIGHT: usize = 50;
 /// Connections per burst. After a burst the server gets time to empty its accept queue (of 4,096).
 const BURST: usize = 500;
 
-/// That time.
+/// The pause after a burst.
 const REST: Duration = Duration::from_millis(10);
 
 /// The longest time of a TCP connection on loopback; a longer one counts as failed.
