@@ -14,7 +14,7 @@ use tlslab_wire::reason::CountedReason;
 pub struct Outcomes {
     /// Connections in flight when the measurement began, and those started during it.
     pub attempts: u64,
-    /// Connections whose every response was complete and as specified.
+    /// Connections whose handshake and every response were as specified.
     pub completed: u64,
     /// Connections that were still under way when the measurement ended.
     pub in_flight_at_stop: u64,

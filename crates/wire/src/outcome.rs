@@ -219,7 +219,7 @@ pub fn http2_error_name(code: u32) -> Option<&'static str> {
 /// The outcome of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every response was complete and as specified, and so was the handshake.
+    /// The handshake and every response were as specified.
     Completed,
     /// The connection failed.
     Failed(Failure),

@@ -19,7 +19,7 @@ pub struct Totals {
     /// Connections in flight when the measurement began, and connections started since: the
     /// `attempts` of the record.
     pub arrivals: u64,
-    /// Connections whose every response was complete and as specified.
+    /// Connections whose handshake and every response were as specified.
     pub completed: u64,
     /// Failed connections by class.
     pub failed: BTreeMap<String, u64>,

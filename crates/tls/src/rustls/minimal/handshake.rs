@@ -51,7 +51,7 @@ const NO_SERVER_HELLO: Fault = unexpected("a message without a ServerHello befor
 
 const NO_RANDOM: Fault = Fault::new(INTERNAL_ERROR, "there are no random bytes");
 
-/// The next event of the handshake.
+/// The state of the handshake, named by the message that the client expects next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// The ClientHello was not created yet.
@@ -139,7 +139,7 @@ impl Handshake {
         })
     }
 
-    /// The next event of the handshake.
+    /// The state of the handshake.
     pub fn state(&self) -> State {
         self.state
     }

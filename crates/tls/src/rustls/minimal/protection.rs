@@ -42,7 +42,7 @@ impl Protection {
         self.sequence >= RECORDS
     }
 
-    /// Sets the number of protected records close to the limit.
+    /// Sets the number of protected records to the limit.
     #[cfg(test)]
     pub fn wear(&mut self) {
         self.sequence = RECORDS;

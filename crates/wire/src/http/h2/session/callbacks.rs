@@ -20,7 +20,7 @@ pub unsafe extern "C" fn begin<E: Events>(
 ) -> c_int {
     // SAFETY: see the module.
     let (events, head) = unsafe { (&mut *user.cast::<E>(), &*head) };
-    // The library ignores other faults of priorities, and also this one (RFC 9113, section 6.3).
+    // The library ignores PRIORITY frames, including this error (RFC 9113, section 6.3).
     if u32::from(head.type_) == sys::NGHTTP2_PRIORITY && head.stream_id == 0 {
         events.violation("PRIORITY of stream 0");
         // SAFETY: see the module; a session may be terminated from within its callbacks.
