@@ -1,4 +1,4 @@
-//! The accounting of connections: what became of each.
+//! The accounting of connections: how each one ended.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,33 @@ use tlslab_wire::reason::CountedReason;
 
 /// The accounting over all connections of a measurement.
 ///
-/// `attempts = completed + sum(failed) + sum(unexpected) + in_flight_at_stop + lost_with_host`, exactly.
+/// The identity `attempts = completed + sum(failed) + sum(unexpected) + in_flight_at_stop +
+/// lost_with_host` holds exactly.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcomes {
     /// Connections in flight when the measurement began, and those started during it.
     pub attempts: u64,
-    /// Connections that did all that was asked.
+    /// Connections whose handshake and every response were as specified.
     pub completed: u64,
     /// Connections that were still under way when the measurement ended.
     pub in_flight_at_stop: u64,
-    /// In a merged record: connections that were under way on a generator when it was last heard of,
-    /// before it was lost. Nobody knows how they ended.
+    /// In a merged record: connections that were in flight on a generator at its last report before
+    /// it was lost. Their outcome is unknown.
     #[serde(default)]
     pub lost_with_host: u64,
     /// Failed connections by class.
     pub failed: BTreeMap<String, u64>,
     /// Connections whose handshake was not the one asked for, by the fact that differed.
     pub unexpected: BTreeMap<String, u64>,
-    /// Why they failed, more exactly than their class says. Where a class is among them at all, the
-    /// counts of its reasons add up to its own.
+    /// The causes of failures and unexpected handshakes, in more detail than their class. If any
+    /// cause of a class is listed, the counts of all its causes add up to the count of the class.
     #[serde(default)]
     pub reasons: Vec<CountedReason>,
 }
 
 impl Outcomes {
-    /// Whether the accounting identity holds, and the reasons of each class add up to it.
+    /// True if the accounting identity holds and the causes of each listed class add up to its
+    /// count.
     pub fn balanced(&self) -> bool {
         let is_whole = |class: &str| {
             let reasons = self.reasons_of(class).map(|counted| counted.count);
@@ -42,7 +44,7 @@ impl Outcomes {
             && self.reasons.iter().all(|counted| is_whole(&counted.class))
     }
 
-    /// Connections of this class, of failures or of unexpected handshakes.
+    /// The number of connections in this class, failed or unexpected.
     pub fn of_class(&self, class: &str) -> u64 {
         self.failed.get(class).or_else(|| self.unexpected.get(class)).copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Histograms of times, and their form in records.
+//! Histograms of times, and their encoding in records.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -8,13 +8,13 @@ use tlslab_wire::time::{MILLISECOND, SECOND};
 
 use crate::record::Summary;
 
-/// The greatest time that a histogram holds, an hour; what takes longer is counted as an hour.
+/// The highest recordable time in nanoseconds: one hour. Longer times count as one hour.
 pub const HIGHEST: u64 = 3600 * SECOND;
 
-/// Significant decimal digits of a histogram's values: they are exact to 0.1 %.
+/// Significant decimal digits of a histogram's values: the relative error is at most 0.1 %.
 const DIGITS: u8 = 3;
 
-/// A histogram of times in nanoseconds, up to an hour.
+/// An empty histogram of times in nanoseconds, up to [`HIGHEST`].
 pub fn empty_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("valid bounds")
 }
@@ -26,7 +26,8 @@ pub fn encoded(histogram: &Histogram<u64>) -> String {
     BASE64.encode(bytes)
 }
 
-/// A histogram from that encoding; `None` if it is none, or has other bounds.
+/// Decodes the output of [`encoded`]. `None` for any other text, or for a histogram with other
+/// bounds.
 pub fn decoded(text: &str) -> Option<Histogram<u64>> {
     let bytes = BASE64.decode(text).ok()?;
     let found: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
@@ -34,7 +35,7 @@ pub fn decoded(text: &str) -> Option<Histogram<u64>> {
     is_alike.then_some(found)
 }
 
-/// A histogram of times in nanoseconds, in short.
+/// Count, mean, standard deviation and quantiles of a histogram of nanoseconds.
 pub fn summary(histogram: &Histogram<u64>) -> Summary {
     let ms = |nanos: f64| nanos / MILLISECOND as f64;
     let quantile = |q| ms(histogram.value_at_quantile(q) as f64);

@@ -1,5 +1,5 @@
-//! The JSON contract of a load: [`spec::RunSpec`] goes in, [`record::RunRecord`] comes out. Types that
-//! cannot hold nonsense, and their checks; nothing here does anything.
+//! The JSON contract of a load: [`spec::RunSpec`] goes in, [`record::RunRecord`] comes out. This
+//! crate holds the types and their checks; it does no I/O.
 
 pub mod accounting;
 pub mod histogram;

@@ -20,15 +20,16 @@ mod preflight;
 mod usage;
 mod verdict;
 
-/// The identifier of this wire format; a change that old readers would misread changes the number.
+/// The identifier of the record format. The number changes if old readers would misread the new
+/// form.
 pub const RECORD_SCHEMA: &str = "tlslab.record/1";
 
 /// The record of one run of the load generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
-    /// The wire format, `tlslab.record/1`.
+    /// The record format, `tlslab.record/1`.
     pub schema: String,
-    /// What was asked.
+    /// The specification of the run.
     pub spec: RunSpec,
     /// The TLS back end that made the handshakes: `rustls` or `openssl`.
     pub backend: String,
@@ -38,119 +39,128 @@ pub struct RunRecord {
     pub environment: Environment,
     /// The address that was connected to.
     pub address: String,
-    /// The one connection made before the load began, verified in full.
+    /// The verified connection that is made before the load begins.
     pub preflight: Preflight,
     /// The accounting over all connections.
     pub outcomes: Outcomes,
-    /// The facts of the completed connections and of the unexpected ones, with their counts.
+    /// The negotiated facts of completed and unexpected connections, each combination with its
+    /// count.
     pub facts: Vec<CountedFacts>,
-    /// How connections ended by the server name that they asked for, in the order of the
-    /// specification; empty if it has no list of names.
+    /// Outcomes by requested server name, in the order of the specification; empty without a list
+    /// of names.
     #[serde(default)]
     pub server_names: Vec<CountedName>,
-    /// The certificate that was shown to servers that asked for one.
+    /// The certificate that the client sends to servers that request one.
     #[serde(default)]
     pub client_certificate: Option<ClientCertificate>,
-    /// Completed connections by the kind of their handshake, and what priming took.
+    /// Completed connections by kind of handshake, and the counts of priming.
     #[serde(default)]
     pub kinds: Kinds,
-    /// Connections whose server was authenticated in full: on themselves, or on the connection whose
-    /// session they resumed.
+    /// Connections whose server was authenticated in full, either in their own handshake or in the
+    /// handshake of the session that they resumed.
     pub authenticated: u64,
-    /// Completed connections whose handshake the minimal client made, and not the library.
+    /// Completed connections whose handshake was made by the minimal client instead of the library.
     #[serde(default)]
     pub minimal_client: u64,
-    /// Requests that were answered in full, with a status that was asked for (2xx by default).
+    /// Requests with a complete response and an expected status (2xx by default).
     pub requests: u64,
     /// The length of the measurement in seconds, mean over the workers.
     pub seconds: f64,
-    /// Processor time of the workers during the measurement, and nothing else of this process.
+    /// Processor time of the workers during the measurement. Other threads of the process are
+    /// excluded.
     pub cpu: CpuTime,
-    /// The same, for each worker.
+    /// Processor time and length of the measurement of each worker.
     pub workers: Vec<WorkerUsage>,
     /// Bytes over all completed connections.
     pub bytes: Bytes,
-    /// HdrHistogram V2 (compressed) in base64, values in nanoseconds, by name: see [`HISTOGRAMS`].
+    /// HdrHistogram V2 (compressed, base64) by name, values in nanoseconds: see [`HISTOGRAMS`].
     pub histograms: BTreeMap<String, String>,
-    /// The same histograms in short.
+    /// Summaries of the same histograms.
     pub summaries: BTreeMap<String, Summary>,
-    /// The times apart by the client that made the connections, `library` or `minimal`; empty where one
-    /// client made them all.
+    /// Times by the client that made the connections, `library` or `minimal`; empty if only one
+    /// client made connections.
     #[serde(default)]
     pub clients: BTreeMap<String, ClientTimes>,
-    /// The measurement in slices.
+    /// The slices of the measurement, in order.
     pub intervals: Vec<Interval>,
-    /// In an open loop: what became of the arrivals.
+    /// In an open loop: the accounting of the arrivals.
     #[serde(default)]
     pub open_loop: Option<OpenLoop>,
-    /// For a measurement in steps: each of them.
+    /// The steps of a measurement in steps, in order.
     #[serde(default)]
     pub steps: Vec<StepResult>,
     /// Connections in flight, mean over the measurement.
     #[serde(default)]
     pub concurrency: f64,
-    /// Time that connections spent in flight; not in records of earlier versions.
+    /// Time that connections spent in flight. Absent from records of earlier versions.
     #[serde(default)]
     pub flight: Option<FlightTimes>,
-    /// Connections whose SYN had to be sent again.
+    /// Connections whose SYN was retransmitted.
     #[serde(default)]
     pub slow_connects: SlowConnects,
-    /// What the reader must know before using the numbers.
+    /// Statements that decide whether the numbers may be used.
     pub verdicts: Vec<Verdict>,
-    /// What the reader should know besides: what was out of the ordinary, and no fault.
+    /// Unusual but legitimate observations about the run.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// When the measurement began; not in records of earlier versions, nor where none did.
+    /// The start of the measurement. Absent from records of earlier versions, and if no measurement
+    /// began.
     #[serde(default)]
     pub started: Option<StartTime>,
-    /// In a merged record: what each generator did; empty in the record of one.
+    /// In a merged record: the part of each generator. Empty in the record of one generator.
     #[serde(default)]
     pub hosts: Vec<HostPart>,
-    /// In a merged record: the time that the measurements of all generators have in common.
+    /// In a merged record: the time during which all generators were measuring.
     #[serde(default)]
     pub common: Option<CommonWindow>,
 }
 
-/// Who makes connections: the library, and the engine's minimal client.
+/// The clients that make connections: the TLS library, and the engine's minimal client.
 pub const CLIENTS: [&str; 2] = ["library", "minimal"];
 
-/// The times of the connections that one of two clients made. The minimal client leaves some to the
-/// library, which takes longer over them: they would be the tail of the load.
+/// The times of the connections of one client. The minimal client leaves some connections to the
+/// library, which takes longer; in one common histogram those would form the tail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientTimes {
-    /// Its completed connections.
+    /// Connections that this client completed.
     pub connections: u64,
-    /// Its histograms, as the record's, without `start_delay`.
+    /// The histograms of this client, named as in the record; `start_delay` is absent.
     pub histograms: BTreeMap<String, String>,
-    /// The same in short.
+    /// Summaries of the same histograms.
     pub summaries: BTreeMap<String, Summary>,
 }
 
 impl RunRecord {
-    /// The name and the times of the client that carried the load: the one that completed the most
-    /// connections. `None` where one client made them all.
+    /// The name and the times of the client with the most completed connections. `None` if only one
+    /// client made connections.
     pub fn load_client(&self) -> Option<(&str, &ClientTimes)> {
         let found = self.clients.iter().max_by_key(|(_, times)| times.connections);
         found.map(|(name, times)| (name.as_str(), times))
     }
 
-    /// The times to show first, by name: those of the client that carried the load, and what is no
-    /// client's.
+    /// The summary to show first, by name of histogram: of the client with the most completed
+    /// connections, otherwise of the whole record (`start_delay` exists only there).
     pub fn load_summary(&self, name: &str) -> Option<Summary> {
         let of_client = self.load_client().and_then(|(_, times)| times.summaries.get(name));
         of_client.or_else(|| self.summaries.get(name)).copied()
     }
 }
 
-/// The names of the histograms of a record and what each holds.
+/// The names of the histograms of a record.
 ///
-/// Per connection: `connect` (start of the TCP connection until established), `handshake` (from there
-/// until the TLS handshake is complete at the client), `established` (the sum of the two; `ab` calls
-/// this connect), `service` (start of the TCP connection until the last byte of the last response).
-/// Per request: `first_byte` (start of the request until the first byte of its response; `ab` calls
-/// this waiting), `exchange` (start of the request until the last byte of its response; `ab` calls
-/// this processing). By kind: `handshake_full` and `handshake_resumed`, which together are
-/// `handshake`.
+/// Per connection:
+/// - `connect`: start of the TCP connection until it is established.
+/// - `handshake`: from there until the client has completed the TLS handshake.
+/// - `established`: the sum of the two; `ab` calls this connect.
+/// - `service`: start of the TCP connection until the last byte of the last response.
+///
+/// Per request:
+/// - `first_byte`: start of the request until the first byte of its response; `ab` calls this
+///   waiting.
+/// - `exchange`: start of the request until the last byte of its response; `ab` calls this
+///   processing.
+///
+/// By kind: `handshake_full` and `handshake_resumed` together are `handshake`.
 pub const HISTOGRAMS: [&str; 8] = [
     "connect",
     "handshake",
@@ -162,83 +172,88 @@ pub const HISTOGRAMS: [&str; 8] = [
     "handshake_resumed",
 ];
 
-/// The names of the further histograms of a record whose loop was open.
+/// The names of the further histograms in the record of an open loop.
 ///
-/// Per connection that was started: `start_delay` (intended until actual start of the TCP connection;
-/// a connection that found no free slot waited for one). Per completed connection, from its intended
-/// start: `response_established` (until the TLS handshake is complete), `response_first_byte` (until
-/// the first byte of its first response), `response` (until the last byte of the last response).
+/// Per started connection:
+/// - `start_delay`: intended until actual start of the TCP connection. An arrival that finds no
+///   free slot waits for one.
+///
+/// Per completed connection, from its intended start:
+/// - `response_established`: until the TLS handshake is complete.
+/// - `response_first_byte`: until the first byte of its first response.
+/// - `response`: until the last byte of its last response.
 pub const OPEN_HISTOGRAMS: [&str; 4] =
     ["start_delay", "response_established", "response_first_byte", "response"];
 
-/// What became of the arrivals of an open loop: `arrivals = started + waiting_at_stop`, exactly.
+/// The accounting of the arrivals of an open loop: `arrivals = started + waiting_at_stop`, exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
-    /// Arrivals that waited when the measurement began, and those that became due during it.
+    /// Arrivals that were waiting when the measurement began, and arrivals due during the
+    /// measurement.
     pub arrivals: u64,
-    /// Those of them that were started: attempts, without those in flight at the start.
+    /// Arrivals that were started: attempts, without the connections in flight at the start.
     pub started: u64,
-    /// Those of them that found no free slot when they were due, and waited for one.
+    /// Arrivals that found no free slot when they were due and had to wait.
     pub blocked: u64,
-    /// Those of them that still waited when the measurement ended.
+    /// Arrivals that were still waiting when the measurement ended.
     pub waiting_at_stop: u64,
-    /// Arrivals a second: the load that was offered.
+    /// Offered load, in arrivals a second.
     pub offered_per_s: f64,
-    /// Connections started a second.
+    /// Achieved rate, in started connections a second.
     pub achieved_per_s: f64,
 }
 
-/// One step of a measurement in steps; connections count in the step in which they end.
+/// One step of a measurement in steps. A connection counts in the step in which it ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepResult {
-    /// Connections in flight at once, at most.
+    /// Limit of connections in flight.
     pub connections: u32,
-    /// New connections a second, in an open loop.
+    /// Offered load in new connections a second; open loop only.
     pub rate: Option<f64>,
-    /// Its start, in seconds from the start of the measurement.
+    /// Start of the step, in seconds from the start of the measurement.
     pub at_s: f64,
-    /// Its length in seconds.
+    /// Length of the step in seconds.
     pub seconds: f64,
-    /// Connections started in it.
+    /// Connections started in the step.
     pub started: u64,
-    /// Connections completed in it.
+    /// Connections completed in the step.
     pub completed: u64,
-    /// Connections failed in it, by class.
+    /// Connections failed in the step, by class.
     pub failed: BTreeMap<String, u64>,
-    /// Connections in it whose handshake was not the one asked for, by the fact that differed.
+    /// Connections of the step with an unexpected handshake, by the fact that differed.
     pub unexpected: BTreeMap<String, u64>,
-    /// Requests answered in it.
+    /// Requests answered in the step.
     pub requests: u64,
-    /// The workers' processor time in it.
+    /// Processor time of the workers in the step.
     pub cpu: CpuTime,
-    /// Its histograms in short.
+    /// Summaries of the histograms of the step.
     pub summaries: BTreeMap<String, Summary>,
 }
 
-/// Time that connections spent in flight, added up over them, in seconds. Little's law as an identity:
-/// `within_s` + `before_s` = service times of the completed connections + `troubled_s` +
-/// `unfinished_s`.
+/// Time that connections spent in flight, summed over connections, in seconds. Little's law holds
+/// as an identity: `within_s` + `before_s` = service times of the completed connections +
+/// `troubled_s` + `unfinished_s`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlightTimes {
-    /// In the measurement: the integral of the number in flight.
+    /// During the measurement: the integral of the number in flight over time.
     pub within_s: f64,
-    /// Before the measurement, by connections that were in flight when it began.
+    /// Before the measurement: by connections that were in flight when the measurement began.
     pub before_s: f64,
-    /// By connections that failed or were unexpected in the measurement, since their start.
+    /// By connections that failed or were unexpected during the measurement, since their start.
     pub troubled_s: f64,
     /// By connections that were in flight when the measurement ended, since their start.
     pub unfinished_s: f64,
 }
 
-/// Connections that waited a second or more to connect: their SYN had to be sent again, as when the
-/// server's queue of connections to accept (its backlog) is full.
+/// Connections that took a second or more to connect, which means that their SYN was retransmitted.
+/// The usual cause is a full accept queue (backlog) of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowConnects {
-    /// The connections, whether they were established in the end or not.
+    /// The number of such connections, whether or not they were established in the end.
     pub count: u64,
-    /// Where the server is on this machine: how often the kernel refused a connection during the run
-    /// because the queue of a listening socket was full (ListenOverflows of /proc/net/netstat; all
-    /// sockets of the machine).
+    /// If the server runs on this machine: connections that the kernel refused during the run
+    /// because the accept queue of a listening socket was full (ListenOverflows of
+    /// /proc/net/netstat, over all sockets of the machine).
     pub listen_overflows: Option<u64>,
 }
 
@@ -253,7 +268,7 @@ pub struct Environment {
     pub processors: usize,
 }
 
-/// The client's own certificate; its key is in no record.
+/// The client's own certificate. No record contains its key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientCertificate {
     /// The kind and size of the key: `ECDSA P-256`, `RSA-2048`, `Ed25519`.
@@ -262,46 +277,46 @@ pub struct ClientCertificate {
     pub sha256: String,
 }
 
-/// A server name, and how the connections ended that asked for it.
+/// A server name with the outcomes of the connections that asked for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedName {
-    /// The name, as the specification has it.
+    /// The name as given in the specification.
     pub name: String,
-    /// Connections that did all that was asked.
+    /// Completed connections.
     pub completed: u64,
     /// Failed connections.
     pub failed: u64,
-    /// Connections whose handshake was not the one asked for.
+    /// Connections with an unexpected handshake.
     pub unexpected: u64,
 }
 
-/// Facts, and how many connections had them.
+/// A combination of negotiated facts, and the number of connections that had it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedFacts {
-    /// What was negotiated.
+    /// The negotiated facts.
     #[serde(flatten)]
     pub facts: Facts,
-    /// The connections.
+    /// The number of connections.
     pub count: u64,
 }
 
-/// Completed connections by the kind of their handshake, and what priming took.
+/// Completed connections by kind of handshake, and the counts of priming.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Kinds {
     /// Full handshakes.
     pub full: u64,
     /// Handshakes that resumed an earlier session.
     pub resumed: u64,
-    /// Resumed handshakes whose early data the server took.
+    /// Resumed handshakes whose early data the server accepted.
     pub early_data_accepted: u64,
-    /// Resumed handshakes whose early data the server rejected; it was sent again.
+    /// Resumed handshakes whose early data the server rejected. The request was sent again.
     pub early_data_rejected: u64,
-    /// Full handshakes made before the warm-up to collect sessions to resume; not counted elsewhere.
+    /// Full handshakes before the warm-up that collect sessions to resume. Not counted elsewhere.
     pub primed_connections: u64,
-    /// Sessions that could be resumed when priming was done.
+    /// Sessions available for resumption at the end of priming.
     pub primed_sessions: u64,
-    /// Full handshakes made besides the load, during the measurement, to collect sessions to resume
-    /// from a server that gives none on resumed connections; not counted elsewhere.
+    /// Additional full handshakes during the measurement that collect sessions from a server that
+    /// issues none on resumed connections. Not counted elsewhere.
     #[serde(default)]
     pub refill_connections: u64,
 }
@@ -325,12 +340,12 @@ impl std::ops::AddAssign for Kinds {
     }
 }
 
-/// A histogram in short, in milliseconds.
+/// Count, mean, standard deviation and quantiles of a histogram, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// Values.
+    /// Number of values.
     pub n: u64,
-    /// Least value.
+    /// Smallest value.
     pub min_ms: f64,
     /// Mean.
     pub mean_ms: f64,
@@ -346,27 +361,27 @@ pub struct Summary {
     pub p99_ms: f64,
     /// 99.9th percentile.
     pub p999_ms: f64,
-    /// Greatest value.
+    /// Largest value.
     pub max_ms: f64,
 }
 
 /// One slice of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
-    /// Its start, in seconds from the start of the measurement.
+    /// Start of the slice, in seconds from the start of the measurement.
     pub at_s: f64,
-    /// Its length in seconds.
+    /// Length of the slice in seconds.
     pub seconds: f64,
-    /// Connections completed in it.
+    /// Connections completed in the slice.
     pub completed: u64,
-    /// Connections that failed or were unexpected in it.
+    /// Connections of the slice that failed or were unexpected.
     pub failed: u64,
-    /// The workers' processor time in it.
+    /// Processor time of the workers in the slice.
     pub cpu: CpuTime,
 }
 
-/// Adds the slices of another worker or generator to these, by their number: they begin at the same
-/// instants, but for the last one.
+/// Adds the slices of another worker or generator to these, index by index. Slices with the same
+/// index begin at the same instant; the last one can be shorter.
 pub fn add_slices(mine: &mut Vec<Interval>, theirs: &[Interval]) {
     for (index, other) in theirs.iter().enumerate() {
         match mine.get_mut(index) {

@@ -1,4 +1,4 @@
-//! Checks before a run that the target is allowed and reachable, and supports what is asked for.
+//! Checks before a run: the target is permitted, reachable, and supports the specification.
 
 use std::io;
 use std::net::UdpSocket;
@@ -28,30 +28,31 @@ use tlslab_wire::names::{Group, TlsVersion};
 use tlslab_wire::outcome::{Failure, Mismatch, Outcome};
 use tlslab_wire::target::Target;
 
-/// A target that has passed the checks.
+/// A target that passed the checks.
 #[derive(Debug, Clone)]
 pub struct Checked {
-    /// The permitted address.
+    /// The permission to load the target, with its address.
     pub permit: Permit,
     /// The back end that makes the handshakes.
     pub backend: Choice,
-    /// What the preflight connection found.
+    /// The results of the preflight connection.
     pub preflight: Preflight,
-    /// What each connection offers.
+    /// The TLS settings of every connection.
     pub(crate) settings: ClientSettings,
-    /// What each connection does.
+    /// The steps of every connection.
     pub(crate) script: Script,
-    /// Notes for the record on what the checks found.
+    /// Notes for the record about the findings of the checks.
     pub(crate) notes: Vec<String>,
 }
 
-/// Resolves and permits the target, and tries it with one connection: all faults that can be found
-/// before a load are found here.
+/// Resolves the target, checks that it may be loaded, and makes the preflight connections. Faults
+/// that can be found before a load are found here.
 pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
     check_logged(spec, trust, None)
 }
 
-/// The same checks; the secrets of all connections, the run's included, are written to the log.
+/// As [`check`], but writes the secrets of all connections, including those of the run, to the key
+/// log.
 pub fn check_logged(
     spec: &CheckedSpec,
     trust: TrustAnchors,
@@ -60,7 +61,7 @@ pub fn check_logged(
     check_permitted(spec, trust, key_log, guard::permit(spec.spec(), spec.peer())?)
 }
 
-/// The same checks of a target whose URL is parsed.
+/// As [`check`], for a target whose URL is already parsed.
 fn check_permitted(
     spec: &CheckedSpec,
     trust: TrustAnchors,
@@ -96,10 +97,10 @@ fn check_permitted(
     Ok(Checked { permit, backend, preflight, settings, script, notes })
 }
 
-/// Tries the minimal client, if the run uses it, with each server name. It is stricter than the library:
-/// if the server does something that only the library accepts, the library makes all connections, and a
-/// note says why. If another connection by the library fails as well, or the minimal client then
-/// succeeds, the fault is not the minimal client's, and the run will show it.
+/// If the run uses the minimal client: connects with it once for each server name. The minimal
+/// client is stricter than the library. If only the library accepts the server, the library makes
+/// all connections, and a note states the reason. If a repeated connection by the library fails or
+/// the minimal client then succeeds, the fault lies elsewhere, and the run will show it.
 fn minimal_client_or_library(
     spec: &CheckedSpec,
     settings: &mut ClientSettings,
@@ -121,7 +122,7 @@ fn minimal_client_or_library(
     Ok(None)
 }
 
-/// The group that the server asked for by a HelloRetryRequest, if no option forces the key share.
+/// The group of the server's HelloRetryRequest, if no option forces the key share.
 fn retried(spec: &CheckedSpec, error: &PreflightError) -> Option<Group> {
     let is_free = spec.spec().tls.groups.is_empty();
     let is_retried = error.outcome == Outcome::Unexpected(Mismatch::HelloRetryRequest);
@@ -133,8 +134,8 @@ fn retried(spec: &CheckedSpec, error: &PreflightError) -> Option<Group> {
     }
 }
 
-/// Has each connection send the key share that the server accepts, with the other groups after it, so
-/// that no connection of the run needs a HelloRetryRequest. Returns the note on it.
+/// Makes the accepted group the key share of every connection, followed by the other groups, so
+/// that no connection needs a HelloRetryRequest. Returns the note about it.
 fn send_share(group: Group, settings: &mut ClientSettings) -> String {
     let others = USUAL_GROUPS.into_iter().filter(|other| *other != group);
     settings.groups = std::iter::once(group).chain(others).collect();
@@ -144,8 +145,8 @@ fn send_share(group: Group, settings: &mut ClientSettings) -> String {
     )
 }
 
-/// One connection for each server name, and a second one if sessions are to be resumed; returns what the
-/// connection for the first name found.
+/// Makes one connection for each server name, and a second one if the run resumes sessions. Returns
+/// the results for the first name.
 fn try_all_names(
     spec: &CheckedSpec,
     backend: Choice,
@@ -166,8 +167,8 @@ fn try_all_names(
     Ok(first.expect("an offer has a server name"))
 }
 
-/// One connection for each page beyond the first, which has been asked for: an address that is wrong
-/// is reported before the load, by its path.
+/// Makes one connection for each page after the first, so that a wrong path is reported before the
+/// load, by name.
 fn try_all_pages(
     spec: &CheckedSpec,
     backend: Choice,
@@ -189,17 +190,17 @@ fn try_all_pages(
     Ok(())
 }
 
-/// The requests of a run that asks for one of its pages only.
+/// The requests of a run that asks only for this page.
 fn only(spec: &CheckedSpec, page: &(Target, u32)) -> Messages {
     Messages::new(&[(page.0.clone(), 1)], &spec.spec().http.parts(), 0)
 }
 
-/// The settings with one server name only.
+/// The settings, restricted to one server name.
 fn asking_for(name: &str, settings: &ClientSettings) -> ClientSettings {
     ClientSettings { server_names: vec![name.to_owned()], ..settings.clone() }
 }
 
-/// The client's own certificate with its key, if it has one.
+/// The client's own certificate and key, if the specification has them.
 fn client_identity(tls: &TlsSpec) -> Result<Option<Identity>, IdentityError> {
     let Some(own) = &tls.client_identity else { return Ok(None) };
     let identity = Identity::from_pem(&own.certificate, own.key.reveal())?;
@@ -215,8 +216,8 @@ fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
     if granted < needed { Err(RunError::Files { needed, granted }) } else { Ok(()) }
 }
 
-/// Checks the addresses to connect from: one that is not this machine's is reported before the run, not
-/// as a failure of each connection.
+/// Checks that the source addresses belong to this machine. A foreign address is reported before
+/// the run instead of as a failure of each connection.
 fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
     for &address in &spec.spec().sources {
         let refused = |source| RunError::Source { address, source };
@@ -241,7 +242,8 @@ fn failed(spec: &CheckedSpec, name: &str, error: Box<PreflightError>) -> RunErro
     RunError::Preflight { target, error }
 }
 
-/// One connection by the chosen back end, with the certificates that the server sent.
+/// Makes one connection with the chosen back end. Returns the results and the server's
+/// certificates.
 fn one_connection(
     backend: Choice,
     settings: &ClientSettings,
@@ -253,7 +255,8 @@ fn one_connection(
     })
 }
 
-/// One connection, and a second one that resumes its session; the result is that of the first.
+/// Makes one connection, then a second one that resumes its session. Returns the results of the
+/// first.
 fn two_connections(
     backend: Choice,
     settings: &ClientSettings,
@@ -294,7 +297,7 @@ fn settings(spec: &CheckedSpec, trust: TrustAnchors) -> ClientSettings {
     }
 }
 
-/// Whether the target serves the page by which its operator consents to the load.
+/// True if the target serves the page by which its operator consents to the load.
 fn serves_proof(
     spec: &CheckedSpec,
     script: &Script,
@@ -307,7 +310,7 @@ fn serves_proof(
     (script.head_only, script.statuses) = (false, StatusSet::default());
     script.requests = Some(1);
     script.handshake_only = false;
-    // The page is asked for in HTTP, whatever protocols the run itself is to offer.
+    // The page is requested over HTTP/1.1, whatever protocols the run offers.
     let tls = TlsSpec { alpn: None, ..spec.spec().tls.clone() };
     let http = spec.spec().http.version;
     script.expectation = Expectation::new(&tls, http);
@@ -323,10 +326,10 @@ fn serves_proof(
     Ok(tried.is_ok())
 }
 
-/// In TLS 1.2 many servers choose an ECDSA certificate only if the client lists the certificate's own
-/// curve among its groups (RFC 8422, section 5.1). So a first handshake, with no group forced, learns
-/// that curve, and it is then listed behind the groups that were asked for; which group is really
-/// used is verified on every connection.
+/// Adds the curve of the server's certificate to the offered groups. Many TLS 1.2 servers choose an
+/// ECDSA certificate only if the client lists the certificate's curve among its groups (RFC 8422,
+/// section 5.1). A first handshake without forced groups finds that curve, which is then listed
+/// after the requested groups. Every connection still checks which group was used.
 fn add_certificate_group(
     spec: &CheckedSpec,
     script: &Script,
@@ -340,7 +343,7 @@ fn add_certificate_group(
         ClientSettings { groups: Vec::new(), trust, resume: Resume::None, ..settings.clone() };
     let mut script = script.clone();
     script.handshake_only = true;
-    // Only its versions and protocols must be those of the run's connections.
+    // Only the versions and protocols must match the run's connections.
     let protocols = TlsSpec { alpn: spec.spec().tls.alpn.clone(), ..TlsSpec::default() };
     script.expectation = Expectation::new(&protocols, spec.spec().http.version);
     let backend = choose(spec.spec().tls.backend, &open)?;
@@ -350,18 +353,18 @@ fn add_certificate_group(
                 let group = certificate_group(&trial.certificates);
                 settings.groups.extend(group.filter(|group| !settings.groups.contains(group)));
             }
-            // The same time-out is not waited for twice.
+            // A second attempt would wait for the same time-out again.
             Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
                 return Err(failed(spec, name, error));
             }
-            // If this handshake fails, so will the preflight, which reports the reason.
+            // If this handshake fails, the preflight fails as well and reports the reason.
             Err(_) => {}
         }
     }
     Ok(())
 }
 
-/// The script of a run's connections, without the check of bodies, of which nothing is known yet.
+/// The script of the run's connections. The check of bodies is added after the preflight.
 fn script(spec: &CheckedSpec, permit: &Permit) -> Script {
     let (deadlines, http) = (&spec.spec().deadlines, &spec.spec().http);
     Script {
@@ -389,14 +392,14 @@ fn script(spec: &CheckedSpec, permit: &Permit) -> Script {
     }
 }
 
-/// One request for the first page, whose response is learned from.
+/// The script of the preflight: one request for the first page, whose response is recorded.
 fn learning(spec: &CheckedSpec, script: &Script) -> Script {
     let body = BodyRule::Learn { hash: spec.spec().http.check_body == BodyCheck::Hash };
     let messages = only(spec, &spec.pages()[0]);
     Script { requests: Some(1), body, messages, ..script.clone() }
 }
 
-/// The rule for the bodies of a run, from the body that the preflight has received.
+/// The rule for the run's bodies, derived from the body in the preflight.
 fn body_rule(check: BodyCheck, seen: &Preflight) -> BodyRule {
     let hash = seen.body_sha256.as_deref().and_then(from_hexadecimal);
     match (check, hash, seen.body_bytes) {

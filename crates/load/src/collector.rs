@@ -1,5 +1,5 @@
-//! Makes full handshakes, uncounted, to collect sessions to resume: before a load that resumes
-//! ([`crate::prime`]), and during it if the server gives no sessions on resumed connections.
+//! Full handshakes that collect sessions to resume and are not counted: before a load that resumes
+//! ([`crate::prime`]), and during the load if the server issues no sessions on resumed connections.
 
 use std::io;
 
@@ -10,40 +10,42 @@ use tlslab_system::poller::Poller;
 use tlslab_tls::{Backend, Session};
 use tlslab_wire::outcome::Outcome;
 
-/// Connections under way at once: enough to hide a round trip, too few to be a load.
+/// Connections in flight at once: enough to hide a round trip, too few to load the server.
 pub const AT_ONCE: usize = 16;
 
-/// Connections in a row that may fail, or bring nothing to resume by, before collecting is given up.
+/// Consecutive connections without a new session (failed or completed) after which collecting
+/// stops.
 const FRUITLESS: u32 = 32;
 
-/// How often deadlines are checked.
+/// The interval of deadline checks.
 pub const LOOK: Nanos = 20 * MILLISECOND;
 
-/// How long nothing is begun after a connection that failed, so that a dead server is not hammered.
+/// The pause after a failed connection, which keeps a dead server from being flooded.
 const REST: Nanos = 10 * MILLISECOND;
 
-/// Connections that are made for their sessions alone.
+/// Makes connections only to collect their sessions.
 pub struct Collector<S> {
     events: EventLoop<S, MonotonicClock>,
     collection: Collection,
 }
 
-/// The state of the connections that collect sessions.
+/// The counts and limits of a collection.
 struct Collection {
     script: Script,
     in_flight: usize,
-    /// Connections begun, and those of them that did as asked.
+    /// Connections started, and connections completed.
     started: u64,
     completed: u64,
-    /// Connections in a row that failed or brought nothing, and how the last of them ended.
+    /// Consecutive connections that failed or gave no session, and the outcome of the last of them.
     fruitless: u32,
     failed: Option<Outcome>,
-    /// When the next connection may be begun.
+    /// The earliest start of the next connection.
     rests_until: Nanos,
 }
 
 impl<S: Session> Collector<S> {
-    /// A collector of connections like the load's, with one request each and N of them at once.
+    /// A collector whose connections follow the load's script with one request each, at most N at
+    /// once.
     pub fn new(script: &Script, at_once: usize) -> io::Result<Self> {
         let script = Script { requests: Some(1), early_data: false, ..script.clone() };
         Ok(Self {
@@ -60,12 +62,12 @@ impl<S: Session> Collector<S> {
         })
     }
 
-    /// Its poller, for a worker that waits for its own sockets as well.
+    /// The poller of the collector, for a worker that waits for its own sockets as well.
     pub fn poller(&self) -> &Poller {
         self.events.poller()
     }
 
-    /// Connections begun so far.
+    /// Connections started so far.
     pub fn started(&self) -> u64 {
         self.collection.started
     }
@@ -75,17 +77,18 @@ impl<S: Session> Collector<S> {
         self.collection.completed
     }
 
-    /// Connections under way.
+    /// Connections in flight.
     pub fn in_flight(&self) -> usize {
         self.collection.in_flight
     }
 
-    /// How the last connection ended, where too many in a row brought nothing.
+    /// The outcome of the last connection, if too many consecutive connections gave no session.
     pub fn is_vain(&self) -> Option<Outcome> {
         self.collection.failed.filter(|_| self.collection.fruitless > FRUITLESS)
     }
 
-    /// Starts connections in free slots, as many as the missing sessions need if each brings N.
+    /// Starts connections in free slots, as many as needed for the missing sessions at N sessions
+    /// each.
     pub fn fill<B: Backend<Session = S>>(&mut self, backend: &mut B, missing: usize, each: usize) {
         let Self { events, collection } = self;
         let missing = missing.div_ceil(each.max(1)).saturating_sub(collection.in_flight);
@@ -115,7 +118,7 @@ impl<S: Session> Collector<S> {
         self.events.turn(&mut self.collection, until)
     }
 
-    /// Serves the sockets that are ready now.
+    /// Serves the sockets that are ready, without waiting.
     pub fn look(&mut self) -> io::Result<()> {
         self.events.look()?;
         self.events.serve_ready(&mut self.collection);
@@ -126,8 +129,9 @@ impl<S: Session> Collector<S> {
 }
 
 impl Collection {
-    /// Notes how a connection ended that has brought N sessions. What counts is what it brought
-    /// itself: in TLS 1.2 sessions come at the end of the handshake, long before the connection's own.
+    /// Notes the outcome of a connection that received N sessions itself. The pool's size is no
+    /// measure: in TLS 1.2 a session arrives at the end of the handshake, long before the
+    /// connection ends.
     fn note(&mut self, outcome: Outcome, gained: u32, now: Nanos) {
         self.in_flight -= 1;
         match outcome {

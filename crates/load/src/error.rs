@@ -13,85 +13,86 @@ use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
 /// An error that prevents a run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The client's own certificate cannot be used.
+    /// The client's own certificate is unusable.
     #[error("client certificate: {0}")]
     ClientIdentity(#[from] IdentityError),
-    /// The target may not be loaded, or is not found.
+    /// The target is not permitted or was not found.
     #[error(transparent)]
     Guard(#[from] GuardError),
-    /// No back end supports what was asked for.
+    /// No back end supports the specification.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The preflight connection did not do what was asked.
+    /// The preflight connection failed.
     #[error("{}", describe_preflight(.target, .error))]
     Preflight {
-        /// Host and port.
+        /// Host and port of the target.
         target: String,
-        /// What happened.
+        /// The failure.
         error: Box<PreflightError>,
     },
-    /// Connections that were to bring sessions to resume failed, or brought none.
+    /// Priming stopped: connections failed or the server issued no sessions. Holds the last
+    /// outcome.
     #[error("{}", describe_priming(.0))]
     Priming(Outcome),
-    /// This process may not open as many files as the run needs.
+    /// The limit of open files is below what the run needs.
     #[error("this many connections need {needed} open files, and only {granted} are allowed")]
     Files {
-        /// What the run needs.
+        /// Open files that the run needs.
         needed: u64,
-        /// What the system grants.
+        /// Open files that the system grants.
         granted: u64,
     },
-    /// An address to connect from is not this machine's, or not of the target's family.
+    /// A source address is not this machine's, or not of the target's address family.
     #[error("cannot connect to the target from {address}: {source}")]
     Source {
-        /// The address.
+        /// The source address.
         address: IpAddr,
-        /// The system's words.
+        /// The system's error.
         source: io::Error,
     },
-    /// The processor that a worker should be pinned to does not exist.
+    /// The processor to pin a worker to does not exist.
     #[error("cannot pin a worker to processor {processor}: {source}")]
     Pin {
         /// The processor.
         processor: usize,
-        /// The system's words.
+        /// The system's error.
         source: io::Error,
     },
-    /// Not all connections could be opened in the time that they had.
+    /// Some connections did not open in time.
     #[error("{open} of {wanted} connections were open after {ms} ms")]
     NotOpen {
-        /// Those that were.
+        /// Connections that were open.
         open: u64,
-        /// Those that were to be.
+        /// Connections that should have been open.
         wanted: u32,
-        /// The time that they had.
+        /// The time limit in milliseconds.
         ms: u64,
     },
-    /// A run that was to begin at an agreed instant, and was given none.
+    /// No usable instant was given for an agreed start.
     #[error("there was no load: {0}")]
     NoStart(String),
-    /// The instant at which the run was to begin had passed.
+    /// The agreed start had already passed.
     #[error("the instant of the start had passed {:.1} ms before", *.late as f64 / MILLISECOND as f64)]
     LateStart {
-        /// How long before.
+        /// Time since the agreed start, in nanoseconds.
         late: Nanos,
     },
-    /// A worker panicked: a fault of this program.
+    /// A worker panicked: a fault of this program. Holds the panic message.
     #[error("a worker panicked: {0}")]
     Panicked(String),
-    /// A worker may not run in real time.
+    /// The system refuses real-time scheduling to a worker.
     #[error("cannot run in real time: {0}")]
     Realtime(#[source] io::Error),
-    /// The operating system refused something that a run needs.
+    /// The operating system refused a resource that the run needs.
     #[error("the operating system refused: {0}")]
     System(#[from] io::Error),
-    /// A public target was loaded beyond the limits without proof of consent; the run was ended.
+    /// A public target was loaded beyond the limits without proof of consent; the run was stopped.
     #[error(transparent)]
     Exceeded(GuardError),
 }
 
 impl RunError {
-    /// The status of the response, where another one was expected.
+    /// The unexpected status of the response, if that prevents the run.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Preflight { error, .. } => {
@@ -101,7 +102,7 @@ impl RunError {
         }
     }
 
-    /// Why the server's certificate is not accepted, if that prevents the run.
+    /// The reason why the server's certificate was rejected, if that prevents the run.
     pub fn certificate_reason(&self) -> Option<&str> {
         match self {
             Self::Preflight { error, .. }
@@ -113,7 +114,7 @@ impl RunError {
         }
     }
 
-    /// The class under which the error is reported, a failure class where there is one.
+    /// The class under which the error is reported: the failure's class, if there is a failure.
     pub fn class(&self) -> String {
         match self {
             Self::ClientIdentity(_) => "usage".to_owned(),

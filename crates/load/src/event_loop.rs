@@ -1,5 +1,5 @@
-//! The one event loop: it drives the connections of a load, of a collection of sessions, of a
-//! preflight, and those that are held idle. Their differences are a [`Policy`] each (docs/adr/0071).
+//! The event loop of all connections: of a load, of a collection of sessions, of a preflight, and
+//! of connections that are held idle. A [`Policy`] holds the differences (docs/adr/0071).
 
 use std::io;
 use std::mem;
@@ -11,33 +11,33 @@ use tlslab_system::socket::{self, Socket};
 use tlslab_tls::Session;
 use tlslab_wire::outcome::{Failure, Outcome};
 
-/// Room for decrypted bytes: a whole record's worth (RFC 8446, section 5.1).
+/// Size of the buffer for decrypted bytes: the plaintext of one record (RFC 8446, section 5.1).
 const PLAINTEXT: usize = 16 * 1024;
 
-/// What the loop does for a connection that waits.
+/// How the event loop treats a waiting connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Care {
-    /// Its events are served, its deadlines are checked.
+    /// Serve its events and check its deadlines.
     Busy,
-    /// Only its end is noticed.
+    /// Only detect its end.
     Idle,
 }
 
 /// How a connection enters the loop.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Entry {
-    /// The poller knows its socket from the connection before it.
+    /// Whether the poller has already registered the socket, for an earlier connection.
     pub is_known: bool,
-    /// Its first turn comes with its first event, since something else is due before that.
+    /// Whether the first turn waits for the first event, because other work is due sooner.
     pub waits: bool,
 }
 
 /// The decisions of a user of the event loop.
 pub trait Policy<S: Session, C: Clock>: Sized {
-    /// What a connection is lent while it runs.
+    /// The context that a connection borrows while it runs.
     fn context<'w>(&'w mut self, clock: &'w C, plaintext: &'w mut [u8]) -> Context<'w, C>;
 
-    /// A connection has ended; its slot is free.
+    /// Called when a connection has ended and its slot is free.
     fn ended(
         &mut self,
         events: &mut EventLoop<S, C>,
@@ -46,21 +46,21 @@ pub trait Policy<S: Session, C: Clock>: Sized {
         outcome: Outcome,
     );
 
-    /// Before a connection that is ready is served.
+    /// Called before a ready connection is served.
     #[inline]
     fn before(&mut self, _: &mut EventLoop<S, C>) {}
 
-    /// A connection waits after a turn.
+    /// Called when a connection waits after a turn.
     #[inline]
     fn waits(&mut self, _slot: usize, _: &mut Connection<S>, _: Turn) -> Care {
         Care::Busy
     }
 
-    /// The deadline of a connection is about to be checked.
+    /// Called before the deadline of a connection is checked.
     #[inline]
     fn swept(&mut self, _: &mut Connection<S>, _now: Nanos) {}
 
-    /// The server has ended an idle connection; its slot is free.
+    /// Called when the server has ended an idle connection and its slot is free.
     #[inline]
     fn lost(&mut self) {}
 }
@@ -72,20 +72,20 @@ enum Slot<S> {
     Idle(Box<Connection<S>>),
 }
 
-/// Connections, each in its slot, with the poller that they wait on.
+/// Connections in slots, with the poller that waits for their sockets.
 pub struct EventLoop<S, C> {
     clock: C,
     poller: Poller,
     ready: Vec<Ready>,
     slots: Vec<Slot<S>>,
     plaintext: Vec<u8>,
-    /// How often deadlines are checked, and when that is due next.
+    /// The interval of deadline checks, and the instant of the next one.
     every: Nanos,
     next_sweep: Nanos,
 }
 
 impl<S: Session, C: Clock> EventLoop<S, C> {
-    /// A loop of N free slots, which checks deadlines at this interval.
+    /// A loop with N free slots that checks deadlines at this interval.
     pub fn new(slots: usize, every: Nanos, clock: C) -> io::Result<Self> {
         Ok(Self {
             clock,
@@ -98,33 +98,33 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         })
     }
 
-    /// Makes room for N slots in all, so that memory does not grow in leaps.
+    /// Reserves memory for N slots in total, so that memory does not grow in large steps.
     pub fn reserve_slots(&mut self, count: usize) {
         self.slots.reserve_exact(count.saturating_sub(self.slots.len()));
     }
 
-    /// Another slot, free.
+    /// Adds a free slot; returns its index.
     pub fn add_slot(&mut self) -> usize {
         self.slots.push(Slot::Free);
         self.slots.len() - 1
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether a slot has no connection.
+    /// True if a slot has no connection.
     pub fn is_free(&self, slot: usize) -> bool {
         matches!(self.slots[slot], Slot::Free)
     }
 
-    /// Whether a slot has an idle connection.
+    /// True if a slot has an idle connection.
     pub fn is_idle(&self, slot: usize) -> bool {
         matches!(self.slots[slot], Slot::Idle(_))
     }
 
-    /// The connections that are busy.
+    /// The busy connections.
     pub fn busy(&self) -> impl Iterator<Item = &Connection<S>> {
         self.slots.iter().filter_map(|slot| match slot {
             Slot::Busy(connection) => Some(&**connection),
@@ -132,7 +132,7 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         })
     }
 
-    /// The time.
+    /// The current time of the loop's clock.
     #[inline]
     pub fn now(&self) -> Nanos {
         self.clock.now()
@@ -143,13 +143,13 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         &self.clock
     }
 
-    /// The poller, for another loop that has to wake when a connection of this one is ready.
+    /// The poller, for an outer loop that must wake when a connection of this loop is ready.
     pub fn poller(&self) -> &Poller {
         &self.poller
     }
 
-    /// Takes a connection that has begun to connect into a free slot; the error of one whose socket
-    /// cannot be waited for.
+    /// Puts a connection whose connect has started into a free slot. Fails if the poller cannot
+    /// register the socket.
     pub fn attach<P: Policy<S, C>>(
         &mut self,
         policy: &mut P,
@@ -172,7 +172,7 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         Ok(())
     }
 
-    /// Has the poller report a socket, unless it already does.
+    /// Registers a socket with the poller, unless it is already registered.
     fn register(
         &self,
         socket: &Socket,
@@ -187,7 +187,7 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         }
     }
 
-    /// Waits for sockets until an instant, serves those that are ready, and looks at deadlines.
+    /// Waits for sockets until an instant, serves the ready ones, and checks deadlines if due.
     pub fn turn<P: Policy<S, C>>(&mut self, policy: &mut P, until: Nanos) -> io::Result<()> {
         self.wait(until)?;
         self.serve_ready(policy);
@@ -195,18 +195,19 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         Ok(())
     }
 
-    /// Waits until a socket is ready, but not longer than to an instant; how many are ready.
+    /// Waits until a socket is ready or the instant is reached. Returns the number of ready
+    /// sockets.
     pub fn wait(&mut self, until: Nanos) -> io::Result<usize> {
         self.poller.wait(until, &mut self.ready)?;
         Ok(self.ready.len())
     }
 
-    /// Looks which sockets are ready now.
+    /// Polls for ready sockets without waiting.
     pub fn look(&mut self) -> io::Result<()> {
         self.poller.look(&mut self.ready)
     }
 
-    /// Serves the sockets that were found ready.
+    /// Serves the sockets of the last poll.
     pub fn serve_ready<P: Policy<S, C>>(&mut self, policy: &mut P) {
         let ready = mem::take(&mut self.ready);
         for event in &ready {
@@ -216,12 +217,12 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         self.ready = ready;
     }
 
-    /// Lets the connection of a slot go on, whatever the state of its socket.
+    /// Continues the connection of a slot, whatever the state of its socket.
     pub fn go_on<P: Policy<S, C>>(&mut self, policy: &mut P, slot: usize) {
         self.serve(policy, Ready { slot, readable: false, ended: false });
     }
 
-    /// Lets an idle connection make its next request.
+    /// Makes an idle connection send its next request.
     pub fn wake<P: Policy<S, C>>(&mut self, policy: &mut P, slot: usize) {
         match mem::replace(&mut self.slots[slot], Slot::Free) {
             Slot::Idle(mut connection) => {
@@ -246,7 +247,7 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         match turn {
             Turn::Ended(outcome) => return policy.ended(self, event.slot, connection, outcome),
             Turn::Write => {
-                // A socket that cannot be waited for is found by its deadline.
+                // If the poller cannot register the socket, the connection ends by its deadline.
                 let changed = self.poller.change(&connection.link.socket, event.slot, true);
                 debug_assert!(changed.is_ok(), "{changed:?}");
             }
@@ -258,7 +259,7 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         };
     }
 
-    /// Notices what has happened to an idle connection.
+    /// Handles an event of an idle connection.
     #[cold]
     fn notice<P: Policy<S, C>>(
         &mut self,
@@ -275,13 +276,14 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         self.slots[event.slot] = Slot::Idle(connection);
     }
 
-    /// When deadlines are checked next.
+    /// The instant of the next deadline check.
     #[inline]
     pub fn next_sweep(&self) -> Nanos {
         self.next_sweep
     }
 
-    /// Ends the connections whose step took too long, if the check is due; whether it was.
+    /// If the check is due, ends the connections that exceeded a deadline. Returns whether it was
+    /// due.
     #[inline]
     pub fn sweep_if_due<P: Policy<S, C>>(&mut self, policy: &mut P, now: Nanos) -> bool {
         let is_due = now >= self.next_sweep;

@@ -1,9 +1,9 @@
-//! Opens connections, uses each once, and then holds them idle, to measure the memory of each.
+//! Opens connections, uses each once, and holds them idle to measure the memory per connection.
 //!
-//! One thread opens connections up to each of several levels; each makes one request, as a used
-//! connection has, and is then idle. At each level the process's own memory is read; an observer may
-//! read the server's meanwhile. At the end each connection makes another request: only a connection that
-//! still works was held.
+//! One thread opens connections up to each of several levels. Each connection makes one request, as
+//! ordinary clients do, and is then idle. At each level the generator reads its own memory, and an
+//! observer may read the server's. At the end each connection makes another request: only those
+//! that complete it count as held.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,34 +29,36 @@ use tlslab_tls::versions::versions;
 use tlslab_tls::{Backend, ClientSettings, Session};
 use tlslab_wire::outcome::Outcome;
 
-/// The identifier of this wire format; a change that old readers would misread changes the number.
+/// The identifier of the record format. The number changes if old readers would misread the new
+/// form.
 pub const HOLD_SCHEMA: &str = "tlslab.hold/1";
 
-/// Connections that are at work at once: few, so that the memory of handshakes under way, which the
-/// allocator keeps for a while, stays small beside that of idle connections.
+/// Connections that handshake or exchange requests at once. Few, because the allocator keeps the
+/// memory of handshakes for a while, which must stay small beside that of idle connections.
 const AT_WORK: usize = 32;
 
-/// The time between two requests of a connection: longer than any run.
+/// The think time of a held connection: longer than any run.
 const FOREVER: Nanos = Nanos::MAX / 2;
 
-/// How often deadlines and the interrupt flag are checked.
+/// The interval at which deadlines and the interrupt flag are checked.
 const SWEEP: Nanos = 50 * MILLISECOND;
 
-/// How many connections to hold, and for how long.
+/// The levels of connections, and the time at each level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Connections held at once, in rising order.
+    /// Numbers of held connections, ascending.
     pub levels: Vec<u32>,
-    /// How long each level rests: half before its memory is read, half after it was reported.
+    /// Pause at each level: the first half before its memory is read, the second half after the
+    /// report.
     pub dwell: Nanos,
 }
 
-/// What holding connections cost.
+/// The result of holding connections idle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HoldRecord {
-    /// The wire format, `tlslab.hold/1`.
+    /// The record format, `tlslab.hold/1`.
     pub schema: String,
-    /// What was asked.
+    /// The specification of the run.
     pub spec: RunSpec,
     /// The TLS back end: `rustls` or `openssl`.
     pub backend: String,
@@ -66,39 +68,40 @@ pub struct HoldRecord {
     pub environment: Environment,
     /// The address that was connected to.
     pub address: String,
-    /// The one connection made before, verified in full.
+    /// The verified connection before the first held one.
     pub preflight: Preflight,
     /// This process's memory before the first connection was opened.
     pub empty: Memory,
-    /// What was found at each level that was reached.
+    /// The measurements at each level that was reached.
     pub levels: Vec<Level>,
-    /// Connections that were begun.
+    /// Connections that were started.
     pub attempts: u64,
-    /// Connections that answered another request at the end.
+    /// Connections that completed a second request at the end.
     pub alive: u64,
-    /// Connections that the server ended while they rested, or that did not answer again.
+    /// Connections that the server ended while they were idle, or that failed the second request.
     pub lost: u64,
-    /// Connections that failed before they could rest, by class; `unexpected_FACT` among them.
+    /// Connections that failed before they were idle, by class; unexpected ones as
+    /// `unexpected_FACT`.
     pub failed: BTreeMap<String, u64>,
-    /// Whether it was ended early.
+    /// Whether the run was interrupted.
     pub interrupted: bool,
 }
 
-/// One level, once it was reached.
+/// The measurements at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
-    /// Connections that were asked for.
+    /// Connections requested at this level.
     pub asked: u32,
     /// Idle connections when the memory was read.
     pub connections: u64,
-    /// The time that it took to get there from the level before, in seconds.
+    /// Time to reach this level from the one before, in seconds.
     pub seconds: f64,
-    /// This process's memory.
+    /// Memory of this process.
     pub memory: Memory,
 }
 
-/// Opens and holds connections; reports each level when its memory has been read. `interrupt`, once
-/// true, ends it early.
+/// Opens and holds connections. Calls `report` after the memory of each level was read.
+/// `interrupt`, once true, ends the run early.
 pub fn hold(
     spec: &CheckedSpec,
     checked: &Checked,
@@ -127,7 +130,7 @@ pub fn hold(
         failed: BTreeMap::new(),
         interrupted: false,
     };
-    // The memory that is reported is that of the library that the record names.
+    // The library makes all connections: the record attributes the memory to it.
     let settings = &ClientSettings { client: ClientChoice::Library, ..checked.settings.clone() };
     Ok(match checked.backend {
         Choice::Rustls => {
@@ -138,7 +141,7 @@ pub fn hold(
     }?)
 }
 
-/// Holds connections.
+/// The event loop and the state of a run that holds connections.
 struct Holder<'r, B: Backend> {
     backend: B,
     interrupt: &'r AtomicBool,
@@ -146,7 +149,7 @@ struct Holder<'r, B: Backend> {
     held: Held<'r>,
 }
 
-/// The connections that are held, in numbers.
+/// The counts of the held connections.
 struct Held<'r> {
     script: &'r Script,
     at_work: usize,
@@ -192,7 +195,8 @@ impl<'r, B: Backend> Holder<'r, B> {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Opens connections until N were begun in all; one that fails is counted and not replaced.
+    /// Opens connections until N were started in total. A failed connection is counted and not
+    /// replaced.
     fn grow_to(&mut self, count: usize) -> io::Result<()> {
         while (self.events.slots() < count || self.held.at_work > 0) && !self.is_interrupted() {
             while self.held.at_work < AT_WORK && self.events.slots() < count {
@@ -203,7 +207,7 @@ impl<'r, B: Backend> Holder<'r, B> {
         Ok(())
     }
 
-    /// Waits, and notes the connections that the server ends.
+    /// Waits for a time and counts the connections that the server ends meanwhile.
     fn rest(&mut self, time: Nanos) -> io::Result<()> {
         let end = self.events.now() + time;
         while !self.is_interrupted() {
@@ -216,7 +220,7 @@ impl<'r, B: Backend> Holder<'r, B> {
         Ok(())
     }
 
-    /// Lets every idle connection make another request.
+    /// Makes every idle connection send another request.
     fn ask_all(&mut self) -> io::Result<()> {
         for slot in 0..self.events.slots() {
             while self.held.at_work >= AT_WORK && !self.is_interrupted() {
@@ -264,7 +268,7 @@ impl<S: Session, C: Clock> Policy<S, C> for Held<'_> {
         Context::uncounted(self.script, clock, plaintext)
     }
 
-    /// A connection has ended during its first request, or during the one at the end.
+    /// A connection ended during its first or its last request.
     fn ended(
         &mut self,
         _: &mut EventLoop<S, C>,

@@ -1,8 +1,8 @@
 //! The load generator.
 //!
-//! A [`spec::RunSpec`](tlslab_contract::spec::RunSpec) goes in, a
-//! [`record::RunRecord`](tlslab_contract::record::RunRecord) comes out ([`run`]). Nothing here prints,
-//! reads a file or knows of experiments.
+//! [`run::run`] takes a [`spec::RunSpec`](tlslab_contract::spec::RunSpec) and returns a
+//! [`record::RunRecord`](tlslab_contract::record::RunRecord). This crate prints nothing, reads no
+//! file, and does not know of experiments.
 
 pub mod check;
 mod collector;

@@ -1,32 +1,32 @@
-//! Which connections resume an earlier session, and which are full handshakes.
+//! The order of resumed and full handshakes.
 
 use tlslab_tls::HandshakeKind;
 
-/// Millionths of a whole.
+/// The unit of shares: parts per million.
 const WHOLE: u32 = 1_000_000;
 
-/// A sequence of kinds in which, at any point, the share of resumed ones is as close below the one
-/// asked for as whole connections allow (Bresenham's line). The sequence is the same in every run, and
-/// neither kind comes in bursts.
+/// A sequence of handshake kinds. After any number of connections, the share of resumed ones is
+/// below the requested share by less than one connection (Bresenham's line). The sequence is the
+/// same in every run, and neither kind comes in bursts.
 #[derive(Debug, Clone, Copy)]
 pub struct Mix {
     resumed: u32,
-    /// By how much the resumed ones are below their share, in millionths of a connection.
+    /// The deficit of resumed connections, in millionths of a connection.
     owed: u32,
 }
 
 impl Mix {
-    /// A sequence in which N millionths resume.
+    /// A sequence in which N millionths of the connections resume.
     pub fn new(resumed_millionths: u32) -> Self {
         Self { resumed: resumed_millionths.min(WHOLE), owed: 0 }
     }
 
-    /// Whether no connection resumes.
+    /// True if no connection resumes.
     pub fn is_full(&self) -> bool {
         self.resumed == 0
     }
 
-    /// Whether the next connection resumes.
+    /// True if the next connection resumes.
     pub fn resumes_next(&self) -> bool {
         self.owed + self.resumed >= WHOLE
     }

@@ -1,4 +1,4 @@
-//! The notes of a record: settings and findings that are unusual, but no fault.
+//! The notes of a record: unusual but legitimate settings and findings.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use tlslab_contract::record::{CountedFacts, Kinds, Preflight, SessionsGiven};
 use tlslab_tls::{ClientSettings, Facts, HTTP_2};
 use tlslab_wire::names::{CipherSuite, TlsVersion};
 
-/// The notes on a run with these settings, this preflight, these negotiated facts, and these kinds of
+/// The notes for these settings, this preflight, these negotiated facts, and these kinds of
 /// handshake.
 pub fn notes(
     settings: &ClientSettings,
@@ -43,7 +43,7 @@ pub fn notes(
     notes
 }
 
-/// A note on each suite that HTTP/2 was spoken over although RFC 9113 bars it.
+/// A note for each suite that carried HTTP/2 although RFC 9113 prohibits it.
 fn barred<'f>(facts: impl Iterator<Item = &'f Facts>) -> impl Iterator<Item = String> {
     let suites: BTreeSet<&str> = facts
         .filter(|facts| facts.alpn == HTTP_2)
@@ -58,7 +58,7 @@ fn barred<'f>(facts: impl Iterator<Item = &'f Facts>) -> impl Iterator<Item = St
     })
 }
 
-/// The version and the suite of a handshake, where they are obsolete.
+/// The version and the suite of a handshake, if obsolete.
 fn obsolete(facts: &Facts) -> impl Iterator<Item = String> {
     let version: Option<TlsVersion> = facts.tls.parse().ok();
     let version = version.filter(|version| version.is_obsolete());
@@ -75,7 +75,7 @@ fn obsolete(facts: &Facts) -> impl Iterator<Item = String> {
     .flatten()
 }
 
-/// Each text once, in order.
+/// The distinct texts, in order, as a list.
 fn list(texts: impl Iterator<Item = String>) -> String {
     let distinct: BTreeSet<String> = texts.collect();
     distinct.into_iter().collect::<Vec<_>>().join(", ")

@@ -1,9 +1,9 @@
-//! When connections are due in an open loop: intended instants on an absolute schedule.
+//! The schedule of an open loop: absolute intended instants of connections.
 //!
-//! Arrivals are a process of rate one, evenly spaced or Poisson, whose time is stretched by the rate
-//! curve: the n-th arrival is due when the curve's integral reaches the n-th point of that process. So
-//! constant rates, ramps and steps, and both arrival processes, are one mechanism, and no event of a run
-//! moves an arrival.
+//! Arrivals are a process of rate one, constant or Poisson, on a time axis that the rate curve
+//! stretches: arrival n is due when the integral of the curve reaches point n of that process. The
+//! same mechanism covers constant rates, ramps and steps with both arrival processes. No event of a
+//! run moves an arrival.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -12,31 +12,31 @@ use crate::phase::Schedule;
 use tlslab_contract::spec::load::{ArrivalProcess, Rate};
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
 
-/// A rate over time, in pieces in which it changes evenly; the last one has no end.
+/// A rate over time: consecutive linear pieces, the last of which has no end.
 #[derive(Debug, Clone)]
 pub struct Curve(Vec<Piece>);
 
 #[derive(Debug, Clone, Copy)]
 struct Piece {
-    /// Its start.
+    /// Start of the piece.
     at: Nanos,
-    /// Its length; infinite for the last.
+    /// Length in seconds; infinite for the last piece.
     seconds: f64,
-    /// The rate at its start, and its change a second.
+    /// Rate at the start in arrivals a second, and the change of the rate a second.
     rate: f64,
     slope: f64,
-    /// Arrivals expected before it.
+    /// Expected arrivals before the piece.
     before: f64,
 }
 
 impl Piece {
-    /// Arrivals expected in the first N seconds.
+    /// Expected arrivals in the first N seconds of the piece.
     fn expected(&self, seconds: f64) -> f64 {
         seconds * (self.rate + self.slope * seconds / 2.0)
     }
 
-    /// The seconds after which N arrivals are expected: the root of the quadratic above, in the
-    /// form that is exact for small slopes, too.
+    /// Seconds from the start of the piece until N arrivals are expected: the root of the quadratic
+    /// above, in a form that stays exact for small slopes.
     fn seconds_until(&self, count: f64) -> f64 {
         let root = (self.rate * self.rate + 2.0 * self.slope * count).max(0.0).sqrt();
         2.0 * count / (self.rate + root)
@@ -44,7 +44,8 @@ impl Piece {
 }
 
 impl Curve {
-    /// The curve of a run that begins at `start`: its first rate through the warm-up, then the rate.
+    /// The curve of a run that begins at `start`: the first level during the warm-up, then the
+    /// rate.
     pub fn new(rate: &Rate, start: Nanos, schedule: &Schedule) -> Self {
         let mut curve = Self(Vec::new());
         let measure = schedule.measure;
@@ -66,7 +67,7 @@ impl Curve {
         curve
     }
 
-    /// Adds a piece, which ends the one before it.
+    /// Appends a piece, which ends the one before.
     fn add(&mut self, at: Nanos, rate: f64, slope: f64) {
         let mut before = 0.0;
         if let Some(last) = self.0.last_mut() {
@@ -76,14 +77,14 @@ impl Curve {
         self.0.push(Piece { at, seconds: f64::INFINITY, rate, slope, before });
     }
 
-    /// The instant at which N arrivals are expected; `piece` is where to begin to look.
+    /// The instant at which N arrivals are expected. `piece` is the index to search from.
     fn instant(&self, count: f64, piece: &mut usize) -> Nanos {
         while self.0.get(*piece + 1).is_some_and(|next| next.before <= count) {
             *piece += 1;
         }
         let piece = &self.0[*piece];
         let seconds = piece.seconds_until(count - piece.before);
-        // A curve that ends at zero has no further instants; the conversion saturates.
+        // A curve that ends at rate zero has no further instants; the conversion saturates.
         piece.at.saturating_add((seconds.min(piece.seconds) * SECOND as f64) as Nanos)
     }
 }
@@ -92,9 +93,9 @@ impl Curve {
 #[derive(Debug, Clone)]
 pub struct Arrivals {
     curve: Curve,
-    /// Where on the curve the next one is.
+    /// The index of the piece with the next arrival.
     piece: usize,
-    /// The next one's point in the process of rate one.
+    /// The next arrival's point in the process of rate one.
     count: f64,
     process: Process,
     next: Nanos,
@@ -102,15 +103,15 @@ pub struct Arrivals {
 
 #[derive(Debug, Clone)]
 enum Process {
-    /// The number of the next one, over all workers, and the number of workers.
+    /// The number of the next arrival over all workers, and the number of workers.
     Constant { number: u64, workers: u64 },
-    /// Distances are exponential; their mean is the number of workers.
+    /// Exponential distances, whose mean is the number of workers.
     Poisson { random: Box<ChaCha8Rng>, workers: f64 },
 }
 
 impl Arrivals {
-    /// What falls to one of several workers: of evenly spaced arrivals every N-th, of Poisson
-    /// ones a process of its own, with its share of the rate.
+    /// The arrivals of one of several workers: every N-th of a constant process, or an independent
+    /// Poisson process with its share of the rate.
     pub fn new(
         curve: Curve,
         process: ArrivalProcess,
@@ -133,12 +134,12 @@ impl Arrivals {
         arrivals
     }
 
-    /// When the next one is due.
+    /// The instant of the next arrival.
     pub fn next(&self) -> Nanos {
         self.next
     }
 
-    /// Takes the next one.
+    /// Consumes the next arrival; returns its instant.
     pub fn take(&mut self) -> Nanos {
         let taken = self.next;
         self.draw();
@@ -147,15 +148,15 @@ impl Arrivals {
 
     fn draw(&mut self) {
         self.count = match &mut self.process {
-            // The first is due half a distance after the start, so that the edges of a measurement of
-            // whole distances fall between arrivals.
+            // The first arrival is due half a distance after the start, so that the edges of a
+            // measurement fall between arrivals if its length is a whole number of distances.
             Process::Constant { number, workers } => {
                 let count = *number as f64 + 0.5;
                 *number += *workers;
                 count
             }
             Process::Poisson { random, workers } => {
-                // 53 bits, in (0, 1].
+                // A uniform value with 53 bits, in (0, 1].
                 let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
                 self.count - uniform.ln() * *workers
             }
@@ -164,34 +165,34 @@ impl Arrivals {
     }
 }
 
-/// One worker's arrivals: which are due, which have started. Those that wait are not stored: the
-/// schedule is followed twice, once by what is due and once by what starts.
+/// The due and the started arrivals of one worker. Waiting arrivals are not stored: two cursors
+/// follow the same schedule, one for due and one for started arrivals.
 #[derive(Debug, Clone)]
 pub struct Pacing {
     due: Arrivals,
     starting: Arrivals,
-    /// Arrivals that have been due, and those of them that were taken.
+    /// Arrivals that have become due, and arrivals that were taken.
     seen: u64,
     taken: u64,
-    /// Of those seen, the ones about which was asked whether they were blocked.
+    /// The value of `seen` at the last call of [`Pacing::newly_waiting`].
     counted: u64,
-    /// How many may still become due, in a run that ends by count.
+    /// Arrivals that may still become due, in a run that ends by count.
     left: u64,
 }
 
 impl Pacing {
-    /// Nothing is due yet.
+    /// The state before the first arrival.
     pub fn new(arrivals: Arrivals) -> Self {
         let (due, starting) = (arrivals.clone(), arrivals);
         Self { due, starting, seen: 0, taken: 0, counted: 0, left: u64::MAX }
     }
 
-    /// When the next arrival is due; never, when none is left.
+    /// The instant of the next arrival; `Nanos::MAX` if none is left.
     pub fn next_due(&self) -> Nanos {
         if self.left == 0 { Nanos::MAX } else { self.due.next() }
     }
 
-    /// Notes all arrivals that are due before an instant; returns their number.
+    /// Counts the arrivals due before an instant as seen; returns their number.
     pub fn look(&mut self, before: Nanos) -> u64 {
         let seen = self.seen;
         while self.next_due() < before {
@@ -207,7 +208,7 @@ impl Pacing {
         self.seen - self.taken
     }
 
-    /// Takes the arrival that has waited longest; the instant at which it was due.
+    /// Takes the arrival that has waited longest; returns the instant at which it was due.
     pub fn take(&mut self) -> Option<Nanos> {
         (self.waiting() > 0).then(|| {
             self.taken += 1;
@@ -215,14 +216,15 @@ impl Pacing {
         })
     }
 
-    /// How many have begun to wait since the last call.
+    /// The number of arrivals that have begun to wait since the last call.
     pub fn newly_waiting(&mut self) -> u64 {
         let new = self.seen - self.counted.max(self.taken);
         self.counted = self.seen;
         new
     }
 
-    /// Counts the waiting arrivals anew; returns how many there are. Only N more may become due.
+    /// Resets the count of waiting arrivals and returns it. From now on, only N more may become
+    /// due.
     pub fn begin(&mut self, left: u64) -> u64 {
         self.left = left;
         self.counted = self.taken;
@@ -235,7 +237,7 @@ mod tests {
     use super::*;
     use tlslab_contract::spec::RunSpec;
 
-    /// A second of warm-up from second 1, then ten seconds of measurement.
+    /// A curve with one second of warm-up from second 1, then ten seconds of measurement.
     fn curve(rate: &str) -> Curve {
         let json = format!(
             r#"{{"url":"https://localhost/","warmup_ms":1000,"stop":{{"duration_ms":10000}},
@@ -285,7 +287,7 @@ mod tests {
         let ramp = r#"{"ramp":{"from":100,"to":500,"over_ms":4000}}"#;
         let instants = all(ramp, ArrivalProcess::Constant, 0, 1);
         assert_eq!(between(&instants, -1.0, 0.0), 100);
-        // 100 t + 50 t^2 in the ramp, 500 a second after it.
+        // Expected: 100 t + 50 t^2 during the ramp, 500 a second after it.
         assert_eq!(between(&instants, 0.0, 2.0), 400);
         assert_eq!(between(&instants, 0.0, 4.0), 1_200);
         assert_eq!(between(&instants, 4.0, 10.0), 3_000);

@@ -3,8 +3,8 @@
 use tlslab_contract::spec::{RunSpec, Stop};
 use tlslab_system::clock::{MILLISECOND, Nanos};
 
-/// How long connections in flight at the end of a measurement may go on, uncounted, so that the
-/// server does not see them broken off.
+/// The drain: time after a measurement in which connections in flight may end, uncounted, so that
+/// the server sees no aborted connections.
 const DRAIN: Nanos = 500 * MILLISECOND;
 
 /// A phase of a run.
@@ -14,14 +14,14 @@ pub enum Phase {
     Warmup,
     /// Load that is counted.
     Measure,
-    /// No new connections; those in flight may end, uncounted.
+    /// No new connections start; those in flight may end, uncounted.
     Drain,
-    /// Over.
+    /// The run is over.
     Done,
 }
 
 impl Phase {
-    /// The name that events use.
+    /// The name of the phase in events.
     pub fn name(self) -> &'static str {
         match self {
             Self::Warmup => "warmup",
@@ -39,7 +39,7 @@ pub struct Schedule {
     pub measure: Nanos,
     /// End of the measurement, for a run that ends by time.
     pub drain: Option<Nanos>,
-    /// The steps of the measurement, and the length of each.
+    /// The number of steps of the measurement, and the length of each.
     pub steps: usize,
     step: Nanos,
 }
@@ -57,7 +57,7 @@ impl Schedule {
         Self { measure, drain, steps, step }
     }
 
-    /// When a step begins, counted from 0.
+    /// The start of a step, counted from 0.
     pub fn step_start(&self, step: usize) -> Nanos {
         self.measure + self.step * step as Nanos
     }
@@ -68,7 +68,7 @@ impl Schedule {
         (passed as usize).min(self.steps - 1)
     }
 
-    /// The phase at an instant; a run that ends by count goes on measuring until it is stopped.
+    /// The phase at an instant. A run that ends by count measures until it is stopped.
     pub fn at(&self, now: Nanos) -> Phase {
         match self.drain {
             _ if now < self.measure => Phase::Warmup,
@@ -78,18 +78,18 @@ impl Schedule {
         }
     }
 
-    /// The same schedule, with the measurement begun at an earlier instant.
+    /// The same schedule with an earlier start of the measurement.
     pub fn begun_at(self, measure: Nanos) -> Self {
         let earlier = self.measure.saturating_sub(measure);
         Self { measure, drain: self.drain.map(|drain| drain - earlier), ..self }
     }
 
-    /// The same schedule, with the measurement ended at an instant.
+    /// The same schedule with the measurement ended at an instant.
     pub fn ended(self, now: Nanos) -> Self {
         Self { measure: self.measure.min(now), drain: Some(now), ..self }
     }
 
-    /// When the phase that holds at an instant ends, if that is known.
+    /// The end of the phase at an instant, if known.
     pub fn next_change(&self, now: Nanos) -> Option<Nanos> {
         match self.at(now) {
             Phase::Warmup => Some(self.measure),

@@ -1,4 +1,4 @@
-//! The one connection before the load, which checks the server and its handshake.
+//! The preflight: the connection before the load that verifies the server and its handshake.
 
 use crate::connection::{Connection, Context, Script, Start};
 use crate::event_loop::{Entry, EventLoop, Policy};
@@ -11,42 +11,43 @@ use tlslab_tls::{Backend, HandshakeKind, Negotiated, Session};
 use tlslab_wire::http::body::hexadecimal;
 use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
 
-/// How often a waiting preflight checks its deadline.
+/// The interval of deadline checks.
 const LOOK: Nanos = 20 * MILLISECOND;
 
-/// Why the preflight connection did not do what was asked.
+/// A failed or unexpected preflight connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreflightError {
-    /// How it ended.
+    /// The outcome of the connection.
     pub outcome: Outcome,
-    /// The TLS library's own words, or what was negotiated instead.
+    /// The TLS library's message, or what was negotiated instead.
     pub explanation: String,
-    /// The status of the response, if that was the fault.
+    /// The status of the response, if unexpected.
     pub status: Option<u16>,
-    /// What was negotiated, if the handshake was done.
+    /// The negotiated facts, if the handshake was completed.
     pub negotiated: Option<Negotiated>,
 }
 
-/// The findings of a connection that did what was asked for.
+/// A successful preflight connection.
 #[derive(Debug)]
 pub struct PreflightConnection {
-    /// The findings for the record.
+    /// The results for the record.
     pub preflight: Preflight,
     /// The certificates that the server sent.
     pub certificates: Vec<Vec<u8>>,
-    /// The sessions to resume that came with it.
+    /// The number of sessions that the server issued on it.
     pub gained: u32,
 }
 
-/// The findings of the connection, or why it did not do what was asked for.
+/// The results of the connection, or its failure.
 pub type PreflightResult = Result<PreflightConnection, Box<PreflightError>>;
 
-/// Makes the one connection, with a full handshake.
+/// Makes one connection with a full handshake.
 pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> PreflightResult {
     try_session(|| backend.open(), HandshakeKind::Full, script)
 }
 
-/// Makes one connection by the minimal client, with a full handshake; `None` if the run does not use it.
+/// Makes one connection with a full handshake by the minimal client. `None` if the run does not use
+/// it.
 pub fn minimal(backend: &RustlsBackend, script: &Script) -> Option<PreflightResult> {
     let session = backend.open_minimal()?;
     Some(try_session(|| session, HandshakeKind::Full, script))
@@ -106,14 +107,14 @@ fn try_session<S: Session>(
     Ok(PreflightConnection { preflight, certificates, gained: connection.session().gained() })
 }
 
-/// The policy of one connection, which is kept when it has ended.
+/// The policy of a single connection, which keeps the connection after its end.
 struct Trial<'r, S> {
     script: &'r Script,
     ended: Option<(Box<Connection<S>>, Outcome)>,
 }
 
 impl<'r, S: Session> Trial<'r, S> {
-    /// Makes the connection, to its end.
+    /// Makes the connection and runs it to its end.
     fn make(
         make_session: impl FnOnce() -> Result<S, Failure>,
         script: &'r Script,

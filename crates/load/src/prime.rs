@@ -1,7 +1,8 @@
-//! The priming before a load that resumes: full handshakes, uncounted, that fill a worker's pool.
+//! Priming before a load that resumes: uncounted full handshakes that fill a worker's pool of
+//! sessions.
 //!
-//! It comes before the warm-up, so that from the first connection of the load on there is a session
-//! for each that is to resume. Each worker fills a pool of its own.
+//! Priming precedes the warm-up, so that from the first connection of the load every connection
+//! that is to resume finds a session. Each worker has its own pool.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,28 +14,28 @@ use tlslab_system::clock::{Clock, MonotonicClock};
 use tlslab_system::guard::{GuardError, Permit};
 use tlslab_tls::Backend;
 
-/// What a worker's priming is for.
+/// The needs and limits of a worker's priming.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'r> {
-    /// Its connections in flight at once.
+    /// The worker's limit of connections in flight.
     pub connections: usize,
-    /// Workers that are primed at the same time.
+    /// Workers that prime at the same time.
     pub workers: u32,
     /// The limits of the target.
     pub permit: &'r Permit,
-    /// Ends the priming early.
+    /// Ends priming early.
     pub interrupt: &'r AtomicBool,
 }
 
 impl Wanted<'_> {
-    /// As many as can be taken at once, and a few in reserve for those that are lost with
-    /// connections that fail.
+    /// Sessions to collect: the number that can be in use at once, and a reserve for those that are
+    /// lost with failed connections.
     fn sessions(&self) -> usize {
         reserve(self.connections)
     }
 }
 
-/// The number of sessions in the pool for N connections in flight at once.
+/// The size of the pool for N connections in flight.
 pub fn reserve(connections: usize) -> usize {
     connections + connections / 4 + 4
 }
@@ -42,8 +43,9 @@ pub fn reserve(connections: usize) -> usize {
 /// Fills a back end's pool.
 ///
 /// # Errors
-/// [`RunError::Priming`] when too many connections fail or bring nothing; [`RunError::Exceeded`] when
-/// a public target is asked for more than it takes without proof.
+/// [`RunError::Priming`] if too many consecutive connections give no session;
+/// [`RunError::Exceeded`] if priming would exceed a public target's limits without proof of
+/// consent.
 pub fn prime<B: Backend>(
     backend: &mut B,
     script: &Script,
@@ -53,7 +55,7 @@ pub fn prime<B: Backend>(
     backend.keep(2 * sessions);
     let mut collector = Collector::new(script, AT_ONCE.min(sessions))?;
     let began = MonotonicClock.now();
-    // Connections under way are completed, so that the server sees none aborted.
+    // Connections in flight are completed, so that the server sees none aborted.
     while backend.resumable() < sessions || collector.in_flight() > 0 {
         if wanted.interrupt.load(Ordering::Relaxed) {
             break;

@@ -1,4 +1,4 @@
-//! A whole run: workers that begin at one instant, and the record of what they report.
+//! A whole run: workers that begin at one instant, and the record of their reports.
 
 mod gate;
 mod record;
@@ -35,7 +35,8 @@ use tlslab_tls::openssl::OpensslBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::{Backend, BackendError};
 
-/// Makes a whole run. `interrupt`, once true, ends it early with what has been measured so far.
+/// Makes a run. `interrupt`, once true, ends the run early; the record then covers the time until
+/// then.
 pub fn run(
     spec: &CheckedSpec,
     checked: &Checked,
@@ -45,7 +46,7 @@ pub fn run(
     run_from(spec, checked, observer, interrupt, &mut ImmediateStart)
 }
 
-/// The same, of a run that begins when the starter says so.
+/// As [`run`], but the starter decides when the load begins.
 pub fn run_from(
     spec: &CheckedSpec,
     checked: &Checked,
@@ -96,16 +97,16 @@ fn load<B: Backend>(
     Ok(record)
 }
 
-/// What the workers of a run have brought back.
+/// The results of the workers of a run.
 struct Worked {
     reports: Vec<Report>,
     begun: StartInstant,
     ending: Ending,
-    /// What each worker has reported during the run.
+    /// The totals that each worker reported during the run.
     reported: Vec<Totals>,
 }
 
-/// Runs all workers from one instant on, and watches them until they end.
+/// Starts all workers at one instant and watches them until they end.
 fn work_together<B: Backend>(
     job: &Job<'_>,
     statuses: &[WorkerStatus],
@@ -153,7 +154,7 @@ fn work_together<B: Backend>(
     Ok(Worked { reports, begun, ending, reported })
 }
 
-/// The error of a run that was ended because it must not, or cannot, go on.
+/// The error of a run that was stopped because a limit was exceeded or connections were missing.
 fn check_ending(ending: Ending, job: &Job<'_>) -> Result<(), RunError> {
     match ending {
         Ending::Planned | Ending::Interrupted => Ok(()),
@@ -168,13 +169,13 @@ fn check_ending(ending: Ending, job: &Job<'_>) -> Result<(), RunError> {
     }
 }
 
-/// What a thread that panicked said.
+/// The message of a panic.
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
-/// What all workers of a run do.
+/// The common task of all workers.
 struct Job<'r> {
     spec: &'r RunSpec,
     refill: Option<Refill>,
@@ -208,7 +209,7 @@ fn work<B: Backend>(
     let start = pass.go();
     let (backend, primed) = ready?;
     if gate.has_failed() {
-        // There will be no record, so no load is made.
+        // The run has no record, so it makes no load.
         status.stop();
     }
     let share = Share {
@@ -222,7 +223,7 @@ fn work<B: Backend>(
     Ok(report)
 }
 
-/// A worker's back end, with sessions to resume if the run resumes sessions.
+/// A worker's back end, primed with sessions if the run resumes.
 fn primed<B: Backend>(
     job: &Job<'_>,
     connections: usize,
@@ -238,8 +239,8 @@ fn primed<B: Backend>(
     Ok((backend, primed))
 }
 
-/// How pools are kept full if the server gives no sessions on resumed connections. In TLS 1.2 a session
-/// that was resumed can be resumed again.
+/// How the workers keep their pools full if the server issues no sessions on resumed connections.
+/// `None` otherwise. In TLS 1.2 a resumed session can be resumed again.
 fn refill(checked: &Checked) -> Option<Refill> {
     let sessions = checked.preflight.sessions?;
     (sessions.resumed == 0).then_some(Refill { each: sessions.full as usize })
@@ -284,7 +285,7 @@ fn processor(spec: &RunSpec, index: usize) -> Option<usize> {
     (!spec.cpus.is_empty()).then(|| spec.cpus[index % spec.cpus.len()])
 }
 
-/// One worker's part of a total; the parts differ by one at most.
+/// One worker's part of a total. Parts differ by at most one.
 fn part(total: u64, workers: u32, index: usize) -> u64 {
     let workers = u64::from(workers);
     total / workers + u64::from((index as u64) < total % workers)

@@ -1,31 +1,32 @@
-//! When the workers of a run begin, once all are ready.
+//! The common start of the workers, once all are ready.
 
 use std::sync::atomic::AtomicBool;
 
 use crate::error::RunError;
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 
-/// From the moment that all workers are ready until they begin.
+/// The time between the last worker's readiness and the start.
 const LEAD: Nanos = 2 * MILLISECOND;
 
-/// The longest time from then to an agreed instant: workers that wait cannot be interrupted.
+/// The highest wait for an agreed instant: waiting workers cannot be interrupted.
 const LONGEST: Nanos = 60 * SECOND;
 
 /// The instant at which the workers begin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StartInstant {
-    /// By this machine's CLOCK_MONOTONIC.
+    /// Instant of this machine's CLOCK_MONOTONIC.
     pub at: Nanos,
-    /// The same instant in seconds since 1970, by the clock of the record; without it, the record has
-    /// this machine's clock.
+    /// The same instant in seconds since 1970, by the clock that the record uses. `None`: the
+    /// record uses this machine's clock.
     pub unix_s: Option<f64>,
 }
 
 impl StartInstant {
-    /// An instant that the conductor of several generators has set, if the workers can still keep it.
+    /// A start that the leader of several generators has set, if the workers can still keep it.
     ///
     /// # Errors
-    /// [`RunError::LateStart`] if it has passed, [`RunError::NoStart`] if it makes no sense.
+    /// [`RunError::LateStart`] if the instant has passed, [`RunError::NoStart`] if it is not
+    /// plausible.
     pub fn agreed(at: Nanos, unix_s: f64, now: Nanos) -> Result<Self, RunError> {
         if at < now {
             return Err(RunError::LateStart { late: now - at });
@@ -41,22 +42,22 @@ impl StartInstant {
         Ok(Self { at, unix_s: Some(unix_s) })
     }
 
-    /// The instant of a run that begins by itself.
+    /// The start of a run by itself: shortly after now.
     pub(crate) fn soon() -> Self {
         Self { at: MonotonicClock.now() + LEAD, unix_s: None }
     }
 }
 
-/// Decides when a run begins.
+/// Decides when the load begins.
 pub trait Starter {
-    /// Called once, when all workers are ready; may wait, and gives up once `interrupt` is true.
+    /// Called once, when all workers are ready. May wait; returns early once `interrupt` is true.
     ///
     /// # Errors
-    /// There is to be no load.
+    /// An error means that no load is made.
     fn begin(&mut self, interrupt: &AtomicBool) -> Result<StartInstant, RunError>;
 }
 
-/// The run begins as soon as it can.
+/// Starts the load as soon as possible.
 #[derive(Debug, Clone, Copy)]
 pub struct ImmediateStart;
 

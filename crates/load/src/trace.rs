@@ -1,31 +1,31 @@
-//! The instants of single connections, for comparison with a packet capture or a server's log.
+//! Event times of single connections, for comparison with a packet capture or a server's log.
 
 use tlslab_system::clock::Nanos;
 use tlslab_wire::outcome::Outcome;
 
-/// One connection of a measurement; instants of CLOCK_MONOTONIC, 0 where it was not reached.
+/// One connection of a measurement. Times are CLOCK_MONOTONIC; 0 marks an event that did not occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedConnection {
-    /// Its local TCP port; 0 when it had none.
+    /// The local TCP port; 0 without a socket.
     pub local_port: u16,
-    /// When it should have started, in an open loop.
+    /// Intended start, in an open loop.
     pub intended: Nanos,
-    /// The TCP connection was begun.
+    /// Start of the TCP connection.
     pub started: Nanos,
-    /// It was established.
+    /// The TCP connection was established.
     pub established: Nanos,
-    /// The TLS handshake was complete at the client.
+    /// The client completed the TLS handshake.
     pub secured: Nanos,
-    /// The first byte of the first response arrived.
+    /// First byte of the first response.
     pub answered: Nanos,
-    /// The connection ended: with the last byte of the last response, unless it failed.
+    /// End of the connection: the last byte of the last response, or the failure.
     pub ended: Nanos,
-    /// How it ended; `None`: it was under way when the measurement ended.
+    /// The outcome; `None`: in flight when the measurement ended.
     pub outcome: Option<Outcome>,
 }
 
 impl TracedConnection {
-    /// A connection that failed before it could wait for its server.
+    /// A connection that failed before its socket could wait for the server.
     pub fn not_begun(now: Nanos, outcome: Outcome) -> Self {
         Self {
             local_port: 0,
@@ -40,12 +40,12 @@ impl TracedConnection {
     }
 }
 
-/// One worker's connections, up to a limit: room for them is made before the run.
+/// The traced connections of one worker, up to a limit. Memory is allocated before the run.
 #[derive(Debug, Default)]
 pub struct Trace {
-    /// Those that are kept.
+    /// The kept connections.
     pub connections: Vec<TracedConnection>,
-    /// The number of connections that there was no room for.
+    /// Connections beyond the limit.
     pub left_out: u64,
 }
 
@@ -55,12 +55,12 @@ impl Trace {
         Self { connections: Vec::with_capacity(limit), left_out: 0 }
     }
 
-    /// Whether anything is kept at all.
+    /// True if any connections are to be kept.
     pub fn is_wanted(&self) -> bool {
         self.connections.capacity() > 0
     }
 
-    /// Keeps a connection if there is room.
+    /// Keeps a connection, or counts it if the trace is full.
     pub fn keep(&mut self, connection: TracedConnection) {
         if self.connections.len() < self.connections.capacity() {
             self.connections.push(connection);
@@ -69,7 +69,7 @@ impl Trace {
         }
     }
 
-    /// The traces of all workers as one, in the order in which their connections started.
+    /// The traces of all workers merged, in order of start.
     pub fn joined(traces: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
         for trace in traces {

@@ -1,4 +1,4 @@
-//! Judges a run: the verdicts that the reader of a record must know before using its figures.
+//! The verdicts of a run: whether its figures may be used, and why not.
 
 use std::collections::BTreeMap;
 
@@ -8,57 +8,59 @@ use tlslab_contract::record::{
     FlightTimes, Interval, Kinds, OpenLoop, Summary, Verdict, VerdictCode, WorkerUsage,
 };
 
-/// The share of its processor above which a worker of a closed loop was the bottleneck.
+/// The processor share above which a worker of a closed loop limits the load.
 pub(crate) const SATURATED: f64 = 0.95;
 
-/// The same share for an open loop, whose starts are late long before it is busy all the time.
+/// The processor share above which a worker of an open loop limits the load. Lower, because starts
+/// are delayed long before the processor is fully used.
 pub(crate) const SATURATED_OPEN: f64 = 0.8;
 
-/// The shortest measurement, in seconds, over which a worker's processor time means something: the
-/// kernel may account for it by ticks of up to 10 ms.
+/// The shortest measurement, in seconds, with a meaningful processor share: the kernel may account
+/// for processor time in ticks of up to 10 ms.
 const BUSY_MEASURABLE: f64 = 0.1;
 
-/// The share of failed connections, and of unexpected ones, up to which a run is good.
+/// The highest acceptable share of failed connections, and of unexpected ones.
 const TROUBLE_LIMIT: f64 = 0.001;
 
-/// How far service times may differ from the time that their connections were in flight.
+/// The highest acceptable relative difference between service times and time in flight.
 const LITTLES_LAW_LIMIT: f64 = 0.02;
 
-/// What the accounting of a connection's time may miss, in seconds: what is done between the reading of
-/// the clock and the counting.
+/// Uncounted time per connection, in seconds: work between the reading of the clock and the
+/// counting.
 const CLOCK_BLUR_S: f64 = 5e-6;
 
-/// How long, in seconds, a worker may once be kept off its processor between the two: a turn of the
-/// kernel's scheduler on a busy machine. It is counted for one connection and not for another.
+/// A single preemption of a worker between the two, in seconds: one time slice of the kernel's
+/// scheduler on a busy machine. It is counted for one of two connections only.
 const PREEMPTION_S: f64 = 0.01;
 
-/// How late connections of an open loop may start, in milliseconds, but for one in a thousand.
+/// The highest acceptable 99.9th percentile of start delay in an open loop, in milliseconds.
 const LATE_LIMIT_MS: f64 = 1.0;
 
-/// The fewest starts for a 99.9th percentile.
+/// The lowest number of starts for a 99.9th percentile.
 const LATE_N: u64 = 1_000;
 
-/// The fewest starts of which one is 1 % at most.
+/// The lowest number of starts of which one is at most 1 %.
 const HUNDRED: u64 = 100;
 
-/// How far the achieved rate of an open loop may be from the offered one.
+/// The highest acceptable relative difference between the achieved rate and the offered load.
 const RATE_LIMIT: f64 = 0.01;
 
-/// How long, in seconds, nothing may come at the end of a measurement.
+/// The shortest time without completions at the end of a measurement that indicates a stall, in
+/// seconds.
 const SILENCE_S: f64 = 1.0;
 
-/// The same, as a multiple of the longest connection until then.
+/// The shortest such time as a multiple of the longest connection before it.
 const SILENCE_TIMES: f64 = 3.0;
 
-/// How far the share of resumed connections may be from the one asked for.
+/// The highest acceptable difference between the achieved and the requested share of resumption.
 const RESUME_RATIO_LIMIT: f64 = 0.01;
 
-/// The evidence by which a run is judged.
+/// The figures from which the verdicts follow.
 #[derive(Debug)]
 pub struct Evidence<'r> {
     /// The accounting.
     pub outcomes: &'r Outcomes,
-    /// The histograms in short.
+    /// The summaries of the histograms.
     pub summaries: &'r BTreeMap<String, Summary>,
     /// The accounting of arrivals, in an open loop.
     pub open_loop: Option<OpenLoop>,
@@ -72,20 +74,20 @@ pub struct Evidence<'r> {
     pub seconds: f64,
     /// The measurement in slices.
     pub intervals: &'r [Interval],
-    /// Connections that a closed loop keeps in flight; `None` when that changes: in steps, or at the
-    /// end of a run by count.
+    /// The constant number of connections in flight in a closed loop. `None` if the number changes:
+    /// in steps, or at the end of a run by count.
     pub connections: Option<u32>,
-    /// Requests answered; with as many as fit on a connection, none may have come to its end.
+    /// Answered requests. With unlimited requests per connection, no connection may have ended.
     pub requests: u64,
     /// Completed connections by kind.
     pub kinds: Kinds,
-    /// The share of them that was to resume an earlier session, in millionths.
+    /// The requested share of resumption, in millionths.
     pub resume_millionths: u32,
-    /// Whether the run was ended before its time.
+    /// Whether the run was interrupted.
     pub interrupted: bool,
 }
 
-/// The verdicts; only `valid` if there is no objection.
+/// The verdicts of a run: only `valid` if no fault was found.
 pub fn verdicts(evidence: &Evidence<'_>) -> Vec<Verdict> {
     let mut found: Vec<Verdict> = [
         interrupted(evidence),
@@ -108,7 +110,7 @@ pub fn verdicts(evidence: &Evidence<'_>) -> Vec<Verdict> {
     found
 }
 
-/// Why a run is good, in a sentence.
+/// The message of the verdict `valid`.
 fn valid(evidence: &Evidence<'_>) -> String {
     let generator = match busiest(evidence) {
         Some(share) => format!("the generator was {} % busy", whole_percent(share)),
@@ -131,13 +133,13 @@ fn valid(evidence: &Evidence<'_>) -> String {
     }
 }
 
-/// A share in percent, without its decimals: 94.9 % is below a limit of 95. Processor time that the
-/// kernel accounts for by ticks may exceed a short measurement.
+/// A share in percent, rounded down: 94.9 % must not read as the limit of 95. At most 100 %,
+/// because processor time in ticks may exceed the length of a short measurement.
 fn whole_percent(share: f64) -> f64 {
     (share.min(1.0) * 100.0).floor()
 }
 
-/// A number with its noun: `1 connection`, `2 connections`.
+/// A number with its noun in singular or plural: `1 connection`, `2 connections`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{ending}")
@@ -148,9 +150,9 @@ fn interrupted(evidence: &Evidence<'_>) -> Option<Verdict> {
     evidence.interrupted.then_some(Verdict { code: VerdictCode::Interrupted, message })
 }
 
-/// Whether connections were in flight at the end, but for longer than any connection took before none
-/// ended: the server has stopped answering, though nothing has failed yet. Reported for a constant
-/// number of connections with one request each.
+/// The server stopped answering before the end: connections were in flight, but none ended for
+/// longer than any earlier connection took. Checked for a constant number of connections with one
+/// request each.
 fn stalled(evidence: &Evidence<'_>) -> Option<Verdict> {
     let Outcomes { in_flight_at_stop: waiting, completed, .. } = *evidence.outcomes;
     evidence.connections.filter(|_| waiting > 0 && evidence.requests <= completed)?;
@@ -197,8 +199,8 @@ fn unexpected(evidence: &Evidence<'_>) -> Option<Verdict> {
     })
 }
 
-/// The sequence of kinds is exact; the counted share can differ only by connections under way at the
-/// edges of the measurement, and by those that did not complete.
+/// The order of kinds is exact. The share among counted connections differs only by connections in
+/// flight at the edges of the measurement and by those that did not complete.
 fn resume_ratio(evidence: &Evidence<'_>) -> Option<Verdict> {
     let completed = evidence.outcomes.completed as f64;
     let asked = f64::from(evidence.resume_millionths) / 1e6;
@@ -218,7 +220,7 @@ fn exceeds(count: u64, outcomes: &Outcomes) -> bool {
     count as f64 > TROUBLE_LIMIT * outcomes.ended() as f64
 }
 
-/// Each class with its count, and with the most frequent of its reasons.
+/// The classes with their counts, each with its most frequent reason.
 fn listed(counts: &std::collections::BTreeMap<String, u64>, outcomes: &Outcomes) -> String {
     let part = |(class, count): (&String, &u64)| match outcomes.reasons_of(class).next() {
         Some(most) if most.count == *count => format!("{class} {count}: {}", most.reason),
@@ -228,7 +230,7 @@ fn listed(counts: &std::collections::BTreeMap<String, u64>, outcomes: &Outcomes)
     counts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// The share of its processor that the busiest worker used, where that is known.
+/// The processor share of the busiest worker, if known.
 fn busiest(evidence: &Evidence<'_>) -> Option<f64> {
     let busy = |usage: &WorkerUsage| usage.cpu.total_us() as f64 / (usage.seconds * 1e6);
     let measurable = evidence.workers.iter().filter(|usage| usage.seconds >= BUSY_MEASURABLE);
@@ -245,10 +247,9 @@ fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {
     (busiest >= limit).then_some(Verdict { code: VerdictCode::ClientSaturated, message })
 }
 
-/// Little's law as an identity: the time that connections spent in flight during the measurement is the
-/// sum of the service times of those that completed, and of the other connections' time within the
-/// measurement. It holds in a ramp, with connections that outlast the measurement, and with a server
-/// that stops answering.
+/// Little's law as an identity: time in flight during the measurement = service times of the
+/// completed connections + the other connections' time within the measurement. It holds in a ramp,
+/// with connections that outlast the measurement, and with a server that stops answering.
 fn littles_law(evidence: &Evidence<'_>) -> Option<Verdict> {
     let message = lost_times(evidence)
         .or_else(|| wrong_times(evidence))
@@ -256,7 +257,7 @@ fn littles_law(evidence: &Evidence<'_>) -> Option<Verdict> {
     Some(Verdict { code: VerdictCode::LittlesLaw, message })
 }
 
-/// Each completed connection has a service time.
+/// Checks that each completed connection has a service time.
 fn lost_times(evidence: &Evidence<'_>) -> Option<String> {
     let (times, completed) = (evidence.summaries["service"].n, evidence.outcomes.completed);
     (times != completed).then(|| {
@@ -266,8 +267,8 @@ fn lost_times(evidence: &Evidence<'_>) -> Option<String> {
     })
 }
 
-/// Compares the time counted in flight with the connections' own times. Only the times of completed
-/// connections come from a histogram: so these are compared, not the sums.
+/// Compares the counted time in flight with the connections' own times. Only the times of completed
+/// connections come from a histogram, so the comparison uses these instead of the sums.
 fn wrong_times(evidence: &Evidence<'_>) -> Option<String> {
     let FlightTimes { within_s, before_s, troubled_s, unfinished_s } = evidence.flight.times();
     let service = evidence.summaries["service"];
@@ -282,8 +283,8 @@ fn wrong_times(evidence: &Evidence<'_>) -> Option<String> {
     ((found - flown).abs() > LITTLES_LAW_LIMIT * flown.max(0.0) + blur).then_some(message)
 }
 
-/// A closed loop keeps the given number in flight, if it does so at the start of the measurement, and
-/// unless failed connections make it pause.
+/// Checks that a closed loop kept its number in flight. Not applicable if fewer were in flight at
+/// the start of the measurement or if failures made slots pause.
 fn lost_connections(evidence: &Evidence<'_>) -> Option<String> {
     let kept = evidence.connections.filter(|_| evidence.open_loop.is_none())?;
     let paused = evidence.outcomes.ended() != evidence.outcomes.completed;
@@ -303,7 +304,7 @@ fn late_arrivals(evidence: &Evidence<'_>) -> Option<Verdict> {
     let open_loop = evidence.open_loop?;
     let delay = evidence.summaries["start_delay"];
     let (late, late_ms) = match delay.n {
-        // The largest of so few is their 99th percentile.
+        // The largest of fewer than 100 values is their 99th percentile.
         n if n < HUNDRED => (format!("one of {}", counted(n, "connection")), delay.p99_ms),
         n if n < LATE_N => ("1 % of the connections".to_owned(), delay.p99_ms),
         _ => ("0.1 % of the connections".to_owned(), delay.p999_ms),
@@ -318,7 +319,7 @@ fn late_arrivals(evidence: &Evidence<'_>) -> Option<Verdict> {
     (late_ms > LATE_LIMIT_MS).then_some(Verdict { code: VerdictCode::LateArrivals, message })
 }
 
-/// One connection more or less is due to the edges of the measurement.
+/// The edges of the measurement explain a difference of one connection.
 fn rate_not_achieved(evidence: &Evidence<'_>) -> Option<Verdict> {
     let OpenLoop { arrivals, started, offered_per_s, achieved_per_s, .. } = evidence.open_loop?;
     let missing = arrivals.abs_diff(started) as f64;

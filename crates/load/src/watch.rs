@@ -1,4 +1,4 @@
-//! Watches a run from outside: reports its progress, and ends it on request or when it has to.
+//! Watches a run from outside: reports its progress, and stops the run on request or at a limit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -18,46 +18,46 @@ pub use crate::recorder::{BOUNDS, Buckets, Percentiles, TimesInBuckets, Totals};
 /// How often a run's progress is checked.
 const WATCH: Duration = Duration::from_millis(20);
 
-/// How long to wait for the answers of workers that are asked for their counts.
+/// The longest wait for the answers of workers that were asked for their counts.
 const ANSWER: Nanos = 250 * MILLISECOND;
 
-/// The least time from when the workers are asked to measure until they do.
+/// The shortest notice that workers get before the measurement.
 const NOTICE: Nanos = 200 * MILLISECOND;
 
-/// Follows a run: each method is one event.
+/// Receives the events of a run, one method each.
 pub trait Observer {
     /// The preflight connection has been made.
     fn preflight(&mut self, checked: &Checked);
 
-    /// A phase has begun, at this instant of CLOCK_MONOTONIC.
+    /// A phase has begun, at this CLOCK_MONOTONIC instant.
     fn phase(&mut self, phase: &'static str, at: Nanos);
 
     /// Another second of the measurement is over.
     fn progress(&mut self, progress: Progress);
 
-    /// A second of the run has passed, whatever its phase.
+    /// A second of the run has passed, in any phase.
     fn alive(&mut self, _at: Nanos) {}
 
-    /// The run is over; its accounting and the length of its measurement in seconds, which are those of
-    /// the record.
+    /// The run is over. The accounting, and the length of the measurement in seconds, equal the
+    /// record's.
     fn ended(&mut self, _totals: Totals, _seconds: f64) {}
 
-    /// The run is over; the instants of its connections, where the specification asks for them.
+    /// The run is over; the event times of its connections, if the specification asks for them.
     fn trace(&mut self, _trace: Trace) {}
 }
 
-/// How far a measurement is, and what went on since the last report.
+/// The state of a measurement, and the rates since the last report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Seconds since the measurement began.
     pub at_s: f64,
-    /// Connections completed, since it began.
+    /// Connections completed since the measurement began.
     pub completed: u64,
-    /// Connections that failed or were unexpected, since it began.
+    /// Connections that failed or were unexpected since the measurement began.
     pub failed: u64,
-    /// Seconds until the measurement ends; `None` where it ends by count.
+    /// Seconds until the measurement ends; `None` if it ends by count.
     pub left_s: Option<f64>,
-    /// In an open loop: arrivals that were due per second.
+    /// In an open loop: due arrivals per second.
     pub offered_per_s: Option<f64>,
     /// Connections started per second.
     pub started_per_s: f64,
@@ -67,30 +67,30 @@ pub struct Progress {
     pub requests_per_s: f64,
     /// Connections in flight now.
     pub in_flight: u64,
-    /// Arrivals of an open loop that wait for a free slot now.
+    /// Arrivals of an open loop that now wait for a free slot.
     pub waiting: u64,
-    /// Service times of the connections that completed, if any did.
+    /// Service times of the completed connections, if any.
     pub service: Option<Percentiles>,
-    /// Their response times, in an open loop.
+    /// Response times of the completed connections, in an open loop.
     pub response: Option<Percentiles>,
-    /// Times of the requests that were answered, from their start to their last byte.
+    /// Times of the answered requests, from their start to the last byte of the response.
     pub exchange: Option<Percentiles>,
     /// The accounting of all connections since the measurement began.
     pub totals: Totals,
 }
 
-/// How a run came to its end.
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Planned,
     Interrupted,
     Exceeded,
-    /// N connections were open when all should have been.
+    /// Only N connections were open at the time limit.
     NotOpen(u64),
 }
 
-/// Reports the progress to the observer, and ends the run on request or when it has to. Returns how it
-/// ended, and what each worker has reported.
+/// Reports the progress to the observer, and stops the run on request or at a limit. Returns how
+/// the run ended, and the totals that each worker has reported.
 pub(crate) fn watch(
     spec: &RunSpec,
     permit: &Permit,
@@ -148,8 +148,8 @@ pub(crate) fn watch(
     (ending, reporter.totals)
 }
 
-/// The accounting of a run that is over: of each worker, what it has reported, and what is left in its
-/// mailbox and in its notes.
+/// The final accounting of each worker: its reports, and the counts left in its mailbox and in its
+/// notes.
 pub(crate) fn ended(
     statuses: &[WorkerStatus],
     mut reported: Vec<Totals>,
@@ -163,20 +163,20 @@ pub(crate) fn ended(
     merged(&reported)
 }
 
-/// The totals of all workers as one.
+/// The merged totals of all workers.
 fn merged(workers: &[Totals]) -> Totals {
     let mut all = Totals::new(workers.iter().all(|each| each.due.is_some()));
     workers.iter().for_each(|each| all.merge(each));
     all
 }
 
-/// Asks the workers once a second what they did, and reports it to the observer.
+/// Asks the workers for their counts once a second and reports them to the observer.
 struct ProgressReporter<'r> {
     statuses: &'r [WorkerStatus],
-    /// When to ask next, in time since the measurement began.
+    /// The time of the next request, since the start of the measurement.
     next: Nanos,
     asked: bool,
-    /// What each worker has reported so far.
+    /// The totals of each worker so far.
     totals: Vec<Totals>,
 }
 
@@ -186,9 +186,9 @@ impl<'r> ProgressReporter<'r> {
         Self { statuses, next: SECOND, asked: false, totals }
     }
 
-    /// Asks the workers, or reports what they have answered. `passed` is the time since the start of the
-    /// measurement, `left` the time to its end. A worker that does not answer in time, because it was
-    /// stopped or is busy, is included in the next report.
+    /// Asks the workers for their counts, or reports their answers. `passed` is the time since the
+    /// start of the measurement, `left` the time to its end. A worker that does not answer in time,
+    /// because it was stopped or is busy, is included in the next report.
     fn report(&mut self, passed: Nanos, left: Option<Nanos>, observer: &mut dyn Observer) {
         if !self.asked && passed >= self.next {
             self.statuses.iter().for_each(WorkerStatus::ask);

@@ -1,4 +1,4 @@
-//! TLS without a network: client and server back to back in memory, and what each primitive costs.
+//! TLS without a network: handshakes in memory, and the cost of each primitive.
 
 pub mod in_memory;
 pub mod primitives;

@@ -1,4 +1,4 @@
-//! Sends a probe's ClientHellos, and keeps the findings that later questions depend on.
+//! Sends a probe's ClientHellos, and stores the findings that later questions depend on.
 
 use std::time::Duration;
 
@@ -10,23 +10,23 @@ use tlslab_wire::tls::answer::{Answer, Flight, Refusal};
 use tlslab_wire::tls::client_hello::ClientHello;
 use tlslab_wire::tls::registry::{self, Protocol};
 
-/// Asks by ClientHellos, and keeps what later questions depend on.
+/// Sends ClientHellos, and stores the findings that later questions depend on.
 pub struct Asker {
     connector: Connector,
     /// The name for the certificate check.
     server_name: String,
     /// The name for SNI.
     sni: Option<String>,
-    /// The versions that the server has, newest first.
+    /// The server's versions, newest first.
     versions: Vec<Protocol>,
-    /// The most suites that the server takes in one offer.
+    /// The highest number of suites that the server accepts in one offer.
     suites_at_once: usize,
-    /// The suites of the newest version up to TLS 1.2, once they are known.
+    /// The suites of the newest version up to TLS 1.2; empty until known.
     legacy_suites: Vec<u16>,
 }
 
 impl Asker {
-    /// An asker that has asked nothing.
+    /// An asker without findings.
     pub fn new(spec: &CheckedProbe, permit: Permit) -> Self {
         let limits = spec.limits(permit.address.ip().to_canonical().is_loopback());
         Self {
@@ -49,7 +49,7 @@ impl Asker {
         self.connector.elapsed()
     }
 
-    /// Makes a connection, for a question that is not asked by a ClientHello alone.
+    /// Makes a connection, for a question that needs more than a ClientHello.
     pub fn connect(&mut self) -> Result<ProbeConnection, Stop> {
         self.connector.connect()
     }
@@ -64,17 +64,17 @@ impl Asker {
         self.sni.as_deref()
     }
 
-    /// The versions that the server has, newest first.
+    /// The server's versions, newest first.
     pub fn versions(&self) -> &[Protocol] {
         &self.versions
     }
 
-    /// Keeps the versions that the server has, newest first.
+    /// Stores the server's versions, newest first.
     pub fn learn_versions(&mut self, versions: Vec<Protocol>) {
         self.versions = versions;
     }
 
-    /// The most suites that the server takes in one offer.
+    /// The highest number of suites that the server accepts in one offer.
     pub fn suites_at_once(&self) -> usize {
         self.suites_at_once
     }
@@ -84,17 +84,18 @@ impl Asker {
         self.suites_at_once = suites_at_once;
     }
 
-    /// The suites of the newest version up to TLS 1.2; none while they are not known.
+    /// The suites of the newest version up to TLS 1.2; empty until known.
     pub fn legacy_suites(&self) -> &[u16] {
         &self.legacy_suites
     }
 
-    /// Keeps the suites of the newest version up to TLS 1.2.
+    /// Stores the suites of the newest version up to TLS 1.2.
     pub fn learn_legacy_suites(&mut self, suites: Vec<u16>) {
         self.legacy_suites = suites;
     }
 
-    /// A ClientHello of one version that offers everything, with key shares that most servers accept.
+    /// A ClientHello of one version that offers everything, with key shares that most servers
+    /// accept.
     pub fn hello(&self, version: Protocol) -> ClientHello {
         let usual = [29, 23].map(|group| (group, shares::public_key(group).unwrap_or_default()));
         ClientHello {
@@ -108,12 +109,12 @@ impl Asker {
         }
     }
 
-    /// The same of the newest version up to TLS 1.2, with the suites that the server is known to have.
+    /// The same for the newest version up to TLS 1.2, restricted to the server's known suites.
     pub fn legacy_hello(&self) -> Option<ClientHello> {
         self.newest_legacy().map(|version| self.short_hello(version))
     }
 
-    /// The same with no more suites than the server takes: those that it is known to have.
+    /// The same with no more suites than the server accepts: its known suites.
     pub fn short_hello(&self, version: Protocol) -> ClientHello {
         let mut hello = self.hello(version);
         if Some(version) == self.newest_legacy() && !self.legacy_suites.is_empty() {
@@ -123,12 +124,12 @@ impl Asker {
         hello
     }
 
-    /// Whether the server has a version.
+    /// True if the server has a version.
     pub fn has(&self, version: Protocol) -> bool {
         self.versions.contains(&version)
     }
 
-    /// The newest version up to TLS 1.2 that the server has.
+    /// The newest of the server's versions up to TLS 1.2.
     pub fn newest_legacy(&self) -> Option<Protocol> {
         self.versions
             .iter()
@@ -136,8 +137,9 @@ impl Asker {
             .find(|version| (Protocol::Ssl3..=Protocol::Tls12).contains(version))
     }
 
-    /// The server's flight, if it continues as the hello offers; else how it refuses. A reset may have
-    /// come from any device on the path: the question is repeated, and only a second reset is an answer.
+    /// The server's flight if it continues as offered, otherwise its refusal. Any device on the
+    /// path may send a reset: the question is repeated, and only a second reset counts as an
+    /// answer.
     pub fn ask(&mut self, hello: &ClientHello) -> Result<Result<Flight, Refusal>, Stop> {
         let answer = match self.connector.ask(hello)? {
             Answer::Refused(refusal) if refusal.is_reset() => self.connector.ask(hello)?,

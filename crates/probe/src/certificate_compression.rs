@@ -1,5 +1,5 @@
-//! Whether the server compresses its certificates (RFC 8879). Nothing is decompressed: it is enough to
-//! see that the server has sent a certificate compressed by an algorithm.
+//! Finds whether the server compresses its certificates (RFC 8879). Nothing is decompressed: the
+//! test is that the server sends a certificate compressed by an offered algorithm.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::asker::Asker;
 use super::connection::Stop;
 use tlslab_wire::tls::registry::Protocol;
 
-/// Each algorithm with its name.
+/// The algorithms with their names.
 static ALGORITHMS: [(Witness, &str); 3] = [
     (Witness(CertificateCompressionAlgorithm::Zlib), "zlib"),
     (Witness(CertificateCompressionAlgorithm::Brotli), "brotli"),
@@ -24,12 +24,13 @@ static ALGORITHMS: [(Witness, &str); 3] = [
 ];
 
 thread_local! {
-    /// Whether a witness was called on this thread, which makes one connection at a time. rustls takes
-    /// decompressors by `&'static` and calls them without a connection: they can note a call only here.
+    /// Whether a witness was called on this thread, which makes one connection at a time. rustls
+    /// takes decompressors by `&'static` and calls them without a connection: a thread-local is the
+    /// only place to record the call.
     static CALLED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The algorithms by which the server compresses its certificate, each offered alone.
+/// The algorithms with which the server compresses its certificate. Each is offered alone.
 pub fn compresses_certificates(asker: &mut Asker) -> Result<Option<Vec<String>>, Stop> {
     if !asker.has(Protocol::Tls13) {
         return Ok(None);
@@ -68,7 +69,7 @@ fn client(witness: &'static Witness, server_name: &str) -> Option<ClientConnecti
     ClientConnection::new(Arc::new(config), name).ok()
 }
 
-/// A decompressor that only notes that it was called.
+/// A decompressor that only records that it was called.
 #[derive(Debug)]
 struct Witness(CertificateCompressionAlgorithm);
 
@@ -83,7 +84,7 @@ impl CertDecompressor for Witness {
     }
 }
 
-/// Accepts every server: the probe sends nothing that needs protection.
+/// Accepts every server: the probe sends nothing confidential.
 #[derive(Debug)]
 struct Anyone;
 

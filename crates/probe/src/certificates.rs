@@ -1,5 +1,5 @@
-//! Finds the server's certificate chains: a server with several chooses by the client's schemes and
-//! suites, so each kind of key is asked for separately.
+//! Finds the server's certificate chains. A server with several chooses by the client's schemes and
+//! suites, so each kind of key is requested separately.
 
 use std::net::IpAddr;
 
@@ -23,11 +23,11 @@ use tlslab_wire::sanitize::sanitize;
 use tlslab_wire::tls::client_hello::ClientHello;
 use tlslab_wire::tls::registry::{self, Authentication, PSS_ONLY, Protocol};
 
-/// The names of a certificate that are kept, and what each is cut to.
+/// The highest number of stored names of a certificate, and the highest length of each in bytes.
 const NAMES_LIMIT: usize = 20;
 const NAME_LIMIT: usize = 256;
 
-/// What the server sent: its chain in DER, and the OCSP response with it.
+/// The server's chain in DER, and its stapled OCSP response.
 type Sent = (Vec<Vec<u8>>, Option<Vec<u8>>);
 
 /// Finds each chain once, by its first certificate, with the versions in which it was sent.
@@ -124,7 +124,7 @@ fn describe_chain(
     })
 }
 
-/// The kinds of key that suites up to TLS 1.2 name, and the schemes to ask for them with.
+/// The kinds of key that suites up to TLS 1.2 name, with the signature schemes to offer for each.
 fn kinds() -> [(Authentication, Vec<u16>); 5] {
     let all = registry::schemes();
     let (edwards, others): (Vec<u16>, Vec<u16>) = all.iter().copied().partition(|number| {
@@ -140,7 +140,7 @@ fn kinds() -> [(Authentication, Vec<u16>); 5] {
     ]
 }
 
-/// The name of the algorithm by which a certificate is signed.
+/// The name of the algorithm that signs a certificate.
 fn algorithm(certificate: &X509) -> String {
     let object = certificate.signature_algorithm().object();
     object
@@ -149,7 +149,7 @@ fn algorithm(certificate: &X509) -> String {
         .map_or_else(|_| sanitize(&object.to_string(), NAME_LIMIT), str::to_owned)
 }
 
-/// The names that a certificate is for: DNS names and addresses (RFC 9525, section 6).
+/// The names in a certificate: DNS names and addresses (RFC 9525, section 6).
 fn names(certificate: &X509) -> Vec<String> {
     let names = certificate.subject_alt_names().into_iter().flatten();
     let text = |name: openssl::x509::GeneralName| match (name.dnsname(), name.ipaddress()) {
@@ -165,7 +165,7 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
 }
 
-/// Whether a certificate is for a name, whoever has issued it.
+/// True if a certificate covers a name, whoever issued it.
 fn is_for(certificate: &[u8], name: &str) -> bool {
     let der = CertificateDer::from(certificate);
     let (Ok(certificate), Ok(name)) = (EndEntityCert::try_from(&der), ServerName::try_from(name))
@@ -175,8 +175,8 @@ fn is_for(certificate: &[u8], name: &str) -> bool {
     certificate.verify_is_valid_for_subject_name(&name).is_ok()
 }
 
-/// Why a chain is not to be trusted: it leads to none of these anchors, is not valid now, or is not
-/// for a server. As in a load, any anchor ends a chain, an intermediate as well.
+/// The reason to reject a chain: it leads to none of these trust anchors, is not valid now, or is
+/// not for a server. As in a load, any trust anchor ends a chain, including an intermediate.
 fn problem(anchors: &[Vec<u8>], chain: &[X509]) -> Option<String> {
     let verified = || -> Result<X509VerifyResult, ErrorStack> {
         let store = store_of(anchors)?;
@@ -200,7 +200,7 @@ fn problem(anchors: &[Vec<u8>], chain: &[X509]) -> Option<String> {
 fn store_of(anchors: &[Vec<u8>]) -> Result<X509Store, ErrorStack> {
     let mut store = X509StoreBuilder::new()?;
     for anchor in anchors {
-        // An anchor of the system that this OpenSSL cannot read is none.
+        // A system trust anchor that this OpenSSL cannot read is skipped.
         if let Ok(anchor) = X509::from_der(anchor) {
             store.add_cert(anchor)?;
         }

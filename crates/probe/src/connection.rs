@@ -1,4 +1,4 @@
-//! The connections of a probe: few, one after the other, bounded in time and size.
+//! The connections of a probe: few, one after the other, limited in time and size.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -14,36 +14,37 @@ use tlslab_wire::tls::server_flight::Reader;
 /// The limits of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections in all.
+    /// The highest number of connections in total.
     pub connections: u32,
-    /// Connections a second; `None`: one as soon as the one before it has ended.
+    /// Connections a second; `None`: each starts as soon as the one before has ended.
     pub rate: Option<u32>,
-    /// The time that a connection may take.
+    /// The longest time of a connection.
     pub each: Duration,
-    /// The time that all of them may take.
+    /// The longest time of all connections together.
     pub all: Duration,
 }
 
-/// Why a probe ends early.
+/// The reason why a probe ends early.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
-    /// All connections that it may make are made.
+    /// The limit of connections is reached.
     #[error("the limit of {0} connections was reached")]
     Connections(u32),
-    /// The time that it may take is over.
+    /// The limit of time is reached.
     #[error("the limit of {0:?} was reached")]
     Time(Duration),
-    /// A connection could not be made.
+    /// A connection failed.
     #[error("connection {number} failed: {failure}")]
     Connect {
-        /// Which one, from 1.
+        /// The number of the connection, from 1.
         number: u32,
-        /// Why.
+        /// The failure.
         failure: Failure,
     },
 }
 
-/// The most bytes that one connection may bring: a first flight, or a handshake and a response.
+/// The highest number of bytes received on one connection: a first flight, or a handshake and a
+/// response.
 const RECEIVE_LIMIT: u64 = 1024 * 1024;
 
 /// Makes the connections of a probe.
@@ -52,14 +53,14 @@ pub struct Connector {
     address: SocketAddr,
     limits: Limits,
     began: Instant,
-    /// When the next connection may begin.
+    /// The earliest start of the next connection.
     due: Instant,
     /// Connections made.
     pub connections: u32,
 }
 
 impl Connector {
-    /// A connector that has made no connection.
+    /// A connector without connections.
     pub fn new(address: SocketAddr, limits: Limits) -> Self {
         let now = Instant::now();
         Self { address, limits, began: now, due: now, connections: 0 }
@@ -70,7 +71,7 @@ impl Connector {
         self.began.elapsed()
     }
 
-    /// Makes a connection, as soon as there may be one.
+    /// Makes a connection as soon as the rate allows.
     pub fn connect(&mut self) -> Result<ProbeConnection, Stop> {
         if self.connections == self.limits.connections {
             return Err(Stop::Connections(self.connections));
@@ -90,14 +91,14 @@ impl Connector {
             .map_err(|failure| Stop::Connect { number, failure })
     }
 
-    /// Sends a ClientHello, and gives the server's answer.
+    /// Sends a ClientHello and returns the server's answer.
     pub fn ask(&mut self, hello: &ClientHello) -> Result<Answer, Stop> {
         Ok(self.connect()?.ask(&hello.bytes(random)))
     }
 }
 
-/// One connection. Every call ends by its deadline; dropping it resets the connection, which leaves
-/// no state behind on either side.
+/// One connection. Every call ends by the connection's deadline. Dropping the connection resets it,
+/// which leaves no state on either side.
 #[derive(Debug)]
 pub struct ProbeConnection {
     stream: TcpStream,
@@ -123,7 +124,7 @@ impl ProbeConnection {
         self.deadline = self.deadline.min(Instant::now() + left);
     }
 
-    /// Ends the connection in an orderly way instead, and waits until the peer has seen it.
+    /// Closes the connection with a FIN instead, and waits until the peer has seen it.
     pub fn part(&mut self) -> io::Result<()> {
         socket2::SockRef::from(&self.stream).set_linger(None)?;
         self.stream.shutdown(Shutdown::Write)?;
@@ -132,13 +133,13 @@ impl ProbeConnection {
         Ok(())
     }
 
-    /// The time that is left; an error when none is.
+    /// The remaining time; an error if there is none.
     fn left(&self) -> io::Result<Duration> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left < MOMENT { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
     }
 
-    /// Sends a first flight, and reads the answer to it.
+    /// Sends a first flight and reads the answer.
     pub fn ask(&mut self, hello: &[u8]) -> Answer {
         let mut reader = Reader::default();
         let mut buffer = [0; 16 * 1024];
@@ -159,12 +160,12 @@ impl ProbeConnection {
     }
 }
 
-/// A shorter time counts as none: the system's own timers are not finer.
+/// The shortest usable time: timers of the system are not finer.
 const MOMENT: Duration = Duration::from_millis(1);
 
 const CLOSED: Failure = Failure::Closed(Step::Handshake);
 
-/// The answer that an error on a connection stands for.
+/// The refusal that corresponds to an error on a connection.
 pub fn refusal(error: &io::Error) -> Refusal {
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => Refusal::silence(),
@@ -181,7 +182,8 @@ impl Read for ProbeConnection {
         }
         self.stream.set_read_timeout(Some(self.left()?))?;
         let length = match self.stream.read(buffer) {
-            // The system reports a time-out by this error, which a caller would take as a request to retry.
+            // The system reports a time-out as WouldBlock, which a caller would take as a request
+            // to retry.
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
             other => other?,
         };

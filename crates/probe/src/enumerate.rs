@@ -1,25 +1,25 @@
-//! Enumerates what the server supports by elimination: its choice is left out of the next offer, until
-//! it refuses the rest. This takes one connection for each item, and one more.
+//! Enumerates the server's supported items by elimination: each chosen item is left out of the next
+//! offer, until the server refuses the rest. This takes one connection per item, and one more.
 
 use super::connection::Stop;
 use super::record::Order;
 use tlslab_wire::tls::answer::Refusal;
 
-/// What the server made of an offer: what it chose with what else was seen, or its refusal.
+/// The result of an offer: the chosen item with other observations, or the refusal.
 pub type Choice<T> = Result<(u16, T), Refusal>;
 
-/// What the server has, in the order in which it chose.
+/// The server's items, in the order in which it chose them.
 #[derive(Debug)]
 pub struct Found<T> {
-    /// What it chose, and what was seen when it did.
+    /// The chosen items, each with the observations at its choice.
     pub chosen: Vec<(u16, T)>,
-    /// Whose order decides; `None` with fewer than two to choose from.
+    /// Whose order decides; `None` with fewer than two items.
     pub order: Option<Order>,
-    /// How it refused the rest; `None` when there was no rest.
+    /// The refusal of the rest; `None` if there was no rest.
     pub refusal: Option<Refusal>,
 }
 
-/// Finds what the server has of the candidates, in one offer for each lot of them.
+/// Finds the server's items among the candidates, one offer per lot of candidates.
 pub fn enumerate<T>(
     lots: &[Vec<u16>],
     mut ask: impl FnMut(&[u16]) -> Result<Choice<T>, Stop>,
@@ -29,8 +29,8 @@ pub fn enumerate<T>(
         take_away(lot, &mut found, &mut ask)?;
     }
     if lots.len() > 1 {
-        // Over several offers the server had no chance to show its order. What it does not choose
-        // again stays behind what it does.
+        // Several lots do not show the server's order, so all items are offered together. Items
+        // that the server does not choose again follow those that it does.
         let apart = std::mem::take(&mut found.chosen);
         let refusal = found.refusal.take();
         let numbers: Vec<u16> = apart.iter().map(|(number, _)| *number).collect();
@@ -70,8 +70,8 @@ fn take_away<T>(
     Ok(())
 }
 
-/// Whose order decides: offers the server's items in reverse, and looks whether it now chooses the
-/// client's first one or its own.
+/// Finds whose order decides: offers the server's items in reverse order. The server then chooses
+/// the first one offered (the client's order) or its own first one.
 fn order<T>(
     chosen: &[(u16, T)],
     mut ask: impl FnMut(&[u16]) -> Result<Choice<T>, Stop>,
@@ -94,7 +94,7 @@ mod tests {
         Err(Refusal::alert(40))
     }
 
-    /// A server that has these, and takes them in its own order or in the client's.
+    /// A server with these items, which follows its own order or the client's.
     fn server(has: &[u16], own_order: bool) -> impl FnMut(&[u16]) -> Result<Choice<()>, Stop> {
         let has = has.to_vec();
         move |offered: &[u16]| {

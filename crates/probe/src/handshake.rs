@@ -1,5 +1,6 @@
-//! Complete handshakes, for what TLS 1.3 encrypts and for what follows a handshake. OpenSSL makes them,
-//! since it has all versions and accepts any server; certificates are verified apart from the handshake.
+//! Complete handshakes, for everything that TLS 1.3 encrypts or that follows a handshake. OpenSSL
+//! makes them, because it has all versions and accepts any server. Certificates are verified
+//! separately.
 
 use std::io::Write;
 use std::time::Duration;
@@ -20,13 +21,13 @@ use tlslab_wire::sanitize::sanitize;
 use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::registry::{self, Protocol};
 
-/// How much longer a probe listens to a server that has nothing it must say.
+/// How long a probe waits for a server that need not send anything.
 const SHORT_WHILE: Duration = Duration::from_secs(2);
 
-/// A group that servers have only by an explicit setting (RFC 8734).
+/// A group that servers have only if it is set explicitly (RFC 8734).
 const UNUSUAL_GROUP: &str = "brainpoolP512r1tls13";
 
-/// What a handshake is made with.
+/// The settings of a handshake.
 pub struct Terms {
     context: SslContextBuilder,
     version: Protocol,
@@ -34,7 +35,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// All that OpenSSL has, of one version.
+    /// Everything that OpenSSL supports, in one version.
     pub fn new(version: Protocol) -> Result<Self, ErrorStack> {
         let mut context = SslContext::builder(SslMethod::tls_client())?;
         context.set_security_level(0);
@@ -54,14 +55,14 @@ impl Terms {
         Ok(Self { context, version, session: None })
     }
 
-    /// Signature schemes to offer, of which OpenSSL has at least one.
+    /// Sets the signature schemes to offer. OpenSSL must support at least one.
     pub fn schemes(mut self, numbers: &[u16]) -> Result<Self, ErrorStack> {
         let names: Vec<String> = numbers.iter().copied().map(registry::scheme_name).collect();
         self.context.set_sigalgs_list(&names.join(":"))?;
         Ok(self)
     }
 
-    /// Application protocols to offer.
+    /// Sets the application protocols to offer.
     pub fn protocols(mut self, names: &[&str]) -> Result<Self, ErrorStack> {
         let with_length = |name: &&str| [&[name.len() as u8][..], name.as_bytes()].concat();
         let wire: Vec<u8> = names.iter().flat_map(with_length).collect();
@@ -69,20 +70,20 @@ impl Terms {
         Ok(self)
     }
 
-    /// Does not ask for tickets.
+    /// Does not request tickets.
     pub fn without_tickets(mut self) -> Self {
         self.context.set_options(SslOptions::NO_TICKET);
         self
     }
 
-    /// Offers to resume a session, which was made with the same settings.
+    /// Offers to resume a session, which must have been created with the same settings.
     pub fn session(mut self, session: SslSession) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// Resumes without a key exchange, if the server agrees: the only group offered is one that servers
-    /// do not have.
+    /// Resumes without a key exchange, if the server agrees: the only offered group is one that
+    /// servers do not have.
     pub fn without_exchange(mut self) -> Result<Self, ErrorStack> {
         ffi::allow_psk_without_key_exchange(&mut self.context);
         self.context.set_groups_list(UNUSUAL_GROUP)?;
@@ -101,14 +102,14 @@ impl Terms {
         }
         ssl.set_status_type(StatusType::OCSP)?;
         if let Some(session) = &self.session {
-            // SAFETY: the session comes from a context with the same method and no other data.
+            // SAFETY: the session was created by a context with the same method and no other data.
             unsafe { ssl.set_session(session)? };
         }
         Ok(ssl)
     }
 }
 
-/// Makes a handshake on these terms.
+/// Makes a handshake with these settings.
 pub fn shake(
     asker: &mut Asker,
     terms: Result<Terms, ErrorStack>,
@@ -130,7 +131,7 @@ pub fn shake(
     })
 }
 
-/// Makes a handshake on these terms with early data; what became of that.
+/// Makes a handshake with these settings and early data. Returns the outcome of the early data.
 pub fn shake_early(
     asker: &mut Asker,
     terms: Result<Terms, ErrorStack>,
@@ -146,7 +147,7 @@ pub fn shake_early(
     Ok(shaken.map_or(EarlyData::None, |()| ffi::early_data(stream.ssl())))
 }
 
-/// The schemes by which the server signs handshakes of TLS 1.3.
+/// The schemes with which the server signs TLS 1.3 handshakes.
 pub fn schemes_of_tls13(asker: &mut Asker) -> Result<Found<()>, Stop> {
     enumerate(&known_families(), |schemes| {
         let terms = Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
@@ -159,7 +160,8 @@ pub fn schemes_of_tls13(asker: &mut Asker) -> Result<Found<()>, Stop> {
     })
 }
 
-/// Whether the server has secure renegotiation, and lets a client begin one.
+/// Finds whether the server supports secure renegotiation, and whether it allows a client to start
+/// one.
 pub fn find_renegotiation(asker: &mut Asker) -> Result<Renegotiation, Stop> {
     let Some(version) = asker.newest_legacy() else { return Ok(Renegotiation::default()) };
     let Ok(mut stream) = shake(asker, Terms::new(version))? else {
@@ -173,7 +175,7 @@ pub fn find_renegotiation(asker: &mut Asker) -> Result<Renegotiation, Stop> {
     Ok(Renegotiation { secure: Some(secure), client_initiated: Some(renegotiate(&mut stream)) })
 }
 
-/// The schemes of TLS 1.3 that this OpenSSL can verify, by kind of key. DSA has none there.
+/// The TLS 1.3 schemes that this OpenSSL can verify, by kind of key. TLS 1.3 has none for DSA.
 pub fn known_families() -> Vec<Vec<u16>> {
     let has = |number: &u16| {
         let terms = Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(&[*number]));
@@ -189,18 +191,18 @@ pub fn request(host: &str) -> String {
     format!("HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
 }
 
-/// Sends a request that every HTTP server answers, and reads until something comes: by then all
-/// tickets have come. Other servers stay silent, and are given little time for it.
+/// Sends a request that every HTTP server answers, and reads until bytes arrive: all tickets
+/// precede them. Other servers stay silent and are given little time.
 pub fn exchange(stream: &mut SslStream<ProbeConnection>, host: &str) {
     stream.get_mut().hurry(SHORT_WHILE);
     if stream.write_all(request(host).as_bytes()).is_ok() {
-        // Data, the end or silence: each is the end of the tickets.
+        // Data, the end of the stream or silence: the tickets end with each.
         let _ = stream.ssl_read(&mut [0; 1024]);
     }
 }
 
-/// Ends a session orderly: after a reset many servers drop the session, and without a close_notify
-/// OpenSSL itself does not resume it.
+/// Ends a session with close_notify: after a reset many servers drop the session, and without a
+/// close_notify OpenSSL itself does not resume it.
 pub fn part(stream: &mut SslStream<ProbeConnection>) {
     // A server that does not read the close_notify may still keep the session.
     let _ = stream.shutdown();
@@ -209,7 +211,7 @@ pub fn part(stream: &mut SslStream<ProbeConnection>) {
     let _ = stream.get_mut().part();
 }
 
-/// Begins a new handshake on a connection; whether the server completes it.
+/// Starts a new handshake on a connection. Returns whether the server completes it.
 fn renegotiate(stream: &mut SslStream<ProbeConnection>) -> bool {
     ffi::begin_renegotiation(stream.ssl())
         && stream.do_handshake().is_ok()
@@ -226,7 +228,8 @@ fn ssl_version(version: Protocol) -> Option<SslVersion> {
     })
 }
 
-/// A peer's alert is reported as this reason plus the alert's number (`SSL_AD_REASON_OFFSET`).
+/// OpenSSL reports a received alert as this reason plus the alert's number
+/// (`SSL_AD_REASON_OFFSET`).
 const ALERT_OFFSET: i32 = 1000;
 
 fn of_error(error: &openssl::ssl::Error) -> Refusal {

@@ -1,11 +1,11 @@
-//! The probe finds out what a server accepts, by few connections, one after the other, most of which
-//! end after the server's first flight.
+//! The probe finds what a server accepts, with few consecutive connections, most of which end after
+//! the server's first flight.
 //!
-//! What servers send unencrypted is found by the probe's own ClientHellos and the answers to them (the
-//! modules `client_hello`, `server_flight` and `answer` of tlslab-wire, and `shares`): versions, suites,
-//! groups, and up to TLS 1.2 schemes and certificates. That needs no key exchange and does not depend on
-//! what a TLS library offers. What TLS 1.3 encrypts, and what follows a handshake, is found by complete
-//! handshakes (`handshake`, `sessions`, `certificate_compression`).
+//! Data that servers send unencrypted is found with the probe's own ClientHellos and the answers to
+//! them (the modules `client_hello`, `server_flight` and `answer` of tlslab-wire, and `shares`):
+//! versions, suites, groups, and up to TLS 1.2 schemes and certificates. That needs no key exchange
+//! and does not depend on the offers of a TLS library. Data that TLS 1.3 encrypts, and data after a
+//! handshake, is found by complete handshakes (`handshake`, `sessions`, `certificate_compression`).
 
 mod asker;
 mod certificate_compression;
@@ -41,26 +41,26 @@ pub use tlslab_wire::tls::registry::Protocol;
 use asker::Asker;
 use connection::Stop;
 
-/// Why a probe found nothing.
+/// Errors that leave a probe without any finding.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// The target may not be connected to, or is not found.
+    /// The target is not permitted or was not found.
     #[error(transparent)]
     Guard(#[from] GuardError),
-    /// No connection could be made.
+    /// The first connection failed.
     #[error("{}", describe_connect(.target, *.failure))]
     Connect {
-        /// Host and port.
+        /// Host and port of the target.
         target: String,
-        /// Why.
+        /// The failure.
         failure: Failure,
     },
-    /// Something listens there, and answers nothing in TLS.
+    /// The target accepts connections, but does not answer in TLS.
     #[error("{}", describe_no_tls(.target, .refusal))]
     NoTls {
-        /// Host and port.
+        /// Host and port of the target.
         target: String,
-        /// What it does instead.
+        /// The server's behaviour instead.
         refusal: Refusal,
     },
 }
@@ -77,7 +77,7 @@ impl ProbeError {
     }
 }
 
-/// Only who answers in something else has said that it speaks no TLS.
+/// Only an answer in another protocol shows that the server does not speak TLS.
 fn describe_no_tls(target: &str, refusal: &Refusal) -> String {
     if refusal.says_nothing() {
         format!("cannot say whether {target} speaks TLS: it {refusal} at every offer")
@@ -93,7 +93,7 @@ fn describe_connect(target: &str, failure: Failure) -> String {
     }
 }
 
-/// Why the asking ended early.
+/// The reason why the questions ended early.
 enum End {
     Stop(Stop),
     NoTls(Refusal),
@@ -105,8 +105,8 @@ impl From<Stop> for End {
     }
 }
 
-/// Finds out what a server accepts. Where a limit ends it early, the record says so, and holds what
-/// was found by then.
+/// Finds what a server accepts. If a limit ends the probe early, the record says so and contains
+/// the findings so far.
 pub fn probe(spec: &CheckedProbe, trust: TrustAnchors) -> Result<ProbeRecord, ProbeError> {
     let each = Duration::from_millis(spec.spec().limits.connection_ms.into());
     let permit = guard::permit_host(spec.target(), &spec.spec().allow, each)?;
@@ -154,7 +154,7 @@ fn empty_record(spec: &CheckedProbe, permit: Permit) -> ProbeRecord {
     }
 }
 
-/// Asks what the specification wants to know, one topic after the other.
+/// Asks the questions of the specification, one topic after the other.
 fn fill(
     asker: &mut Asker,
     trust: &TrustAnchors,
@@ -201,7 +201,8 @@ fn fill(
     Ok(())
 }
 
-/// A server that selects its sites by name may refuse a client that sends no name, as for an address.
+/// A server that selects sites by name may refuse a client without SNI, such as one that connects
+/// to an address.
 fn hint_at_names(asker: &Asker) -> Option<String> {
     let hint = "an address has no name to ask for, and the server refuses all versions: if its \
                 sites go by name, give one with --sni NAME";

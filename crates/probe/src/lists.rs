@@ -12,7 +12,7 @@ use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::client_hello::ClientHello;
 use tlslab_wire::tls::registry::{self, Authentication, Protocol};
 
-/// The suites of each version.
+/// Finds the suites of each version.
 pub fn find_suites(asker: &mut Asker, suites: &mut Vec<Accepted<Suite>>) -> Result<(), Stop> {
     for version in asker.versions().to_vec() {
         if version == Protocol::Ssl2 {
@@ -50,7 +50,7 @@ fn known_suites(asker: &mut Asker) -> Result<Vec<u16>, Stop> {
     Ok(asker.legacy_suites().to_vec())
 }
 
-/// The groups of TLS 1.3, and those of the newest version before it.
+/// Finds the groups of TLS 1.3, and those of the newest version before it.
 pub fn find_groups(asker: &mut Asker, groups: &mut Vec<Accepted<Named>>) -> Result<(), Stop> {
     if asker.has(Protocol::Tls13) {
         let found = groups_of_tls13(asker)?;
@@ -65,7 +65,7 @@ pub fn find_groups(asker: &mut Asker, groups: &mut Vec<Accepted<Named>>) -> Resu
             };
             suites.iter().filter(fits).copied().collect::<Vec<_>>()
         };
-        // An RSA key does not lie on a curve that the server might insist on.
+        // An RSA key has no curve that the server could require.
         let rsa = exchanging(Authentication::Rsa);
         let suites = if rsa.is_empty() { exchanging(Authentication::Ecdsa) } else { rsa };
         if !suites.is_empty() {
@@ -76,8 +76,8 @@ pub fn find_groups(asker: &mut Asker, groups: &mut Vec<Accepted<Named>>) -> Resu
     Ok(())
 }
 
-/// A hello without a key share makes the server name a group (RFC 8446, section 4.2.8). Where it
-/// refuses that, each group is offered alone, with a key share.
+/// A ClientHello without a key share makes the server name a group (RFC 8446, section 4.2.8). If
+/// the server refuses that, each group is offered alone, with a key share.
 fn groups_of_tls13(asker: &mut Asker) -> Result<Found<Flight>, Stop> {
     let whole = ClientHello { shares: Vec::new(), ..asker.hello(Protocol::Tls13) };
     let mut found = enumerate(std::slice::from_ref(&whole.groups), |groups| {
@@ -98,9 +98,9 @@ fn groups_of_tls13(asker: &mut Asker) -> Result<Found<Flight>, Stop> {
     Ok(found)
 }
 
-/// The groups of a version up to TLS 1.2, with these suites. Many servers choose an ECDSA
-/// certificate only if its own curve is listed (RFC 8422, section 5.1): it then stands behind
-/// the groups that are asked for.
+/// The groups of a version up to TLS 1.2 with these suites. Many servers choose an ECDSA
+/// certificate only if its curve is listed (RFC 8422, section 5.1): the curve then follows the
+/// groups in question.
 fn groups_with(
     asker: &mut Asker,
     version: Protocol,
@@ -137,7 +137,7 @@ fn groups_beside(
     })
 }
 
-/// The schemes of TLS 1.3, by real handshakes, and those of TLS 1.2.
+/// Finds the schemes of TLS 1.3, by complete handshakes, and those of TLS 1.2.
 pub fn find_schemes(asker: &mut Asker, schemes: &mut Vec<Accepted<Named>>) -> Result<(), Stop> {
     if asker.has(Protocol::Tls13) {
         let found = handshake::schemes_of_tls13(asker)?;
@@ -166,11 +166,11 @@ pub fn find_schemes(asker: &mut Asker, schemes: &mut Vec<Accepted<Named>>) -> Re
     Ok(())
 }
 
-/// What a server answers that has nothing in common with a client: where it need not be asked, or
-/// did something that amounts to it.
+/// The alert of a server that has no parameters in common with a client. Used if the server need
+/// not be asked, or if its choice amounts to a refusal.
 const HANDSHAKE_FAILURE: u8 = 40;
 
-/// The suites whose certificates can sign by one of the schemes: a server may choose an RSA
+/// The suites whose certificates can sign with one of the schemes. A server may choose an RSA
 /// certificate for a suite, and only then find that it has no scheme for it.
 fn fitting(suites: &[u16], schemes: &[u16]) -> Vec<u16> {
     let wanted = |suite: &u16| {

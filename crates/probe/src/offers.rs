@@ -1,5 +1,6 @@
-//! Single offers: whether the server would continue with exactly this handshake. Found by a ClientHello
-//! with a key share for the first group, as a load's would be, without completing the key exchange.
+//! Single offers: whether the server would continue with exactly this handshake. Found with a
+//! ClientHello that has a key share for the first group, as in a load, without completing the key
+//! exchange.
 
 use super::asker::Asker;
 use super::connection::Stop;
@@ -14,8 +15,8 @@ use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::client_hello::ClientHello;
 use tlslab_wire::tls::registry::{self, Protocol};
 
-/// What the server makes of an offer. For TLS 1.2 the certificate's own curve is listed behind
-/// the groups, as in a load, when the server does not do without.
+/// The server's answer to an offer. In TLS 1.2 the curve of the certificate is added after the
+/// groups, as in a load, if the server requires it.
 pub fn offer(asker: &mut Asker, offer: &ProbeOffer) -> Result<OfferFound, Stop> {
     let hello = hello_of(asker, offer);
     let mut answer = asker.ask(&hello)?;
@@ -61,14 +62,14 @@ fn hello_of(asker: &Asker, offer: &ProbeOffer) -> ClientHello {
     }
 }
 
-/// Whether a suite exchanges keys in a named group: all of TLS 1.3 do, and ECDHE.
+/// True if a suite uses a named group: all of TLS 1.3, and ECDHE.
 fn has_group(suite: u16) -> bool {
     let kx = registry::suite(suite).map(|suite| suite.kx);
     matches!(kx, Some(TlsCipherKx::Tls13 | TlsCipherKx::Ecdhe))
 }
 
-/// A server may choose the certificate's curve although it was only listed for the certificate, or
-/// none of the groups at all.
+/// A server may choose the certificate's curve, which was listed only for the certificate, or none
+/// of the groups: neither is the offered handshake.
 fn as_offered(hello: &ClientHello, forced: bool, flight: Flight) -> Result<Flight, Refusal> {
     let other = |words| Err(Refusal::other("group", words));
     match flight.group {

@@ -1,4 +1,4 @@
-//! Protections of the handshake, read from ServerHellos, and the compression of records (RFC 3749).
+//! Protections of the handshake, read from ServerHellos, and record compression (RFC 3749).
 
 use super::asker::Asker;
 use super::connection::Stop;
@@ -39,8 +39,8 @@ pub fn find_protections(asker: &mut Asker) -> Result<Protections, Stop> {
     Ok(found)
 }
 
-/// Whether the server refuses a fallback to its second newest version; `None` if it has only one. With
-/// that, how it refuses the fallback, if not by the alert that is meant for it.
+/// Finds whether the server refuses a fallback to its second newest version (`None` if it has only
+/// one), and the refusal, if it is not the alert defined for that.
 fn refuses_fallback(asker: &mut Asker) -> Result<(Option<bool>, Option<Refusal>), Stop> {
     let older =
         asker.versions().iter().copied().filter(|version| *version != Protocol::Ssl2).nth(1);
@@ -56,7 +56,7 @@ fn refuses_fallback(asker: &mut Asker) -> Result<(Option<bool>, Option<Refusal>)
     })
 }
 
-/// Sends no key share at all.
+/// Sends no key share, which the server must answer by a HelloRetryRequest.
 fn asks_again(asker: &mut Asker) -> Result<Option<bool>, Stop> {
     if !asker.has(Protocol::Tls13) {
         return Ok(None);
@@ -65,7 +65,7 @@ fn asks_again(asker: &mut Asker) -> Result<Option<bool>, Stop> {
     Ok(Some(asker.ask(&hello)?.is_ok_and(|flight| flight.retry)))
 }
 
-/// Whether a ServerHello has the extension of RFC 5746.
+/// True if the ServerHello has the extension of RFC 5746.
 pub fn indicates_renegotiation(asker: &mut Asker) -> Result<Option<bool>, Stop> {
     let Some(hello) = asker.legacy_hello() else { return Ok(None) };
     let flight = asker.ask(&hello)?;

@@ -1,4 +1,4 @@
-//! Which application protocols the server agrees to, by ALPN (RFC 7301).
+//! Finds the application protocols that the server selects by ALPN (RFC 7301).
 
 use super::asker::Asker;
 use super::connection::Stop;
@@ -10,26 +10,26 @@ use tlslab_wire::tls::registry::Protocol;
 /// The protocols of the web (IANA "TLS ALPN Protocol IDs"), which are offered together.
 const USUAL: [&str; 5] = ["h2", "http/1.1", "http/1.0", "http/0.9", "spdy/3"];
 
-/// Others, each offered alone: a server may take the mere presence of one for a purpose of its own, as
-/// certmagic (Caddy) takes `acme-tls/1` for a challenge (RFC 8737).
+/// Other protocols, each offered alone: a server may give the mere presence of one a special
+/// meaning, as certmagic (Caddy) uses `acme-tls/1` for a challenge (RFC 8737).
 const UNUSUAL: [&str; 7] =
     ["acme-tls/1", "dot", "imap", "pop3", "ftp", "xmpp-client", "postgresql"];
 
-/// The alert by which a server says that it has none of the protocols (RFC 7301, section 3.2). Any
-/// other end of a handshake says nothing about them.
+/// The alert of a server that has none of the offered protocols (RFC 7301, section 3.2). Any other
+/// end of a handshake says nothing about them.
 const NONE_OF_THESE: &str = "alert_no_application_protocol";
 
-/// What a server makes of a list of protocols.
+/// The server's answer to a list of protocols.
 enum Answer {
-    /// It selects one of them, by its place.
+    /// The server selects the protocol with this index.
     Selected(usize),
-    /// It has none of them: it says so, or goes on without.
+    /// The server has none of the protocols: it says so, or continues without one.
     None(Option<Refusal>),
-    /// The handshake ended otherwise.
+    /// The handshake ended in another way.
     Failed(Refusal),
 }
 
-/// The application protocols that the server agrees to, in its newest version.
+/// Finds the application protocols of the server in its newest version.
 pub fn find_protocols(asker: &mut Asker) -> Result<Protocols, Stop> {
     let mut found = Protocols::default();
     let Some(&version) = asker.versions().first() else { return Ok(found) };
@@ -40,8 +40,8 @@ pub fn find_protocols(asker: &mut Asker) -> Result<Protocols, Stop> {
     Ok(found)
 }
 
-/// Offers protocols together, without those that were selected until none is; where that breaks the
-/// handshake, each of the rest alone.
+/// Offers protocols together, without those already selected, until the server selects none. If
+/// such an offer breaks the handshake, the remaining ones are offered one by one.
 fn offer_protocols(
     asker: &mut Asker,
     version: Protocol,

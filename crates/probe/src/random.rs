@@ -1,11 +1,11 @@
-//! The random bytes of a probe's hellos.
+//! The random bytes in a probe's ClientHellos.
 
 use openssl::rand::rand_bytes;
 
-/// As many as a ClientHello's random or session ID has, or a challenge of SSL 2.0.
+/// Random bytes of the length of a ClientHello's random or session ID, or of an SSL 2.0 challenge.
 pub fn random<const LENGTH: usize>() -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
-    // A probe works without randomness as well: its hellos protect nothing.
+    // A failure is acceptable: the hellos of a probe protect nothing.
     let _ = rand_bytes(&mut bytes);
     bytes
 }

@@ -1,4 +1,4 @@
-//! What a probe found: plain data out, as JSON (`schema/probe.json`).
+//! The record of a probe: plain data, as JSON (`schema/probe.json`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,35 +8,35 @@ use tlslab_contract::record::Certificate;
 use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::registry::Protocol;
 
-/// The identifier of this wire format.
+/// The identifier of the record format.
 pub const PROBE_SCHEMA: &str = "tlslab.probe/1";
 
-/// What a server accepts. A field of a topic that was not asked for is null or empty.
+/// The findings about a server. The field of a topic that was not requested is null or empty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeRecord {
-    /// The wire format, `tlslab.probe/1`.
+    /// The record format, `tlslab.probe/1`.
     pub schema: String,
     /// Host and port as given.
     pub target: String,
     /// The address that was connected to.
     pub address: String,
-    /// The name that was sent for SNI; null for an address.
+    /// The name sent by SNI; null for an address.
     pub server_name: Option<String>,
-    /// What was asked for.
+    /// The requested topics.
     pub topics: Vec<Topic>,
-    /// Each version, newest first, with the refusal of those that the server does not have.
+    /// All versions, newest first, with the refusal of those that the server does not accept.
     pub versions: Vec<VersionFound>,
-    /// The cipher suites of each version that it has.
+    /// The accepted cipher suites of each version.
     pub suites: Vec<Accepted<Suite>>,
     /// The key-exchange groups of TLS 1.3 and 1.2.
     pub groups: Vec<Accepted<Named>>,
-    /// The schemes that the server signs handshakes with, of TLS 1.3 and 1.2.
+    /// The schemes with which the server signs handshakes of TLS 1.3 and 1.2.
     pub signature_schemes: Vec<Accepted<Named>>,
-    /// Each certificate chain that it has.
+    /// The server's certificate chains.
     pub certificates: Vec<Chain>,
-    /// The application protocols that it agrees to, in the order in which it chose.
+    /// The application protocols that the server selects, in its order of choice.
     pub alpn: Option<Protocols>,
-    /// How sessions are resumed.
+    /// The supported kinds of resumption.
     pub resumption: Option<Resumption>,
     /// Compression, of records and of certificates.
     pub compression: Option<Compression>,
@@ -44,40 +44,40 @@ pub struct ProbeRecord {
     pub renegotiation: Option<Renegotiation>,
     /// Protections of the handshake.
     pub protections: Option<Protections>,
-    /// For each offer of the specification, in its order, what the server made of it.
+    /// The server's answer to each offer of the specification, in its order.
     pub offers: Vec<OfferFound>,
-    /// What may help where the server was hardly told apart from one that has nothing.
+    /// Remedies, if the findings hardly differ from those of a server that accepts nothing.
     #[serde(default)]
     pub hints: Vec<String>,
-    /// Why the probe ended before it knew all; null when it did not.
+    /// The reason why the probe ended early; null if it is complete.
     pub incomplete: Option<String>,
-    /// Connections made.
+    /// Number of connections made.
     pub connections: u32,
-    /// How long it took, in seconds.
+    /// Duration of the probe in seconds.
     pub seconds: f64,
 }
 
-/// Whether the server has a version.
+/// The server's answer to one version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VersionFound {
     /// The version.
     pub version: Protocol,
-    /// Whether it goes on with a handshake of that version.
+    /// Whether the server continues with a handshake of that version.
     pub accepted: bool,
-    /// How it refuses, if it does.
+    /// The refusal, if any.
     pub refusal: Option<Refusal>,
 }
 
-/// What the server has of one kind in one version.
+/// The accepted items of one kind in one version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Accepted<T> {
     /// The version.
     pub version: Protocol,
-    /// Whose order decides; null when there are fewer than two.
+    /// Whose order decides; null with fewer than two items.
     pub order: Option<Order>,
-    /// What it has: in its own order of preference, or else in the order in which it was offered.
+    /// The accepted items, in the server's order of preference if it has one, otherwise as offered.
     pub accepted: Vec<T>,
-    /// How it refused everything else.
+    /// The refusal of all other items.
     pub refusal: Option<Refusal>,
 }
 
@@ -89,11 +89,11 @@ pub enum Order {
     Server,
     /// The client's.
     Client,
-    /// Neither alone.
+    /// Neither order alone.
     Mixed,
 }
 
-/// Something with a name and a number in IANA's registries.
+/// An item of an IANA registry: name and number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Named {
     /// The name.
@@ -102,20 +102,21 @@ pub struct Named {
     pub code_point: u16,
 }
 
-/// A cipher suite that the server has.
+/// A cipher suite that the server accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Suite {
     /// IANA's name.
     pub name: String,
     /// The number on the wire.
     pub code_point: u16,
-    /// The size of its cipher's key, in bits; null for a suite that is in no registry known here.
+    /// The key size of the cipher in bits; null for an unknown suite.
     pub bits: Option<u16>,
-    /// The group that the server chose with it, `DH-2048` for parameters of its own, null for none.
+    /// The group that the server chose with the suite; `DH-2048` for parameters of its own, null
+    /// for none.
     pub group: Option<String>,
 }
 
-/// A certificate chain that the server has.
+/// A certificate chain of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Chain {
     /// The versions in which it was sent.
@@ -125,28 +126,29 @@ pub struct Chain {
     pub certificate: Certificate,
     /// The size of the server's own certificate, in bytes.
     pub bytes: usize,
-    /// The algorithm by which it is signed: `sha256WithRSAEncryption`.
+    /// The algorithm that signs the certificate: `sha256WithRSAEncryption`.
     pub signature_algorithm: String,
-    /// The names that it is for: how many,
+    /// The number of names in the certificate.
     pub names_count: usize,
-    /// and the first of them.
+    /// The first of these names.
     pub names: Vec<String>,
-    /// Whether it is for the name that was asked for.
+    /// Whether the certificate covers the requested name.
     pub name_matches: bool,
     /// Whether each certificate of the chain was issued by the next one.
     pub in_order: bool,
-    /// Whether it leads to a trusted authority and is valid now; null when that was not to be checked.
+    /// Whether the chain leads to a trusted authority and is valid now; null if this was not
+    /// checked.
     pub trusted: Option<bool>,
-    /// Why it does not.
+    /// The reason why the chain is not trusted.
     pub problem: Option<String>,
-    /// The OCSP response that came with it; null for none.
+    /// The stapled OCSP response; null for none.
     pub staple: Option<Staple>,
 }
 
 /// A stapled OCSP response (RFC 6066, section 8; RFC 6960).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Staple {
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: usize,
     /// Its status: `successful`, `try_later`, ..., `unreadable`.
     pub status: String,
@@ -155,13 +157,13 @@ pub struct Staple {
 /// Application-layer protocol negotiation (RFC 7301).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Protocols {
-    /// The protocols that it agrees to.
+    /// The protocols that the server selects.
     pub accepted: Vec<String>,
-    /// How it refuses an offer without any of them (the alert no_application_protocol); null when it
-    /// goes on without a protocol.
+    /// The refusal of an offer without any of them (the alert no_application_protocol); null if the
+    /// server continues without a protocol.
     pub refusal: Option<Refusal>,
-    /// Protocols whose offer ended the handshake in another way: whether the server has them is not
-    /// known.
+    /// Protocols whose offer ended the handshake in another way: whether the server supports them
+    /// is unknown.
     #[serde(default)]
     pub failed: Vec<FailedProtocol>,
 }
@@ -175,7 +177,8 @@ pub struct FailedProtocol {
     pub refusal: Refusal,
 }
 
-/// How sessions are resumed; null: not in a version that the server has.
+/// The supported kinds of resumption. A field is null if the server has no version to which it
+/// applies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resumption {
     /// By session ID, up to TLS 1.2.
@@ -184,66 +187,66 @@ pub struct Resumption {
     pub ticket: Option<bool>,
     /// By pre-shared key, TLS 1.3.
     pub psk: Option<bool>,
-    /// By pre-shared key without a key exchange (psk_ke of RFC 8446, section 4.2.9), by a try; null
-    /// as well where no session could be offered.
+    /// By pre-shared key without a key exchange (psk_ke of RFC 8446, section 4.2.9), as tested;
+    /// also null if no session could be offered.
     pub psk_ke: Option<bool>,
-    /// The tickets that follow a full handshake of TLS 1.3.
+    /// Number of tickets after a full TLS 1.3 handshake.
     pub tickets: Option<u32>,
-    /// The tickets that follow a handshake of TLS 1.3 that resumed a session; 0: the server renews
-    /// none, and a client runs out of them; null where none was resumed.
+    /// Number of tickets after a resumed TLS 1.3 handshake. 0: the server renews no tickets, so a
+    /// client runs out of them. Null if no session was resumed.
     #[serde(default)]
     pub tickets_resumed: Option<u32>,
-    /// The longest time that a ticket of TLS 1.3 may be used, in seconds.
+    /// The lifetime of a TLS 1.3 ticket in seconds.
     pub ticket_lifetime_s: Option<u64>,
-    /// The early data that its tickets allow, in bytes; 0: none.
+    /// The early data that the tickets allow, in bytes; 0: none.
     pub max_early_data_bytes: Option<u32>,
-    /// Whether early data that was sent with such a ticket was taken; null: no ticket allows any, or
-    /// it could not be sent.
+    /// Whether the server accepted early data sent with such a ticket; null if no ticket allows
+    /// any, or if it could not be sent.
     pub early_data_accepted: Option<bool>,
 }
 
-/// Compression; null: not in a version that the server has.
+/// Compression. A field is null if the server has no version to which it applies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compression {
-    /// Of records, up to TLS 1.2 (RFC 3749): the methods that it accepts.
+    /// Record compression, up to TLS 1.2 (RFC 3749): the accepted methods.
     pub records: Option<Vec<String>>,
-    /// Of certificates, TLS 1.3 (RFC 8879): the algorithms that it uses.
+    /// Certificate compression, TLS 1.3 (RFC 8879): the algorithms that the server uses.
     pub certificates: Option<Vec<String>>,
 }
 
 /// Renegotiation up to TLS 1.2.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Renegotiation {
-    /// Whether it indicates secure renegotiation (RFC 5746).
+    /// Whether the server indicates secure renegotiation (RFC 5746).
     pub secure: Option<bool>,
-    /// Whether it lets a client begin one.
+    /// Whether the server allows a client to start a renegotiation.
     pub client_initiated: Option<bool>,
 }
 
-/// Protections of the handshake; null: it has no version in which the question makes sense.
+/// Protections of the handshake. A field is null if the server has no version to which it applies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Protections {
     /// Extended master secret, up to TLS 1.2 (RFC 7627).
     pub extended_master_secret: Option<bool>,
     /// Encrypt-then-MAC, for suites in CBC mode (RFC 7366).
     pub encrypt_then_mac: Option<bool>,
-    /// Refuses a client that says that it has fallen back (RFC 7507).
+    /// Refusal of a client that signals a fallback (RFC 7507).
     pub fallback_scsv: Option<bool>,
-    /// How it refuses such a client otherwise than by the alert inappropriate_fallback, where it lets
-    /// the same client in that does not say so.
+    /// The refusal of such a client by other means than the alert inappropriate_fallback, if the
+    /// server accepts the same client without the signal.
     #[serde(default)]
     pub fallback_refusal: Option<Refusal>,
-    /// Asks for another key share when none fits, TLS 1.3.
+    /// HelloRetryRequest for another key share if none fits, TLS 1.3.
     pub hello_retry_request: Option<bool>,
 }
 
-/// What the server made of an offer.
+/// The server's answer to an offer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OfferFound {
-    /// Whether it goes on with a handshake as offered.
+    /// Whether the server continues with the handshake as offered.
     pub accepted: bool,
-    /// The certificate's key, where it is sent in the clear: `ECDSA P-256`.
+    /// The certificate's key, if the certificate is sent unencrypted: `ECDSA P-256`.
     pub key: Option<String>,
-    /// How it refuses, if it does.
+    /// The refusal, if any.
     pub refusal: Option<Refusal>,
 }

@@ -1,4 +1,4 @@
-//! Finds how the server resumes sessions: makes a session and offers it again.
+//! Finds the supported kinds of resumption: creates a session and offers it again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,17 +13,17 @@ use tlslab_tls::EarlyData;
 use tlslab_tls::openssl::ffi;
 use tlslab_wire::tls::registry::Protocol;
 
-/// The most tickets that are counted.
+/// The highest number of tickets that are counted.
 const TICKETS_LIMIT: usize = 64;
 
 /// The tickets and facts of a handshake.
 struct Given {
-    /// Whether it resumed the session that was offered.
+    /// Whether the handshake resumed the offered session.
     resumed: bool,
     tickets: Vec<SslSession>,
 }
 
-/// Finds how sessions are resumed, in the newest version up to TLS 1.2 and in TLS 1.3.
+/// Finds the kinds of resumption in the newest version up to TLS 1.2 and in TLS 1.3.
 pub fn find_resumption(asker: &mut Asker) -> Result<Resumption, Stop> {
     let mut found = Resumption::default();
     if let Some(version) = asker.newest_legacy() {
@@ -37,8 +37,8 @@ pub fn find_resumption(asker: &mut Asker) -> Result<Resumption, Stop> {
     Ok(found)
 }
 
-/// Whether a session up to TLS 1.2 is resumed, with tickets or without; `None` when none could
-/// be made.
+/// Whether a session up to TLS 1.2 is resumed, with tickets or without; `None` if no session could
+/// be created.
 fn resumes(asker: &mut Asker, version: Protocol, tickets: bool) -> Result<Option<bool>, Stop> {
     let terms = || {
         let terms = Terms::new(version)?;
@@ -57,8 +57,8 @@ fn resumes(asker: &mut Asker, version: Protocol, tickets: bool) -> Result<Option
     Ok(Some(again.is_ok_and(|stream| stream.ssl().session_reused())))
 }
 
-/// What the tickets of a handshake of TLS 1.3 say, and what they are good for. Each is used once:
-/// a server may know it no more.
+/// Finds the properties of TLS 1.3 tickets, and tests them. Each ticket is used once, because a
+/// server may accept it only once.
 fn find_tickets(asker: &mut Asker, found: &mut Resumption) -> Result<(), Stop> {
     let Some(mut tickets) = tickets(asker)? else { return Ok(()) };
     found.tickets = Some(tickets.len() as u32);
@@ -82,14 +82,13 @@ fn find_tickets(asker: &mut Asker, found: &mut Resumption) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The tickets that come with a full handshake of TLS 1.3 and a response; `None` without a
-/// handshake.
+/// The tickets of a full TLS 1.3 handshake and a response; `None` if the handshake failed.
 fn tickets(asker: &mut Asker) -> Result<Option<Vec<SslSession>>, Stop> {
     Ok(given(asker, None)?.map(|given| given.tickets))
 }
 
-/// What comes with a handshake of TLS 1.3, which is to resume this session if there is one, and
-/// with a response; `None` without a handshake.
+/// The tickets and facts of a TLS 1.3 handshake and a response. The handshake offers this session,
+/// if there is one. `None` if the handshake failed.
 fn given(asker: &mut Asker, session: Option<SslSession>) -> Result<Option<Given>, Stop> {
     let tickets = Arc::new(Mutex::new(Vec::new()));
     let collected = Arc::clone(&tickets);
@@ -124,7 +123,7 @@ fn takes(
 }
 
 /// Whether the server resumes by the pre-shared key alone. OpenSSL's client always offers a key
-/// exchange, so it offers one in a group that servers do not have: a server that continues has done
+/// exchange, so it offers a group that servers do not have: a server that continues has resumed
 /// without a key exchange.
 fn takes_psk_alone(asker: &mut Asker) -> Result<Option<bool>, Stop> {
     let Some(session) = tickets(asker)?.and_then(|mut tickets| tickets.pop()) else {
@@ -133,7 +132,7 @@ fn takes_psk_alone(asker: &mut Asker) -> Result<Option<bool>, Stop> {
     takes(asker, Terms::new(Protocol::Tls13).and_then(Terms::without_exchange), session).map(Some)
 }
 
-/// Sends a request as early data: whether the server takes it.
+/// Sends a request as early data. Returns whether the server accepts it.
 fn takes_early_data(asker: &mut Asker) -> Result<Option<bool>, Stop> {
     let tickets = tickets(asker)?.unwrap_or_default();
     let Some(session) = tickets.into_iter().find(|session| session.max_early_data() > 0) else {

@@ -1,5 +1,5 @@
-//! Fixed public keys for the key share of TLS 1.3, without a known private key: a server that accepts
-//! one answers, and the connection ends there. They are the simplest that every server must accept.
+//! Fixed public keys for TLS 1.3 key shares, without known private keys: the connection ends with
+//! the server's answer. They are the simplest values that every server must accept.
 
 use openssl::bn::BigNumContext;
 use openssl::ec::{EcGroup, PointConversionForm};
@@ -7,11 +7,11 @@ use openssl::nid::Nid;
 
 use tlslab_wire::names::Group;
 
-/// Lengths of encapsulation keys, bytes (FIPS 203, table 3).
+/// Length of an ML-KEM-768 encapsulation key in bytes (FIPS 203, table 3).
 const MLKEM768: usize = 1184;
 const MLKEM1024: usize = 1568;
 
-/// A public key of this group; `None` for a group that is not known here.
+/// A public key of this group; `None` for an unknown group.
 pub fn public_key(group: u16) -> Option<Vec<u8>> {
     Some(match Group::from_code_point(group)? {
         Group::X25519 => x25519(),
@@ -35,13 +35,13 @@ fn x25519() -> Vec<u8> {
     little_endian(9, 32)
 }
 
-/// An encapsulation key whose coefficients are all zero, and so smaller than the modulus, which is
-/// all that a server checks (FIPS 203, section 7.2).
+/// An encapsulation key whose coefficients are all zero, and so smaller than the modulus. Servers
+/// check nothing else (FIPS 203, section 7.2).
 fn zeros(length: usize) -> Vec<u8> {
     vec![0; length]
 }
 
-/// The generator of the groups of RFC 7919.
+/// The generator of the RFC 7919 groups.
 fn two(bits: usize) -> Vec<u8> {
     let mut key = vec![0; bits / 8];
     key[bits / 8 - 1] = 2;

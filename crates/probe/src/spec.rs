@@ -1,4 +1,4 @@
-//! What to probe, and what for.
+//! The specification of a probe.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -11,39 +11,39 @@ use tlslab_contract::spec::{SpecError, Trust, check_allowed};
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use tlslab_wire::target::{Target, UrlError};
 
-/// The identifier of this wire format.
+/// The identifier of the specification format.
 pub const PROBE_SPEC_SCHEMA: &str = "tlslab.probe-spec/1";
 
-/// One probe.
+/// The specification of one probe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeSpec {
-    /// The wire format, `tlslab.probe-spec/1`.
+    /// The specification format, `tlslab.probe-spec/1`.
     #[serde(default = "spec_schema")]
     pub schema: String,
-    /// Where to connect: `HOST` or `HOST:PORT`.
+    /// The target: `HOST` or `HOST:PORT`.
     pub target: String,
-    /// The name for SNI and for the certificate check; by default the target's host.
+    /// The name for SNI and for the certificate check. Default: the target's host.
     #[serde(default)]
     pub server_name: Option<String>,
-    /// Whom to trust to have issued the server's certificates.
+    /// The trust anchors for the server's certificates.
     #[serde(default)]
     pub trust: Trust,
-    /// Hosts, beside loopback ones, that the user has allowed as targets.
+    /// Hosts, other than loopback ones, that the user has allowed as targets.
     #[serde(default)]
     pub allow: Vec<String>,
-    /// What to find out; empty: everything, or, if there are offers, only them.
+    /// The topics to probe; empty: all or, if there are offers, only the offers.
     #[serde(default)]
     pub only: Vec<Topic>,
     /// Handshakes to try, each by itself.
     #[serde(default)]
     pub offers: Vec<ProbeOffer>,
-    /// What the probe may take.
+    /// The limits of the probe.
     #[serde(default)]
     pub limits: ProbeLimits,
 }
 
-/// Something to find out. Which versions there are is always found out, unless only offers are tried.
+/// A topic of the probe. The versions are always probed, unless only offers are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "each is the field of the record that it fills")]
@@ -61,7 +61,7 @@ pub enum Topic {
 }
 
 impl Topic {
-    /// All topics, in the order in which they are found out.
+    /// All topics, in the order in which they are probed.
     pub const ALL: [Self; 10] = [
         Self::Versions,
         Self::Suites,
@@ -76,7 +76,7 @@ impl Topic {
     ];
 }
 
-/// A handshake to try: as in a run's specification, an empty list offers all there is.
+/// A handshake to try. As in a run's specification, an empty list offers everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProbeOffer {
@@ -90,17 +90,17 @@ pub struct ProbeOffer {
     pub signature_schemes: Vec<SignatureScheme>,
 }
 
-/// What a probe may take.
+/// The limits of a probe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProbeLimits {
-    /// Connections in all, one after the other.
+    /// The highest number of connections, made one after the other.
     pub connections: u32,
-    /// Connections a second; null: as they come on loopback, and 20 elsewhere.
+    /// Connections a second; null: unlimited on loopback, 20 elsewhere.
     pub rate: Option<u32>,
-    /// The time that each connection may take, in milliseconds.
+    /// The longest time of each connection, in milliseconds.
     pub connection_ms: u32,
-    /// The time that all of them may take, in milliseconds.
+    /// The longest time of all connections together, in milliseconds.
     pub all_ms: u32,
 }
 
@@ -111,10 +111,10 @@ impl Default for ProbeLimits {
     }
 }
 
-/// The rate at hosts other than this one, which may have others to serve.
+/// The rate on other hosts than this one, which may serve other clients.
 const POLITE_RATE: u32 = 20;
 
-/// The most connections and the longest time that can be asked for.
+/// The highest limits that can be requested.
 const CONNECTIONS_LIMIT: u32 = 2_000;
 const TIME_LIMIT_MS: u32 = 3_600_000;
 const RATE_LIMIT: u32 = 1_000;
@@ -123,7 +123,7 @@ fn spec_schema() -> String {
     PROBE_SPEC_SCHEMA.to_owned()
 }
 
-/// A specification whose parts fit each other. Only [`ProbeSpec::checked`] makes one.
+/// A specification whose parts are consistent. Only [`ProbeSpec::checked`] creates one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedProbe {
     spec: ProbeSpec,
@@ -131,7 +131,7 @@ pub struct CheckedProbe {
 }
 
 impl ProbeSpec {
-    /// A probe of everything that this target accepts.
+    /// A specification that probes all topics of this target.
     pub fn of(target: String) -> Self {
         Self {
             schema: spec_schema(),
@@ -145,7 +145,7 @@ impl ProbeSpec {
         }
     }
 
-    /// Checks that the parts fit each other.
+    /// Checks that the parts are consistent.
     pub fn checked(self) -> Result<CheckedProbe, SpecError> {
         if self.schema != PROBE_SPEC_SCHEMA {
             return Err(SpecError::ProbeSchema(self.schema));
@@ -163,7 +163,7 @@ impl ProbeSpec {
                 return Err(SpecError::OutOfRange { field, most });
             }
         }
-        // The questions know all versions; an offer is a handshake that a run would make.
+        // The questions use all versions; an offer is a handshake that a run would make.
         let mut offered = self.offers.iter().flat_map(|offer| &offer.versions);
         if let Some(version) = offered.find(|version| version.is_obsolete()) {
             return Err(SpecError::Obsolete(format!("TLS version {version}")));
@@ -178,7 +178,7 @@ impl ProbeSpec {
 }
 
 impl CheckedProbe {
-    /// The specification as it was given.
+    /// The specification as given.
     pub fn spec(&self) -> &ProbeSpec {
         &self.spec
     }
@@ -193,12 +193,12 @@ impl CheckedProbe {
         self.spec.server_name.as_deref().unwrap_or(&self.target.host)
     }
 
-    /// The name for SNI, which no address is (RFC 6066, section 3).
+    /// The name for SNI; `None` for an address (RFC 6066, section 3).
     pub fn sni(&self) -> Option<&str> {
         Some(self.server_name()).filter(|name| name.parse::<IpAddr>().is_err())
     }
 
-    /// What to find out, in order.
+    /// The topics to probe, in order.
     pub fn topics(&self) -> Vec<Topic> {
         match (&*self.spec.only, &*self.spec.offers) {
             ([], []) => Topic::ALL.to_vec(),
@@ -206,7 +206,7 @@ impl CheckedProbe {
         }
     }
 
-    /// The limits against an address of this kind.
+    /// The limits for a loopback or another address.
     pub fn limits(&self, loopback: bool) -> Limits {
         let limits = &self.spec.limits;
         Limits {
@@ -218,7 +218,7 @@ impl CheckedProbe {
     }
 }
 
-/// Takes `HOST`, `HOST:PORT`, an address of IPv6 with or without brackets, or the URL of a page on it.
+/// Parses `HOST`, `HOST:PORT`, an IPv6 address with or without brackets, or the URL of a page.
 fn parse_target(text: &str) -> Result<Target, SpecError> {
     if text.contains("://") {
         return Ok(Target::parse(text)?);

@@ -10,13 +10,13 @@ use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::client_hello;
 use tlslab_wire::tls::registry::Protocol;
 
-/// Where a server takes no long list of suites, N are offered at once.
+/// The number of suites per offer for a server that rejects long lists.
 const FEW_SUITES: usize = 64;
 
-/// N silent answers in a row are enough to know that no others will come.
+/// The number of consecutive silent answers after which no other is expected.
 const PATIENCE: usize = 2;
 
-/// Finds the versions, newest first. A server that does not answer in TLS ends the probe.
+/// Finds the versions, newest first. If the server does not answer in TLS, the probe ends.
 pub fn find_versions(asker: &mut Asker) -> Result<Vec<VersionFound>, End> {
     let mut found = find_with_hellos(asker, PATIENCE)?;
     let none = |found: &[VersionFound]| !found.iter().any(|version| version.accepted);
@@ -24,7 +24,7 @@ pub fn find_versions(asker: &mut Asker) -> Result<Vec<VersionFound>, End> {
         found.iter().filter_map(|v| v.refusal.as_ref()).any(|refusal| refusal.in_tls)
     };
     if none(&found) && !found[0].refusal.as_ref().is_some_and(Refusal::is_silence) {
-        // An old server may not know this many suites, or a hello of this length.
+        // An old server may reject a hello with this many suites, or of this length.
         asker.limit_suites(FEW_SUITES);
         let again = find_with_hellos(asker, PATIENCE)?;
         if !none(&again) {
@@ -55,7 +55,7 @@ fn find_with_hellos(asker: &mut Asker, patience: usize) -> Result<Vec<VersionFou
     Ok(found)
 }
 
-/// How the server refuses a version; `None` when it has it.
+/// The refusal of a version; `None` if the server accepts the version.
 fn refuses(asker: &mut Asker, version: Protocol) -> Result<Option<Refusal>, Stop> {
     let whole = asker.hello(version);
     let mut last = None;
@@ -69,7 +69,7 @@ fn refuses(asker: &mut Asker, version: Protocol) -> Result<Option<Refusal>, Stop
     Ok(last)
 }
 
-/// A server of SSL 2.0 answers with a SERVER-HELLO behind a header of two bytes.
+/// An SSL 2.0 server answers with a SERVER-HELLO after a two-byte header.
 fn find_ssl2(asker: &mut Asker) -> Result<VersionFound, Stop> {
     const SERVER_HELLO: u8 = 4;
     const HEAD: usize = 7;

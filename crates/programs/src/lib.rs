@@ -1,5 +1,5 @@
-//! What the programs have in common: how a wrong command line is reported, completions, manual pages; and
-//! the program `tlslab-load` itself.
+//! The common part of the programs (usage errors, completions, manual pages), and the program
+//! `tlslab-load` itself.
 
 pub mod load;
 
@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-/// What clap would print of a wrong command line, in one line: what is wrong, what may have been meant.
+/// The usage error of clap in one line: the fault, and the probable intention.
 pub fn usage_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let mut paragraphs = text.split("\n\n").map(|paragraph| {
@@ -17,7 +17,7 @@ pub fn usage_line(error: &clap::Error) -> String {
     let first = paragraphs.next().unwrap_or_default();
     let mut line = first.trim_start_matches("error: ").to_owned();
     let tips = paragraphs.filter_map(|text| text.strip_prefix("tip: ").map(str::to_owned));
-    // Nobody means a value that looks like an option.
+    // Tips about values that look like options do not help here.
     for tip in tips.filter(|tip| !tip.starts_with("to pass ")) {
         line.push_str("; ");
         line.push_str(&tip);
@@ -25,7 +25,7 @@ pub fn usage_line(error: &clap::Error) -> String {
     line
 }
 
-/// Writes a shell's completions for a program to standard output.
+/// Writes the shell completions of a program to standard output.
 pub fn print_completion<A: CommandFactory>(shell: Shell) -> io::Result<()> {
     let mut command = A::command();
     let name = command.get_name().to_owned();

@@ -1,8 +1,8 @@
-//! A key that several signing nodes hold: the transit engine of OpenBao or Vault, over HTTPS.
+//! A key on several signing nodes: the transit engine of OpenBao or Vault, over HTTPS.
 //!
-//! The weights alone decide which node is asked next. There is no second attempt, and a node that has
-//! failed is asked again: a node that is slow or down delays or fails its share of the handshakes, as
-//! with a client without health checks.
+//! Only the weights decide which node is asked next. There is no retry, and a failed node is asked
+//! again: a slow or dead node delays or fails its share of the handshakes, as with a client without
+//! health checks.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use tlslab_wire::target::Target;
 /// The header with the token that permits signing.
 const TOKEN_HEADER: &str = "X-Vault-Token";
 
-/// The nodes, and what it takes to ask them.
+/// The nodes, and the parameters of requests to them.
 #[derive(Debug)]
 pub struct Cluster {
     asked: ClusterKey,
@@ -39,7 +39,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Checks the description; no node is asked yet.
+    /// Checks the description. No node is contacted yet.
     pub fn new(asked: &ClusterKey) -> Result<Self, KeyError> {
         let usage = |message: &str| KeyError::Usage(format!("signing nodes: {message}"));
         if asked.nodes.iter().map(|node| u64::from(node.weight)).sum::<u64>() == 0 {
@@ -48,7 +48,7 @@ impl Cluster {
         if asked.timeout_ms == 0 {
             return Err(usage("the time-out must be 1 ms at least"));
         }
-        // They become part of a request.
+        // Names become part of a request.
         let plain = |text: &str| text.bytes().all(|b| b.is_ascii_graphic() && b != b'/');
         if !plain(&asked.key) || !plain(asked.token.reveal()) {
             return Err(usage("key and token must be of printable ASCII, without spaces"));
@@ -79,8 +79,8 @@ fn trusting(pem: &str) -> Option<ClientConfig> {
     Some(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// Only loopback, and addresses that the user lists; an address and no name, so that it is the one
-/// that was checked.
+/// Allows loopback and listed addresses only. The host must be an address, so that the checked
+/// address is the one that is used.
 fn check(node: &SigningNode, allow: &[String]) -> Result<SocketAddr, KeyError> {
     let refuse = |why: String| {
         KeyError::Usage(format!("signing node {}: {why}", sanitize(&node.name, WORDS_LIMIT)))
@@ -121,7 +121,7 @@ impl KeySource for Cluster {
     }
 }
 
-/// One thread's connections to the nodes.
+/// The connections of one thread to the nodes.
 struct NodeConnections {
     connections: Vec<NodeConnection>,
     hosts: Vec<String>,
@@ -145,8 +145,8 @@ impl Signs for NodeConnections {
 }
 
 impl NodeConnections {
-    /// Opens a connection to each node before the first handshake. Errors are ignored: the requests for
-    /// signatures will report them.
+    /// Opens a connection to each node before the first handshake. Errors are ignored: the requests
+    /// for signatures will report them.
     fn connect(&mut self) {
         for (connection, host) in self.connections.iter_mut().zip(&self.hosts) {
             let health = format!("GET /v1/sys/health HTTP/1.1\r\nHost: {host}\r\n\r\n");

@@ -1,7 +1,7 @@
 //! Private keys that are not in this process: behind PKCS #11, or on a cluster of signing nodes.
 //!
-//! A [`KeySource`] is where the key is; each thread opens a [`SignerSession`] there, which signs for it and keeps
-//! the accounting. Keys are RSA.
+//! A [`KeySource`] identifies the key. Each thread opens a [`SignerSession`] with it, which signs
+//! and keeps the accounting. Keys are RSA.
 
 mod cluster;
 mod node_connection;
@@ -22,18 +22,18 @@ pub use self::spec::{ClusterKey, KeyAway, KeyPlace, KeySide, Pkcs11Key, Secret, 
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::SignatureScheme;
 
-/// Why a key cannot be used.
+/// Errors that make a key unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The specification is at fault.
     #[error("{0}")]
     Usage(String),
-    /// The key does not sign, here and now.
+    /// The key cannot sign at present.
     #[error("{0}")]
     Unusable(String),
 }
 
-/// Where a key is.
+/// The location of a key.
 pub trait KeySource: std::fmt::Debug + Send + Sync {
     /// The public key, PKCS #1 in DER.
     fn public_key(&self) -> &[u8];
@@ -41,20 +41,20 @@ pub trait KeySource: std::fmt::Debug + Send + Sync {
     /// The names of the signers.
     fn nodes(&self) -> Vec<String>;
 
-    /// A way to the key for one thread.
+    /// A connection to the key for one thread.
     fn open(&self) -> Result<Box<dyn Signs>, KeyError>;
 }
 
 /// Signs for one thread.
 pub trait Signs: std::fmt::Debug + Send {
-    /// Signs a message, which is hashed first, as the scheme says.
+    /// Hashes and signs a message with this scheme.
     fn sign(&mut self, message: &[u8], scheme: RsaScheme) -> Signed;
 }
 
 /// An RSA signature scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RsaScheme {
-    /// PSS, or else PKCS #1 v1.5.
+    /// PSS if true, otherwise PKCS #1 v1.5.
     pub pss: bool,
     /// The hash.
     pub hash: Hash,
@@ -70,7 +70,7 @@ pub enum Hash {
 }
 
 impl RsaScheme {
-    /// What an RSA key signs with, by its code point (RFC 8446, section 4.2.3).
+    /// The scheme with this code point, if RSA keys support it (RFC 8446, section 4.2.3).
     pub fn of(scheme: SignatureScheme) -> Option<Self> {
         let (pss, hash) = match scheme.code_point() {
             0x0401 => (false, Hash::Sha256),
@@ -102,7 +102,7 @@ pub fn key_source(place: &KeyPlace, kind: KeyKind) -> Result<Arc<dyn KeySource>,
     Ok(source)
 }
 
-/// What a thread signs with.
+/// A thread's session with the key.
 pub fn open_session(source: &dyn KeySource) -> Result<SignerSession, KeyError> {
     Ok(SignerSession::new(source.open()?, source.nodes()))
 }

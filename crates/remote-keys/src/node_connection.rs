@@ -1,4 +1,4 @@
-//! One request at a time over one TLS connection, which stays open.
+//! A persistent TLS connection to one node, with one request at a time.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,10 +13,10 @@ use tlslab_system::clock::{Clock, MonotonicClock, Nanos};
 use tlslab_wire::http::h1::ResponseReader;
 use tlslab_wire::sanitize::sanitize;
 
-/// The most of an answer that is read: a signature of RSA-4096 in base64 is 684 bytes.
+/// The highest length of an answer in bytes: an RSA-4096 signature in base64 has 684.
 const ANSWER_LIMIT: usize = 64 * 1024;
 
-/// The most characters of a node's words that are passed on.
+/// The highest number of characters of a node's message that are passed on.
 pub const WORDS_LIMIT: usize = 200;
 
 /// A node's answer.
@@ -36,13 +36,13 @@ pub struct NodeConnection {
 }
 
 impl NodeConnection {
-    /// Nothing is opened yet.
+    /// A connection that is not open yet.
     pub fn new(address: SocketAddr, config: Arc<ClientConfig>) -> Self {
         Self { address, config, stream: None }
     }
 
-    /// Sends a request and reads its answer, over a new connection if there is none. One that has
-    /// failed is not used again.
+    /// Sends a request and reads its answer, over a new connection if there is none. A failed
+    /// connection is not used again.
     pub fn ask(&mut self, request: &[u8], patience: Duration) -> Result<Answer, NotSigned> {
         let deadline = MonotonicClock.now() + patience.as_nanos() as Nanos;
         let mut stream = match self.stream.take() {
@@ -68,7 +68,8 @@ impl NodeConnection {
     }
 }
 
-/// Reads one answer with a stated length; whether the connection stays open behind it.
+/// Reads one answer with a stated length. Returns the answer, and whether the connection stays
+/// open.
 fn read(stream: &mut impl Read) -> Result<(Answer, bool), NotSigned> {
     let wrong = |message: &str| NotSigned { class: "signing_answer", message: message.to_owned() };
     let mut reader = ResponseReader::default();
@@ -101,7 +102,7 @@ fn no_answer(error: &io::Error) -> NotSigned {
     NotSigned { class, message: sanitize(&error.to_string(), WORDS_LIMIT) }
 }
 
-/// A socket whose every wait ends at the deadline.
+/// A socket whose waits all end at the deadline.
 struct Timed {
     socket: TcpStream,
     deadline: Nanos,
@@ -125,7 +126,7 @@ impl Write for Timed {
     }
 }
 
-/// The time until the deadline, which is not over yet.
+/// The time until the deadline; an error if it has passed.
 fn left(deadline: Nanos) -> io::Result<Duration> {
     match deadline.saturating_sub(MonotonicClock.now()) {
         0 => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time")),

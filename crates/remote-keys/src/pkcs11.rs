@@ -16,7 +16,7 @@ use openssl::rsa::Rsa;
 use super::session::{NotSigned, Signed};
 use super::{Hash, KeyError, KeySource, Pkcs11Key, RsaScheme, Signs};
 
-/// A token that the user is logged in to.
+/// A token with a logged-in user.
 #[derive(Debug)]
 pub struct Token {
     module: Pkcs11,
@@ -24,7 +24,7 @@ pub struct Token {
     label: String,
     key: String,
     public_key: Vec<u8>,
-    /// Holds the login of all sessions for as long as it is open.
+    /// Keeps the login of all sessions as long as it is open.
     _login: Mutex<Session>,
 }
 
@@ -68,7 +68,7 @@ impl KeySource for Token {
     }
 }
 
-/// One thread's session.
+/// The session of one thread.
 #[derive(Debug)]
 struct Seat {
     session: Session,
@@ -83,7 +83,7 @@ impl Signs for Seat {
     }
 }
 
-/// The mechanism that hashes and signs; the salt is as long as the hash (RFC 8446, section 4.2.3).
+/// The mechanism that hashes and signs. The salt is as long as the hash (RFC 8446, section 4.2.3).
 fn mechanism(scheme: RsaScheme) -> Mechanism<'static> {
     let pss = |hash_alg, mgf, length: u64| PkcsPssParams { hash_alg, mgf, s_len: length.into() };
     match (scheme.pss, scheme.hash) {
@@ -155,7 +155,7 @@ fn public_key(session: &Session, key: ObjectHandle) -> Result<Option<Vec<u8>>, E
     Ok(made().ok())
 }
 
-/// What is wrong and what to do, in one line.
+/// The fault and its remedy, in one line.
 fn explain(asked: &Pkcs11Key, error: &Error) -> KeyError {
     let Pkcs11Key { module, token, .. } = asked;
     KeyError::Unusable(match error {

@@ -1,4 +1,4 @@
-//! A key away from the process, as rustls takes it.
+//! A key outside the process, as a rustls signing key.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,10 +9,11 @@ use rustls::{Error, SignatureAlgorithm, SignatureScheme};
 use super::RsaScheme;
 use super::session::SignerSession;
 
-/// A thread's session: rustls wants to be able to share it, and a thread's handshakes do not.
+/// A thread's session. rustls requires it to be shareable, though the handshakes of a thread do not
+/// share it.
 pub type SharedSession = Arc<Mutex<SignerSession>>;
 
-/// A certificate with its key away from the process, for either side.
+/// A certificate with its key outside the process, for either side.
 pub fn certified(certificate: &[u8], session: &SharedSession) -> Arc<SingleCertAndKey> {
     let key = Arc::new(AwayKey(Arc::clone(session)));
     Arc::new(SingleCertAndKey::from(CertifiedKey::new(

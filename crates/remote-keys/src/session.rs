@@ -10,17 +10,17 @@ use tlslab_contract::histogram::empty_histogram;
 use tlslab_system::clock::{Clock, MonotonicClock};
 
 thread_local! {
-    /// The failure class of the last signature that was not made on this thread. TLS libraries pass on
-    /// only the message of a signer's error, not a class.
+    /// The failure class of the last failed signature on this thread. TLS libraries pass on only
+    /// the message of a signer's error, not a class.
     static CLASS: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// The failure class of a signature that was not made on this thread since the last call.
+/// Returns and clears the failure class of the last failed signature on this thread.
 pub fn take_class() -> Option<&'static str> {
     CLASS.take()
 }
 
-/// Whether a failure class says that a node did not answer at all.
+/// True if a failure class means that a node did not answer at all.
 pub fn is_away(class: &str) -> bool {
     matches!(class, "signing_timeout" | "signing_unreachable")
 }
@@ -28,38 +28,38 @@ pub fn is_away(class: &str) -> bool {
 /// The result of a request for a signature.
 #[derive(Debug)]
 pub struct Signed {
-    /// The number of the node that was asked.
+    /// The index of the node that was asked.
     pub node: usize,
     /// The signature.
     pub result: Result<Vec<u8>, NotSigned>,
 }
 
-/// Why there is no signature.
+/// A failed signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotSigned {
     /// `signing_timeout`, `signing_unreachable`, `signing_refused` or `signing_answer`.
     pub class: &'static str,
-    /// In words.
+    /// The error message.
     pub message: String,
 }
 
 /// The accounting of signatures.
 #[derive(Debug, Clone)]
 pub struct SignatureAccounting {
-    /// Start to end of each signature that was made, in nanoseconds.
+    /// Duration of each successful signature, in nanoseconds.
     pub service: Histogram<u64>,
-    /// Each node's.
+    /// The accounting of each node.
     pub nodes: Vec<NodeAccounting>,
 }
 
 /// The accounting of a node.
 #[derive(Debug, Clone, Default)]
 pub struct NodeAccounting {
-    /// The node.
+    /// The node's name.
     pub name: String,
     /// Signatures that it made.
     pub signatures: u64,
-    /// Those that it did not, by class.
+    /// Failed signatures by class.
     pub failed: BTreeMap<String, u64>,
 }
 
@@ -96,7 +96,7 @@ impl SignerSession {
         Self { signs, names, accounting }
     }
 
-    /// Signs a message, or says in words why not.
+    /// Signs a message; the error is a message for the TLS library.
     pub fn sign(&mut self, message: &[u8], scheme: RsaScheme) -> Result<Vec<u8>, String> {
         let begun = MonotonicClock.now();
         let Signed { node, result } = self.signs.sign(message, scheme);
@@ -116,7 +116,7 @@ impl SignerSession {
         }
     }
 
-    /// The accounting since the last call, and opens new ones.
+    /// Returns the accounting since the last call, and starts a new one.
     pub fn take_accounting(&mut self) -> SignatureAccounting {
         std::mem::replace(&mut self.accounting, SignatureAccounting::new(&self.names))
     }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::Hash;
 
-    /// Signs at two nodes in turn, of which the second is away.
+    /// Signs on two nodes in turn, the second of which is unreachable.
     #[derive(Debug)]
     struct Turns(usize);
 

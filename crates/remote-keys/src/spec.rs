@@ -1,16 +1,16 @@
-//! Where a private key is that is not in this process's memory.
+//! The location of a private key outside this process.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A key away from the process, and whose it is.
+/// A key outside the process, and the side that uses it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyAway {
-    /// Whose key it is.
+    /// The side that uses the key.
     pub side: KeySide,
-    /// Where it is.
+    /// The location of the key.
     pub place: KeyPlace,
 }
 
@@ -23,26 +23,26 @@ pub enum KeySide {
     Server,
 }
 
-/// Where a key is.
+/// The location of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyPlace {
-    /// In a token behind a PKCS #11 module, which each thread has a session with.
+    /// In a token behind a PKCS #11 module. Each thread has a session with the token.
     Pkcs11(Pkcs11Key),
-    /// On signing nodes, which each thread has a connection to.
+    /// On signing nodes. Each thread has a connection to each node.
     Cluster(ClusterKey),
 }
 
 /// A key in a token behind a PKCS #11 module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pkcs11Key {
-    /// The module, a shared library.
+    /// The path of the module, a shared library.
     pub module: String,
     /// The token's label.
     pub token: String,
     /// The private key's label.
     pub key: String,
-    /// The user's PIN; never in a record.
+    /// The user's PIN. Records never contain it.
     #[serde(skip)]
     pub pin: Secret,
 }
@@ -56,13 +56,13 @@ pub struct ClusterKey {
     pub key: String,
     /// The public key, PEM.
     pub public_key: String,
-    /// Whom to trust for the nodes' certificates, PEM.
+    /// The trust anchors for the nodes' certificates, PEM.
     pub authority: String,
-    /// How long a signature may take, in milliseconds, the connection included.
+    /// The longest time of a signature in milliseconds, including the connection.
     pub timeout_ms: u32,
-    /// Addresses beside loopback that may be asked.
+    /// Allowed addresses other than loopback.
     pub allow: Vec<String>,
-    /// What lets one sign; never in a record.
+    /// The token that permits signing. Records never contain it.
     #[serde(skip)]
     pub token: Secret,
 }
@@ -70,20 +70,20 @@ pub struct ClusterKey {
 /// A node of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SigningNode {
-    /// Its name in records.
+    /// The node's name in records.
     pub name: String,
     /// `https://ADDRESS:PORT`.
     pub url: String,
-    /// Its share of the signatures, in relation to the other nodes' weights.
+    /// The node's share of the signatures, relative to the other nodes' weights.
     pub weight: u32,
 }
 
-/// Something that is neither printed nor written down.
+/// A secret that is neither printed nor written.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a text, without the line's end that a file has.
+    /// Wraps a text, without a trailing line break.
     pub fn new(text: &str) -> Self {
         Self(text.trim_end_matches(['\r', '\n']).to_owned())
     }

@@ -1,7 +1,7 @@
-//! Chooses the node that is asked next.
+//! Selects the next node to ask.
 
-/// Smooth weighted round robin, as nginx has it: in every round of as many turns as the weights' sum
-/// each gets as many as its weight, and those of one are spread over the round.
+/// Smooth weighted round robin, as in nginx: in a round with as many turns as the sum of the
+/// weights, each node gets as many turns as its weight, spread over the round.
 #[derive(Debug, Clone)]
 pub struct WeightedRoundRobin {
     weights: Vec<i64>,
@@ -9,18 +9,18 @@ pub struct WeightedRoundRobin {
 }
 
 impl WeightedRoundRobin {
-    /// A sequence with these weights, of which at least one is not 0.
+    /// A sequence with these weights, at least one of which is not 0.
     pub fn new(weights: impl IntoIterator<Item = u32>) -> Self {
         let weights: Vec<_> = weights.into_iter().map(i64::from).collect();
         Self { credits: vec![0; weights.len()], weights }
     }
 
-    /// The number of the next one.
+    /// The index of the next node.
     pub fn turn(&mut self) -> usize {
         for (credit, weight) in self.credits.iter_mut().zip(&self.weights) {
             *credit += weight;
         }
-        // The first of those with the most credit.
+        // The first node with the most credit.
         let next = (0..self.credits.len()).rev().max_by_key(|&index| self.credits[index]);
         let next = next.unwrap_or_default();
         self.credits[next] -= self.weights.iter().sum::<i64>();

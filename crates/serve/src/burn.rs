@@ -1,22 +1,22 @@
-//! A planted slowdown: processor time that new connections waste, as a share of what they cost.
+//! A planted slowdown: processor time that new connections waste, as a share of their cost.
 //!
 //! The test of a comparison that must find a slowdown of 5 % needs a server that is 5 % slower and
-//! otherwise the same. The share is one of the processor time that the worker's thread spends on new
+//! otherwise equal. The share refers to the processor time that the worker's thread spends on new
 //! connections, so that it means the same on every machine and with every key.
 
 use tlslab_system::clock::{Clock, Nanos};
 
-/// The largest share: ten times the cost of a connection.
+/// The highest share: ten times the cost of a connection.
 pub(crate) const BURN_LIMIT: f64 = 10.0;
 
-/// Spins on a thread's clock for a share of the time that it is given.
+/// Spins on a thread's clock for a share of the elapsed time.
 ///
-/// The remainder, positive or negative, is carried over, so that the sum is right even if single pieces
-/// of work are shorter than a reading of the clock.
+/// The remainder, positive or negative, is carried over, so that the sum is correct even if single
+/// pieces of work are shorter than the reading of the clock.
 pub(crate) struct Burner<C> {
     clock: C,
     share: f64,
-    /// The time still to be wasted, in nanoseconds; negative: too much was wasted.
+    /// Time still to be wasted, in nanoseconds; negative if too much was wasted.
     owed: f64,
     burned: Nanos,
 }
@@ -31,9 +31,9 @@ impl<C: Clock> Burner<C> {
         self.clock.now()
     }
 
-    /// Spins for the share of the time since `before`; the time that all spinning has taken so far.
+    /// Spins for the share of the time since `before`. Returns the total time spun so far.
     ///
-    /// A share of 0 reads the clock as often as any other share does before it spins.
+    /// A share of 0 reads the clock as often as any other share before it spins.
     pub fn burn(&mut self, before: Nanos) -> Nanos {
         let begun = self.clock.now();
         self.owed += self.share * begun.saturating_sub(before) as f64;
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use tlslab_system::clock::{MILLISECOND, ThreadClock};
 
-    /// A clock of which every reading takes a while, and that work can set forward.
+    /// A clock whose reading takes time, and that work can advance.
     #[derive(Default)]
     struct Reading {
         now: Cell<Nanos>,
@@ -69,7 +69,7 @@ mod tests {
         }
     }
 
-    /// The share that is burned of 10,000 pieces of work of N nanoseconds each.
+    /// The burned share of 10,000 pieces of work of N nanoseconds each.
     fn burned_share(share: f64, work: Nanos, reading: Nanos) -> f64 {
         let clock = Reading { each: reading, ..Reading::default() };
         let mut burner = Burner::new(&clock, share);
@@ -78,7 +78,7 @@ mod tests {
             let before = burner.now();
             clock.now.set(clock.now.get() + work);
             burned = burner.burn(before);
-            // The reading at the end of the work is part of it.
+            // The reading at the end of the work counts as work.
             measured += work + reading;
         }
         burned as f64 / measured as f64

@@ -1,4 +1,4 @@
-//! One connection's states: handshake, request, response, end.
+//! The states of a connection: handshake, request, response, close.
 
 use std::io::{self, ErrorKind};
 
@@ -12,30 +12,30 @@ use super::stats::WorkerCounts;
 use super::tls::{Inbound, RECORD, Session, TlsFailure};
 use tlslab_system::clock::{Nanos, SECOND};
 
-/// The longest time for a peer's handshake, for its first request, and between two signs that it
-/// receives.
+/// The longest time for a peer's handshake, for its first request, and between two signs that the
+/// peer receives data.
 const PATIENCE: Nanos = 30 * SECOND;
 
 /// The longest time from the server's close to the peer's.
 const LINGER: Nanos = 2 * SECOND;
 
-/// Plaintext that is encrypted before it is sent: large enough for few system calls, small enough
+/// Plaintext that is encrypted before it is sent: enough for few system calls, and little enough
 /// that a peer that does not read costs little memory.
 const QUANTUM: usize = 4 * RECORD;
 
-/// Quanta of one response before other connections have their turn.
+/// Quanta of one response before other connections get a turn.
 const TURN: u32 = 16;
 
-/// What a connection waits for after it was served.
+/// The next event of a connection after a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It waits for its socket.
+    /// The connection waits for its socket.
     Waits,
-    /// It has more to do at once, after others had their turn.
+    /// The connection continues at once, after the turns of others.
     Continues,
-    /// It has something to do at an instant, whatever its socket says.
+    /// The connection continues at an instant, whatever its socket reports.
     Pauses(Nanos),
-    /// It is over; the socket is to be closed.
+    /// The connection is over; its socket is to be closed.
     Over,
 }
 
@@ -43,15 +43,15 @@ pub(super) enum Fate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Handshake,
-    /// Between requests, or within a request's head.
+    /// Between requests, or within the head of a request.
     Request,
-    /// The rest of a body is still to be encrypted.
+    /// The rest of a body is not encrypted yet.
     Response(Body),
     /// HTTP/2, from the end of the handshake to the end of the connection.
     Multiplexed,
-    /// Encrypted bytes are still to be sent, then the sending side is closed.
+    /// Encrypted bytes are not sent yet; the sending side is closed after them.
     Closing,
-    /// The sending side is closed. Arriving bytes are read and discarded, since closing a socket with
+    /// The sending side is closed. Arriving bytes are read and discarded: a socket closed with
     /// unread bytes resets the connection, and a reset destroys data that the peer has not read.
     Lingering,
 }
@@ -62,21 +62,21 @@ pub(super) struct Connection<S> {
     session: S,
     state: State,
     deadline: Nanos,
-    /// Plaintext that is received and not yet parsed.
+    /// Received plaintext that is not parsed yet.
     request: Vec<u8>,
-    /// When a request that has arrived in full is to be answered.
+    /// The instant at which a complete request is to be answered.
     answer_at: Option<Nanos>,
-    /// The peer will send no more requests: it has ended its side of the session.
+    /// Whether the peer has ended its side of the session and will send no more requests.
     ended: bool,
-    /// The connection ends after the response.
+    /// Whether the connection ends after the response.
     close: bool,
-    /// A byte of a handshake has arrived.
+    /// Whether any byte of a handshake has arrived.
     begun: bool,
-    /// More than one request was answered.
+    /// Whether more than one request was answered.
     kept_alive: bool,
-    /// At least one request was answered.
+    /// Whether at least one request was answered.
     answered: bool,
-    /// The requests with HTTP/2, in place of one request after the other.
+    /// The HTTP/2 streams; `None` with HTTP/1.1.
     http2: Option<Box<Multiplexed>>,
 }
 
@@ -109,7 +109,7 @@ impl<S: Session> Connection<S> {
         self.go_on(context)
     }
 
-    /// Serves the connection further.
+    /// Continues to serve the connection.
     pub fn go_on(&mut self, context: &mut Context<'_>) -> Fate {
         let advanced = self.advance(context);
         if self.request.is_empty() && self.request.capacity() > 0 {
@@ -117,7 +117,7 @@ impl<S: Session> Connection<S> {
         }
         match advanced {
             Ok(fate) => fate,
-            // Reset by the peer, closed in the middle of something, or out of step with TLS.
+            // The peer reset the connection, closed it early, or violated TLS.
             Err(_) => {
                 self.count_failed_handshake(context.counts);
                 Fate::Over
@@ -144,10 +144,10 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// Ends the connection soon: at once between two requests, else after the exchange under way.
+    /// Ends the connection: at once between two requests, otherwise after the current exchange.
     pub fn stop(&mut self, context: &mut Context<'_>) -> Fate {
         self.close = true;
-        // What has arrived by now still counts.
+        // Bytes that have arrived by now still count.
         self.socket.look_again();
         let fate = self.go_on(context);
         match self.state {
@@ -161,13 +161,13 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// Whether what it does now belongs to its handshake, its first exchange, or the end of a
-    /// connection that had no other; with HTTP/2, to its handshake.
+    /// True if the connection's current work belongs to its handshake, its first exchange, or the
+    /// close after a single exchange; with HTTP/2, to its handshake.
     pub fn is_new(&self) -> bool {
         !self.kept_alive && self.state != State::Multiplexed
     }
 
-    /// Whether the connection waits only for the peer's close.
+    /// True if the connection waits only for the peer's close.
     pub fn is_lingering(&self) -> bool {
         self.state == State::Lingering
     }
@@ -188,7 +188,7 @@ impl<S: Session> Connection<S> {
         Ok(Fate::Continues)
     }
 
-    /// Processes received bytes, sends a quantum of waiting bytes, or else receives more.
+    /// Processes received bytes and sends a quantum of waiting bytes, or else receives more.
     fn multiplex(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
         let Some(http2) = &mut self.http2 else { return Err(ErrorKind::InvalidData.into()) };
         let mut broken = false;
@@ -216,7 +216,7 @@ impl<S: Session> Connection<S> {
         } else if broken || http2.is_over() || (http2.is_idle() && (self.ended || self.close)) {
             self.end(context.now);
         } else if self.ended && http2.next_due().is_none() {
-            // The remaining bytes wait for a flow-control window that the client will not open.
+            // The remaining bytes need a flow-control window that the client will not open.
             return Err(ErrorKind::UnexpectedEof.into());
         } else {
             let due = http2.next_due();
@@ -229,7 +229,7 @@ impl<S: Session> Connection<S> {
         Ok(None)
     }
 
-    /// Answers a request that has arrived in full, or else receives more.
+    /// Answers a complete request, or else receives more.
     fn take_request(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
         if self.state == State::Request {
             match parse(&self.request) {
@@ -246,14 +246,14 @@ impl<S: Session> Connection<S> {
                 return Ok(None);
             }
         }
-        // What the handshake has made so far must leave before an answer to it can come.
+        // The handshake bytes so far must be sent before the client can answer them.
         if !self.session.send(self.socket.socket())? {
             return Ok(Some(Fate::Waits));
         }
         self.receive(context)
     }
 
-    /// Whether the answer has to wait, as if it took work.
+    /// The pause before the answer, which simulates work, if it is not over.
     fn pause(&mut self, context: &Context<'_>) -> Option<Fate> {
         match self.answer_at {
             None if context.timing.pause == 0 => None,
@@ -287,7 +287,7 @@ impl<S: Session> Connection<S> {
             }
             Parsed::Incomplete => return Ok(()),
         };
-        // Head and the start of the body share a record.
+        // The head and the first bytes of the body share a record.
         let room = RECORD.saturating_sub(context.plaintext.len());
         context.plaintext.extend_from_slice(body.take(room));
         self.session.write(context.plaintext)?;
@@ -301,7 +301,7 @@ impl<S: Session> Connection<S> {
 
     fn send_response(&mut self, mut body: Body, context: &Context<'_>) -> io::Result<Option<Fate>> {
         if body.is_empty() && self.close {
-            // The alert leaves together with the end of the body.
+            // The alert is sent together with the end of the body.
             self.end(context.now);
             return Ok(None);
         }
@@ -319,7 +319,7 @@ impl<S: Session> Connection<S> {
         Ok(None)
     }
 
-    /// Waits for the socket, and for an instant, which the worker learns once.
+    /// Waits for the socket and for an instant, which the worker is given once.
     fn wait_until(&mut self, due: Nanos) -> Fate {
         let is_known = self.answer_at.replace(due) == Some(due);
         if is_known { Fate::Waits } else { Fate::Pauses(due) }
@@ -329,7 +329,7 @@ impl<S: Session> Connection<S> {
         self.http2.as_ref().is_none_or(|http2| http2.is_idle())
     }
 
-    /// Ends the session orderly.
+    /// Ends the session with close_notify.
     fn end(&mut self, now: Nanos) {
         self.session.close();
         self.state = State::Closing;
@@ -354,7 +354,7 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// Receives once and lets the session take it.
+    /// Receives once and passes the bytes to the session.
     fn receive(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
         let length = match self.socket.read(context.received)? {
             None => return Ok(Some(Fate::Waits)),
@@ -373,7 +373,7 @@ impl<S: Session> Connection<S> {
             Ok(Inbound::Open) => {}
             Ok(Inbound::Ended) => self.ended = true,
             Err(TlsFailure) => {
-                // The alert that says why should arrive.
+                // The alert with the reason should still be sent.
                 self.count_failed_handshake(context.counts);
                 self.state = State::Closing;
                 self.deadline = context.now + LINGER;
@@ -410,7 +410,7 @@ impl<S: Session> Connection<S> {
     }
 }
 
-/// How long a connection with HTTP/2 may be silent.
+/// The longest silence of a connection with HTTP/2.
 fn patience(http2: &Multiplexed, context: &Context<'_>) -> Nanos {
     if http2.is_idle() { context.timing.idle } else { context.timing.pause + PATIENCE }
 }

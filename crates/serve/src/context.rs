@@ -1,4 +1,4 @@
-//! The context that a worker lends to the connection that it serves.
+//! The context that a worker lends to a connection while it serves the connection.
 
 use tlslab_system::clock::Nanos;
 
@@ -8,13 +8,13 @@ use crate::stats::{Shared, WorkerCounts};
 /// The pauses and time limits of a server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
-    /// Before each response.
+    /// The pause before each response.
     pub pause: Nanos,
     /// The longest silence between two requests.
     pub idle: Nanos,
 }
 
-/// The context that a worker lends to the connection that it serves.
+/// The context that a worker lends to a connection while it serves the connection.
 pub(crate) struct Context<'a> {
     pub now: Nanos,
     pub timing: Timing,
@@ -23,8 +23,9 @@ pub(crate) struct Context<'a> {
     pub responder: &'a mut Responder,
     /// For bytes as they are received.
     pub received: &'a mut [u8],
-    /// For a response's head.
+    /// A buffer for the head of a response.
     pub plaintext: &'a mut Vec<u8>,
-    /// For a connection's requests; it goes from one to the next, since few hold any for long.
+    /// A buffer for a connection's requests. Connections share it, because few hold a request for
+    /// long.
     pub spare: &'a mut Vec<u8>,
 }

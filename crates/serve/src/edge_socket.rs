@@ -1,4 +1,4 @@
-//! A connection's socket, which remembers whether it has more to read.
+//! A connection's socket, which remembers whether more can be read.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::Shutdown;
@@ -6,13 +6,13 @@ use std::net::Shutdown;
 use mio::event::Event;
 use mio::net::TcpStream;
 
-/// A socket under an edge-triggered poller: what was reported once is not reported again.
+/// A socket under an edge-triggered poller, which reports each event only once.
 #[derive(Debug)]
 pub(super) struct EdgeSocket {
     socket: TcpStream,
-    /// There may be something to read.
+    /// Whether there may be bytes to read.
     readable: bool,
-    /// The end of the stream, or an error, follows the bytes to be read.
+    /// Whether the end of the stream or an error follows the bytes to be read.
     ending: bool,
 }
 
@@ -21,28 +21,29 @@ impl EdgeSocket {
         Self { socket, readable: false, ending: false }
     }
 
-    /// The socket, to register it and to write to it.
+    /// The socket, for its registration and for writing.
     pub fn socket(&mut self) -> &mut TcpStream {
         &mut self.socket
     }
 
-    /// Takes what the poller reports.
+    /// Notes an event of the poller.
     pub fn notice(&mut self, event: &Event) {
         self.ending |= event.is_read_closed() || event.is_error();
         self.readable |= event.is_readable() || self.ending;
     }
 
-    /// Lets the next read ask the system, whatever the poller has reported so far.
+    /// Makes the next read call the system, whatever the poller has reported so far.
     pub fn look_again(&mut self) {
         self.readable = true;
     }
 
-    /// Reads once; `None` when there is nothing now, `Some(0)` at the end.
+    /// Reads once; `None` if nothing has arrived, `Some(0)` at the end of the stream.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         while self.readable {
             match self.socket.read(buffer) {
                 Ok(length) => {
-                    // A short read has emptied the socket (epoll(7)), unless an end stands behind.
+                    // A short read has emptied the socket (epoll(7)), unless the end of the stream
+                    // follows.
                     self.readable = length == buffer.len() || self.ending;
                     return Ok(Some(length));
                 }

@@ -1,9 +1,9 @@
-//! The reference server: TLS and HTTP (1.1 and 2) with as little else as possible between them.
+//! The reference server: TLS and HTTP (1.1 and 2) with as little else as possible.
 //!
-//! One worker is one thread with one poller and a listening socket of its own; workers share nothing
-//! that is written while they serve. The server answers `GET` and `HEAD` of `/bytes/N` (N
-//! deterministic bytes with their digest) and of `/stats` (its own counts). It resumes no sessions
-//! unless it is told to.
+//! One worker is one thread with one poller and its own listening socket. While they serve, workers
+//! share no data that is written. The server answers `GET` and `HEAD` for `/bytes/N` (N
+//! deterministic bytes with their digest) and `/stats` (its own counts). By default it resumes no
+//! sessions.
 
 mod burn;
 mod connection;
@@ -45,11 +45,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the workers. When this returns, the server accepts connections.
+    /// Starts the workers. The server accepts connections when this function returns.
     ///
     /// # Errors
-    /// The back end lacks something that the specification asks for, its parts contradict each other, or
-    /// the operating system refuses something. Nothing is left running then.
+    /// The back end lacks a requested feature, parts of the specification contradict each other, or
+    /// the operating system refuses a resource. No thread is left running then.
     pub fn start(spec: &ServeSpec) -> Result<Self, ServeError> {
         spec.check()?;
         match spec.backend {
@@ -93,7 +93,7 @@ impl Server {
         let body = move || {
             let pinned = processor.map_or(Ok(()), tlslab_system::processor::pin);
             let go = pinned.is_ok();
-            // The receiver waits for exactly this; it cannot be gone.
+            // The receiver waits for exactly this message and still exists.
             let _ = report.send(pinned);
             if go { worker.run() } else { Ok(()) }
         };
@@ -103,7 +103,7 @@ impl Server {
         pinned.map_err(|source| ServeError::Pin { processor: processor.unwrap_or(0), source })
     }
 
-    /// The address that the server listens on, with the port that it was given for port 0.
+    /// The address that the server listens on, with the actual port for port 0.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -113,10 +113,11 @@ impl Server {
         self.shared.stats()
     }
 
-    /// Stops listening, lets exchanges under way end (a second at most) and returns the last counts.
+    /// Stops listening, waits at most one second for current exchanges, and returns the final
+    /// counts.
     ///
     /// # Errors
-    /// A worker had already ended by itself, because its poller failed.
+    /// A worker had already ended because its poller failed.
     pub fn stop(mut self) -> Result<Stats, ServeError> {
         self.join()?;
         Ok(self.shared.stats())
@@ -124,7 +125,7 @@ impl Server {
 
     fn join(&mut self) -> Result<(), ServeError> {
         self.shared.stop();
-        // A waker has to outlive its worker: closing it takes back what it has woken for.
+        // A waker must outlive its worker: closing the waker cancels its wake-up.
         for waker in &self.wakers {
             waker.wake()?;
         }
@@ -137,7 +138,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Of a server that was stopped nothing is left; of another nobody is left to report to.
+        // A stopped server has no threads left; otherwise there is no caller to report an error to.
         let _ = self.join();
     }
 }

@@ -4,18 +4,18 @@ use std::io;
 
 use tlslab_system::files;
 
-/// Files that are not connections: standard streams, pollers, listeners, and some in reserve.
+/// Files other than connections: standard streams, pollers, listeners, and some in reserve.
 const OTHER_FILES: u64 = 64;
 
 /// One worker's share of the limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WorkerLimits {
-    /// Connections that it may hold at once.
+    /// The highest number of open connections.
     pub connections: usize,
 }
 
 impl WorkerLimits {
-    /// Raises the process's file limit as far as it may and shares it out.
+    /// Raises the process's file limit to its maximum and divides it among the workers.
     pub fn of_process(workers: usize) -> io::Result<Self> {
         let granted = files::granted()?;
         let others = OTHER_FILES + 3 * workers as u64;

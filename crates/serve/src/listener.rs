@@ -6,19 +6,19 @@ use std::net::SocketAddr;
 use mio::net::TcpListener;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-/// Connections that may wait to be accepted; the kernel cuts it down to net.core.somaxconn.
+/// Length of the accept queue; the kernel limits it to net.core.somaxconn.
 const BACKLOG: i32 = 4096;
 
-/// Binds one listening socket per worker; the kernel spreads connections over them (SO_REUSEPORT),
-/// so that workers share no queue.
+/// Binds one listening socket per worker. The kernel distributes connections over them
+/// (SO_REUSEPORT), so that workers share no queue.
 ///
 /// # Errors
-/// The address is taken or not this machine's, or the process may open no more files.
+/// The address is in use or not this machine's, or the limit of open files is reached.
 pub(super) fn bind(address: SocketAddr, workers: usize) -> io::Result<Vec<TcpListener>> {
     let first = socket_for(address)?;
     first.bind(&address.into())?;
-    // Only after the first bind: with it set before, a port that another server of the same user
-    // listens on would be shared silently instead of refused.
+    // Only after the first bind: before it, the option would silently share a port with another
+    // server of the same user instead of refusing the port.
     first.set_reuse_port(workers > 1)?;
     let bound = first.local_addr()?;
     let mut sockets = vec![first];
@@ -38,9 +38,9 @@ fn bind_beside(bound: &SockAddr, address: SocketAddr) -> io::Result<Socket> {
 fn socket_for(address: SocketAddr) -> io::Result<Socket> {
     let kind = Type::STREAM.nonblocking().cloexec();
     let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
-    // Connections of an earlier server may linger in TIME_WAIT on this port.
+    // Connections of an earlier server may still be in TIME_WAIT on this port.
     socket.set_reuse_address(true)?;
-    // Accepted sockets inherit this: one system call here instead of one per connection.
+    // Accepted sockets inherit the option: one system call here instead of one per connection.
     socket.set_tcp_nodelay(true)?;
     Ok(socket)
 }

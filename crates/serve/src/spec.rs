@@ -11,90 +11,91 @@ use tlslab_tls::identity::{Identity, IdentityError};
 use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
 use tlslab_wire::tls::obsolete::SHORTEST_PRIME;
 
-/// Which TLS library serves.
+/// The TLS library of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ServerBackend {
-    /// OpenSSL 3.6, built in: every group and every suite of TLS 1.2 and 1.3.
+    /// The built-in OpenSSL 3.6: every group and every suite of TLS 1.2 and 1.3.
     #[default]
     Openssl,
     /// rustls on aws-lc-rs.
     Rustls,
 }
 
-/// How long a connection may be silent between two requests, unless something else is asked for.
+/// The default limit of silence between two requests.
 pub const IDLE: Nanos = 30 * SECOND;
 
-/// What to serve, with what, and on which processors.
+/// The specification of the server: content, TLS parameters and processors.
 #[derive(Debug)]
 pub struct ServeSpec {
-    /// Where to listen; port 0 lets the system choose.
+    /// The address to listen on; port 0 lets the system choose a port.
     pub listen: SocketAddr,
-    /// Workers; each is one thread with a poller and a listening socket of its own.
+    /// The number of workers. Each is one thread with a poller and its own listening socket.
     pub threads: usize,
-    /// The processors to pin the workers to, in order and repeated as needed; empty: not pinned.
+    /// Processors for the workers, in order and repeated as needed; empty: not pinned.
     pub cpus: Vec<usize>,
-    /// Which TLS library serves.
+    /// The TLS library of the server.
     pub backend: ServerBackend,
-    /// Protocol versions; empty: those of the suites, and without suites all.
+    /// Protocol versions; empty: those of the suites or, without suites, all.
     pub versions: Vec<TlsVersion>,
-    /// Cipher suites; empty: all that the back end has. The client's order decides.
+    /// Cipher suites; empty: all of the back end. The client's order decides.
     pub suites: Vec<CipherSuite>,
-    /// Key-exchange groups; empty: all that the back end has.
+    /// Key-exchange groups; empty: all of the back end.
     pub groups: Vec<Group>,
-    /// The time before each response, as if there were work to do for it.
+    /// The pause before each response, which simulates work.
     pub pause: Nanos,
-    /// The processor time that each new connection wastes, as a share of what it costs (0.05: 5 %):
-    /// of accepting, handshake, first exchange and end. `None`: it is not even measured; 0: it is
-    /// measured and nothing is wasted, which is what others are to be compared with.
+    /// Processor time that each new connection wastes, as a share of its cost (0.05: 5 %) for
+    /// accept, handshake, first exchange and close. `None`: the cost is not measured. 0: the cost
+    /// is measured and nothing is wasted, as the baseline of a comparison.
     pub burn: Option<f64>,
-    /// How long a connection may be silent between two requests.
+    /// The longest silence between two requests.
     pub idle: Nanos,
-    /// Certificates with their keys, at least one; the client's signature schemes and suites choose.
+    /// Certificates with their keys, at least one. The client's signature schemes and suites
+    /// decide.
     pub identities: Vec<Identity>,
     /// Whether clients are asked for certificates.
     pub client_auth: Option<ClientAuth>,
     /// The size of the Diffie-Hellman parameters, one of [`DH_SIZES`]; `None`: as strong as the
     /// certificate's key.
     pub dh_bits: Option<u32>,
-    /// Whether versions before TLS 1.2, RC4, 3DES, and primes of less than 2,048 bits may be asked
-    /// for; never served unless they are.
+    /// Whether versions before TLS 1.2, RC4, 3DES, and primes shorter than 2,048 bits may be
+    /// requested. They are served only on request.
     pub allow_obsolete: bool,
-    /// Which sessions may be resumed.
+    /// The allowed kinds of resumption.
     pub resumption: Resumption,
 }
 
-/// The sizes in bits of the primes that there are: those of RFC 2409 (768 left out) and RFC 3526.
+/// The available sizes of primes in bits: those of RFC 2409 (except 768) and RFC 3526.
 pub const DH_SIZES: [u32; 7] = [1024, 1536, 2048, 3072, 4096, 6144, 8192];
 
 /// How clients are authenticated.
 #[derive(Debug, Clone)]
 pub struct ClientAuth {
-    /// The certificate authorities that are trusted for their certificates.
+    /// The trust anchors for clients' certificates.
     pub(super) authorities: Vec<X509>,
-    /// Whether a client without a certificate is refused. One with a bad certificate always is.
+    /// Whether a client without a certificate is refused. A client with an invalid one always is.
     pub required: bool,
 }
 
 impl ClientAuth {
-    /// Trusts the certificates in a PEM text; `None` if it holds none, or something broken.
+    /// Trusts the certificates in a PEM text. `None` if it contains none, or an invalid one.
     pub fn from_pem(authorities: &str, required: bool) -> Option<Self> {
         let authorities = X509::stack_from_pem(authorities.as_bytes()).ok()?;
         (!authorities.is_empty()).then_some(Self { authorities, required })
     }
 }
 
-/// Which sessions a server lets its clients resume; by default none.
+/// The kinds of resumption that a server offers. Default: none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resumption {
     /// By session ID, in TLS 1.2.
     pub id: bool,
     /// By ticket, in TLS 1.2.
     pub ticket: bool,
-    /// By pre-shared key, in TLS 1.3; without a key exchange where the client offers that.
+    /// By pre-shared key, in TLS 1.3; without a key exchange if the client offers psk_ke.
     pub psk: bool,
-    /// Tickets on each connection of TLS 1.3; OpenSSL sends one after a resumed handshake.
+    /// Number of tickets on each TLS 1.3 connection. OpenSSL sends one after a resumed handshake.
     pub tickets: usize,
-    /// Bytes of early data that a resumed connection of TLS 1.3 may send. With any, the server keeps
+    /// Bytes of early data that a resumed TLS 1.3 connection may send. Above 0, the server stores
     /// its sessions, so that each is used once.
     pub early_data: u32,
 }
@@ -106,22 +107,23 @@ impl Default for Resumption {
 }
 
 impl Resumption {
-    /// Whether the server itself keeps sessions, by their IDs or by the names in tickets.
+    /// True if the server stores sessions, by their session IDs or by identifiers in tickets.
     pub(super) fn keeps_sessions(self) -> bool {
         self.id || (self.psk && self.early_data > 0)
     }
 
-    /// Tickets on each connection of TLS 1.3.
+    /// The number of tickets on each TLS 1.3 connection.
     pub(super) fn tls13_tickets(self) -> usize {
         if self.psk { self.tickets } else { 0 }
     }
 }
 
-/// Sessions that a server keeps at most.
+/// The highest number of stored sessions.
 pub(super) const SESSIONS: i32 = 64 * 1024;
 
 impl ServeSpec {
-    /// A server on a free port of 127.0.0.1 with one worker and all that the back end has.
+    /// A server on a free port of 127.0.0.1 with one worker and everything that the back end
+    /// supports.
     pub fn loopback(backend: ServerBackend, identities: Vec<Identity>) -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -142,12 +144,12 @@ impl ServeSpec {
         }
     }
 
-    /// The processor of a worker; `None` when workers are not pinned.
+    /// The processor of a worker; `None` if workers are not pinned.
     pub(super) fn processor(&self, worker: usize) -> Option<usize> {
         (!self.cpus.is_empty()).then(|| self.cpus[worker % self.cpus.len()])
     }
 
-    /// The versions to serve: those asked for, or those of the suites asked for, or all.
+    /// The served versions: the requested ones, or those of the requested suites, or all.
     pub(super) fn served_versions(&self) -> Vec<TlsVersion> {
         let asked = |version: &TlsVersion| match (&*self.versions, &*self.suites) {
             ([], []) => !version.is_obsolete(),
@@ -159,7 +161,7 @@ impl ServeSpec {
         TlsVersion::ALL.into_iter().filter(asked).collect()
     }
 
-    /// Checks that the parts fit each other.
+    /// Checks that the parts are consistent.
     pub(super) fn check(&self) -> Result<(), ServeError> {
         if self.threads == 0 {
             return Err(ServeError::NoThreads);
@@ -195,7 +197,7 @@ impl ServeSpec {
         }
     }
 
-    /// Checks that obsolete parameters are allowed, if any are asked for.
+    /// Checks that obsolete parameters are allowed, if any are requested.
     fn check_obsolete(&self) -> Result<(), ServeError> {
         let version = self.versions.iter().find(|version| version.is_obsolete());
         let suite = self.suites.iter().find(|suite| suite.is_obsolete());
@@ -212,7 +214,7 @@ impl ServeSpec {
     }
 }
 
-/// Why a server cannot be started, or has failed.
+/// Errors that prevent the start of a server, or its failure.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ServeError {
@@ -273,7 +275,7 @@ impl ServeError {
         }
     }
 
-    /// Whether the specification is at fault, and not this machine.
+    /// True if the specification is at fault rather than this machine.
     pub fn is_usage(&self) -> bool {
         !matches!(
             self,

@@ -1,4 +1,4 @@
-//! The server's own counts, kept by worker and added up when they are read.
+//! The server's counts, kept by worker and added up when they are read.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -9,18 +9,19 @@ use tlslab_system::clock::MICROSECOND;
 use tlslab_system::usage::process_cpu;
 use tlslab_tls::HandshakeKind;
 
-/// What the server has done since it began to listen.
+/// The counts since the server began to listen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
-    /// Handshakes, by how they ended.
+    /// Handshakes, by outcome.
     pub handshakes: HandshakeCounts,
     /// TCP connections accepted.
     pub connections: u64,
-    /// Requests answered, whatever the status; counted when the answer is made.
+    /// Requests answered, with any status; counted when the answer is built.
     pub requests: u64,
-    /// Processor time of this process since it began to listen; its workers are all that runs.
+    /// Processor time of this process since it began to listen. Only the workers use processor
+    /// time.
     pub cpu: CpuTime,
-    /// Of it, what new connections were made to waste, in microseconds.
+    /// The part of `cpu` that new connections wasted (`burn`), in microseconds.
     #[serde(default, skip_serializing_if = "is_none")]
     pub burned_us: u64,
 }
@@ -29,19 +30,20 @@ fn is_none(burned_us: &u64) -> bool {
     *burned_us == 0
 }
 
-/// Handshakes, by how they ended.
+/// Handshakes, by outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandshakeCounts {
-    /// Complete, with certificate and key exchange.
+    /// Completed, with certificate and key exchange.
     pub full: u64,
-    /// Complete, resumed.
+    /// Completed by resumption.
     pub resumed: u64,
-    /// Of the resumed ones: those whose early data was accepted.
+    /// Resumed handshakes whose early data was accepted.
     #[serde(default)]
     pub early_data: u64,
-    /// Begun (a byte arrived) and not completed. A connection on which nothing arrives is no handshake.
+    /// Started (a byte arrived) and not completed. A connection without any byte is not a
+    /// handshake.
     pub failed: u64,
-    /// Of the complete ones, those whose client has shown a certificate that passed.
+    /// Completed handshakes whose client has sent a valid certificate.
     #[serde(default)]
     pub mutual: u64,
 }
@@ -61,7 +63,7 @@ pub(super) struct WorkerCounts {
 }
 
 impl WorkerCounts {
-    /// The counter of handshakes completed in this way.
+    /// The counter of completed handshakes of this kind.
     pub fn completed(&self, kind: HandshakeKind) -> &Counter {
         match kind {
             HandshakeKind::Full => &self.full,
@@ -75,12 +77,12 @@ impl WorkerCounts {
 pub(super) struct Counter(AtomicU64);
 
 impl Counter {
-    /// Counts one. With a single writer, load and store do without a locked instruction.
+    /// Adds one. With a single writer, load and store need no locked instruction.
     pub fn count(&self) {
         self.set(self.get() + 1);
     }
 
-    /// Sets the count, which only ever grows.
+    /// Sets the count, which never decreases.
     pub fn set(&self, count: u64) {
         self.0.store(count, Ordering::Relaxed);
     }
@@ -90,7 +92,7 @@ impl Counter {
     }
 }
 
-/// What all workers and the owner of the server see.
+/// The data shared by the workers and the owner of the server.
 #[derive(Debug)]
 pub(super) struct Shared {
     workers: Vec<WorkerCounts>,

@@ -1,4 +1,4 @@
-//! A worker: one thread, one poller, one listening socket, and the connections that it accepted.
+//! A worker: one thread, one poller, one listening socket, and the accepted connections.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,23 +19,23 @@ use super::stats::Shared;
 use super::tls::Acceptor;
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND, ThreadClock};
 
-/// Tokens of what is no connection; connections have theirs from 0 on.
+/// Tokens other than connections; connections are numbered from 0.
 const LISTENER: Token = Token(usize::MAX - 1);
 const WAKER: Token = Token(usize::MAX - 2);
 
-/// Events taken from the poller at once.
+/// The highest number of events per call of the poller.
 const EVENTS: usize = 1024;
 
-/// Bytes received from a socket at once.
+/// The highest number of bytes per read of a socket.
 const RECEIVED: usize = 32 * 1024;
 
-/// How often deadlines are checked; they are tens of seconds long.
+/// The interval of deadline checks; deadlines are tens of seconds long.
 const ROUND: Nanos = SECOND;
 
-/// How long accepting pauses without files or memory.
+/// How long accepting pauses if files or memory are exhausted.
 const PAUSE: Nanos = 50 * MILLISECOND;
 
-/// The longest time for exchanges under way when the server stops.
+/// The longest time for current exchanges when the server stops.
 const GRACE: Nanos = SECOND;
 
 /// One thread's part of the server.
@@ -44,14 +44,15 @@ pub(super) struct Worker<A: Acceptor> {
     poll: Poll,
     listener: Option<TcpListener>,
     connections: Slab<Connection<A::Session>>,
-    /// Connections with more to do although their sockets will not report it.
+    /// Connections that can continue although their sockets report no event.
     continuing: Vec<usize>,
-    /// Connections that pause before a response, by the instant at which that is due.
+    /// Connections that pause before a response, by the instant of the response.
     pausing: BinaryHeap<Reverse<(Nanos, usize)>>,
     timing: Timing,
-    /// The processor time that new connections waste.
+    /// Wastes processor time on new connections, if requested.
     burner: Option<Burner<ThreadClock>>,
-    /// Connections may wait to be accepted although the listener will not report it.
+    /// The instant to accept again, if connections may be waiting that the listener does not
+    /// report.
     accept_due: Option<Nanos>,
     next_round: Nanos,
     limits: WorkerLimits,
@@ -98,12 +99,12 @@ impl<A: Acceptor> Worker<A> {
         })
     }
 
-    /// What wakes the worker up when it is to stop.
+    /// The waker with which the server stops the worker.
     pub fn waker(&self) -> io::Result<Waker> {
         Waker::new(self.poll.registry(), WAKER)
     }
 
-    /// Serves until told to stop.
+    /// Serves until the server stops the worker.
     pub fn run(&mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
         while !self.shared.is_stopping() {
@@ -112,7 +113,7 @@ impl<A: Acceptor> Worker<A> {
         self.drain(&mut events)
     }
 
-    /// Waits for something to do and does it.
+    /// Waits for an event and handles it.
     fn turn(&mut self, events: &mut Events) -> io::Result<()> {
         match self.poll.poll(events, self.time_out()) {
             Err(e) if e.kind() == ErrorKind::Interrupted => return Ok(()),
@@ -145,8 +146,8 @@ impl<A: Acceptor> Worker<A> {
         Ok(())
     }
 
-    /// Lets connections go on whose pause is over. If one has ended meanwhile, and another connection
-    /// has its key, that one goes on needlessly and waits again.
+    /// Continues connections whose pause is over. If a connection has ended meanwhile and another
+    /// one has its key, the other one continues needlessly and waits again.
     fn end_pauses(&mut self, now: Nanos) {
         while let Some(&Reverse((due, key))) = self.pausing.peek()
             && due <= now
@@ -156,7 +157,7 @@ impl<A: Acceptor> Worker<A> {
         }
     }
 
-    /// How long to wait for events: for ever, if no time matters.
+    /// The time limit of the next wait for events; `None`: unlimited.
     fn time_out(&self) -> Option<Duration> {
         if !self.continuing.is_empty() {
             return Some(Duration::ZERO);
@@ -167,13 +168,13 @@ impl<A: Acceptor> Worker<A> {
         Some(Duration::from_nanos(due.saturating_sub(self.clock.now())))
     }
 
-    /// Accepts all that wait, as far as the limits allow.
+    /// Accepts all waiting connections, within the limits.
     fn accept_all(&mut self, now: Nanos) {
         self.accept_due = None;
         let Some(listener) = self.listener.take() else { return };
         loop {
             if self.connections.len() >= self.limits.connections {
-                // Looked at again when a connection is over, or after a while.
+                // Tried again when a connection ends, or after a pause.
                 self.accept_due = Some(now + PAUSE);
                 break;
             }
@@ -184,7 +185,7 @@ impl<A: Acceptor> Worker<A> {
                     self.burn(before);
                 }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                // The peer has given up, or a signal came: the next one may be fine.
+                // The peer has given up, or a signal arrived: the next connection may be fine.
                 Err(e) if matches!(e.raw_os_error(), Some(libc::ECONNABORTED | libc::EINTR)) => {}
                 Err(_) => {
                     self.accept_due = Some(now + PAUSE);
@@ -207,7 +208,7 @@ impl<A: Acceptor> Worker<A> {
         }
     }
 
-    /// Serves one connection, if it has not ended.
+    /// Serves one connection, unless it has ended.
     fn serve<F>(&mut self, key: usize, now: Nanos, how: F)
     where
         F: FnOnce(&mut Connection<A::Session>, &mut Context<'_>) -> Fate,
@@ -229,10 +230,10 @@ impl<A: Acceptor> Worker<A> {
             Fate::Waits => {}
             Fate::Continues => self.continuing.push(key),
             Fate::Pauses(due) => self.pausing.push(Reverse((due, key))),
-            // Closing the socket takes it off the poller.
+            // Closing the socket removes it from the poller.
             Fate::Over => {
                 self.connections.remove(key);
-                // There is room for one that may wait.
+                // A waiting connection may have room now.
                 self.accept_due = self.accept_due.map(|_| now);
             }
         }
@@ -241,12 +242,12 @@ impl<A: Acceptor> Worker<A> {
         }
     }
 
-    /// The processor time of this thread, if some of it is to be wasted.
+    /// The processor time of this thread, if a share of it is to be wasted.
     fn thread_time(&self) -> Option<Nanos> {
         self.burner.as_ref().map(Burner::now)
     }
 
-    /// Wastes the share of the processor time since then.
+    /// Wastes the share of the processor time since `before`.
     fn burn(&mut self, before: Option<Nanos>) {
         if let (Some(burner), Some(before)) = (&mut self.burner, before) {
             self.shared.worker(self.index).burned_ns.set(burner.burn(before));
@@ -263,10 +264,10 @@ impl<A: Acceptor> Worker<A> {
         }
     }
 
-    /// Stops listening, ends what is idle, and gives the rest a little time.
+    /// Stops listening, ends idle connections, and gives the others a short time.
     fn drain(&mut self, events: &mut Events) -> io::Result<()> {
         let end = self.clock.now() + GRACE;
-        // Closing the listener would reset connections that the kernel has established already.
+        // Closing the listener would reset connections that the kernel has already established.
         self.accept_all(self.clock.now());
         self.listener = None;
         self.serve_all(self.clock.now(), |connection, context| connection.stop(context));

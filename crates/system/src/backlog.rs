@@ -1,30 +1,30 @@
-//! Connections that waited because the server's queue was full: this kernel's counter, and the note in a
-//! record.
+//! Connections that had to wait because the server's accept queue was full: the kernel's counter,
+//! and the note in a record.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use tlslab_contract::record::SlowConnects;
 
-/// What the kernel counted before a run, where the server is on this machine.
+/// The kernel's counter before a run, if the server is on this machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Overflows {
     before: Option<u64>,
 }
 
 impl Overflows {
-    /// Reads the counter, if the server at this address is on this machine.
+    /// Reads the counter, if the server's address is on this machine.
     pub fn begin(server: SocketAddr) -> Self {
         Self { before: is_local(server.ip()).then(counted).flatten() }
     }
 
-    /// How often a queue of connections to accept was full since then.
+    /// The number of overflows of an accept queue since then.
     pub fn since(self) -> Option<u64> {
         Some(counted()?.saturating_sub(self.before?))
     }
 }
 
-/// What is to be said of connections that waited for a second or more, if any did.
+/// The note about connections that waited a second or more to connect, if any did.
 pub fn note(waited: SlowConnects) -> Option<String> {
     let SlowConnects { count, listen_overflows } = waited;
     let connections = if count == 1 { "connection" } else { "connections" };
@@ -38,17 +38,17 @@ pub fn note(waited: SlowConnects) -> Option<String> {
     (count > 0).then(|| format!("{count} {connections} waited 1 s or more to connect{joint} {why}"))
 }
 
-/// Whether an address is one of this machine's: only such a one can be bound.
+/// True if an address is this machine's: only such an address can be bound.
 fn is_local(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
 
-/// ListenOverflows, as the kernel has it now; `None` where it does not say.
+/// The kernel's current ListenOverflows; `None` if unavailable.
 fn counted() -> Option<u64> {
     listen_overflows(&fs::read_to_string("/proc/net/netstat").ok()?)
 }
 
-/// The file has two lines for each group of counters: their names and their values.
+/// The file has two lines for each group of counters: names and values.
 fn listen_overflows(netstat: &str) -> Option<u64> {
     let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
     let (names, values) = (lines.next()?, lines.next()?);
@@ -76,7 +76,7 @@ mod tests {
         for (server, is_here) in [
             ("127.0.0.1:443", true),
             ("[::1]:443", true),
-            // RFC 5737: nobody has it.
+            // RFC 5737: reserved for documentation.
             ("192.0.2.1:443", false),
         ] {
             let since = Overflows::begin(server.parse().unwrap()).since();

@@ -1,4 +1,4 @@
-//! Clocks, which code is given as a parameter.
+//! Clocks, which code receives as parameters.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ pub use tlslab_wire::time::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 
 /// Gives the time.
 pub trait Clock {
-    /// The time now.
+    /// The current time.
     fn now(&self) -> Nanos;
 }
 
@@ -30,7 +30,7 @@ impl Clock for ThreadClock {
     }
 }
 
-/// Reads one of the clocks that every Linux has.
+/// Reads one of the clocks that every Linux system has.
 fn read(clock: libc::clockid_t) -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec for the call to fill; the clock exists.
@@ -38,12 +38,12 @@ fn read(clock: libc::clockid_t) -> Nanos {
     time.tv_sec as Nanos * SECOND + time.tv_nsec as Nanos
 }
 
-/// A clock that goes only when it is told to.
+/// A clock that advances only by [`ManualClock::advance`].
 #[derive(Debug, Default)]
 pub struct ManualClock(Cell<Nanos>);
 
 impl ManualClock {
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn advance(&self, by: Nanos) {
         self.0.set(self.0.get() + by);
     }

@@ -4,8 +4,8 @@ use std::thread;
 
 use tlslab_contract::record::Environment;
 
-/// Asks the kernel and the processor what they are. A generator may run on another host than the lab,
-/// so that the record has to say it.
+/// Reads kernel release and processor model. The record needs them because a generator may run on
+/// another host than the lab.
 pub fn environment() -> Environment {
     let kernel = nix::sys::utsname::uname()
         .map(|name| name.release().to_string_lossy().into_owned())
@@ -20,7 +20,7 @@ pub fn environment() -> Environment {
 #[cfg(target_arch = "x86_64")]
 fn processor_name() -> String {
     use std::arch::x86_64::__cpuid;
-    // The name lies in three leaves of sixteen bytes (Intel SDM, CPUID, 80000002H to 80000004H).
+    // The name is in three leaves of sixteen bytes (Intel SDM, CPUID, 80000002H to 80000004H).
     if __cpuid(0x8000_0000).eax < 0x8000_0004 {
         return String::new();
     }

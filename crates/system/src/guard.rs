@@ -1,8 +1,9 @@
-//! Which targets may be loaded (invariant 9): this program must be useless as a weapon.
+//! The guard: the targets that may be loaded (invariant 9). This program must be useless as a
+//! weapon.
 //!
-//! The check is on the resolved address, at every start. Loopback addresses are always allowed. Any
-//! other host must have been listed by the user; a public one is in addition held to
-//! [`PUBLIC_RATE`] and [`PUBLIC_TIME`] unless it proves that its operator agrees.
+//! The guard checks the resolved address at every start. Loopback addresses are always allowed. The
+//! user must have listed any other host. A public host is also limited to [`PUBLIC_RATE`] and
+//! [`PUBLIC_TIME`], unless it proves that its operator consents.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc;
@@ -14,16 +15,16 @@ use tlslab_contract::spec::load::Rate;
 use tlslab_contract::spec::{RunSpec, Stop};
 use tlslab_wire::target::{Target, host_of};
 
-/// New connections a second that a public address takes without proof of consent.
+/// The highest rate at a public address without proof of consent, in new connections a second.
 pub const PUBLIC_RATE: u64 = 1_000;
 
-/// How long a public address may be loaded without proof of consent.
+/// The longest load of a public address without proof of consent.
 pub const PUBLIC_TIME: Nanos = 60 * SECOND;
 
-/// By what share a rate may be off that was divided, written as JSON and read.
+/// The relative rounding error of a rate that was divided, written as JSON and parsed.
 const BLUR: f64 = 1e-9;
 
-/// Why a target may not be loaded.
+/// Errors that forbid a target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
     /// The name has no address.
@@ -31,7 +32,7 @@ pub enum GuardError {
     NameNotFound {
         /// The host as given.
         host: String,
-        /// The resolver's words.
+        /// The resolver's message.
         why: String,
     },
     /// The name server did not answer in time.
@@ -47,49 +48,48 @@ pub enum GuardError {
     NotAllowed {
         /// The host as given.
         host: String,
-        /// What it resolved to.
+        /// The resolved address.
         address: IpAddr,
     },
-    /// A public address, and more load than it takes without proof.
+    /// The address is public, and the load exceeds the limits without proof.
     #[error("refused to load the public address {address} beyond 1,000 connections/s or 60 s")]
     PublicWithoutProof {
-        /// What the host resolved to.
+        /// The resolved address.
         address: IpAddr,
     },
 }
 
-/// A target that may be loaded.
+/// The permission to load a target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Permit {
-    /// Where to connect.
+    /// The address to connect to.
     pub address: SocketAddr,
-    /// Whether the rate and time of unproven public targets hold.
+    /// Whether the limits of public targets without proof apply.
     pub bounded: bool,
-    /// This generator's part of the rate, which holds for the sum of all generators.
+    /// This generator's part of the rate limit, which applies to the sum of all generators.
     pub portion: f64,
 }
 
 impl Permit {
-    /// Whether N connections in so much time are more than this generator's part of what the target
-    /// takes.
+    /// True if N connections in this time exceed this generator's part of the target's limits.
     pub fn is_exceeded(&self, connections: u64, elapsed: Nanos) -> bool {
         let seconds = elapsed.div_ceil(SECOND).max(1);
         let is_many = connections as f64 > self.rate() * seconds as f64;
         self.bounded && (is_many || elapsed > PUBLIC_TIME)
     }
 
-    /// The connections a second that this generator may make where the target is bounded.
+    /// The highest rate of this generator at a bounded target, in connections a second.
     fn rate(&self) -> f64 {
         PUBLIC_RATE as f64 * self.portion * (1.0 + BLUR)
     }
 }
 
-/// Where a public target shows that its operator agrees to be loaded.
+/// The path of the page by which a public target proves that its operator consents.
 pub fn proof_path(token: &str) -> String {
     format!("/.well-known/tlslab-{token}")
 }
 
-/// Resolves the target and decides whether it may be loaded at all.
+/// Resolves the target and decides whether it may be loaded.
 pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
     let patience = Duration::from_millis(spec.deadlines.connect_ms.into());
     let permit = permit_host(target, &spec.allow, patience)?;
@@ -97,8 +97,8 @@ pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
     Ok(Permit { portion, ..permit })
 }
 
-/// Resolves a host, for so long at most, and decides whether anything may be opened to it: loopback,
-/// or in the list.
+/// Resolves a host within a time limit and decides whether connections to it are allowed: loopback
+/// addresses and listed hosts.
 pub fn permit_host(
     target: &Target,
     allow: &[String],
@@ -110,7 +110,7 @@ pub fn permit_host(
         return Ok(Permit { address, bounded: false, portion: 1.0 });
     }
     let is_meant = |entry: &String| {
-        // What names no host was refused with the specification.
+        // An entry that is not a host was already refused with the specification.
         host_of(entry).is_ok_and(|host| {
             let address = host.parse::<IpAddr>().map(|address| address.to_canonical());
             host.eq_ignore_ascii_case(&target.host) || address == Ok(ip)
@@ -122,9 +122,9 @@ pub fn permit_host(
     Ok(Permit { address, bounded: is_public(ip), portion: 1.0 })
 }
 
-/// Whether a run is planned to last longer, or to have a higher rate, than an unproven public target
-/// takes. A generator's part of the rate is set against its part of what the target takes: all are
-/// refused if the sum is too much.
+/// Checks that the planned time and rate are within the limits of a public target without proof.
+/// The generator's part of the rate is compared with its part of the limit: all generators are
+/// refused if the sum is too high.
 pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
     let rate = spec.load.rate.as_ref().map_or(0.0, Rate::highest);
     let time = match spec.stop {
@@ -137,8 +137,8 @@ pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
     Ok(())
 }
 
-/// Asks the system's resolver, which has no deadline, in a thread of its own; after a time-out the thread
-/// ends by itself, or with the process.
+/// Calls the system's resolver, which has no time limit, in a separate thread. After a time-out the
+/// thread ends by itself, or with the process.
 fn resolve(target: &Target, patience: Duration) -> Result<SocketAddr, GuardError> {
     let not_found = |why: String| GuardError::NameNotFound { host: target.host.clone(), why };
     if let Ok(ip) = target.host.parse::<IpAddr>() {
@@ -148,7 +148,7 @@ fn resolve(target: &Target, patience: Duration) -> Result<SocketAddr, GuardError
     let (answer, answered) = mpsc::channel();
     thread::Builder::new()
         .spawn(move || {
-            // Nobody listens any more once it took too long.
+            // After a time-out nobody receives the result.
             let _ = answer.send(name.to_socket_addrs().map(|mut addresses| addresses.next()));
         })
         .map_err(|e| not_found(e.to_string()))?;
@@ -159,8 +159,8 @@ fn resolve(target: &Target, patience: Duration) -> Result<SocketAddr, GuardError
         .ok_or_else(|| not_found("the name has no address".to_owned()))
 }
 
-/// Whether an address is reachable from everywhere: not private (RFC 1918, RFC 4193), link-local,
-/// shared (RFC 6598) or unspecified.
+/// True if an address is globally reachable: not private (RFC 1918, RFC 4193), link-local, shared
+/// (RFC 6598) or unspecified.
 fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => {

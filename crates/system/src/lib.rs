@@ -1,5 +1,5 @@
-//! The resources of the machine: clocks, sockets and their poller, processors, memory; and the guard,
-//! which decides what hosts may be connected to.
+//! The resources of the machine (clocks, sockets and their poller, processors, memory), and the
+//! guard, which decides which hosts may be connected to.
 
 pub mod backlog;
 pub mod clock;

@@ -5,27 +5,27 @@ use std::{fs, io};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the kernel adds up over all mappings of this process (proc(5), `smaps_rollup`), in bytes.
+/// The kernel's sums over all mappings of this process (proc(5), `smaps_rollup`), in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// Resident: all pages in memory, shared ones in full.
     pub resident: u64,
-    /// Proportional: shared pages divided among those who share them.
+    /// Proportional: shared pages divided by the number of processes that share them.
     pub proportional: u64,
-    /// Anonymous: heap and stacks, without files. What connections cost is found here.
+    /// Anonymous: heap and stacks, without files. Contains the memory of connections.
     pub anonymous: u64,
 }
 
-/// Has the kernel give this process pages of 4 KiB only, also where an allocator asks for huge ones.
-/// A short process pays for clearing 2 MiB where it uses a few KiB: some 20 ms at its start.
+/// Makes the kernel give this process pages of 4 KiB only, even if an allocator requests huge
+/// pages. Otherwise a short process clears 2 MiB where it uses a few KiB: some 20 ms at its start.
 pub fn without_huge_pages() {
-    // SAFETY: the call takes numbers and changes nothing but how later page faults are served. Where
-    // the kernel does not know it, nothing is lost but time.
+    // SAFETY: the call takes numbers and only changes how later page faults are served. If the
+    // kernel does not support it, only time is lost.
     unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
 }
 
 impl Memory {
-    /// Asks the kernel.
+    /// Reads the kernel's sums.
     ///
     /// # Errors
     /// The system has no `/proc`, or one without `smaps_rollup` (Linux before 4.14).

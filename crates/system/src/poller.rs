@@ -1,7 +1,7 @@
-//! The poller of one worker: epoll, edge-triggered, one registration a connection, and one alarm.
+//! The poller of one worker: epoll, edge-triggered, one registration per connection, and one timer.
 //!
-//! The alarm is a timer of its own (timerfd), not a time-out of each wait: a time-out would have the
-//! kernel set and cancel a timer thousands of times a second to no end.
+//! The alarm is a separate timer (timerfd) instead of a time-out of each wait: with time-outs the
+//! kernel would needlessly set and cancel a timer thousands of times a second.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -15,23 +15,23 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use crate::clock::Nanos;
 use crate::socket::Socket;
 
-/// The most events that one wait returns.
+/// The highest number of events per wait.
 const EVENTS: usize = 1024;
 
-/// The alarm's registration; no slot has this number.
+/// The token of the alarm; no slot has this number.
 const ALARM: Token = Token(usize::MAX);
 
-/// Another poller's registration; no slot has this number.
+/// The token of a nested poller; no slot has this number.
 const NESTED: Token = Token(usize::MAX - 1);
 
-/// One connection that can go on.
+/// A connection that can continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
     /// The slot that the connection was registered with.
     pub slot: usize,
-    /// There is something to receive.
+    /// Whether bytes can be received.
     pub readable: bool,
-    /// The peer has ended its side.
+    /// Whether the peer has ended its side.
     pub ended: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct Poller {
     poll: Poll,
     events: Events,
     alarm: TimerFd,
-    /// The instant at which the alarm goes off.
+    /// The instant of the alarm.
     alarm_at: Nanos,
 }
 
@@ -56,33 +56,32 @@ impl Poller {
         Ok(Self { poll, events: Events::with_capacity(EVENTS), alarm, alarm_at: 0 })
     }
 
-    /// Registers a socket; for writing as well if it waits for that. Closing a socket ends its
+    /// Registers a socket, and for writing as well if `writable`. Closing a socket ends its
     /// registration.
     pub fn add(&self, socket: &Socket, slot: usize, writable: bool) -> io::Result<()> {
         let fd = socket.as_raw_fd();
         self.poll.registry().register(&mut SourceFd(&fd), Token(slot), interest(writable))
     }
 
-    /// Has another poller's sockets end a wait as well; they are served by that one.
+    /// Makes another poller's sockets end a wait as well. The other poller serves them.
     pub fn nest(&self, other: &Self) -> io::Result<()> {
         let fd = other.poll.as_raw_fd();
         self.poll.registry().register(&mut SourceFd(&fd), NESTED, Interest::READABLE)
     }
 
-    /// Changes whether a registered socket waits for writing as well.
+    /// Changes whether a registered socket also waits for writing.
     pub fn change(&self, socket: &Socket, slot: usize, writable: bool) -> io::Result<()> {
         let fd = socket.as_raw_fd();
         self.poll.registry().reregister(&mut SourceFd(&fd), Token(slot), interest(writable))
     }
 
-    /// Waits until a socket is ready, or at the longest until an instant of the monotonic clock; fills
-    /// `ready`.
+    /// Waits until a socket is ready or until an instant of the monotonic clock. Fills `ready`.
     pub fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.set_alarm(until)?;
         self.poll(None, ready)
     }
 
-    /// Fills `ready` with what is ready now.
+    /// Fills `ready` with the sockets that are ready now.
     pub fn look(&mut self, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.poll(Some(Duration::ZERO), ready)
     }
@@ -102,10 +101,10 @@ impl Poller {
         Ok(())
     }
 
-    /// Nobody reads the timer: setting it anew clears it, and each time that it goes off is an edge.
+    /// The timer is never read: setting it again clears it, and each expiry is an edge.
     fn set_alarm(&mut self, at: Nanos) -> io::Result<()> {
         if at != self.alarm_at {
-            // An instant of zero would disarm it; one that has passed goes off at once.
+            // Zero would disarm the timer; an instant in the past expires at once.
             let time = TimeSpec::from_duration(Duration::from_nanos(at.max(1)));
             self.alarm.set(Expiration::OneShot(time), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
             self.alarm_at = at;

@@ -1,4 +1,4 @@
-//! Which processor a thread runs on, and ahead of what.
+//! The processor of a thread, and its scheduling class.
 
 use std::io;
 
@@ -13,10 +13,10 @@ pub fn pin(processor: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets the calling thread run before all that is not in real time, until it waits (SCHED_FIFO at
-/// its lowest priority; sched(7)).
+/// Gives the calling thread priority over all threads without real-time scheduling until it waits
+/// (SCHED_FIFO at its lowest priority; sched(7)).
 pub fn run_in_real_time() -> io::Result<()> {
-    // SAFETY: the call takes a policy and gives a number.
+    // SAFETY: the call takes a policy and returns a number.
     let priority = unsafe { libc::sched_get_priority_min(libc::SCHED_FIFO) };
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: the parameters are valid for the call; 0 is the calling thread.

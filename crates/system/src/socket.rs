@@ -1,4 +1,4 @@
-//! A non-blocking TCP socket of the hot path: counts its bytes, names its errors.
+//! The non-blocking TCP socket of a connection: counts its bytes, classifies its errors.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr};
@@ -11,9 +11,10 @@ use tlslab_wire::outcome::{Failure, Step};
 
 /// A connection's TCP socket, in non-blocking mode.
 ///
-/// Dropping it resets the connection (SO_LINGER 0), unless [`Socket::end_with_fin`] was called. A reset
-/// leaves no TIME_WAIT: with it, a generator would run out of local ports after some 28,000 connections.
-/// A connection is dropped only after the server's answer was seen, so that the reset hides no failure.
+/// Dropping the socket resets the connection (SO_LINGER 0), unless [`Socket::end_with_fin`] was
+/// called. A reset leaves no TIME_WAIT, with which a generator would run out of local ports after
+/// some 28,000 connections. A connection is dropped only after the server's answer was seen, so the
+/// reset hides no failure.
 #[derive(Debug)]
 pub struct Socket {
     socket: socket2::Socket,
@@ -21,24 +22,25 @@ pub struct Socket {
     pub sent: u64,
     /// Payload bytes received so far.
     pub received: u64,
-    /// Nothing is left to receive until the poller says so again.
+    /// Whether nothing is left to receive until the poller reports the socket again.
     drained: bool,
-    /// The poller has seen the end of the stream behind what is left to receive.
+    /// Whether the poller has reported the end of the stream after the bytes left to receive.
     ended: bool,
     /// See [`Socket::wake_at`].
     wakes_at: u32,
-    /// Dropping it resets the connection.
+    /// Whether dropping the socket resets the connection.
     resets: bool,
 }
 
 impl Socket {
-    /// Opens a socket and begins to connect it.
+    /// Opens a socket and starts to connect it.
     pub fn connect(address: SocketAddr) -> Result<Self, Failure> {
         Self::connect_from(None, address)
     }
 
-    /// The same from an address of this machine's, if one is given; its port is chosen when the
-    /// other end is known, so that each pair of addresses has all ports (IP_BIND_ADDRESS_NO_PORT).
+    /// As [`Socket::connect`], from one of this machine's addresses, if given. The port is chosen
+    /// when the other end is known, so that each pair of addresses has all ports
+    /// (IP_BIND_ADDRESS_NO_PORT).
     pub fn connect_from(source: Option<IpAddr>, address: SocketAddr) -> Result<Self, Failure> {
         let socket = socket2::Socket::new(
             Domain::for_address(address),
@@ -58,11 +60,11 @@ impl Socket {
         Self::begin(socket, address, 1)
     }
 
-    /// Resets the connection, as dropping the socket would, and begins the next one on the same
-    /// socket: what the peer sees is the same, from a new local port, and this machine is spared the
-    /// making of a socket and its registration with the poller.
+    /// Resets the connection, as dropping the socket would, and starts the next one on the same
+    /// socket. The peer sees the same, from a new local port; this machine saves the creation of a
+    /// socket and its registration with the poller.
     pub fn connect_again(self, address: SocketAddr) -> Result<Self, Failure> {
-        // SAFETY: an address of the family AF_UNSPEC has no more than its family, which is set.
+        // SAFETY: an address of the family AF_UNSPEC consists of its family only, which is set.
         let (_, nowhere) = unsafe {
             SockAddr::try_init(|storage, length| {
                 (*storage.cast::<libc::sockaddr>()).sa_family =
@@ -93,7 +95,7 @@ impl Socket {
         }
     }
 
-    /// Why connecting failed, once the socket has become writable; `None` when it is established.
+    /// The failure of the connect, once the socket is writable; `None` if it is established.
     pub fn connect_error(&self) -> Option<Failure> {
         match self.socket.take_error() {
             Ok(None) => None,
@@ -101,19 +103,20 @@ impl Socket {
         }
     }
 
-    /// Whether the connection is established: a peer's address is known.
+    /// True if the connection is established: the peer's address is known.
     pub fn is_established(&self) -> bool {
         self.socket.peer_addr().is_ok()
     }
 
-    /// The local TCP port; 0 when there is none.
+    /// The local TCP port; 0 without one.
     pub fn local_port(&self) -> u16 {
         let address = self.socket.local_addr().ok().and_then(|address| address.as_socket());
         address.map_or(0, |address| address.port())
     }
 
-    /// Has the poller find the socket readable only when N bytes are there (SO_RCVLOWAT), or
-    /// its end, or an error; also for the connections that it serves later. At first any byte will do.
+    /// Makes the poller report the socket as readable only at N bytes (SO_RCVLOWAT), at the end of
+    /// the stream, or at an error. Also applies to later connections of this socket. Initially 1
+    /// byte.
     pub fn wake_at(&mut self, bytes: u32) -> io::Result<()> {
         if bytes == self.wakes_at {
             return Ok(());
@@ -124,22 +127,23 @@ impl Socket {
         Ok(())
     }
 
-    /// Takes note that the poller found the socket readable, and whether it saw the end of the stream.
+    /// Notes that the poller reported the socket as readable, and whether with the end of the
+    /// stream.
     pub fn became_readable(&mut self, ended: bool) {
         self.drained = false;
         self.ended |= ended;
     }
 
-    /// Receives into the buffer; `Ok(None)` when there is nothing to receive now, `Ok(Some(0))` at
-    /// the end of the stream.
+    /// Receives into the buffer; `Ok(None)` if nothing has arrived, `Ok(Some(0))` at the end of the
+    /// stream.
     pub fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, io::Error> {
         if self.drained {
             return Ok(None);
         }
         match self.socket.read(buffer) {
             Ok(length) => {
-                // After a short read the next bytes raise a new edge (epoll(7)); the end of the
-                // stream does not, if it was there already.
+                // After a short read the next bytes raise a new edge (epoll(7)). The end of the
+                // stream does not, if it had already arrived.
                 self.drained = length < buffer.len() && !self.ended;
                 self.received += length as u64;
                 Ok(Some(length))
@@ -152,7 +156,7 @@ impl Socket {
         }
     }
 
-    /// Sends what fits; `Ok(None)` when nothing fits now.
+    /// Sends as many bytes as fit; `Ok(None)` if none fit now.
     pub fn send(&mut self, bytes: &[u8]) -> Result<Option<usize>, io::Error> {
         match self.socket.write(bytes) {
             Ok(length) => {
@@ -164,14 +168,14 @@ impl Socket {
         }
     }
 
-    /// Whether dropping it resets the connection, so that it can serve another one.
+    /// True if dropping the socket resets the connection, so that it can serve another one.
     pub fn resets(&self) -> bool {
         self.resets
     }
 
-    /// Has dropping the socket send a FIN in place of a reset. What has come and was not read is read
-    /// into the scratch, as far as [`Self::LEFTOVERS`] calls go: with bytes unread the kernel would
-    /// reset the connection all the same (RFC 2525, section 2.17).
+    /// Makes dropping the socket send a FIN instead of a reset. Unread bytes are read into
+    /// `scratch`, with at most [`Self::LEFTOVERS`] calls: with unread bytes the kernel would reset
+    /// the connection in any case (RFC 2525, section 2.17).
     pub fn end_with_fin(&mut self, scratch: &mut [u8]) {
         self.resets = self.socket.set_linger(None).is_err();
         for _ in 0..Self::LEFTOVERS {
@@ -183,7 +187,7 @@ impl Socket {
 
     const LEFTOVERS: u32 = 4;
 
-    /// Ends the sending side of the stream; the peer sees its end behind all that was sent.
+    /// Ends the sending side of the stream, after all sent bytes.
     pub fn finish_sending(&mut self) -> Result<(), io::Error> {
         self.socket.shutdown(Shutdown::Write)
     }
@@ -211,7 +215,7 @@ impl Write for Socket {
     }
 }
 
-/// Lets binding to an address leave the port to `connect`.
+/// Leaves the choice of the port to `connect` instead of `bind`.
 fn choose_port_late(socket: &socket2::Socket) -> io::Result<()> {
     set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
 }

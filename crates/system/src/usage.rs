@@ -5,12 +5,12 @@ use nix::sys::time::TimeVal;
 
 use tlslab_contract::record::CpuTime;
 
-/// The processor time that the calling thread has used since it began.
+/// The processor time of the calling thread since its start.
 pub fn thread_cpu() -> CpuTime {
     cpu(UsageWho::RUSAGE_THREAD)
 }
 
-/// The processor time that all threads of this process have used since it began.
+/// The processor time of all threads of this process since its start.
 pub fn process_cpu() -> CpuTime {
     cpu(UsageWho::RUSAGE_SELF)
 }
@@ -40,7 +40,7 @@ mod tests {
         assert!(ours.total_us() >= 50_000, "{ours:?}");
     }
 
-    /// Works until this thread has used N microseconds more than `since`.
+    /// Works until this thread has used N microseconds of processor time more than `since`.
     fn spin(since: CpuTime, microseconds: u64) {
         while (thread_cpu() - since).total_us() < microseconds {
             std::hint::black_box(());

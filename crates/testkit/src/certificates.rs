@@ -1,4 +1,4 @@
-//! Authorities, and server certificates of any key.
+//! Certificate authorities, and certificates with any kind of key.
 
 use openssl::ec::{EcGroup, EcKey};
 use openssl::hash::MessageDigest;
@@ -52,17 +52,17 @@ pub struct Authority {
     certificate: Vec<u8>,
 }
 
-/// A server's certificate and its key.
+/// A certificate and its key.
 #[derive(Debug, Clone)]
 pub struct Identity {
     /// The certificate.
     pub certificate: X509,
-    /// Its key.
+    /// The private key.
     pub key: PKey<Private>,
 }
 
 impl Identity {
-    /// Certificate and key, PEM.
+    /// The certificate and the key, PEM.
     pub fn pem(&self) -> (String, String) {
         let text = |pem| String::from_utf8(pem).unwrap();
         (
@@ -76,7 +76,7 @@ impl Identity {
 pub const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 impl Authority {
-    /// An authority of this name, with a new key.
+    /// An authority with this name and a new key.
     pub fn new(name: &str) -> Self {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -93,22 +93,22 @@ impl Authority {
         &self.certificate
     }
 
-    /// A certificate for this host under [`NAMES`].
+    /// A server certificate for [`NAMES`], which are this host's.
     pub fn issue(&self, key: Key) -> Identity {
         self.issue_for(key, &NAMES)
     }
 
-    /// A certificate for other names: DNS names or addresses.
+    /// A server certificate for other names: DNS names or addresses.
     pub fn issue_for(&self, key: Key, names: &[&str]) -> Identity {
         self.sign(key, server(names))
     }
 
-    /// A client's certificate.
+    /// A client certificate.
     pub fn issue_client(&self, key: Key) -> Identity {
         self.sign(key, client())
     }
 
-    /// A client's certificate that was valid in the year 2020 only.
+    /// A client certificate that was valid only in the year 2020.
     pub fn issue_expired_client(&self, key: Key) -> Identity {
         let mut params = client();
         params.not_before = date_time_ymd(2020, 1, 1);
@@ -122,7 +122,7 @@ impl Authority {
         String::from_utf8(certificate.to_pem().unwrap()).unwrap()
     }
 
-    /// A certificate that was valid in the year 2020 only.
+    /// A server certificate that was valid only in the year 2020.
     pub fn issue_expired(&self, key: Key) -> Identity {
         let mut params = server(&NAMES);
         params.not_before = date_time_ymd(2020, 1, 1);
@@ -130,15 +130,16 @@ impl Authority {
         self.sign(key, params)
     }
 
-    /// A certificate whose subject has this name, whatever it is.
+    /// A server certificate with any common name.
     pub fn issue_named(&self, key: Key, common_name: &str) -> Identity {
         let mut params = server(&NAMES);
         params.distinguished_name.push(DnType::CommonName, common_name);
         self.sign(key, params)
     }
 
-    /// A certificate of a name that is UTF-8 nowhere: a T61String in the subject, and in the
-    /// alternative names what should be ASCII. (OpenSSL parses no UTF8String that is none.)
+    /// A certificate with names that are not valid UTF-8: a T61String in the subject, and invalid
+    /// bytes in place of ASCII in the alternative names. (OpenSSL does not parse an invalid
+    /// UTF8String.)
     pub fn issue_unreadable(&self, key: Key) -> Identity {
         const READABLE: &str = "unreadable.example";
         let mut params = server(&[READABLE, "127.0.0.1"]);
@@ -159,15 +160,14 @@ impl Authority {
         Identity { certificate, ..identity }
     }
 
-    /// A certificate for this host under [`NAMES`], behind N other names of at most four
-    /// characters.
+    /// A server certificate for [`NAMES`], listed after N other names of at most four characters.
     pub fn issue_crowded(&self, key: Key, names: usize) -> Identity {
         let others = (0..names).map(|n| format!("{n:x}"));
         let names: Vec<String> = others.chain(NAMES.map(str::to_owned)).collect();
         self.issue_for(key, &names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// A certificate that carries N bytes that mean nothing.
+    /// A certificate with N meaningless bytes.
     pub fn issue_bloated(&self, bytes: usize) -> Identity {
         let mut params = server(&NAMES);
         let ballast =
@@ -198,7 +198,7 @@ fn server(names: &[&str]) -> CertificateParams {
     let mut params = CertificateParams::new(names.collect::<Vec<_>>()).unwrap();
     params.distinguished_name.push(DnType::CommonName, "tlslab test server");
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    // Key encipherment is what static RSA needs; without it OpenSSL does not offer such a suite.
+    // Static RSA requires key encipherment; without it OpenSSL does not offer such a suite.
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
     params
 }

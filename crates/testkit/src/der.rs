@@ -1,4 +1,4 @@
-//! As much of DER (X.690) as it takes to write nonsense into a certificate.
+//! The subset of DER (X.690) that is needed to write invalid data into a certificate.
 
 /// The tag of a SEQUENCE.
 pub const SEQUENCE: u8 = 0x30;
@@ -9,20 +9,20 @@ pub const BIT_STRING: u8 = 0x03;
 /// The tag of a UTF8String.
 pub const UTF8_STRING: u8 = 0x0c;
 
-/// The tag of a T61String, whose bytes nobody looks at.
+/// The tag of a T61String, whose bytes are not checked.
 pub const T61_STRING: u8 = 0x14;
 
-/// The tags of an ENUMERATED, an OBJECT IDENTIFIER, an OCTET STRING, and of a first explicit field.
+/// The tags of ENUMERATED, OBJECT IDENTIFIER and OCTET STRING, and of the first explicit field.
 const ENUMERATED: u8 = 0x0a;
 const OBJECT_IDENTIFIER: u8 = 0x06;
 const OCTET_STRING: u8 = 0x04;
 const FIRST: u8 = 0xa0;
 
-/// The number of a basic OCSP response: id-pkix-ocsp-basic.
+/// The object identifier of a basic OCSP response: id-pkix-ocsp-basic.
 const OCSP_BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 0x30, 1, 1];
 
-/// An OCSP response with the status `successful` (RFC 6960, section 4.2.1) about nothing: its content
-/// has N bytes.
+/// An OCSP response with the status `successful` (RFC 6960, section 4.2.1) and N bytes of
+/// meaningless content.
 pub fn ocsp_response(length: usize) -> Vec<u8> {
     let number = value(OBJECT_IDENTIFIER, &OCSP_BASIC);
     let content = value(OCTET_STRING, &vec![7; length]);
@@ -41,12 +41,12 @@ pub fn value(tag: u8, content: &[u8]) -> Vec<u8> {
     [&[tag], &length[..], content].concat()
 }
 
-/// What lies in a value.
+/// The content of a value.
 pub fn content(value: &[u8]) -> &[u8] {
     &value[header(value).0..]
 }
 
-/// Values that follow each other, each with its tag and length.
+/// Consecutive values, each with its tag and length.
 pub fn parts(mut values: &[u8]) -> Vec<Vec<u8>> {
     let mut parts = Vec::new();
     while !values.is_empty() {
@@ -58,7 +58,7 @@ pub fn parts(mut values: &[u8]) -> Vec<Vec<u8>> {
     parts
 }
 
-/// The bytes with every `old` in them replaced by a `new` of the same length.
+/// The bytes with every occurrence of `old` replaced by `new`, which has the same length.
 pub fn replaced(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for at in 0..=bytes.len() - old.len() {
@@ -69,7 +69,7 @@ pub fn replaced(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The lengths of a value's tag and length, and of its content.
+/// The length of a value's tag and length fields, and the length of its content.
 fn header(value: &[u8]) -> (usize, usize) {
     match usize::from(value[1]) {
         short @ ..0x80 => (2, short),

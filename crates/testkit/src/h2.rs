@@ -1,9 +1,9 @@
-//! HTTP/2 by hand: frames put together byte by byte, so that they may be as wrong as a test wants
-//! (RFC 9113, sections 4 and 6).
+//! HTTP/2 frames built byte by byte, so that they can be as invalid as a test requires (RFC 9113,
+//! sections 4 and 6).
 
 use std::io::{self, Read, Write};
 
-/// Types of frames.
+/// Frame types.
 pub const DATA: u8 = 0;
 /// See [`DATA`].
 pub const HEADERS: u8 = 1;
@@ -24,9 +24,9 @@ pub const WINDOW_UPDATE: u8 = 8;
 /// See [`DATA`].
 pub const CONTINUATION: u8 = 9;
 
-/// The stream ends with this frame.
+/// Flag: the stream ends with this frame.
 pub const END_STREAM: u8 = 1;
-/// The header block ends with this frame.
+/// Flag: the header block ends with this frame.
 pub const END_HEADERS: u8 = 4;
 
 /// SETTINGS_MAX_CONCURRENT_STREAMS.
@@ -37,13 +37,13 @@ pub const INITIAL_WINDOW_SIZE: u16 = 4;
 /// `:status: 200`, as a header block (RFC 7541, appendix A: entry 8 of the static table).
 pub const STATUS_200: &[u8] = &[0x88];
 
-/// What a client sends before its first frame.
+/// The length of the client connection preface.
 const PREFACE: usize = 24;
 
-/// The length of a frame's header.
+/// The length of a frame header.
 const HEAD: usize = 9;
 
-/// A frame, with its payload's true length.
+/// A frame with the correct length of its payload.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let stream = stream.to_be_bytes();
@@ -66,18 +66,18 @@ pub fn reset(stream: u32, code: u32) -> Vec<u8> {
     frame(RST_STREAM, 0, stream, &code.to_be_bytes())
 }
 
-/// An error that a client has sent, or that it is alive.
+/// An error or an answer that a client has sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     /// A GOAWAY with this code.
     GoAway(u32),
-    /// A RST_STREAM with this code, of this stream.
+    /// A RST_STREAM: the stream and the error code.
     Reset(u32, u32),
     /// An answer to a PING.
     Pong,
 }
 
-/// What of this a client has said, in turn, in plaintext that begins with its preface.
+/// These frames in a client's plaintext, in order. The plaintext starts with the preface.
 pub fn said(plaintext: &[u8]) -> Vec<Said> {
     let number = |bytes: &[u8]| u32::from_be_bytes(*bytes.first_chunk().unwrap());
     let mut rest = plaintext.get(PREFACE..).unwrap_or_default();
@@ -96,13 +96,14 @@ pub fn said(plaintext: &[u8]) -> Vec<Said> {
     all
 }
 
-/// A header field that is not to be kept, without compression. The value has up to 126 bytes.
+/// A header field without compression that is not added to the table. The value has up to 126
+/// bytes.
 pub fn field(name: &str, value: &str) -> Vec<u8> {
     let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
     [vec![0], text(name), text(value)].concat()
 }
 
-/// A whole response with status 200: HEADERS with these fields, and DATA with this body.
+/// A complete response with status 200: HEADERS with these fields, and DATA with this body.
 pub fn response(stream: u32, fields: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let more = fields.iter().flat_map(|(name, value)| field(name, value));
     let block: Vec<u8> = STATUS_200.iter().copied().chain(more).collect();
@@ -115,7 +116,7 @@ pub fn response(stream: u32, fields: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     [headers, data.flatten().collect(), end].concat()
 }
 
-/// Answers every request with the same body, until the client leaves.
+/// Answers every request with the same body, until the client closes.
 pub(crate) fn serve(stream: &mut (impl Read + Write), body: &[u8]) -> io::Result<()> {
     stream.read_exact(&mut [0; PREFACE])?;
     stream.write_all(&settings(&[(MAX_CONCURRENT_STREAMS, 100)]))?;

@@ -1,5 +1,5 @@
-//! Peers and certificates for tlslab's own tests. Everything here panics on failure, so that the test
-//! fails.
+//! Servers, proxies and certificates for tlslab's own tests. All code here panics on failure, so
+//! that the test fails.
 
 pub mod certificates;
 mod der;

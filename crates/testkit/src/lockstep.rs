@@ -1,5 +1,5 @@
-//! A TLS server without a socket, which acts only on the bytes that it is given: its own bytes can be
-//! delivered in any pieces, and nothing depends on time.
+//! A TLS server without a socket, which acts only on the bytes that it is given. Its own bytes can
+//! be delivered in any pieces, and nothing depends on time.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -8,16 +8,16 @@ use openssl::ssl::{Ssl, SslContext, SslStream};
 
 use crate::tls_server::{self, Settings};
 
-/// What the sessions of one server are made from.
+/// Creates the sessions of one server.
 pub struct LockstepServer(SslContext);
 
 impl LockstepServer {
-    /// A server of these settings.
+    /// A server with these settings.
     pub fn new(settings: &Settings) -> Self {
         Self(tls_server::context(settings).build())
     }
 
-    /// A session that answers the first request with these bytes, and ends by close_notify then.
+    /// A session that answers the first request with these bytes, and then sends close_notify.
     pub fn session(&self, response: &[u8]) -> LockstepSession {
         let mut ssl = Ssl::new(&self.0).unwrap();
         ssl.set_accept_state();
@@ -33,7 +33,7 @@ pub struct LockstepSession {
 }
 
 impl LockstepSession {
-    /// Takes what the client has sent; gives what the server says to it.
+    /// Processes the client's bytes; returns the server's.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.stream.get_mut().incoming.extend(bytes);
         if self.stream.do_handshake().is_ok() && self.stream.ssl_read(&mut [0; 4096]).is_ok() {
@@ -44,7 +44,7 @@ impl LockstepSession {
     }
 }
 
-/// Bytes on their way in and out.
+/// The received and the sent bytes of a session.
 #[derive(Debug, Default)]
 struct Pipe {
     incoming: VecDeque<u8>,

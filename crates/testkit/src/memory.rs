@@ -1,14 +1,14 @@
-//! Memory that a test can look at while something else writes to it.
+//! Memory that a test can read while other code writes to it.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// All clones are the same memory.
+/// A shared buffer: all clones refer to the same memory.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Arc<Mutex<Vec<u8>>>);
 
 impl Memory {
-    /// What was written so far.
+    /// The text written so far.
     pub fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }

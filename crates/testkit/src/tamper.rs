@@ -1,15 +1,16 @@
-//! A proxy that falsifies a server's signature in TLS 1.2, where it travels in the clear.
+//! A proxy that falsifies a server's signature in TLS 1.2, where the signature is not encrypted.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
-/// Content type of handshake records, type of a ServerKeyExchange (RFC 5246, appendix A).
+/// The content type of handshake records, and the type of a ServerKeyExchange (RFC 5246, appendix
+/// A).
 const HANDSHAKE: u8 = 22;
 const SERVER_KEY_EXCHANGE: u8 = 12;
 
-/// Starts a proxy for one connection, and gives its address: the last byte of the server's
-/// ServerKeyExchange, which belongs to its signature, arrives changed.
+/// Starts a proxy for one connection; returns the proxy's address. The proxy changes the last byte
+/// of the server's ServerKeyExchange, which is part of the signature.
 pub fn falsify_signature(server: SocketAddr) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -45,7 +46,7 @@ fn relay_records(mut server: TcpStream, mut client: TcpStream) {
     let _ = client.shutdown(std::net::Shutdown::Both);
 }
 
-/// Changes the ServerKeyExchange among the messages of a record, if it is there.
+/// Changes the ServerKeyExchange among the messages of a record, if there is one.
 fn falsify(messages: &mut [u8]) {
     let mut at = 0;
     while let Some(&[kind, a, b, c]) = messages.get(at..at + 4) {

@@ -1,4 +1,4 @@
-//! A TLS server on OpenSSL that speaks as much HTTP as a client's test needs.
+//! A TLS server on OpenSSL with the HTTP that tests of clients need.
 
 use std::ffi::{c_int, c_void};
 use std::io::{self, BufRead, BufReader, Write};
@@ -21,45 +21,46 @@ use socket2::SockRef;
 use crate::certificates::Identity;
 use crate::h2;
 
-/// A client that is silent for longer than this has its connection closed.
+/// The time after which the connection of a silent client is closed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `SSL_OP_NO_ANTI_REPLAY` of openssl/ssl.h.
 const NO_ANTI_REPLAY: SslOptions = SslOptions::from_bits_retain(1 << 24);
 
-/// What a server offers; empty and `None` mean OpenSSL's own default.
+/// The settings of a server; empty and `None` mean OpenSSL's default.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// The certificates, of different keys.
+    /// Certificates with different kinds of key.
     pub identities: Vec<Identity>,
     /// The only protocol version.
     pub version: Option<Version>,
-    /// Groups in OpenSSL's notation.
+    /// The groups in OpenSSL's notation.
     pub groups: String,
-    /// Certificates by the name that the client asks for with SNI; empty: the same for all.
+    /// Certificates by the client's SNI name; empty: the same for all.
     pub by_name: Vec<(String, Identity)>,
-    /// Where the server writes the secrets of its connections.
+    /// The key log of the server.
     pub key_log: Option<Arc<Mutex<Vec<String>>>>,
-    /// Whether the server's order of groups and suites decides, and not the client's.
+    /// Whether the server's order of groups and suites decides instead of the client's.
     pub prefers_its_own: bool,
-    /// Whether a client without a certificate is turned away.
+    /// Whether a client without a certificate is refused.
     pub demands_certificate: bool,
-    /// What is sent behind the certificate.
+    /// The certificates sent after the server's own.
     pub chain: Vec<X509>,
-    /// Diffie-Hellman parameters of the server's own.
+    /// The server's own Diffie-Hellman parameters.
     pub dh: Option<DhSize>,
-    /// The application protocol that is selected, if the client offers it; empty: `http/1.1`. Over
-    /// `h2` requests are answered in HTTP/2.
+    /// The application protocol to select, if the client offers it; empty: `http/1.1`. Over `h2`,
+    /// requests are answered in HTTP/2.
     pub alpn: String,
-    /// Bytes of early data that tickets promise to take. The servers here take none: they reject it.
+    /// Bytes of early data that tickets allow. The servers here reject all early data.
     pub early_data: u32,
-    /// Whether a full handshake of TLS 1.3 brings one ticket, and a resumed one none.
+    /// Whether a full TLS 1.3 handshake provides one ticket, and a resumed one none.
     pub renews_no_ticket: bool,
-    /// The length of the body of every response.
+    /// The length of every response body in bytes.
     pub body_length: usize,
-    /// How many connections wait to be accepted at most; `None`: as many as the standard library has it.
+    /// The length of the accept queue; `None`: the default of the standard library.
     pub backlog: Option<i32>,
-    /// Requests that a connection may carry, and how it then ends; `None`: as many as come.
+    /// The number of requests per connection, and the end of the connection after them; `None`:
+    /// unlimited.
     pub last: Option<(usize, Farewell)>,
 }
 
@@ -68,7 +69,7 @@ pub struct Settings {
 pub enum Farewell {
     /// With a close_notify alert.
     CloseNotify,
-    /// With the end of the TCP stream only.
+    /// Only with the end of the TCP stream.
     Abrupt,
 }
 
@@ -88,7 +89,7 @@ pub enum DhSize {
     Bits3072,
 }
 
-/// A running server; stops when dropped.
+/// A running server, which stops when dropped.
 pub struct TlsServer {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -96,13 +97,13 @@ pub struct TlsServer {
 }
 
 impl TlsServer {
-    /// Starts a server on a free port of 127.0.0.1. It serves one connection after the other.
+    /// Starts a server on a free port of 127.0.0.1. It serves one connection at a time.
     pub fn start(settings: &Settings) -> Self {
         let context = context(settings).build();
         let (body, last) = (vec![b'x'; settings.body_length], settings.last);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         if let Some(backlog) = settings.backlog {
-            // On a socket that listens already it sets another length.
+            // On a listening socket, this changes the length of the queue.
             SockRef::from(&listener).listen(backlog).unwrap();
         }
         let address = listener.local_addr().unwrap();
@@ -119,7 +120,7 @@ impl TlsServer {
         Self { address, stop, thread: Some(thread) }
     }
 
-    /// Where the server listens.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -128,7 +129,7 @@ impl TlsServer {
 impl Drop for TlsServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Wakes the thread, which waits for a connection.
+        // Wakes the thread that waits for a connection.
         drop(TcpStream::connect(self.address));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -136,26 +137,26 @@ impl Drop for TlsServer {
     }
 }
 
-/// Answers requests until the client leaves; whatever fails is the client's to notice.
+/// Answers requests until the client closes. Errors are left for the client to notice.
 fn serve(context: &SslContext, socket: TcpStream, body: &[u8], last: Option<(usize, Farewell)>) {
     if let Some(stream) = accept(context, socket) {
         serve_http(stream, body, last);
     }
 }
 
-/// Makes the handshake, if the client lets it. Where the context gives no tickets, a full one brings
-/// one nevertheless.
+/// Makes the handshake, if the client allows it. If the context issues no tickets, a full handshake
+/// provides one nevertheless.
 pub(crate) fn accept(context: &SslContext, socket: TcpStream) -> Option<SslStream<TcpStream>> {
     let stream = accept_as_it_is(context, socket)?;
     let gives_none = stream.ssl().ssl_context().num_tickets() == 0;
     if gives_none && !stream.ssl().session_reused() {
-        // SAFETY: the session is valid; the call notes that a ticket goes ahead of what is written next.
+        // SAFETY: the session is valid; the call makes the next write send a ticket first.
         unsafe { SSL_new_session_ticket(stream.ssl().as_ptr().cast()) };
     }
     Some(stream)
 }
 
-/// The same with the tickets that the context gives, and no other.
+/// The same with only the tickets that the context issues.
 pub(crate) fn accept_as_it_is(
     context: &SslContext,
     socket: TcpStream,
@@ -172,7 +173,7 @@ unsafe extern "C" {
     fn SSL_new_session_ticket(ssl: *mut c_void) -> c_int;
 }
 
-/// Answers requests, in HTTP/2 where that was agreed on.
+/// Answers requests, in HTTP/2 if it was selected.
 pub(crate) fn serve_http(
     mut stream: SslStream<TcpStream>,
     body: &[u8],
@@ -239,11 +240,11 @@ pub(crate) fn context(settings: &Settings) -> SslContextBuilder {
     }
     if settings.early_data > 0 {
         context.set_max_early_data(settings.early_data).unwrap();
-        // Or else tickets would name sessions that the server has to keep.
+        // Otherwise tickets would identify sessions that the server has to store.
         context.set_options(NO_ANTI_REPLAY);
     }
     if settings.renews_no_ticket {
-        // Those of full handshakes are sent by hand.
+        // The tickets of full handshakes are sent explicitly.
         context.set_num_tickets(0).unwrap();
     }
     for certificate in &settings.chain {
@@ -262,19 +263,19 @@ pub(crate) fn context(settings: &Settings) -> SslContextBuilder {
     context
 }
 
-/// Selects a protocol if the client offers it, `http/1.1` by default.
+/// Selects a protocol if the client offers it; `http/1.1` by default.
 fn select_protocol(context: &mut SslContextBuilder, protocol: &str) {
     let protocol = if protocol.is_empty() { "http/1.1" } else { protocol }.to_owned();
     let list = [&[protocol.len() as u8], protocol.as_bytes()].concat();
     context.set_alpn_select_callback(move |_, offered| {
         openssl::ssl::select_next_proto(&list, offered).ok_or(AlpnError::NOACK)?;
-        // What is selected has to live as long as the client's own list.
+        // The selected name must live as long as the client's list.
         let place = offered.windows(protocol.len()).find(|name| *name == protocol.as_bytes());
         place.ok_or(AlpnError::NOACK)
     });
 }
 
-/// Serves a certificate of its own for each name, and turns away who asks for another name.
+/// Serves a separate certificate for each name, and refuses clients that ask for another name.
 fn serve_by_name(context: &mut SslContextBuilder, settings: &Settings) {
     let contexts = settings.by_name.iter().map(|(name, identity)| {
         let identities = vec![identity.clone()];

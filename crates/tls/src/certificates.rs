@@ -4,10 +4,11 @@ use tlslab_contract::record::Certificate;
 use tlslab_wire::names::Group;
 use tlslab_wire::sanitize::sanitize;
 
-/// The length in bytes to which names in certificates are cut: the server chooses them.
+/// The highest length in bytes of a name from a certificate. The server chooses names, so longer
+/// ones are cut.
 const NAME_LIMIT: usize = 256;
 
-/// The group on whose curve the server's key lies, if it is an ECDSA key.
+/// The group with the curve of the server's key; `None` unless it is an ECDSA key.
 pub fn certificate_group(certificates: &[Vec<u8>]) -> Option<Group> {
     let (_, certificate) = x509_parser::parse_x509_certificate(certificates.first()?).ok()?;
     let parameters = certificate.public_key().algorithm.parameters.as_ref()?;

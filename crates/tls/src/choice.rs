@@ -1,16 +1,16 @@
-//! Which back end makes the handshakes.
+//! The choice of the back end that makes the handshakes.
 
 use super::openssl::OpensslBackend;
 use super::rustls::RustlsBackend;
 use super::{BackendError, ClientSettings};
 use tlslab_contract::spec::BackendChoice;
 
-/// A back end that supports all that a run asks for.
+/// A back end that supports everything that a run requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// rustls on aws-lc-rs.
     Rustls,
-    /// The OpenSSL that is built in.
+    /// The built-in OpenSSL.
     Openssl,
 }
 
@@ -24,8 +24,9 @@ impl Choice {
     }
 }
 
-/// Chooses the back end: the one asked for, or with `auto` rustls if it supports the offer, else
-/// OpenSSL. Only OpenSSL accepts obsolete keys of servers. An error names what is unsupported.
+/// Chooses the back end: the requested one, or with `auto` rustls if it supports the settings,
+/// otherwise OpenSSL. Only OpenSSL accepts obsolete server keys. An error names the unsupported
+/// setting.
 pub fn choose(asked: BackendChoice, settings: &ClientSettings) -> Result<Choice, BackendError> {
     let rustls = || RustlsBackend::new(settings).map(|_| Choice::Rustls);
     let openssl = || OpensslBackend::new(settings).map(|_| Choice::Openssl);

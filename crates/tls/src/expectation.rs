@@ -1,4 +1,4 @@
-//! Compares what was negotiated with what was asked for.
+//! Compares the negotiated facts with the specification.
 
 use tlslab_contract::spec::{HttpVersion, Resume, TlsSpec};
 use tlslab_wire::names::{CipherSuite, KeyExchange, SignatureScheme, TlsVersion};
@@ -6,7 +6,7 @@ use tlslab_wire::outcome::Mismatch;
 
 use super::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
 
-/// What every connection of a run must have negotiated. An empty list allows any value.
+/// The required facts of every connection of a run. An empty list allows any value.
 #[derive(Debug, Clone, Default)]
 pub struct Expectation {
     versions: Vec<TlsVersion>,
@@ -14,21 +14,21 @@ pub struct Expectation {
     groups: Vec<u16>,
     signature_schemes: Vec<SignatureScheme>,
     http: HttpVersion,
-    /// The size of the server's own Diffie-Hellman parameters, in bits.
+    /// The size of the server's Diffie-Hellman parameters, in bits.
     dh_bits: Option<u32>,
-    /// The application protocol must be one of these; `None`: `http/1.1`, or no protocol.
+    /// The allowed application protocols; `None`: `http/1.1`, or no protocol.
     alpn: Option<Vec<Alpn>>,
-    /// Whether the server must have asked for the client's certificate.
+    /// Whether the server must have requested the client's certificate.
     client_certificate: bool,
     resume: Resume,
     early_data: bool,
     hello_retry: bool,
-    /// Whether the server must staple an OCSP response, or must not.
+    /// Whether the server must staple an OCSP response (true) or must not (false).
     ocsp_stapling: Option<bool>,
 }
 
 impl Expectation {
-    /// The expectation that a specification states.
+    /// The expectations that follow from a specification.
     pub fn new(spec: &TlsSpec, http: HttpVersion) -> Self {
         Self {
             versions: spec.offered_versions(),
@@ -49,8 +49,7 @@ impl Expectation {
         }
     }
 
-    /// The first fact that differs from what was asked for, if any, on a connection that was to be of
-    /// this kind.
+    /// The first fact that differs from the specification, for a connection of the requested kind.
     pub fn mismatch(&self, wanted: HandshakeKind, negotiated: &Negotiated) -> Option<Mismatch> {
         if !self.versions.is_empty() && !self.versions.contains(&negotiated.version) {
             return Some(Mismatch::Version);
@@ -70,8 +69,8 @@ impl Expectation {
         if !self.signature_agrees(negotiated) {
             return Some(Mismatch::SignatureScheme);
         }
-        // A server may reject early data: that is counted, but is no mismatch. A ticket that allows no
-        // early data is a mismatch.
+        // A server may reject early data: that is counted and is no mismatch. A ticket that allows
+        // no early data is a mismatch.
         let early = self.early_data && wanted == HandshakeKind::Resumed;
         if early != (negotiated.early_data != EarlyData::None) {
             return Some(Mismatch::EarlyData);
@@ -79,8 +78,8 @@ impl Expectation {
         if !self.alpn_agrees(negotiated.alpn) {
             return Some(Mismatch::Alpn);
         }
-        // In a resumed handshake the server does not ask for the client's certificate again, and sends
-        // no certificate of its own, so no OCSP response either.
+        // In a resumed handshake the server neither requests the client's certificate again nor
+        // sends its own certificate, so it cannot staple an OCSP response.
         if negotiated.kind != HandshakeKind::Full {
             return None;
         }
@@ -100,7 +99,7 @@ impl Expectation {
         negotiated.kind == wanted && negotiated.resumed_by == resumed_by
     }
 
-    /// A resumed handshake has a key exchange only in TLS 1.3, and even there not always.
+    /// A resumed handshake has a key exchange only in TLS 1.3, and there only with psk_dhe_ke.
     fn group_agrees(&self, negotiated: &Negotiated) -> bool {
         match (negotiated.group, negotiated.resumed_by) {
             (group, Resume::Id | Resume::Ticket | Resume::PskOnly) => group.is_none(),
@@ -116,7 +115,7 @@ impl Expectation {
         }
     }
 
-    /// A resumed handshake has no signature: the server proves that it has the session's secret.
+    /// A resumed handshake has no signature: the server proves knowledge of the session's secret.
     fn signature_agrees(&self, negotiated: &Negotiated) -> bool {
         match negotiated.signature_scheme {
             _ if negotiated.resumed_by != Resume::None => negotiated.signature_scheme.is_none(),
@@ -127,8 +126,8 @@ impl Expectation {
         }
     }
 
-    /// A server may leave ALPN out (RFC 7301, section 3.2), unless the protocol was asked for by
-    /// name. HTTP/2 needs a server that has selected it (RFC 9113, section 3.3).
+    /// A server may omit ALPN (RFC 7301, section 3.2), unless the specification names the protocol.
+    /// HTTP/2 requires a server that has selected it (RFC 9113, section 3.3).
     fn alpn_agrees(&self, selected: Option<Alpn>) -> bool {
         match (&self.alpn, selected) {
             (None, selected) => match self.http {
@@ -215,7 +214,7 @@ mod tests {
         assert_eq!(anything.mismatch(HandshakeKind::Full, &negotiated()), None);
     }
 
-    /// A run that resumes by pre-shared key, and a handshake that did.
+    /// A run that resumes by pre-shared key, and a handshake that did so.
     fn resuming(early_data: bool) -> (Expectation, Negotiated) {
         let spec = TlsSpec { resume: Resume::Psk, early_data, ..TlsSpec::default() };
         let resumed = Negotiated {

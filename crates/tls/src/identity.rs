@@ -1,4 +1,4 @@
-//! A certificate with its chain and key, checked to belong together.
+//! A certificate with its chain and key, which are checked to belong together.
 
 use openssl::hash::MessageDigest;
 use openssl::ocsp::{OcspResponse, OcspResponseStatus};
@@ -13,17 +13,17 @@ use crate::openssl::ffi::add_to_chain;
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::tls::obsolete::SHORTEST_PRIME;
 
-/// A certificate with its chain and its private key, a server's or a client's.
+/// A certificate with its chain and its private key, of a server or of a client.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// The owner's certificate, then the intermediate ones.
+    /// The owner's certificate, followed by the intermediate certificates.
     chain: Vec<X509>,
     key: PKey<Private>,
     /// The OCSP response for the owner's certificate, DER.
     ocsp_response: Option<Vec<u8>>,
 }
 
-/// Why a certificate with its key cannot be used.
+/// Errors that make a certificate with its key unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum IdentityError {
@@ -51,13 +51,13 @@ impl Identity {
     /// Reads a certificate chain (the owner's own first) and a private key, both PEM.
     ///
     /// # Errors
-    /// One of the two is not there or not readable, or they do not belong together.
+    /// One of the two is absent or unreadable, or they do not belong together.
     pub fn from_pem(chain: &str, key: &str) -> Result<Self, IdentityError> {
         let chain = X509::stack_from_pem(chain.as_bytes())
             .ok()
             .filter(|chain| !chain.is_empty())
             .ok_or(IdentityError::NoCertificate)?;
-        // With a callback that knows no password OpenSSL does not ask for one on the terminal.
+        // Without a callback OpenSSL would ask for the password on the terminal.
         let key = PKey::private_key_from_pem_callback(key.as_bytes(), |_| Ok(0))
             .map_err(|_| IdentityError::NoKey)?;
         let identity = Self { chain, key, ocsp_response: None };
@@ -70,11 +70,11 @@ impl Identity {
         }
     }
 
-    /// The same identity with an OCSP response, DER, which a server staples for clients that ask for it
-    /// (RFC 6066, section 8). The response is not checked against the certificate.
+    /// The same identity with a DER-encoded OCSP response, which a server staples for clients that
+    /// request one (RFC 6066, section 8). The response is not checked against the certificate.
     ///
     /// # Errors
-    /// The bytes are no OCSP response, or one with an error status (RFC 6960, section 4.2.1).
+    /// The bytes are not an OCSP response, or it has an error status (RFC 6960, section 4.2.1).
     pub fn with_ocsp_response(self, der: Vec<u8>) -> Result<Self, IdentityError> {
         match OcspResponse::from_der(&der).map(|response| response.status()) {
             Ok(OcspResponseStatus::SUCCESSFUL) => Ok(Self { ocsp_response: Some(der), ..self }),
@@ -97,19 +97,21 @@ impl Identity {
         }
     }
 
-    /// The kind of the key, if it is too short to be used unless obsolete things are allowed.
+    /// The kind of the key, if the key is short enough to require `allow_obsolete`.
     pub fn short_key(&self) -> Option<String> {
         (self.key.id() == Id::RSA && self.key.bits() < SHORTEST_PRIME).then(|| self.key_kind())
     }
 
-    /// The algorithm of the key, without its size: by this an OpenSSL context holds one each.
+    /// The algorithm of the key, without its size. An OpenSSL context holds one certificate per
+    /// algorithm.
     pub fn algorithm(&self) -> &'static str {
         algorithm(self.key.id())
     }
 
     /// The owner's certificate, DER.
     pub fn certificate(&self) -> Vec<u8> {
-        // A certificate parsed from DER can be written as DER: OpenSSL fails only without memory.
+        // A certificate that was parsed from DER can be encoded as DER: this fails only without
+        // memory.
         self.chain[0].to_der().unwrap_or_default()
     }
 
@@ -119,8 +121,8 @@ impl Identity {
         digest.map(|d| d.iter().map(|byte| format!("{byte:02x}")).collect()).unwrap_or_default()
     }
 
-    /// Sets the certificate, its chain and its key in an OpenSSL context, beside those of other
-    /// algorithms that it has.
+    /// Adds the certificate, its chain and its key to an OpenSSL context. Certificates of other
+    /// algorithms stay.
     pub fn install(&self, context: &mut SslContextBuilder) -> Result<(), IdentityError> {
         let mut set = || {
             let (own, others) = self.chain.split_first().expect("a chain is never empty");
@@ -131,7 +133,7 @@ impl Identity {
         set().map_err(|e| IdentityError::Refused { backend: "openssl", message: e.to_string() })
     }
 
-    /// The certificate, its chain and its key as rustls takes them.
+    /// The certificate, its chain and its key as a rustls type.
     pub fn certified(&self, with: &CryptoProvider) -> Result<CertifiedKey, IdentityError> {
         let refused = |message: String| IdentityError::Refused { backend: "rustls", message };
         let chain: Result<_, _> = self.chain.iter().map(|c| c.to_der()).collect();
@@ -195,7 +197,7 @@ mod tests {
     fn what_is_no_response_is_not_stapled() {
         let (certificate, key) = pair();
         let identity = Identity::from_pem(&certificate, &key).unwrap();
-        // The second one is a response with the status tryLater.
+        // The second one is an OCSP response with the status tryLater.
         for wrong in [&b"nonsense"[..], &[0x30, 3, 0x0a, 1, 3]] {
             let refused = identity.clone().with_ocsp_response(wrong.to_vec());
             assert_eq!(refused, Err(IdentityError::OcspResponse));

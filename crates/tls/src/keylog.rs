@@ -1,13 +1,13 @@
-//! The secrets of connections, written down so that a packet capture can be decrypted: for debugging.
+//! The key log: secrets of connections, for the decryption of packet captures.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::sync::Mutex;
 
-/// Where secrets are written, in the format of NSS (RFC 9850): `LABEL CLIENT_RANDOM SECRET`, in hex.
+/// Writes secrets in the NSS key log format (RFC 9850): `LABEL CLIENT_RANDOM SECRET`, in hex.
 ///
-/// All workers share it, behind a lock: a run that writes its secrets is slower, and its record says
-/// so. The first error is kept until [`KeyLog::finish`].
+/// All workers share the log behind a lock. A run with a key log is slower, and its record says so.
+/// The first write error is kept until [`KeyLog::finish`].
 pub struct KeyLog(Mutex<Sink>);
 
 struct Sink {
@@ -16,28 +16,28 @@ struct Sink {
 }
 
 impl KeyLog {
-    /// A log that writes to a sink, buffered.
+    /// A key log that writes to a sink, buffered.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
         let writer = BufWriter::new(Box::new(sink) as Box<dyn Write + Send>);
         Self(Mutex::new(Sink { writer, error: None }))
     }
 
-    /// Writes one line, which has no line break.
+    /// Writes one line and adds the line break.
     pub(super) fn line(&self, line: fmt::Arguments<'_>) {
         self.with(|writer| writeln!(writer, "{line}"));
     }
 
-    /// Writes out what is buffered.
+    /// Flushes the buffer.
     ///
     /// # Errors
-    /// The first error, now or while connections were made.
+    /// The first error, either here or in an earlier write.
     pub fn finish(&self) -> io::Result<()> {
         self.with(Write::flush);
         let mut sink = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         sink.error.take().map_or(Ok(()), Err)
     }
 
-    /// Uses the writer, unless it has failed already.
+    /// Uses the writer, unless an earlier write has failed.
     fn with(&self, write: impl FnOnce(&mut BufWriter<Box<dyn Write + Send>>) -> io::Result<()>) {
         let mut sink = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if sink.error.is_none() {

@@ -1,8 +1,8 @@
 //! TLS back ends behind one narrow trait.
 //!
-//! A back end is made once per worker from an [`ClientSettings`] and opens one [`Session`] a connection.
-//! A session does its own reads and writes on the connection's [`Socket`] and never blocks: it says
-//! [`Progress::WantRead`] or [`Progress::WantWrite`] when the socket has no more to give or to take.
+//! Each worker builds a back end from [`ClientSettings`]; the back end opens one [`Session`] per
+//! connection. A session does its own reads and writes on the connection's [`Socket`] and never
+//! blocks: it returns [`Progress::WantRead`] or [`Progress::WantWrite`] if the socket would block.
 
 use std::sync::Arc;
 
@@ -32,82 +32,83 @@ pub use tlslab_wire::tls::{
     Negotiated, PROTOCOL_NAME_LIMIT, alpn, observer,
 };
 
-/// What a call on a session has achieved.
+/// The result of a call on a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// The step is done; for reads and writes, N bytes of plaintext were moved.
+    /// The step is done. Reads and writes: N bytes of plaintext were transferred.
     Done(usize),
-    /// Nothing more until the socket is readable.
+    /// The session can continue when the socket is readable.
     WantRead,
-    /// Nothing more until the socket is writable.
+    /// The session can continue when the socket is writable.
     WantWrite,
-    /// The peer ended the session orderly, by close_notify.
+    /// The peer ended the session by close_notify.
     Closed,
-    /// The peer ended the TCP stream and not the session: what came last may be cut off (RFC 8446,
+    /// The peer ended the TCP stream without close_notify: the data may be truncated (RFC 8446,
     /// section 6.1).
     Cut,
 }
 
-/// What a back end is built from: what each connection offers, and how the server is checked.
+/// The settings of a back end: the offer of each connection, and the checks of the server.
 #[derive(Debug, Clone)]
 pub struct ClientSettings {
     /// Protocol versions; empty: the back end's default.
     pub versions: Vec<TlsVersion>,
     /// Cipher suites, preferred first; empty: the back end's default.
     pub suites: Vec<CipherSuite>,
-    /// Groups, preferred first; empty: the back end's default. In TLS 1.2 the certificate's own curve
-    /// stands behind the groups that were asked for, since servers choose the certificate by it.
+    /// Groups, preferred first; empty: the back end's default. In TLS 1.2 the curve of the server's
+    /// certificate is added after the requested groups, because servers choose the certificate by
+    /// that list.
     pub groups: Vec<Group>,
     /// Signature schemes, preferred first; empty: the back end's default.
     pub signature_schemes: Vec<SignatureScheme>,
-    /// The names for SNI and for the certificate check, DNS names or addresses: connections take
-    /// them in turn. At least one, and one alone where sessions are resumed: those that are kept may
-    /// have been begun under any of them.
+    /// The names for SNI and for the certificate check, DNS names or addresses, used in turn. At
+    /// least one. Exactly one if sessions are resumed, because a pooled session may belong to any
+    /// name.
     pub server_names: Vec<String>,
     /// Application protocols to offer, preferred first, each of 1 to [`PROTOCOL_NAME_LIMIT`] bytes;
-    /// empty: the extension is left out.
+    /// empty: no ALPN extension.
     pub alpn: Vec<String>,
-    /// What to show to a server that asks for a client's certificate.
+    /// The certificate for servers that request one.
     pub client_identity: Option<Identity>,
-    /// The certificate authorities that are trusted for the server's certificate.
+    /// The trust anchors for the server's certificate.
     pub trust: TrustAnchors,
     /// How often the server is authenticated.
     pub authenticate: Authenticate,
-    /// Whether each connection makes a fresh key share.
+    /// Whether each connection generates a fresh key share.
     pub key_share: KeyShare,
-    /// Whether the minimal client or the library makes the handshakes that both can make.
+    /// The client that makes the handshakes which both the minimal client and the library support.
     pub client: ClientChoice,
-    /// Where to write the secrets of connections.
+    /// The key log, if secrets are to be written.
     pub key_log: Option<Arc<KeyLog>>,
     /// Whether versions before TLS 1.2, RC4, 3DES and short keys may be used.
     pub allow_obsolete: bool,
-    /// How [`Backend::resume`] resumes; with `None` no session is kept at all.
+    /// How [`Backend::resume`] resumes; with `None` no session is kept.
     pub resume: Resume,
     /// Whether resumed connections may send early data.
     pub early_data: bool,
-    /// The group of the only key share that is sent, so that the server asks for another share.
+    /// The group of the only key share, which makes the server send a HelloRetryRequest.
     pub hello_retry: Option<HelloRetry>,
 }
 
-/// The groups that are offered behind a share that makes the server ask for another, when none are
-/// asked for: those of rustls, in its order.
+/// The groups that follow a share which provokes a HelloRetryRequest, if the specification has
+/// none: the defaults of rustls, in its order.
 pub const USUAL_GROUPS: [Group; 4] =
     [Group::X25519MlKem768, Group::X25519, Group::P256, Group::P384];
 
-/// The certificate authorities that are trusted for a server's certificate.
+/// The trust anchors for a server's certificate.
 #[derive(Debug, Clone)]
 pub enum TrustAnchors {
     /// The authorities of these certificates, DER.
     Certificates(Vec<Vec<u8>>),
-    /// All: chain, name and validity are not checked; the handshake signature still is.
+    /// Any certificate: chain, name and validity are not checked; the handshake signature is.
     Anyone,
 }
 
 impl ClientSettings {
-    /// The server names, each as a back end has it.
+    /// The server names, converted to the back end's type.
     ///
     /// # Errors
-    /// There is none, or the back end refuses one of them.
+    /// The list is empty, or the back end refuses a name.
     pub fn names<N>(
         &self,
         backend: &'static str,
@@ -121,108 +122,108 @@ impl ClientSettings {
     }
 }
 
-/// With [`Authenticate::Sampled`], one connection in N of each server name is authenticated in
-/// full, the first one included.
+/// With [`Authenticate::Sampled`], the first connection of each server name and 1 in N after it are
+/// authenticated in full.
 pub const SAMPLING_PERIOD: u32 = 128;
 
-/// Why a back end cannot be built.
+/// Errors that prevent building a back end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {
-    /// The library lacks something that was asked for.
+    /// The library lacks a requested feature.
     #[error("{backend} has no {what}; it has: {has}")]
     Unsupported {
-        /// The back end's name.
+        /// The name of the back end.
         backend: &'static str,
-        /// What it lacks: `group X448`.
+        /// The missing feature: `group X448`.
         what: String,
-        /// What it has of that kind.
+        /// The supported features of that kind.
         has: String,
     },
     /// The library refused the configuration.
     #[error("{backend}: {message}")]
     Refused {
-        /// The back end's name.
+        /// The name of the back end.
         backend: &'static str,
-        /// The library's own words.
+        /// The library's message.
         message: String,
     },
 }
 
-/// Makes the sessions of one worker.
+/// Creates the sessions of one worker.
 pub trait Backend {
-    /// One connection's TLS state.
+    /// The TLS state of one connection.
     type Session: Session;
 
-    /// Begins a session with a full handshake. Nothing is sent before [`Session::handshake`].
+    /// Creates a session for a full handshake. [`Session::handshake`] sends the first bytes.
     fn open(&mut self) -> Result<Self::Session, Failure>;
 
-    /// Begins a session that resumes an earlier one of this back end; `None` when none is left that
-    /// could be resumed. A ticket of TLS 1.3 is used once.
+    /// Creates a session that resumes an earlier one of this back end; `None` if the pool is empty.
+    /// A TLS 1.3 ticket is used once.
     fn resume(&mut self) -> Result<Option<Self::Session>, Failure>;
 
-    /// How many sessions could be resumed now.
+    /// The number of sessions in the pool.
     fn resumable(&self) -> usize;
 
-    /// Keeps N sessions to resume; of more the oldest are dropped.
+    /// Limits the pool to N sessions; the oldest ones beyond that are dropped.
     fn keep(&mut self, sessions: usize);
 }
 
-/// Called between the records of a handshake: whether something is due that must not wait for the
-/// remaining records. `None` if nothing ever is.
+/// Called between the records of a handshake. True if other work is due that must not wait for the
+/// remaining records. `None`: never.
 pub type Urgent<'u> = Option<&'u dyn Fn() -> bool>;
 
-/// One connection's TLS state.
+/// The TLS state of one connection.
 pub trait Session {
-    /// The number of bytes that the session has accepted or made and not yet sent.
+    /// The number of bytes that wait to be sent.
     fn unsent(&self) -> usize;
 
-    /// Takes plaintext to send as early data, ahead of the first call of [`Session::handshake`];
-    /// gives how many bytes of it were taken, none where the resumed session allows none.
+    /// Takes plaintext as early data, before the first call of [`Session::handshake`]. Returns the
+    /// number of bytes taken; 0 if the resumed session allows no early data.
     fn send_early(&mut self, plaintext: &[u8]) -> Result<usize, Failure>;
 
-    /// Carries the handshake on. `Done` means that the client considers it complete; what the client
-    /// still has to send (its Finished in TLS 1.3) may wait for the next [`Session::write`] or
-    /// [`Session::flush`], so that both leave in one segment. With something urgent it may stop where
-    /// it could go on, and says `WantWrite`.
+    /// Continues the handshake. `Done` means that the client has completed it. Bytes that the
+    /// client still has to send (its Finished in TLS 1.3) may wait for the next [`Session::write`]
+    /// or [`Session::flush`], so that both leave in one segment. If `urgent` is true, the session
+    /// may stop early with `WantWrite`.
     fn handshake(&mut self, socket: &mut Socket, urgent: Urgent<'_>) -> Result<Progress, Failure>;
 
-    /// What was negotiated. Called once, after the handshake is done.
+    /// The negotiated facts. Called once, after the handshake.
     fn facts(&self) -> Negotiated;
 
-    /// Takes plaintext to send; `Done(n)` when the session has taken `n` bytes of it.
+    /// Takes plaintext to send; `Done(n)` if the session has taken `n` bytes.
     fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure>;
 
-    /// Sends what the session has taken and not sent; `Done` when nothing is left.
+    /// Sends all bytes that wait to be sent; `Done` if none is left.
     fn flush(&mut self, socket: &mut Socket) -> Result<Progress, Failure>;
 
-    /// Says that nothing more will be sent (RFC 8446, section 6.1), as far as the socket takes it.
+    /// Sends close_notify (RFC 8446, section 6.1), as far as the socket accepts it.
     fn send_close_notify(&mut self, socket: &mut Socket) -> Result<(), Failure>;
 
     /// Receives plaintext into the buffer; `Done(n)` with `n > 0` bytes.
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure>;
 
-    /// Which of the offer's server names this session asks for, by its place in the list.
+    /// The index of this session's server name in the list of the settings.
     fn asked_name(&self) -> usize {
         0
     }
 
-    /// How many sessions to resume later it has put into the back end's pool so far.
+    /// The number of sessions that this session has added to the back end's pool so far.
     fn gained(&self) -> u32 {
         0
     }
 
-    /// Frees the buffers that only an active session needs. The connection is idle from here on.
+    /// Frees the buffers of an active session. The connection is idle from now on.
     fn rest(&mut self) {}
 
-    /// The certificates that the server sent, DER, its own first; empty if the session reads none.
+    /// The server's certificates, DER, its own first; empty if the session reads none.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
-    /// The reason why the session failed, if more than the failure's class is known.
+    /// The reason of the session's failure, if more than its class is known.
     fn reason(&self) -> Option<Reason> {
         None
     }
 
-    /// The same reason in words; empty if no more is known.
+    /// The same reason as a sentence; empty if no more is known.
     fn explain(&self) -> String {
         self.reason().map(|reason| reason.in_one_line()).unwrap_or_default()
     }

@@ -1,18 +1,18 @@
 //! The sessions that a worker's connections can resume.
 //!
-//! In TLS 1.3 a ticket should be used once (RFC 8446, appendix C.4), and many servers insist on it:
-//! one that is shared by all connections fails. So a session that is taken leaves the pool, and new
-//! sessions from servers are added; a session of TLS 1.2 is put back after a successful handshake. The
-//! newest is taken first, since a server that keeps a bounded number of sessions drops the oldest.
+//! A TLS 1.3 ticket should be used once (RFC 8446, appendix C.4), and many servers insist on that:
+//! a ticket shared by all connections fails. So a session leaves the pool when it is taken, and new
+//! sessions from servers are added. A TLS 1.2 session is put back after a successful handshake. The
+//! newest session is taken first, because a server with a bounded session cache drops the oldest.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// The size of a pool by default: enough for one connection after the other.
+/// The default size of a pool: enough for one connection after the other.
 const LIMIT: usize = 16;
 
-/// A worker's pool; its back end and the sessions of its connections all hold it.
+/// A worker's pool, shared by its back end and the sessions of its connections.
 #[derive(Debug)]
 pub struct Pool<T>(Rc<RefCell<Kept<T>>>);
 
@@ -28,7 +28,7 @@ impl<T> Pool<T> {
         Self(Rc::new(RefCell::new(Kept { sessions: VecDeque::new(), limit: LIMIT })))
     }
 
-    /// Keeps N sessions from now on; all room for them is taken at once.
+    /// Sets the size to N sessions and allocates memory for all of them.
     pub fn keep(&self, limit: usize) {
         let mut kept = self.0.borrow_mut();
         let surplus = kept.sessions.len().saturating_sub(limit);
@@ -52,7 +52,7 @@ impl<T> Pool<T> {
         self.0.borrow_mut().sessions.pop_back()
     }
 
-    /// How many sessions there are.
+    /// The number of sessions.
     pub fn len(&self) -> usize {
         self.0.borrow().sessions.len()
     }

@@ -1,4 +1,4 @@
-//! A certification authority and a certificate for this machine, made up on the spot.
+//! A certification authority and a certificate for this machine, generated on demand.
 
 use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
@@ -18,7 +18,7 @@ fn generate(kind: KeyKind) -> Result<KeyPair, rcgen::Error> {
         KeyKind::EcdsaP256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256),
         KeyKind::EcdsaP384 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384),
         KeyKind::EcdsaP521 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512),
-        // aws-lc makes none so short: see `ShortRsa`.
+        // aws-lc generates no keys of this size: see `ShortRsa`.
         KeyKind::Rsa1024 => Err(rcgen::Error::KeyGenerationUnavailable),
         KeyKind::Rsa2048 => rsa(RsaKeySize::_2048),
         KeyKind::Rsa3072 => rsa(RsaKeySize::_3072),
@@ -27,8 +27,8 @@ fn generate(kind: KeyKind) -> Result<KeyPair, rcgen::Error> {
     }
 }
 
-/// The kind of the authority's key: of the same family, so that a client that can verify the
-/// server's certificate can verify its issuer's signature too, and with no more work.
+/// The kind of the authority's key. The same family as the server's key, so that a client that can
+/// verify the server's certificate can verify the issuer's signature, and with no more work.
 fn issuer(kind: KeyKind) -> KeyKind {
     match kind {
         KeyKind::Rsa1024 | KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => {
@@ -38,19 +38,19 @@ fn issuer(kind: KeyKind) -> KeyKind {
     }
 }
 
-/// A certificate for localhost, 127.0.0.1 and ::1, and who vouches for it.
+/// A certificate for localhost, 127.0.0.1 and ::1, and the certificate of its authority.
 #[derive(Debug)]
 pub struct SelfSigned {
     /// The server's certificate with its key.
     pub identity: Identity,
-    /// The authority's certificate in PEM, which clients have to trust.
+    /// The authority's certificate in PEM, which clients must trust.
     pub authority: String,
 }
 
-/// Makes an authority and a certificate issued by it. The authority's key is thrown away.
+/// Generates an authority and a certificate issued by it. The authority's key is discarded.
 ///
 /// # Errors
-/// The library refuses to make the key or the certificate.
+/// The library fails to generate the key or the certificate.
 pub fn self_signed(kind: KeyKind) -> Result<SelfSigned, IdentityError> {
     let (certificate, key, authority) = make(kind, ExtendedKeyUsagePurpose::ServerAuth)?;
     let identity = Identity::from_pem(&certificate.pem(), &key.pem)?;
@@ -64,14 +64,14 @@ pub struct Issued {
     pub certificate: Vec<u8>,
     /// Its private key, PKCS #8 in DER.
     pub key: Vec<u8>,
-    /// The certificate of who has issued it, DER.
+    /// The certificate of the issuer, DER.
     pub authority: Vec<u8>,
 }
 
-/// Makes an authority and a certificate issued by it, for a server or for a client.
+/// Generates an authority and a certificate issued by it, for a server or for a client.
 ///
 /// # Errors
-/// The library refuses to make the key or the certificate.
+/// The library fails to generate the key or the certificate.
 pub fn issue(kind: KeyKind, purpose: ExtendedKeyUsagePurpose) -> Result<Issued, IdentityError> {
     let (certificate, key, authority) = make(kind, purpose)?;
     Ok(Issued {
@@ -81,7 +81,7 @@ pub fn issue(kind: KeyKind, purpose: ExtendedKeyUsagePurpose) -> Result<Issued, 
     })
 }
 
-/// The same for an RSA key whose private half is elsewhere: the one that is given back is empty.
+/// As [`issue`], for an RSA key whose private half is elsewhere: the returned key is empty.
 ///
 /// # Errors
 /// As [`issue`].
@@ -139,7 +139,7 @@ fn make(kind: KeyKind, purpose: ExtendedKeyUsagePurpose) -> Result<Made, Identit
     made().map_err(|e| IdentityError::NotMade { kind, message: e.to_string() })
 }
 
-/// An RSA key that is shorter than aws-lc makes, for a certificate's subject.
+/// An RSA key shorter than aws-lc generates, for the subject of a certificate.
 struct ShortRsa {
     /// The public key, PKCS #1 in DER.
     public: Vec<u8>,
@@ -168,7 +168,7 @@ fn subject_params(purpose: ExtendedKeyUsagePurpose) -> Result<CertificateParams,
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let mut params = CertificateParams::new(names)?;
     params.distinguished_name.push(DnType::CommonName, "localhost");
-    // Key encipherment is what static RSA suites need (RFC 5246, section 7.4.2).
+    // Static RSA suites require key encipherment (RFC 5246, section 7.4.2).
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
     params.extended_key_usages = vec![purpose];
     params.use_authority_key_identifier_extension = true;

@@ -1,12 +1,12 @@
-//! Which server name a connection asks for, and whether it is a sample.
+//! The selection of the server name and of the sampled connections.
 
-/// Takes server names in turn, and samples the connections of each name: the first one, then one in a
-/// period. Were they counted together, names whose number has a divisor in common with the period
-/// would leave some of them without a single sample.
+/// Uses server names in turn, and samples the connections of each name: the first one, then one per
+/// period. A common count would leave some names without samples if the number of names has a
+/// divisor in common with the period.
 #[derive(Debug)]
 pub struct Turns {
     period: u32,
-    /// Whose turn it is.
+    /// The index of the next name.
     next: usize,
     names: Vec<Samples>,
 }
@@ -14,31 +14,31 @@ pub struct Turns {
 /// The samples of one name.
 #[derive(Debug, Clone, Copy)]
 struct Samples {
-    /// Connections until the next one.
+    /// Connections until the next sample.
     left: u32,
-    /// How many connections there are between the first sample and the second.
+    /// The number of connections from the first sample to the second.
     first: u32,
 }
 
-/// What a connection is to be.
+/// The name and the sampling of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// The place of the name that it asks for.
+    /// The index of the server name.
     pub name: usize,
-    /// Whether it is a sample.
+    /// Whether the connection is sampled.
     pub is_sampled: bool,
 }
 
 impl Turns {
-    /// For N names, at least one, with one sample among N connections of each. The samples
-    /// of different names lie as far apart as they can.
+    /// N names, at least one, each with one sample per `period` connections. The samples of
+    /// different names are spread evenly over the period.
     pub fn new(names: usize, period: u32) -> Self {
         let apart = |name: usize| (name as u64 * u64::from(period) / names as u64) as u32;
         let samples = |name| Samples { left: 0, first: period - apart(name) };
         Self { period, next: 0, names: (0..names).map(samples).collect() }
     }
 
-    /// The next connection's.
+    /// The name and the sampling of the next connection.
     pub fn next(&mut self) -> Turn {
         let name = self.next;
         self.next = if name + 1 == self.names.len() { 0 } else { name + 1 };

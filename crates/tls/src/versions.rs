@@ -1,4 +1,4 @@
-//! Which libraries are built in.
+//! The versions of the built-in libraries.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! The formats on the wire, their readers and writers: names and code points, URLs, TLS and HTTP with
-//! their rules, and how a connection ends. No I/O and no TLS library: the fuzz targets build this crate.
+//! Formats on the wire, with their readers and writers: names and code points, URLs, TLS and HTTP
+//! with their rules, and the outcomes of connections. No I/O and no TLS library, so that the fuzz
+//! targets can build this crate.
 
 pub mod http;
 pub mod names;

@@ -1,4 +1,4 @@
-//! How a connection ended.
+//! The outcome of a connection.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// A fact of a handshake that was not the one asked for.
+/// A fact of a handshake that differs from the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "each variant is the name of the fact")]
 pub enum Mismatch {
@@ -58,10 +58,10 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Why a connection did not complete. The display form is the class under which records count it.
+/// The failure of a connection. The display form is the class under which records count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Failure {
-    /// Nothing listens there.
+    /// The target refused the TCP connection: nothing listens on the port.
     Refused,
     /// No route to the host or network.
     Unreachable,
@@ -69,32 +69,32 @@ pub enum Failure {
     Reset,
     /// The peer closed the connection before the step was done.
     Closed(Step),
-    /// The peer ended the TCP stream without a close_notify, where only the end of the session says
-    /// that the body is whole.
+    /// The peer ended the TCP stream without a close_notify, and only the end of the stream
+    /// delimits the body.
     Truncated,
     /// The step took longer than its deadline.
     TimedOut(Step),
     /// The peer ended the handshake or the session with this alert (RFC 8446, section 6).
     Alert(u8),
-    /// The peer's certificate did not pass: chain, name or validity.
+    /// The peer's certificate is not valid: chain, name or validity.
     Certificate,
     /// The peer's handshake signature did not verify.
     Signature,
-    /// The peer broke the TLS protocol.
+    /// The peer violated the TLS protocol.
     TlsProtocol,
-    /// The peer broke this rule of TLS, which libraries let it break.
+    /// The peer broke this rule of TLS, which libraries do not check.
     Rule(Rule),
-    /// The peer broke HTTP.
+    /// The peer violated HTTP.
     HttpProtocol,
-    /// The response's status was not 2xx.
+    /// The status of the response was not an expected one.
     HttpStatus,
-    /// The response's body was not the one that should have come; only where bodies are checked.
+    /// The body of the response was not the expected one; only if bodies are checked.
     Body,
     /// The peer reset an HTTP/2 stream.
     StreamReset,
     /// The peer ended the HTTP/2 connection with this error code (RFC 9113, section 7).
     GoAway(u32),
-    /// The process may open no more files.
+    /// The limit of open files is reached.
     FilesExhausted,
     /// This machine has no free local port to the target.
     PortsExhausted,
@@ -103,7 +103,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether the HTTP layer, and not TLS, knows the reason of this failure.
+    /// True if the HTTP layer rather than TLS knows the reason of this failure.
     pub fn is_of_http(self) -> bool {
         match self {
             Self::HttpProtocol
@@ -216,14 +216,14 @@ pub fn http2_error_name(code: u32) -> Option<&'static str> {
     })
 }
 
-/// How one connection ended.
+/// The outcome of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It did all that was asked, with the handshake that was asked for.
+    /// The handshake and every response were as specified.
     Completed,
-    /// It failed.
+    /// The connection failed.
     Failed(Failure),
-    /// The handshake was done, and was not the one asked for.
+    /// The handshake was completed, but differs from the specification.
     Unexpected(Mismatch),
 }
 

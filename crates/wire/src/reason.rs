@@ -1,8 +1,8 @@
-//! Why a connection failed, more exactly than its class says.
+//! Causes of failures, in more detail than the failure class.
 //!
-//! Records are compared by classes, of which there are few. The reason beside a class helps a person to
-//! find the fault: which rule a server broke, which alert it got for that, which status it answered
-//! with. Reasons are limited in number and length, and hold no control characters.
+//! Records are compared by the few classes. The reason within a class helps a person to find the
+//! fault: the rule that a server broke, the alert for it, the status of the answer. Reasons are
+//! limited in number and length, and contain no control characters.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::sanitize::sanitize;
 
-/// The most characters of a reason.
+/// The highest length of a reason, in characters.
 pub const REASON_LIMIT: usize = 120;
 
-/// The most characters of the words on a single connection.
+/// The highest length of the details of a single connection, in characters.
 pub const WORDS_LIMIT: usize = 240;
 
-/// The most reasons that a record tells apart; what is beyond is counted as [`OTHER`].
+/// The highest number of reasons in a record; further ones are counted as [`OTHER`].
 pub const REASONS_LIMIT: usize = 32;
 
-/// The most connections of one reason that are kept as examples: the first.
+/// The number of example connections kept per reason: the first ones.
 pub const EXAMPLES_LIMIT: usize = 3;
 
-/// The reason of connections without a reason of their own, or with one beyond [`REASONS_LIMIT`].
+/// The reason of connections without a known reason, or with a reason beyond [`REASONS_LIMIT`].
 pub const OTHER: &str = "other";
 
-/// Why one connection failed.
+/// The cause of one connection's failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
-    /// The reason that connections are counted by: the same for all that failed alike.
+    /// The reason under which connections are counted: equal for equal causes.
     pub name: Cow<'static, str>,
-    /// Details of this one connection, in words; often empty.
+    /// Details of this connection; often empty.
     pub words: Cow<'static, str>,
 }
 
@@ -41,24 +41,24 @@ impl Reason {
         Self { name: name.into(), words: "".into() }
     }
 
-    /// The same, with these words on the connection at hand.
+    /// The same reason with these details of the connection.
     pub fn with(self, words: impl Into<Cow<'static, str>>) -> Self {
         Self { words: words.into(), ..self }
     }
 
-    /// By the alert that the peer gets for it (RFC 8446, section 6.2): `decode_error (the ServerHello
-    /// is cut short)`.
+    /// A reason named by the alert that the peer receives (RFC 8446, section 6.2): `decode_error
+    /// (the ServerHello is cut short)`.
     pub fn alerted(alert: &str, words: &str) -> Self {
         Self::named(format!("{alert} ({words})"))
     }
 
-    /// The reason cut to the limits, and without control characters.
+    /// The reason, shortened to the limits and without control characters.
     pub fn bounded(&self) -> Self {
         let cut = |text: &str, limit| Cow::Owned(sanitize(text, limit));
         Self { name: cut(&self.name, REASON_LIMIT), words: cut(&self.words, WORDS_LIMIT) }
     }
 
-    /// The reason and the words, for an error of one line.
+    /// Reason and details for a one-line error.
     pub fn in_one_line(&self) -> String {
         let Self { name, words } = self.bounded();
         match (&*name, &*words) {
@@ -69,25 +69,27 @@ impl Reason {
     }
 }
 
-/// How many connections failed for one reason.
+/// The number of connections that failed for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedReason {
-    /// The class under which they are counted in `failed` or `unexpected`.
+    /// The class under which these connections are counted in `failed` or `unexpected`.
     pub class: String,
-    /// The reason; `other` for those of the class that have none, or one too many.
+    /// The reason; `other` for connections of the class without one, or beyond the limit of
+    /// reasons.
     pub reason: String,
-    /// Connections.
+    /// Number of connections.
     pub count: u64,
-    /// The first of them, a few.
+    /// The first few of these connections.
     pub examples: Vec<Example>,
 }
 
-/// One connection that failed.
+/// One failed connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Example {
-    /// Its TCP port on this machine, to find it in a capture or in the server's log; 0 for none.
+    /// The connection's local TCP port, for a search in a capture or in the server's log; 0 if
+    /// none.
     pub local_port: u16,
-    /// What is known of it beyond the reason; empty for nothing.
+    /// Details beyond the reason; may be empty.
     pub words: String,
 }
 

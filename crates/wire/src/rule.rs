@@ -1,4 +1,4 @@
-//! Rules of TLS that libraries let servers break, checked by tlslab itself.
+//! Rules of TLS that libraries do not check, and tlslab does.
 //!
 //! A server that breaks one of them is not the server whose handshake was to be measured.
 
@@ -10,36 +10,36 @@ const HANDSHAKE_FAILURE: u8 = 40;
 const ILLEGAL_PARAMETER: u8 = 47;
 const UNSUPPORTED_EXTENSION: u8 = 110;
 
-/// A rule that a server has broken. Its display form is part of the class under which records count
+/// A rule that a server has broken. The display form is part of the class under which records count
 /// the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
-    /// A server of TLS 1.3 repeats the session ID that it was sent (RFC 8446, section 4.1.3).
+    /// A TLS 1.3 server repeats the client's session ID (RFC 8446, section 4.1.3).
     SessionId,
     /// `legacy_version` is 0x0303 in TLS 1.3 and never 0x0304 (RFC 8446, section 4.1.3).
     LegacyVersion,
-    /// A server that knows TLS 1.3 marks the random of an older version, so that a client that offered
-    /// TLS 1.3 notices that somebody has taken the offer away (RFC 8446, section 4.1.3).
+    /// A server that supports TLS 1.3 marks its random if it negotiates an older version, so that a
+    /// client that offered TLS 1.3 detects a removed offer (RFC 8446, section 4.1.3).
     Downgrade,
     /// `renegotiation_info` is empty in a first handshake (RFC 5746, section 3.4).
     RenegotiationInfo,
     /// `extended_master_secret` has no content (RFC 7627, section 5.1).
     ExtendedMasterSecret,
-    /// Extensions answer extensions of the client, in messages that may hold them (RFC 8446, section
-    /// 4.2; RFC 5246, section 7.4.1.4).
+    /// Extensions answer extensions of the client, in messages that may contain them (RFC 8446,
+    /// section 4.2; RFC 5246, section 7.4.1.4).
     Extension,
-    /// Records of the handshake are not empty (RFC 8446, sections 5.1 and 5.4).
+    /// Handshake records are not empty (RFC 8446, sections 5.1 and 5.4).
     EmptyRecord,
-    /// Nothing comes between the parts of a message (RFC 8446, section 5.1).
+    /// No other record interrupts the parts of a message (RFC 8446, section 5.1).
     InterleavedRecord,
     /// No change_cipher_spec follows the server's Finished (RFC 8446, section 5).
     ChangeCipherSpec,
-    /// TLS 1.3 has no HelloRequest (RFC 8446, section 4), and TLS 1.2 no use for many of them.
+    /// TLS 1.3 has no HelloRequest (RFC 8446, section 4). In TLS 1.2 their number is limited.
     HelloRequest,
 }
 
 impl Rule {
-    /// All of them.
+    /// All rules.
     pub const ALL: [Self; 10] = [
         Self::SessionId,
         Self::LegacyVersion,
@@ -53,8 +53,8 @@ impl Rule {
         Self::HelloRequest,
     ];
 
-    /// The alert that a server gets for it (RFC 8446, sections 4.1.3, 4.2, 5 and 6.2; RFC 5746, section
-    /// 3.4).
+    /// The alert for a server that breaks the rule (RFC 8446, sections 4.1.3, 4.2, 5 and 6.2; RFC
+    /// 5746, section 3.4).
     pub fn alert(self) -> u8 {
         match self {
             Self::SessionId
@@ -70,7 +70,7 @@ impl Rule {
         }
     }
 
-    /// What the server did, for a person.
+    /// The server's action, as a sentence.
     pub fn explain(self) -> &'static str {
         match self {
             Self::SessionId => "the server does not repeat the session ID (RFC 8446, 4.1.3)",

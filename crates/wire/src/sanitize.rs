@@ -1,7 +1,7 @@
-//! Makes text from a peer safe to show: it gets into records, terminals and pages.
+//! Sanitises text from a peer, which is shown in records, terminals and pages.
 
-/// The text, cut to N characters, without control characters and characters that reorder the text around
-/// them; each such character becomes U+FFFD.
+/// The first N characters of the text. Control characters, and characters that reorder the text
+/// around them, become U+FFFD.
 pub fn sanitize(text: &str, limit: usize) -> String {
     let replace = |c: char| if c.is_control() || is_bidi(c) { '\u{fffd}' } else { c };
     text.chars().map(replace).take(limit).collect()

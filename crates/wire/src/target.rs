@@ -4,20 +4,20 @@ use std::net::IpAddr;
 
 use url::Url;
 
-/// The most bytes that a URL may have: a request line longer than this no server accepts.
+/// The highest length of a URL in bytes: servers accept no longer request line.
 const URL_LIMIT: usize = 8 * 1024;
 
-/// A URL that cannot be measured, and why.
+/// A URL that cannot be loaded, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("url '{url}': {why}")]
 pub struct UrlError {
-    /// The URL, cut.
+    /// The URL, shortened.
     pub url: String,
-    /// What is wrong with it, and what it has to look like.
+    /// The fault, and the required form.
     pub why: String,
 }
 
-/// Host, port and path of a target; `HOST:PORT` alone stands for `https://HOST:PORT/`.
+/// Host, port and path of a target. `HOST:PORT` alone means `https://HOST:PORT/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The host as given: a DNS name or an address without brackets.
@@ -26,20 +26,20 @@ pub struct Target {
     pub port: u16,
     /// Path and query, beginning with `/`.
     pub path: String,
-    /// What the Host header carries.
+    /// The value of the Host header field.
     pub authority: String,
-    /// Whether the URL names a port, the usual one or another.
+    /// Whether the URL names a port, the default one or another.
     pub has_port: bool,
 }
 
 impl Target {
-    /// Takes a URL apart; an error says what it has to look like.
+    /// Parses a URL. An error names the required form.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let refuse = |why: String| UrlError { url: text.chars().take(200).collect(), why };
         if text.len() > URL_LIMIT {
             return Err(refuse(format!("is longer than {URL_LIMIT} bytes")));
         }
-        // A host with a port, as every other tool accepts it, is a URL of the only scheme that is supported.
+        // A host with a port, which other tools accept, is a URL of the only supported scheme.
         let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
         let url = Url::parse(&whole)
             .map_err(|e| refuse(format!("{e}; it has the form https://HOST[:PORT]/PATH")))?;
@@ -68,11 +68,11 @@ impl Target {
     }
 }
 
-/// The host that the user names, as [`Target::host`] has it: by a name, an address of IPv6 with or
-/// without brackets, `HOST:PORT`, or the URL of a page on it.
+/// The host in one of the forms of [`Target::host`]: a name, an IPv6 address with or without
+/// brackets, `HOST:PORT`, or the URL of a page.
 ///
 /// # Errors
-/// The text names no host, or a network.
+/// The text contains no host, or a network.
 pub fn host_of(text: &str) -> Result<String, UrlError> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Ok(address.to_string());
@@ -89,7 +89,7 @@ pub fn host_of(text: &str) -> Result<String, UrlError> {
     Ok(target.host)
 }
 
-/// Whether the authority of a URL that was understood ends with a port. The parser drops the usual one.
+/// True if the authority of a valid URL ends with a port. The parser drops the default port.
 fn has_port(url: &str) -> bool {
     let authority = url.split("://").nth(1).unwrap_or_default();
     let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();

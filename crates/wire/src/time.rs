@@ -1,6 +1,6 @@
 //! Time in nanoseconds.
 
-/// Nanoseconds on a clock that never goes back; on a real clock, CLOCK_MONOTONIC.
+/// Nanoseconds of a monotonic clock; of CLOCK_MONOTONIC for a real clock.
 pub type Nanos = u64;
 
 /// Nanoseconds in a microsecond.

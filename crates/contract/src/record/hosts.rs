@@ -1,4 +1,4 @@
-//! What a record has of each of several generators: who took part, by which clocks, and who was lost.
+//! The parts of several generators in a merged record: hosts, their clocks, and lost hosts.
 
 use std::collections::BTreeMap;
 
@@ -9,99 +9,99 @@ use super::{CpuTime, Environment, OpenLoop, Verdict, WorkerUsage};
 use crate::accounting::Outcomes;
 use crate::spec::RunSpec;
 
-/// When a measurement began, by two clocks of the generator's machine, in seconds.
+/// The start of a measurement by two clocks of the generator's machine, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StartTime {
-    /// Since 1970 in UTC (CLOCK_REALTIME), exact to a microsecond of what the clock showed.
+    /// Seconds since 1970 UTC (CLOCK_REALTIME), with a precision of one microsecond.
     pub unix_s: f64,
-    /// By the clock that all of a record's times are read from (CLOCK_MONOTONIC).
+    /// CLOCK_MONOTONIC, the clock of all times in a record.
     pub monotonic_s: f64,
 }
 
 /// One generator's part of a merged record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostPart {
-    /// The name that it was merged under.
+    /// The name of the generator in the merge.
     pub name: String,
-    /// Its machine.
+    /// The machine of the generator.
     pub environment: Environment,
-    /// The address that it connected to.
+    /// The address that the generator connected to.
     pub address: String,
-    /// When its measurement began.
+    /// The start of the generator's measurement.
     pub started: Option<StartTime>,
-    /// The length of its measurement in seconds.
+    /// The length of the measurement in seconds.
     pub seconds: f64,
-    /// The most connections that it had in flight.
+    /// The generator's limit of connections in flight.
     pub connections: u32,
-    /// Its accounting.
+    /// The accounting of the generator's connections.
     pub outcomes: Outcomes,
-    /// Requests that were answered.
+    /// Answered requests on this generator's connections.
     pub requests: u64,
-    /// Its workers' processor time.
+    /// Processor time of the generator's workers.
     pub cpu: CpuTime,
-    /// Each of its workers.
+    /// Processor time and length of the measurement of each worker.
     pub workers: Vec<WorkerUsage>,
-    /// In an open loop: what became of its arrivals.
+    /// In an open loop: the accounting of the arrivals.
     pub open_loop: Option<OpenLoop>,
-    /// What the engine said of its run, and what became apparent of the host.
+    /// The verdicts of the engine on this run, and those that the merge adds about the host.
     pub verdicts: Vec<Verdict>,
-    /// How much later its measurement began than the first generator's, in seconds, by the clock that
-    /// the starts are given in.
+    /// Delay of this measurement's start after the earliest generator's start, in seconds, by the
+    /// clock of the start times.
     #[serde(default)]
     pub start_skew_s: Option<f64>,
-    /// What whoever led the generators found out about the host.
+    /// Observations of the leader about the host.
     #[serde(default)]
     pub found: Option<HostFound>,
-    /// Of a host that was lost in the run: why, and the last that is known of it.
+    /// If the host was lost during the run: the reason and its last report.
     #[serde(default)]
     pub lost: Option<Lost>,
 }
 
-/// What whoever leads several generators finds out about a host.
+/// Observations about a host by the leader, the process that starts several generators.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HostFound {
-    /// The identity of its running kernel: hosts with the same one share processors and clocks.
+    /// The boot ID of the running kernel. Hosts with the same boot ID share processors and clocks.
     pub boot_id: Option<String>,
-    /// The handshakes a second that its processors made in memory, before the load.
+    /// In-memory handshakes a second of the host's processors, measured before the load.
     pub handshakes_per_s: Option<f64>,
-    /// Its clock, against the leader's.
+    /// The host's clock relative to the leader's.
     pub clock: Option<HostClock>,
 }
 
-/// A host's CLOCK_MONOTONIC against the leader's, from round trips: the one that took the least time
-/// decides, and its uncertainty is half of that time.
+/// A host's CLOCK_MONOTONIC relative to the leader's, estimated from round trips. The shortest
+/// round trip gives the estimate; its uncertainty is half of that round trip.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HostClock {
     /// The host's clock minus the leader's before the start, in seconds.
     pub offset_s: f64,
-    /// How far that may be off, in seconds.
+    /// Uncertainty of `offset_s`, in seconds.
     pub uncertainty_s: f64,
-    /// How much faster the host's clock ran than the leader's, in millionths.
+    /// Rate of the host's clock minus the rate of the leader's, in parts per million.
     pub drift_ppm: f64,
-    /// How far that may be off.
+    /// Uncertainty of `drift_ppm`, in parts per million.
     pub drift_uncertainty_ppm: f64,
-    /// By how much the offset left every straight line at least in the run, in seconds: beyond what a
-    /// steady drift and the uncertainties explain.
+    /// Smallest deviation of the offset from any straight line during the run, in seconds, beyond
+    /// what constant drift and the uncertainties explain.
     pub moved_s: f64,
-    /// How often the offset was read.
+    /// Number of readings of the offset.
     pub readings: u32,
 }
 
-/// What is known of a host that was lost.
+/// The last state of a lost host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lost {
-    /// How it was noticed.
+    /// How the loss was detected.
     pub reason: String,
-    /// When, in seconds since the measurement began; negative before it.
+    /// Time of the loss in seconds since the start of the measurement; negative before the start.
     pub at_s: f64,
-    /// What it reported last.
+    /// The last report of the host.
     #[serde(default)]
     pub totals: LastTotals,
 }
 
-/// What a generator that was lost had reported since the start of its measurement.
+/// The last report of a lost generator: counts since the start of its measurement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LastTotals {
@@ -111,39 +111,39 @@ pub struct LastTotals {
     pub completed: u64,
     /// Failed connections by class.
     pub failed: BTreeMap<String, u64>,
-    /// Connections whose handshake was not the one asked for.
+    /// Connections with an unexpected handshake.
     pub unexpected: u64,
     /// Requests that were answered.
     pub requests: u64,
-    /// Connections under way.
+    /// Connections in flight.
     pub in_flight: u64,
 }
 
-/// A generator that was lost in a run, as `tlslab-load merge --lost` reads it.
+/// A lost generator, in the format that `tlslab-load merge --lost` reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LostHost {
     /// The host's name.
     pub host: String,
-    /// Its share of the load.
+    /// The part of the load that was assigned to the host.
     pub spec: RunSpec,
-    /// What is known of it.
+    /// The reason and the last report.
     #[serde(flatten)]
     pub lost: Lost,
 }
 
-/// The time in which all generators of a merged record were measuring. Slices that reach out of it are
-/// left out.
+/// The time during which all generators of a merged record were measuring. Slices that are not
+/// wholly inside are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommonWindow {
-    /// Its start, in seconds since 1970, by the generators' clocks.
+    /// Start of the window, in seconds since 1970, by the generators' clocks.
     pub from_unix_s: f64,
-    /// Its length in seconds; 0 if there is none.
+    /// Length of the window in seconds; 0 if there is none.
     pub seconds: f64,
-    /// How far the starts are apart, in seconds.
+    /// Time between the earliest and the latest start, in seconds.
     pub start_skew_s: f64,
-    /// Connections completed in it.
+    /// Connections completed in the window.
     pub completed: u64,
-    /// The same by second: the sum of the generators' own rates. None where a generator has no slice
-    /// in the window.
+    /// Connections completed a second in the window: the sum of the generators' own rates. `None`
+    /// if a generator has no slice in the window.
     pub connections_per_s: Option<f64>,
 }

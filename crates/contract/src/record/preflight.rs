@@ -1,14 +1,14 @@
-//! The preflight in a record: what the one connection before the load found.
+//! The results of the preflight, the verified connection before the load.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use tlslab_wire::tls::Facts;
 
-/// The one connection made before the load began.
+/// The verified connection before the load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Preflight {
-    /// What was negotiated.
+    /// The negotiated facts.
     pub facts: Facts,
     /// The server's certificate.
     pub certificate: Option<Certificate>,
@@ -16,32 +16,32 @@ pub struct Preflight {
     pub status: Option<u16>,
     /// The length of the response's body in bytes.
     pub body_bytes: Option<u64>,
-    /// The SHA-256 digest of the response's body in hexadecimal, where bodies are checked by it.
+    /// The SHA-256 digest of the response's body in hexadecimal, if bodies are checked by digest.
     #[serde(default)]
     pub body_sha256: Option<String>,
-    /// The Server header of the response, at most 128 bytes of it.
+    /// The first 128 bytes of the response's Server header field.
     pub server: Option<String>,
-    /// What the server gives to resume by; null where nothing is to be resumed.
+    /// The number of sessions that the server issued; `null` if the run does not resume.
     #[serde(default)]
     pub sessions: Option<SessionsGiven>,
 }
 
-/// The sessions to resume that came with each kind of handshake in the preflight. In TLS 1.2 a session
-/// that was resumed can be resumed again, and counts as given.
+/// The number of sessions that the server issued on each kind of handshake in the preflight. In TLS
+/// 1.2, a resumed session that can be resumed again counts as issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionsGiven {
-    /// With the full handshake.
+    /// On the full handshake.
     pub full: u32,
-    /// With the handshake that resumed.
+    /// On the resumed handshake.
     pub resumed: u32,
 }
 
-/// What a server's certificate says; every string comes from the server and is hostile.
+/// The contents of a server's certificate. The strings come from the server and are untrusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Certificate {
-    /// The subject's name, at most 256 bytes of it.
+    /// The first 256 bytes of the subject's name.
     pub subject: String,
-    /// The issuer's name, at most 256 bytes of it.
+    /// The first 256 bytes of the issuer's name.
     pub issuer: String,
     /// The kind and size of the key: `ECDSA P-256`, `RSA-2048`, `Ed25519`.
     pub key: String,
@@ -49,8 +49,8 @@ pub struct Certificate {
     pub not_before: i64,
     /// End of validity, seconds since 1970.
     pub not_after: i64,
-    /// Certificates that the server sent.
+    /// Number of certificates that the server sent.
     pub chain_length: usize,
-    /// Their size in bytes.
+    /// Total size of those certificates in bytes.
     pub chain_bytes: usize,
 }

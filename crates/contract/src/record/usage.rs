@@ -1,4 +1,4 @@
-//! What a run used: processor time, and bytes on its connections.
+//! Resources used by a run: processor time, and bytes on its connections.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,8 @@ impl CpuTime {
 impl std::ops::Sub for CpuTime {
     type Output = Self;
 
-    /// The time used between two readings; never negative, though the kernel's split may jitter.
+    /// The time used between two readings. Saturates at zero: the kernel's split into user and
+    /// system time can move backwards.
     fn sub(self, earlier: Self) -> Self {
         Self {
             user_us: self.user_us.saturating_sub(earlier.user_us),
@@ -38,14 +39,14 @@ impl std::ops::AddAssign for CpuTime {
     }
 }
 
-/// What one worker used during the measurement.
+/// Resources that one worker used during the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerUsage {
-    /// The processor that the worker was pinned to.
+    /// The processor that the worker was pinned to, if any.
     pub processor: Option<usize>,
-    /// Its processor time.
+    /// Processor time of the worker.
     pub cpu: CpuTime,
-    /// The length of its measurement in seconds.
+    /// Length of the worker's measurement in seconds.
     pub seconds: f64,
 }
 
@@ -56,13 +57,13 @@ pub struct Bytes {
     pub handshake_sent: u64,
     /// TCP payload received before the handshake was complete.
     pub handshake_received: u64,
-    /// TCP payload sent in all.
+    /// TCP payload sent in total.
     pub sent: u64,
-    /// TCP payload received in all.
+    /// TCP payload received in total.
     pub received: u64,
-    /// HTTP heads received.
+    /// Bytes of HTTP response heads received.
     pub head: u64,
-    /// HTTP bodies received.
+    /// Bytes of HTTP response bodies received.
     pub body: u64,
 }
 

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A statement about a run that its reader must know.
+/// A statement about whether the numbers of a run may be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// What is the matter.
+    /// The kind of verdict.
     pub code: VerdictCode,
-    /// The same in words, with the figures.
+    /// The verdict as a sentence, with the figures.
     pub message: String,
 }
 
@@ -16,21 +16,21 @@ pub struct Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictCode {
-    /// Nothing is the matter.
+    /// No fault was found.
     Valid,
-    /// A worker was busy nearly all the time: rates are lower bounds.
+    /// A worker was busy nearly all the time: the measured rates are lower bounds.
     ClientSaturated,
-    /// More connections than the limit had another handshake than the one asked for.
+    /// More connections than the limit had an unexpected handshake.
     Unexpected,
     /// More connections than the limit failed.
     Failures,
-    /// Time in flight differs from the times that connections took (Little's law).
+    /// Time in flight disagrees with the sum of the connections' times (Little's law).
     LittlesLaw,
-    /// An open loop started its connections later than intended.
+    /// An open loop started connections later than intended.
     LateArrivals,
-    /// An open loop did not start as many connections as it should have.
+    /// An open loop started fewer connections than were due.
     RateNotAchieved,
-    /// Another share of the connections resumed than was asked for.
+    /// The share of resumed connections differs from the requested share.
     ResumeRatio,
     /// The server stopped answering before the end of the measurement.
     Stalled,
@@ -38,9 +38,9 @@ pub enum VerdictCode {
     NothingCompleted,
     /// The generators of a merged record did not measure at the same time.
     NotSimultaneous,
-    /// A generator of a merged record was lost: what it did after its last report is not known.
+    /// A generator of a merged record was lost: its work after the last report is unknown.
     HostLost,
-    /// The clock of a generator of a merged record moved against the others'.
+    /// The clock of a generator moved relative to the others' clocks.
     ClockMoved,
     /// The run was interrupted before its end.
     Interrupted,

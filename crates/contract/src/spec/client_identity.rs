@@ -1,4 +1,4 @@
-//! The client's own certificate, and its key, which comes in and never goes out.
+//! The client's own certificate and key. The key is read and never written.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClientIdentity {
-    /// The certificate, then the intermediate ones.
+    /// The certificate, followed by the intermediate certificates.
     pub certificate: String,
-    /// The private key: RSA, ECDSA or Ed25519, without a password. It is in no record: what is
-    /// written for it is `withheld`.
+    /// The private key: RSA, ECDSA or Ed25519, without a password. Records contain `withheld` in
+    /// its place.
     pub key: Secret,
 }
 
-/// A text that comes in and never goes out.
+/// A secret text: it can be deserialized, but serializes and prints as [`Secret::WITHHELD`].
 #[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// What is shown in place of a secret.
+    /// The text that is written in place of a secret.
     pub const WITHHELD: &'static str = "withheld";
 
-    /// Keeps a text.
+    /// Wraps a secret text.
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// The text itself.
+    /// The secret text itself.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -12,28 +12,28 @@ use tlslab_wire::http::h2::STREAMS_LIMIT;
 use tlslab_wire::http::message::RequestParts;
 use tlslab_wire::tls::{HTTP_1_1, HTTP_2};
 
-/// The HTTP that is spoken.
+/// The version of HTTP, the requests, and the checks of the responses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpSpec {
-    /// The version; it sets ALPN, and every connection is checked against it.
+    /// The version of HTTP. It sets the ALPN offer, and every connection is checked against it.
     pub version: HttpVersion,
-    /// Requests under way at once on a connection, as far as the server allows; more than one with
-    /// HTTP/2 only.
+    /// Concurrent requests (streams) on a connection, within the server's limit. More than one
+    /// requires HTTP/2.
     pub streams: u32,
-    /// How response bodies are checked; their bytes are counted in any case.
+    /// How response bodies are checked. Their bytes are counted in any case.
     pub check_body: BodyCheck,
-    /// The statuses that count as answers: `2xx`, `302`, `401`, `any`, or several with commas. A
-    /// response with another fails its connection, with class `http_status`.
+    /// The statuses of a successful response: `2xx`, `302`, `401`, `any`, or several separated by
+    /// commas. A response with another status fails its connection, with class `http_status`.
     pub expect_status: ExpectStatus,
     /// The method of every request.
     pub method: String,
-    /// Header fields of every request, beside or in place of the program's own.
+    /// Header fields of every request. A field replaces the program's own field of the same name.
     pub headers: Vec<HeaderField>,
     /// The body of every request.
     pub body: Option<RequestBody>,
-    /// Paths to ask for in place of the URL's own, in a seeded order in which each has exactly the
-    /// share of its weight.
+    /// Paths to request instead of the URL's own, in a seeded order in which each path has exactly
+    /// the share of its weight.
     pub paths: Vec<WeightedPath>,
 }
 
@@ -65,7 +65,7 @@ pub enum HttpVersion {
 }
 
 impl HttpVersion {
-    /// Its name in ALPN (RFC 7301; IANA "TLS Application-Layer Protocol Negotiation").
+    /// The protocol name in ALPN (RFC 7301; IANA "TLS Application-Layer Protocol Negotiation").
     pub fn alpn(self) -> &'static str {
         match self {
             Self::Http11 => HTTP_1_1,
@@ -78,18 +78,18 @@ impl HttpVersion {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BodyCheck {
-    /// Not at all.
+    /// No check.
     #[default]
     Off,
-    /// Each has the length of the one that the preflight got.
+    /// The length equals that of the preflight's body.
     Length,
-    /// Each has the SHA-256 digest that its own Repr-Digest field states (RFC 9530), or without that
-    /// field, the digest of the one that the preflight got.
+    /// The SHA-256 digest equals the one in the response's Repr-Digest field (RFC 9530) or, without
+    /// that field, the digest of the preflight's body.
     Hash,
 }
 
 impl HttpSpec {
-    /// What every request says.
+    /// Method, header fields and body of every request.
     pub fn parts(&self) -> RequestParts {
         let field = |field: &HeaderField| (field.name.clone(), field.value.clone());
         RequestParts {
@@ -99,7 +99,7 @@ impl HttpSpec {
         }
     }
 
-    /// Checks that it fits the rest of the specification.
+    /// Checks the HTTP part by itself and against the rest of the specification.
     pub(super) fn check(&self, run: &RunSpec) -> Result<(), SpecError> {
         let streams = self.streams;
         if streams == 0 {
@@ -132,7 +132,7 @@ impl HttpSpec {
         self.check_request(run)
     }
 
-    /// What is said by each request.
+    /// Checks method, header fields and body.
     fn check_request(&self, run: &RunSpec) -> Result<(), SpecError> {
         if !is_token(&self.method) || self.method == "CONNECT" {
             return Err(SpecError::Method(self.method.chars().take(40).collect()));

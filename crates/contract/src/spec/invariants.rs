@@ -1,11 +1,13 @@
-//! What must be true of the reader of specifications, whatever it is given. Property tests and the
-//! fuzz target `spec_json` hold it to this.
+//! Invariants of the reader of specifications. Property tests and the fuzz target `spec_json` check
+//! them.
 
 use crate::spec::{RequestBody, RunSpec, Secret};
 use tlslab_wire::http::message::Messages;
 
-/// Any bytes are refused, or are a specification that comes back from JSON as it went, but for its
-/// secret, and whose request, if it can be run, is one request and nothing else. Panics where that is not so.
+/// Any input is either refused or a specification that survives a round trip through JSON, except
+/// for its secret. If the specification can be run, its request is exactly one HTTP request.
+///
+/// Panics on a violation.
 pub fn hold(bytes: &[u8]) {
     let Ok(spec) = serde_json::from_slice::<RunSpec>(bytes) else { return };
     let written = serde_json::to_string(&spec).expect("a specification can be written");
@@ -37,7 +39,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Fields of a specification with values that fit, that do not, and that are of another type.
+    /// Fields of a specification with valid values, invalid values, and values of another type.
     const FIELDS: [&str; 34] = [
         r#""schema":"tlslab.spec/1""#,
         r#""schema":"tlslab.spec/9""#,
@@ -86,7 +88,7 @@ mod tests {
         })
     }
 
-    /// What every specification needs.
+    /// The field that every specification needs.
     const STOP: &str = r#","stop":{"count":1}"#;
 
     proptest! {

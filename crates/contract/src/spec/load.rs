@@ -1,46 +1,47 @@
-//! How load is made over time, and what is kept of each connection.
+//! Load over time, and the trace of connections.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RequestsPerConnection, RunSpec, SpecError, Stop, TIME_LIMIT_MS};
 
-/// The most steps of a run: each has histograms of its own.
+/// The highest number of steps in a run. Each step has its own histograms.
 const STEPS_LIMIT: usize = 32;
 
-/// The highest rate, in new connections a second; one machine has 65,000 ports to an address.
+/// The highest rate, in new connections a second. One client address has about 65,000 ports to one
+/// server address.
 const RATE_LIMIT: f64 = 1_000_000.0;
 
-/// The shortest time in which all connections may have to be open.
+/// The smallest `open_within_ms`: open connections are counted 20 times a second.
 const OPEN_WITHIN_LEAST: u64 = 100;
 
-/// How load is made over time, and what is kept of each connection.
+/// Load over time, and the trace of connections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoadSpec {
     /// Open loop: connections are due at this rate, whether or not earlier ones have ended, and
-    /// `connections` is the most that are in flight at once. Without it the loop is closed.
+    /// `connections` limits the number in flight. Without a rate the loop is closed.
     pub rate: Option<Rate>,
     /// The arrival process of an open loop: when connections are due.
     pub arrivals: ArrivalProcess,
-    /// Open loop: the workers run in real time (SCHED_FIFO), so that nothing else on their
-    /// processors keeps a connection waiting that is due. Needs the right to do so (CAP_SYS_NICE),
-    /// and processors that the server does not use.
+    /// Open loop: run the workers with real-time priority (SCHED_FIFO), so that no other work on
+    /// their processors delays a connection that is due. Requires CAP_SYS_NICE, and processors that
+    /// the server does not use.
     pub realtime: bool,
-    /// The seed of random arrivals: the same seed, rate and threads make the same instants.
+    /// The seed of random arrivals. The same seed, rate and threads produce the same instants.
     pub seed: u64,
-    /// Closed loop: connections in flight in each step of the measurement; all steps have the same
-    /// length. Empty: `connections` all the time.
+    /// Closed loop: connections in flight in each step of the measurement. All steps have the same
+    /// length. Empty: `connections` throughout.
     pub connection_steps: Vec<u32>,
-    /// With unlimited requests: the time in which all connections have to be open; those that are
-    /// send requests meanwhile. The warm-up, of 200 ms at least, then begins when all are, so that no
-    /// handshake reaches into the measurement, and the run fails if they are not. 0: the warm-up
-    /// begins at once.
+    /// With unlimited requests: the time in which all connections must open, in milliseconds. Open
+    /// connections send requests meanwhile. The warm-up (at least 200 ms) begins when all are open,
+    /// so that no handshake reaches into the measurement. The run fails if some are not open in
+    /// time. 0: the warm-up begins at once.
     pub open_within_ms: u64,
-    /// Between a response and the next request on its connection, in microseconds.
+    /// Think time in microseconds: pause between a response and the next request on its connection.
     pub think_us: u64,
-    /// Connections of the measurement whose instants are kept, for a trace; the first N of
-    /// each worker's share.
+    /// Number of connections whose event times are kept for a trace: the first N of each worker's
+    /// share.
     pub trace: u32,
 }
 
@@ -59,32 +60,32 @@ impl Default for LoadSpec {
     }
 }
 
-/// New connections a second, over the measurement; a warm-up has the first of them all the time.
+/// New connections a second during the measurement. A warm-up uses the first level throughout.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rate {
-    /// The same all the time.
+    /// The same rate throughout.
     Constant(f64),
-    /// From one rate to another, evenly; then the other.
+    /// A linear ramp from one rate to another, which then stays.
     Ramp(Ramp),
-    /// One after the other; all steps have the same length.
+    /// Consecutive steps of equal length.
     Steps(Vec<f64>),
 }
 
-/// A rate that changes evenly.
+/// A rate that changes linearly.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ramp {
-    /// At the start of the measurement.
+    /// The rate at the start of the measurement.
     pub from: f64,
-    /// At the end of the ramp.
+    /// The rate at the end of the ramp and after it.
     pub to: f64,
     /// The length of the ramp in milliseconds.
     pub over_ms: u64,
 }
 
 impl Rate {
-    /// The rates that it is made of, in order.
+    /// The rates of all levels, in order.
     pub fn levels(&self) -> Vec<f64> {
         match self {
             Self::Constant(rate) => vec![*rate],
@@ -93,7 +94,7 @@ impl Rate {
         }
     }
 
-    /// The highest of them.
+    /// The highest level.
     pub fn highest(&self) -> f64 {
         self.levels().into_iter().fold(0.0, f64::max)
     }
@@ -103,14 +104,14 @@ impl Rate {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ArrivalProcess {
-    /// Evenly spaced.
+    /// Constant spacing.
     #[default]
     Constant,
-    /// Independent of each other: a Poisson process.
+    /// Independent arrivals with exponential distances: a Poisson process.
     Poisson,
 }
 
-/// An error in the part of a specification on load over time.
+/// An error in the `load` part of a specification.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum LoadError {
@@ -155,7 +156,7 @@ impl LoadSpec {
         }
     }
 
-    /// Checks that the parts fit each other and the rest of the specification.
+    /// Checks this part by itself and against the rest of the specification.
     pub(super) fn check(&self, spec: &RunSpec) -> Result<(), SpecError> {
         self.check_rate()?;
         self.check_steps(spec)?;
@@ -231,7 +232,7 @@ impl LoadSpec {
 mod tests {
     use super::*;
 
-    /// Four connections for a second, with these fields of `load` and these others.
+    /// Checks a specification of four connections with this `load` part and these other fields.
     fn check(load: &str, rest: &str) -> Result<(), String> {
         let json =
             format!(r#"{{"url":"https://localhost/","connections":4,"load":{load},{rest}}}"#);

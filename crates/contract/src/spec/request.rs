@@ -1,4 +1,4 @@
-//! What a request says and which statuses answer it: parts of [`HttpSpec`](super::HttpSpec).
+//! The contents of a request and the expected statuses: parts of [`HttpSpec`](super::HttpSpec).
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -7,23 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use tlslab_wire::http::StatusSet;
 
-/// The most header fields that may be given.
+/// The highest number of header fields.
 pub const FIELDS_LIMIT: usize = 64;
 
-/// The most bytes of a header field: servers allow 8 KiB for the whole head.
+/// The highest length of a header field in bytes. Servers commonly allow 8 KiB for a whole head.
 const FIELD_LIMIT: usize = 4 * 1024;
 
-/// The most bytes of a request's body.
+/// The highest length of a request body in bytes.
 pub const BODY_LIMIT: usize = 1024 * 1024;
 
-/// The most URLs of a run, and the most that their weights may add up to: the order of requests is
-/// a table of that length.
+/// The highest number of URLs in a run.
 pub const PATHS_LIMIT: usize = 1_000;
-/// See [`PATHS_LIMIT`].
+/// The highest sum of the URLs' weights. The order of requests is a table of that length.
 pub const WEIGHTS_LIMIT: u32 = 100_000;
 
-/// Fields that say how the message is framed or what becomes of the connection (RFC 9112, sections
-/// 6 and 9; RFC 9113, section 8.2.2): the run decides both.
+/// Header fields that frame the message or control the connection (RFC 9112, sections 6 and 9; RFC
+/// 9113, section 8.2.2). The engine sets them, so a specification may not.
 const OF_THE_RUN: [&str; 9] = [
     "connection",
     "content-length",
@@ -36,14 +35,14 @@ const OF_THE_RUN: [&str; 9] = [
     "upgrade",
 ];
 
-/// A header field. It takes the place of the field that the program would send by that name (`Host`,
-/// `User-Agent`, `Accept`); with an empty value, none by that name is sent.
+/// A header field. It replaces the program's own field of that name (`Host`, `User-Agent`,
+/// `Accept`). An empty value removes that field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeaderField {
-    /// Its name.
+    /// The field name.
     pub name: String,
-    /// Its value.
+    /// The field value.
     pub value: String,
 }
 
@@ -63,7 +62,7 @@ pub enum RequestBody {
 pub struct WeightedPath {
     /// Path and query, beginning with `/`.
     pub path: String,
-    /// Its share of the requests, relative to the weights of the others.
+    /// The weight of this path: its share of the requests relative to the other weights.
     #[serde(default = "one")]
     pub weight: u32,
 }
@@ -72,7 +71,8 @@ fn one() -> u32 {
     1
 }
 
-/// The statuses that count as answers: `2xx`, `302`, `any`, or several with commas: `2xx,302,401`.
+/// The statuses of a successful response: `2xx`, `302`, `any`, or several separated by commas:
+/// `2xx,302,401`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -82,7 +82,7 @@ pub struct ExpectStatus {
 }
 
 impl ExpectStatus {
-    /// The statuses.
+    /// The set of these statuses.
     pub fn set(&self) -> StatusSet {
         self.set
     }
@@ -138,7 +138,7 @@ impl std::str::FromStr for ExpectStatus {
 }
 
 impl RequestBody {
-    /// Its bytes; `None` where they are not base64.
+    /// The bytes of the body. `None` if the text is not valid base64.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         match self {
             Self::Text(text) => Some(text.as_bytes().to_vec()),
@@ -157,7 +157,7 @@ impl From<Vec<u8>> for RequestBody {
 }
 
 impl HeaderField {
-    /// What is wrong with it, if anything is.
+    /// The fault of an invalid field; `None` if the field is valid.
     pub(super) fn fault(&self) -> Option<String> {
         let shown: String = self.name.chars().take(40).collect();
         if !is_token(&self.name) {
@@ -174,7 +174,7 @@ impl HeaderField {
     }
 }
 
-/// A token (RFC 9110, section 5.6.2), of 64 bytes at most.
+/// True for a token (RFC 9110, section 5.6.2) of at most 64 bytes.
 pub(super) fn is_token(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     (1..=64).contains(&text.len()) && text.bytes().all(is_part)

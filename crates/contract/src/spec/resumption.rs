@@ -1,4 +1,4 @@
-//! Which kinds of handshake there are to be: resumed, with early data, retried.
+//! Kinds of handshake: resumption, early data, HelloRetryRequest.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,19 +8,20 @@ use tlslab_wire::names::{Group, TlsVersion};
 
 pub use tlslab_wire::tls::Resume;
 
-/// The key share that makes a server ask for another one: it comes first and is the only one sent.
+/// The key share that provokes a HelloRetryRequest. Its group is offered first, and no other share
+/// is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HelloRetry {
-    /// A share of a group that hardly any server takes.
+    /// A share of a group that hardly any server accepts.
     Decoy,
-    /// A share of this group, which the server must not take.
+    /// A share of this group, which the server must not accept.
     Share(Group),
 }
 
 impl TlsSpec {
-    /// The versions to offer; empty: the back end's own default. Resumption and HelloRetryRequest
-    /// each exist in one version, which is then the only one.
+    /// The versions to offer; empty: the back end's default. Resumption by one method and
+    /// HelloRetryRequest each require one version, which is then the only one.
     pub fn offered_versions(&self) -> Vec<TlsVersion> {
         match self.needed_version() {
             Some(version) => vec![version],
@@ -28,7 +29,7 @@ impl TlsSpec {
         }
     }
 
-    /// The share of connections that resume, in millionths.
+    /// The share of connections that resume, in parts per million.
     pub fn resume_millionths(&self) -> u32 {
         match self.resume {
             Resume::None => 0,

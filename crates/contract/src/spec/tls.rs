@@ -1,4 +1,4 @@
-//! What the client offers in its handshakes, and what each connection is checked against.
+//! The client's TLS offer, and the expectations that each connection is checked against.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,64 +8,65 @@ use tlslab_wire::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVe
 use tlslab_wire::tls::PROTOCOL_NAME_LIMIT;
 use tlslab_wire::tls::obsolete::SHORTEST_PRIME;
 
-/// What the client offers; every non-empty list is also what each connection is checked against.
+/// The client's TLS offer. Every non-empty list is also an expectation that each connection is
+/// checked against.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TlsSpec {
-    /// Protocol versions; empty: the back end's own default.
+    /// Protocol versions; empty: the back end's default.
     pub versions: Vec<TlsVersion>,
-    /// Cipher suites, preferred first; empty: the back end's own default.
+    /// Cipher suites, preferred first; empty: the back end's default.
     pub suites: Vec<CipherSuite>,
-    /// Key-exchange groups, preferred first; empty: the back end's own default.
+    /// Key-exchange groups, preferred first; empty: the back end's default.
     pub groups: Vec<Group>,
-    /// Signature schemes, preferred first; empty: the back end's own default.
+    /// Signature schemes, preferred first; empty: the back end's default.
     pub signature_schemes: Vec<SignatureScheme>,
-    /// Which TLS library makes the handshakes.
+    /// The TLS library that makes the handshakes.
     pub backend: BackendChoice,
     /// How often the server's certificate and signature are verified.
     pub authenticate: Authenticate,
-    /// Whether each connection draws a key share of its own.
+    /// Whether each connection generates a new key share.
     pub key_share: KeyShare,
-    /// Who makes the handshakes that the engine has a client of its own for.
+    /// The client that makes the handshakes which the minimal client supports.
     pub client: ClientChoice,
-    /// The name for SNI and for the certificate check; by default the URL's host.
+    /// The name for SNI and for the certificate check. Default: the host of the URL.
     pub server_name: Option<String>,
-    /// Several such names instead, 1,000 at most: connections take them in turn, and the record
-    /// counts them apart.
+    /// Several such names instead, at most 1,000. Connections use them in turn, and the record
+    /// counts outcomes by name.
     pub server_names: Vec<String>,
-    /// Application protocols (ALPN) to offer, preferred first, of which the server must select one;
-    /// an empty list: none is offered. By default `http/1.1`, which the server may leave unanswered.
-    /// Requests are made in HTTP/1.1: other protocols go with `handshake_only`.
+    /// Application protocols (ALPN) to offer, preferred first. The server must select one of them.
+    /// An empty list offers none. Default: `http/1.1`, which the server may ignore. Requests are
+    /// made in the HTTP version of the run, so other protocols require `handshake_only`.
     pub alpn: Option<Vec<String>>,
-    /// A certificate of the client's own. Each full handshake is checked: the server must ask for it.
+    /// A client certificate. The server must request it in each full handshake.
     pub client_identity: Option<ClientIdentity>,
-    /// The size in bits of the Diffie-Hellman parameters that the server must use; goes with DHE
-    /// suites.
+    /// The required size in bits of the server's Diffie-Hellman parameters. Requires DHE suites
+    /// only.
     pub dh_bits: Option<u32>,
-    /// Whether versions before TLS 1.2, RC4, 3DES, and keys and primes of less than 2,048 bits may
-    /// be used; they are never offered by default.
+    /// Allows versions before TLS 1.2, RC4, 3DES, and keys and primes shorter than 2,048 bits. None
+    /// of these is offered by default.
     pub allow_obsolete: bool,
-    /// Whom to trust to have issued the server's certificate.
+    /// The trust anchors for the server's certificate.
     pub trust: Trust,
-    /// How connections resume an earlier session; by default none does.
+    /// How connections resume an earlier session. Default: no resumption.
     pub resume: Resume,
-    /// The share of connections that resume, 0 to 1; the others are full handshakes. By default all
-    /// resume, if any do.
+    /// The share of connections that resume, 0 to 1. The others make full handshakes. Default: 1,
+    /// if `resume` is set.
     pub resume_ratio: Option<f64>,
     /// Send the first request of each resumed connection as early data (RFC 8446, section 2.3).
     pub early_data: bool,
-    /// Make the server ask for another key share first, by a HelloRetryRequest.
+    /// Provoke a HelloRetryRequest, in which the server asks for another key share.
     pub hello_retry: Option<HelloRetry>,
-    /// Whether the server must staple an OCSP response to its certificate (true) or must not (false);
-    /// each full handshake is checked. Every client asks for a response, whatever this says.
+    /// Whether the server must staple an OCSP response (true) or must not (false). Each full
+    /// handshake is checked. Clients request a response in any case.
     pub ocsp_stapling: Option<bool>,
 }
 
-/// Which TLS library makes the handshakes.
+/// The TLS library that makes the handshakes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendChoice {
-    /// rustls where it can do what is asked, OpenSSL where it cannot.
+    /// rustls where it supports the specification, OpenSSL otherwise.
     #[default]
     Auto,
     /// rustls on aws-lc-rs.
@@ -81,52 +82,54 @@ pub enum Authenticate {
     /// Chain, name, validity and handshake signature on every connection.
     #[default]
     Every,
-    /// The same on the first connection of each worker and on one in 128 thereafter.
+    /// The same checks on the first connection of each worker and on 1 in 128 after that.
     Sampled,
 }
 
-/// Where a connection's ephemeral key comes from.
+/// The origin of a connection's ephemeral key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyShare {
-    /// Drawn anew for every connection, as a real client does.
+    /// Generated for every connection, as ordinary clients do.
     #[default]
     Fresh,
-    /// One per worker and group: the client saves the key generation, the server notices nothing.
+    /// One per worker and group. The client saves the key generation; the server does the same
+    /// work.
     Reused,
 }
 
-/// Who makes full handshakes of TLS 1.3 with one group, no certificate of the client's and no key log.
-/// All others are the library's, and so are connections that are held.
+/// The client that makes full TLS 1.3 handshakes with one group, without a client certificate and
+/// without a key log. The library makes all other handshakes, and those of connections that are
+/// held open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientChoice {
-    /// The minimal client, which costs least; the library on the first connection of each worker
-    /// and on one in 128 thereafter. With OpenSSL always the library.
+    /// The minimal client, which costs least. The library makes the first connection of each worker
+    /// and 1 in 128 after that. With OpenSSL, the library makes all.
     #[default]
     Auto,
-    /// The library on every connection: what the client costs is what that library costs.
+    /// The library on every connection: the client's costs are those of the library.
     Library,
 }
 
-/// Whom to trust to have issued the server's certificate.
+/// The trust anchors for the server's certificate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
-    /// The trust anchors that this machine is set up with.
+    /// The trust anchors of this machine.
     #[default]
     System,
-    /// The certificates in this PEM text, and no others.
+    /// Only the certificates in this PEM text.
     Pem(String),
-    /// Anybody: the chain is not checked, the handshake signature still is.
+    /// Any certificate: the chain is not checked, the handshake signature is.
     Anyone,
 }
 
-/// The most server names of a run: each is tried before the load begins.
+/// The highest number of server names in a run. Each is checked before the load begins.
 pub(super) const SERVER_NAMES_LIMIT: usize = 1000;
 
 impl TlsSpec {
-    /// Whether a version may be negotiated.
+    /// Whether the offer includes a version.
     pub fn offers(&self, version: TlsVersion) -> bool {
         match &*self.offered_versions() {
             [] => !version.is_obsolete(),
@@ -134,7 +137,8 @@ impl TlsSpec {
         }
     }
 
-    /// The application protocols to offer, preferred first; by default that in which requests are made.
+    /// The application protocols to offer, preferred first. Default: the protocol of the run's HTTP
+    /// version.
     pub fn offered_protocols(&self, http: HttpVersion) -> Vec<String> {
         self.alpn.clone().unwrap_or_else(|| vec![http.alpn().to_owned()])
     }
@@ -152,7 +156,7 @@ impl TlsSpec {
         }
     }
 
-    /// Obsolete things are offered by those who say that they want them.
+    /// Refuses obsolete parameters unless `allow_obsolete` is set.
     fn check_obsolete(&self) -> Result<(), SpecError> {
         let version = self.versions.iter().find(|version| version.is_obsolete());
         let suite = self.suites.iter().find(|suite| suite.is_obsolete());

@@ -1,5 +1,5 @@
-//! A public target must show that its operator agrees. The peer is local and treated as public;
-//! nothing public is contacted.
+//! A public target must show that its operator consents. The peer is local and treated as public;
+//! no public host is contacted.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -17,8 +17,8 @@ use tlslab_system::guard::GuardError;
 const TOKEN: &str = "4c1e-0f7a-93b5-d268";
 const PAGE: &str = "/.well-known/tlslab-4c1e-0f7a-93b5-d268";
 
-/// A server that answers requests for the page with this status and all others with 200, and the paths
-/// that were requested.
+/// A server that answers requests for the consent page with this status and all others with 200,
+/// and records the requested paths.
 struct Site {
     peer: Peer,
     trust: TrustAnchors,
@@ -50,7 +50,7 @@ impl Site {
             let status = if path.starts_with("/.well-known/") { page } else { "200 OK" };
             seen.lock().unwrap().push(path);
             let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\nok");
-            // A client that has closed the connection needs no answer.
+            // The client may have closed the connection already.
             let _ = stream.write_all(answer.as_bytes());
             let _ = stream.shutdown();
         });
@@ -59,7 +59,7 @@ impl Site {
         Self { peer, trust, asked }
     }
 
-    /// Checks a run of N seconds, as if the server's address were public.
+    /// Checks a run of N seconds as if the server's address were public.
     fn checked(
         &self,
         seconds: u64,

@@ -1,4 +1,4 @@
-//! The part of a connection that does not depend on HTTP: its socket, session, step and instants.
+//! The part of a connection below HTTP: its socket, session, step and milestones.
 
 use super::{Context, Turn};
 use crate::recorder::Milestones;
@@ -7,32 +7,32 @@ use tlslab_system::socket::Socket;
 use tlslab_tls::{HandshakeKind, Negotiated, Session};
 use tlslab_wire::outcome::{Mismatch, Outcome, Step};
 
-/// A socket with a session, which the requests of a connection go over.
+/// A socket with its TLS session, and the progress of the connection.
 pub struct Link<S> {
-    /// Its socket, for the poller.
+    /// The connection's socket, as registered with the poller.
     pub socket: Socket,
     pub session: S,
-    /// The kind of handshake that it was opened for.
+    /// The requested kind of handshake.
     pub wanted: HandshakeKind,
-    /// The fact by which the handshake was not the one asked for, while the connection goes on to
-    /// collect what the next one can resume by.
+    /// The fact by which the handshake differs from the specification. The connection continues, in
+    /// order to collect sessions for the next one.
     pub unexpected: Option<Mismatch>,
     pub step: Step,
     pub at: Milestones,
     pub deadline: Nanos,
     pub facts: Option<Negotiated>,
-    /// Requests that were answered in full.
+    /// Requests with a complete response.
     pub requests_done: u32,
-    /// The index of its first request in the order of all.
+    /// The position of the connection's first request in the order of requests.
     pub place: u32,
-    /// The instant at which the next request may be sent, while the connection waits for it.
+    /// The earliest instant of the next request, during think time.
     pub thinks_until: Option<Nanos>,
     /// Reads left in this turn.
     reads: u32,
 }
 
 impl<S: Session> Link<S> {
-    /// A socket that has begun to connect at `at.started`.
+    /// A socket whose connect started at `at.started`.
     pub fn new(
         socket: Socket,
         session: S,
@@ -61,30 +61,30 @@ impl<S: Session> Link<S> {
         self.reads = reads;
     }
 
-    /// Whether another read is allowed in this turn, which is then counted.
+    /// True if another read is allowed in this turn; counts that read.
     pub fn may_read(&mut self) -> bool {
         let may_read = self.reads > 0;
         self.reads -= u32::from(may_read);
         may_read
     }
 
-    /// Goes on to a step, whose deadline is counted from now on.
+    /// Enters a step and sets its deadline, counted from now.
     pub fn enter<C: Clock>(&mut self, step: Step, now: Nanos, context: &Context<'_, C>) {
         self.step = step;
         self.deadline = now + context.script.deadline(step);
     }
 
-    /// The outcome of a connection that has done all it had to do.
+    /// The outcome of a connection that finished its script: completed or unexpected.
     pub fn outcome(&self) -> Outcome {
         self.unexpected.map_or(Outcome::Completed, Outcome::Unexpected)
     }
 
-    /// Whether the minimal client made the handshake.
+    /// True if the minimal client made the handshake.
     pub fn is_minimal(&self) -> bool {
         self.facts.is_some_and(|facts| facts.minimal_client)
     }
 
-    /// No deadline applies while the connection waits for the client itself.
+    /// Starts think time, during which no deadline applies.
     pub fn start_to_think<C: Clock>(&mut self, now: Nanos, context: &Context<'_, C>) -> Turn {
         let until = now + context.script.think;
         self.thinks_until = Some(until);

@@ -1,4 +1,4 @@
-//! The requests of a connection with HTTP/2: several under way, none of which waits for another.
+//! HTTP/2 requests of a connection: several concurrent streams.
 
 use super::link::Link;
 use super::{Context, Next, Script, Turn};
@@ -11,32 +11,32 @@ use tlslab_wire::http::h2::streams::{Done, Overdue};
 use tlslab_wire::outcome::{Failure, Step};
 use tlslab_wire::reason::Reason;
 
-/// The requests that are under way.
+/// The concurrent requests of a connection.
 pub struct Multiplexed {
     client: h2::Client,
-    /// Requests begun.
+    /// Requests started.
     begun: u32,
 }
 
 impl Multiplexed {
-    /// Before the first request.
+    /// The state before the first request.
     pub fn new(script: &Script) -> Result<Self, Failure> {
         let Script { body, statuses, messages, .. } = script;
         let client = h2::Client::expecting(*body, *statuses, messages.content())?;
         Ok(Self { client, begun: 0 })
     }
 
-    /// What the last response said, where the script is to learn from it.
+    /// The properties of the last response that a preflight records.
     pub fn seen(&self) -> Seen {
         self.client.seen().clone()
     }
 
-    /// The reason of the connection's failure, if it has failed.
+    /// The reason of the connection's failure, if any.
     pub fn reason(&self) -> Option<Reason> {
         self.client.reason()
     }
 
-    /// Begins requests as far as allowed, sends waiting bytes, and reads once what has arrived.
+    /// Starts requests up to the limits, sends pending bytes, and reads once.
     pub fn exchange<S: Session, C: Clock>(
         &mut self,
         link: &mut Link<S>,
@@ -74,14 +74,14 @@ impl Multiplexed {
             return Ok(Next::Stop(link.start_to_think(now, context)));
         }
         if !is_thinking {
-            // The instant at which the next requests begin.
+            // The start of the next requests.
             link.at.requested = now;
             link.deadline = link.deadline.min(now + least_patience(context.script));
         }
         Ok(next)
     }
 
-    /// Begins as many requests as are wanted, allowed, and left to do.
+    /// Starts requests up to the limit of streams and the number of requests left.
     fn begin_requests<S>(&mut self, link: &Link<S>, script: &Script) -> Result<(), Failure> {
         let streams = script.http2.unwrap_or_default();
         let left = script.requests.map_or(u32::MAX, |requests| requests - self.begun);
@@ -93,7 +93,7 @@ impl Multiplexed {
         Ok(())
     }
 
-    /// Sends what is to be sent; what to wait for if that is not possible now.
+    /// Sends pending bytes. Returns the event to wait for if the socket takes no more.
     pub fn send_requests<S: Session>(
         &mut self,
         link: &mut Link<S>,
@@ -117,8 +117,9 @@ impl Multiplexed {
         Ok(waits.then_some(Turn::Write))
     }
 
-    /// Whether the connection is over: all is done, or the server has ended it orderly. Requests that a
-    /// GOAWAY has left unprocessed are no failures, but the connection that should carry them is one.
+    /// The end of the connection, if reached: all requests are done, or the server closed in an
+    /// orderly way. Requests that a GOAWAY left unprocessed are no failures; the connection that
+    /// was to carry them is one.
     fn ending<S: Session, C>(
         &self,
         link: &Link<S>,
@@ -135,8 +136,8 @@ impl Multiplexed {
         }
     }
 
-    /// The step that has taken too long, if one has: with several requests under way the deadline is a
-    /// lower bound, which is made exact only when it is reached.
+    /// The step that exceeded its deadline, if any. With concurrent requests the stored deadline is
+    /// a lower bound; this function computes the exact one only when the bound is reached.
     pub fn overdue_step<S>(&self, link: &mut Link<S>, now: Nanos, script: &Script) -> Option<Step> {
         let (first_byte, body) = (script.deadline(Step::FirstByte), script.deadline(Step::Body));
         match self.client.overdue(now, link.at.requested, first_byte, body) {
@@ -149,8 +150,8 @@ impl Multiplexed {
     }
 }
 
-/// Whether the next request has to wait; ends the time between two requests when it is over. The
-/// server's frames are read meanwhile, and no deadline applies.
+/// True during the think time between two requests; ends think time when it is over. The server's
+/// frames are read meanwhile, and no deadline applies.
 fn is_thinking<S, C: Clock>(link: &mut Link<S>, context: &Context<'_, C>) -> bool {
     let Some(until) = link.thinks_until else { return false };
     let now = context.clock.now();
@@ -174,7 +175,7 @@ fn note_done<S: Session, C: Clock>(done: &Done, link: &mut Link<S>, context: &mu
     }
 }
 
-/// No request that begins or is answered now is overdue before so much time has passed.
+/// The shorter of the two request deadlines: no request started or answered now is overdue earlier.
 fn least_patience(script: &Script) -> Nanos {
     script.deadline(Step::FirstByte).min(script.deadline(Step::Body))
 }

@@ -1,4 +1,4 @@
-//! What the connections of a run have in common.
+//! The common properties of a run's connections.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,58 +11,58 @@ use tlslab_wire::http::h1::ResponseReader;
 use tlslab_wire::http::message::Messages;
 use tlslab_wire::outcome::Step;
 
-/// What every connection of a run does.
+/// The steps and checks of every connection of a run.
 #[derive(Debug, Clone)]
 pub struct Script {
-    /// Where to connect.
+    /// The server's address.
     pub address: SocketAddr,
-    /// This machine's addresses to connect from, in turn; empty: the system chooses.
+    /// Source addresses, used in turn; empty: the system chooses.
     pub sources: Vec<IpAddr>,
-    /// What is asked for, in order.
+    /// The requests, in order.
     pub messages: Messages,
-    /// Whether the answers have no body: the method is HEAD.
+    /// Whether responses have no body because the method is HEAD.
     pub head_only: bool,
-    /// The statuses that count as answers.
+    /// The statuses of a successful response.
     pub statuses: StatusSet,
     /// Requests on a connection; `None`: as many as fit into the run.
     pub requests: Option<u32>,
-    /// Between a response and the next request.
+    /// Think time between a response and the next request.
     pub think: Nanos,
-    /// Whether to close as soon as the handshake is done.
+    /// Whether to close right after the handshake.
     pub handshake_only: bool,
-    /// How a connection that completed is closed.
+    /// How a completed connection is closed.
     pub close: Close,
-    /// When the client's Finished leaves.
+    /// When the client's Finished is sent.
     pub finished: Finished,
-    /// Whether the first request of a connection that resumes goes as early data.
+    /// Whether the first request of a resumed connection is sent as early data.
     pub early_data: bool,
-    /// The time that each step may take, in the order of [`Step`].
+    /// The time limit of each step, in the order of [`Step`].
     pub deadlines: [Nanos; 4],
-    /// What the handshake must have negotiated.
+    /// The required properties of the handshake.
     pub expectation: Expectation,
-    /// How the body of each response is checked.
+    /// The check of each response body.
     pub body: BodyRule,
-    /// With HTTP/2: how many requests may be under way at once.
+    /// With HTTP/2: the highest number of concurrent requests.
     pub http2: Option<u32>,
 }
 
 impl Script {
-    /// The address that the connection of this number, counted from 0, comes from.
+    /// The source address of the connection with this number, counted from 0.
     pub(super) fn source(&self, number: u64) -> Option<IpAddr> {
         let count = self.sources.len().max(1) as u64;
         self.sources.get((number % count) as usize).copied()
     }
 
-    /// Where in the order of requests the connection of this number begins. With N requests on
-    /// each the places of a worker's connections follow each other; with as many as fit, they lie
-    /// apart by a prime.
+    /// The position in the order of requests at which the connection with this number starts. With
+    /// N requests per connection, the positions of a worker's connections are consecutive blocks.
+    /// With unlimited requests, they are a prime apart.
     pub(super) fn place(&self, number: u64) -> u32 {
         const APART: u64 = 7_919;
         let each = self.requests.map_or(APART, u64::from);
         number.wrapping_mul(each) as u32
     }
 
-    /// The reader of a response.
+    /// A reader for one response.
     pub(super) fn reader(&self) -> ResponseReader {
         ResponseReader::new(self.body).to_head(self.head_only)
     }

@@ -1,4 +1,4 @@
-//! The requests of a connection with HTTP/1.1: one after the other.
+//! HTTP/1.1 requests of a connection: one after the other.
 
 use super::link::Link;
 use super::{Context, Next, Script, Turn};
@@ -9,38 +9,38 @@ use tlslab_wire::http::h1::ResponseReader;
 use tlslab_wire::outcome::{Failure, Step};
 use tlslab_wire::reason::Reason;
 
-/// The request that is under way, and the response to it.
+/// The current request and its response.
 pub struct Sequential {
-    /// Bytes of the current request that the session has taken.
+    /// Bytes of the current request that the session has accepted.
     taken: usize,
     is_sent: bool,
     response: ResponseReader,
-    /// What is wrong with the response, if anything is.
+    /// The fault of the response, if any.
     fault: Option<Reason>,
 }
 
 impl Sequential {
-    /// Before the first request.
+    /// The state before the first request.
     pub fn new(script: &Script) -> Self {
         Self { taken: 0, is_sent: false, response: script.reader(), fault: None }
     }
 
-    /// Whether all of the current request has been sent.
+    /// True if the current request was sent completely.
     pub fn is_sent(&self) -> bool {
         self.is_sent
     }
 
-    /// What the last response said.
+    /// The properties of the last response that a preflight records.
     pub fn seen(&self) -> Seen {
         self.response.seen()
     }
 
-    /// What is wrong with the response, if anything is.
+    /// The fault of the response, if any.
     pub fn fault(&self) -> Option<Reason> {
         self.fault.clone()
     }
 
-    /// Sends the first request as early data, as far as the session takes it.
+    /// Sends the first request as early data, as far as the session accepts it.
     pub fn send_early<S: Session>(
         &mut self,
         link: &mut Link<S>,
@@ -51,8 +51,8 @@ impl Sequential {
         Ok(())
     }
 
-    /// Takes the server's answer to early data: an accepted request is under way since it was sent, a
-    /// rejected one is sent again (RFC 8446, section 4.2.10; RFC 8470, section 3).
+    /// Applies the server's answer to early data: an accepted request counts from its sending; a
+    /// rejected request is sent again (RFC 8446, section 4.2.10; RFC 8470, section 3).
     pub fn settle_early_data<S: Session>(
         &mut self,
         early_data: EarlyData,
@@ -84,7 +84,7 @@ impl Sequential {
         Ok(Next::Go)
     }
 
-    /// Reads once from the response to the current request.
+    /// Reads once from the response.
     pub fn response<S: Session, C: Clock>(
         &mut self,
         link: &mut Link<S>,
@@ -115,8 +115,9 @@ impl Sequential {
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
             end @ (Progress::Closed | Progress::Cut) => match (self.response.end(), end) {
                 (true, Progress::Closed) => true,
-                // Anyone on the path can end a TCP stream: a body that only the end of the stream
-                // delimits is whole only with a close_notify (RFC 9112, sections 8 and 9.8).
+                // Anyone on the path can end a TCP stream. A body that is delimited only by the end
+                // of the stream is complete only after a close_notify (RFC 9112, sections 8 and
+                // 9.8).
                 (true, _) => return Err(Failure::Truncated),
                 (false, _) => return Err(Failure::Closed(link.step)),
             },
@@ -124,7 +125,7 @@ impl Sequential {
         if complete { self.finish_request(link, context) } else { Ok(Next::Go) }
     }
 
-    /// Notes what is wrong with a response; returns the failure.
+    /// Stores the fault of a response; returns the failure.
     fn found(&mut self, failure: Failure, reason: Reason) -> Failure {
         self.fault = Some(reason);
         failure
@@ -170,7 +171,8 @@ impl Sequential {
         Ok(Next::Stop(Turn::Ended(link.outcome())))
     }
 
-    /// Goes on after think time. Data that arrived meanwhile is a fault: no request was under way.
+    /// Continues after think time. Data that arrived meanwhile is a fault: no request was
+    /// outstanding.
     pub fn think<S: Session, C: Clock>(
         &mut self,
         link: &mut Link<S>,
@@ -195,7 +197,7 @@ impl Sequential {
     }
 }
 
-/// The bytes of the request that comes next.
+/// The bytes of the next request.
 fn next_request<'s, S>(link: &Link<S>, script: &'s Script) -> &'s [u8] {
     let last = script.requests == Some(link.requests_done + 1);
     let message = script.messages.at(link.place.wrapping_add(link.requests_done));

@@ -10,7 +10,7 @@ use tlslab_wire::http::message::{Message, Messages};
 use tlslab_wire::names::CipherSuite;
 use tlslab_wire::target::Target;
 
-/// A session whose peer sends without a pause.
+/// A session whose peer sends without pause.
 struct Endless(&'static [u8]);
 
 impl Session for Endless {
@@ -53,7 +53,7 @@ impl Session for Endless {
     }
 }
 
-/// What a full handshake of TLS 1.3 negotiates.
+/// The facts of a full TLS 1.3 handshake.
 pub fn negotiated() -> Negotiated {
     Negotiated {
         version: TlsVersion::Tls13,
@@ -72,7 +72,7 @@ pub fn negotiated() -> Negotiated {
     }
 }
 
-/// One request on each connection to this listener.
+/// A script with one request per connection to this listener.
 pub fn script(listener: &TcpListener) -> Script {
     Script {
         address: listener.local_addr().unwrap(),

@@ -1,4 +1,4 @@
-//! Times counted in buckets with fixed bounds: histograms that can be added, as Prometheus does.
+//! Times in buckets with fixed bounds: additive histograms, as in Prometheus.
 
 use tlslab_system::clock::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 
@@ -22,24 +22,24 @@ pub const BOUNDS: [Nanos; 16] = [
     10 * SECOND,
 ];
 
-/// How many times were in which bucket, and their sum.
+/// The count of times in each bucket, and their sum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Buckets {
-    /// For each bound the times up to it and above the bound before; last, those above all bounds.
+    /// Times up to each bound and above the one before; last, the times above all bounds.
     pub counts: [u64; BOUNDS.len() + 1],
     /// The sum of all times.
     pub sum: Nanos,
 }
 
 impl Buckets {
-    /// Notes a time.
+    /// Records a time.
     #[inline]
     pub fn note(&mut self, time: Nanos) {
         self.counts[BOUNDS.partition_point(|bound| *bound < time)] += 1;
         self.sum += time;
     }
 
-    /// Adds others to these.
+    /// Adds the counts of others.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
@@ -47,27 +47,27 @@ impl Buckets {
         self.sum += other.sum;
     }
 
-    /// How many times were noted.
+    /// The number of recorded times.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 }
 
-/// The times of connections and of requests, in buckets.
+/// Times of connections and of requests, in buckets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimesInBuckets {
     /// Handshake times of the completed connections.
     pub handshake: Buckets,
-    /// Their service times.
+    /// Service times of the completed connections.
     pub service: Buckets,
-    /// In an open loop their response times; empty in a closed one.
+    /// Response times of the completed connections in an open loop; empty in a closed loop.
     pub response: Buckets,
-    /// Times of the requests that were answered, from their start to their last byte.
+    /// Times of the answered requests, from their start to the last byte of the response.
     pub exchange: Buckets,
 }
 
 impl TimesInBuckets {
-    /// Adds others to these.
+    /// Adds the counts of others.
     pub fn merge(&mut self, other: &Self) {
         self.handshake.merge(&other.handshake);
         self.service.merge(&other.service);

@@ -1,4 +1,4 @@
-//! Converts the notes of recorders into the fields of a record.
+//! Converts recorders into the fields of a record.
 
 use std::collections::BTreeMap;
 
@@ -40,9 +40,9 @@ pub struct Conclusion {
     pub slices: Vec<Interval>,
 }
 
-/// What the recorders of all workers have noted.
+/// The merged contents of all workers' recorders.
 pub struct Notes {
-    /// The steps of the measurement.
+    /// The counts of each step of the measurement.
     pub parts: Vec<Part>,
     pub facts: Vec<(Negotiated, u64)>,
     pub names: Names,
@@ -61,10 +61,10 @@ pub struct Notes {
 }
 
 impl Conclusion {
-    /// The notes in the form of a record.
+    /// Converts the notes into fields of a record.
     pub fn of(notes: Notes, spec: &RunSpec) -> Self {
         let steps = step_results(&notes.parts, spec);
-        // Each step's memory is freed as soon as it is converted.
+        // The memory of each step is freed as soon as the step is converted.
         let mut parts = notes.parts.into_iter();
         let mut whole = parts.next().unwrap_or_else(|| Part::new(spec.load.rate.is_some()));
         parts.for_each(|part| whole.merge(&part));
@@ -117,7 +117,7 @@ fn open_loop(arrivals: ArrivalAccounting, started: u64) -> OpenLoop {
     }
 }
 
-/// One result for each step; none for a measurement that has no steps.
+/// One result for each step; empty for a measurement without steps.
 fn step_results(parts: &[Part], spec: &RunSpec) -> Vec<StepResult> {
     let connections = &spec.load.connection_steps;
     let rates = match &spec.load.rate {
@@ -138,8 +138,8 @@ fn counted_facts(facts: &[(Negotiated, u64)]) -> Vec<CountedFacts> {
     facts
 }
 
-/// The times by the client that made the connections; empty if one client made them all, since the
-/// histograms of all connections are then its own.
+/// Times by the client that made the connections. Empty if one client made all, because the
+/// histograms of all connections then hold its times.
 fn clients(whole: &Part) -> BTreeMap<String, ClientTimes> {
     let counts = whole.histograms.each_ref().map(|times| times.count(Time::Service));
     if counts.contains(&0) {

@@ -1,4 +1,4 @@
-//! The histograms of a run or of a step of it, by name.
+//! The histograms of a run or of a step, by name.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use tlslab_contract::histogram::{empty_histogram, encoded, summary};
 use tlslab_contract::record::{ClientTimes, HISTOGRAMS, OPEN_HISTOGRAMS, Summary};
 use tlslab_system::clock::Nanos;
 
-/// What a histogram holds; the order is that of [`HISTOGRAMS`], then of [`OPEN_HISTOGRAMS`].
+/// The kinds of time with a histogram, in the order of [`HISTOGRAMS`], then of [`OPEN_HISTOGRAMS`].
 #[derive(Debug, Clone, Copy)]
 pub enum Time {
     Connect,
@@ -25,7 +25,7 @@ pub enum Time {
     Response,
 }
 
-/// One histogram for each kind of time; those of an open loop only where there is one.
+/// One histogram for each kind of time. Those of an open loop exist only in an open loop.
 #[derive(Debug, Clone)]
 pub struct Histograms(Vec<Histogram<u64>>);
 
@@ -36,14 +36,14 @@ impl Histograms {
         Self((0..count).map(|_| empty_histogram()).collect())
     }
 
-    /// Notes a time.
+    /// Records a time.
     pub fn note(&mut self, kind: Time, time: Nanos) {
         self.0[kind as usize].saturating_record(time);
     }
 
-    /// Adds others of the same kind to these.
+    /// Adds the times of others.
     pub fn merge(&mut self, other: &Self) {
-        // An empty histogram has no memory yet, and needs none.
+        // An empty histogram has allocated nothing yet and needs no merge.
         let filled = self.0.iter_mut().zip(&other.0).filter(|(_, theirs)| !theirs.is_empty());
         for (mine, theirs) in filled {
             mine.add(theirs).expect("all histograms have the same bounds");
@@ -55,8 +55,8 @@ impl Histograms {
         names.zip(&self.0)
     }
 
-    /// The histograms in the form of a record, for one client of two: without the delay of a connection's
-    /// start, which does not depend on the client.
+    /// The histograms in the form of a record for one of two clients. `start_delay` is left out
+    /// because it does not depend on the client.
     pub fn of_client(&self, connections: u64) -> ClientTimes {
         let delay = OPEN_HISTOGRAMS[0];
         let (mut histograms, mut summaries) = (self.encoded(), self.summaries());
@@ -65,7 +65,7 @@ impl Histograms {
         ClientTimes { connections, histograms, summaries }
     }
 
-    /// How many times of this kind there are.
+    /// The number of times of this kind.
     pub fn count(&self, kind: Time) -> u64 {
         self.0[kind as usize].len()
     }
@@ -75,7 +75,7 @@ impl Histograms {
         self.named().map(|(name, histogram)| (name, encoded(histogram))).collect()
     }
 
-    /// The histograms in short.
+    /// The summaries of the histograms.
     pub fn summaries(&self) -> BTreeMap<String, Summary> {
         self.named().map(|(name, histogram)| (name, summary(histogram))).collect()
     }

@@ -1,4 +1,5 @@
-//! The notes of one worker: histograms, accounting, bytes, slices; merged when all workers have ended.
+//! The recorder of one worker: histograms, accounting, bytes, slices. Recorders are merged at the
+//! end.
 
 mod buckets;
 mod conclusion;
@@ -26,60 +27,61 @@ use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_tls::{EarlyData, HandshakeKind, Negotiated};
 use tlslab_wire::outcome::Outcome;
 
-/// The most different facts that are counted apart: a server with more is misbehaving.
+/// The highest number of distinct combinations of facts: a server with more is misbehaving.
 const FACTS_LIMIT: usize = 64;
 
-/// The instants of one connection, in the order in which they come.
+/// The instants of one connection, in order of time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Milestones {
-    /// The connection should have been begun, in an open loop; 0 in a closed one.
+    /// Intended start in an open loop; 0 in a closed loop.
     pub intended: Nanos,
-    /// The TCP connection was begun.
+    /// Start of the TCP connection.
     pub started: Nanos,
-    /// It was established.
+    /// The TCP connection was established.
     pub established: Nanos,
-    /// The TLS handshake was complete at the client.
+    /// The client completed the TLS handshake.
     pub secured: Nanos,
-    /// The current request was begun.
+    /// Start of the current request.
     pub requested: Nanos,
-    /// The first byte of its response arrived.
+    /// First byte of the current response.
     pub answered: Nanos,
-    /// The first byte of the connection's first response arrived.
+    /// First byte of the connection's first response.
     pub first_answered: Nanos,
 }
 
-/// The full handshakes of priming, and their sessions.
+/// The full handshakes and sessions of priming.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Primed {
     /// Full handshakes made.
     pub connections: u64,
-    /// Sessions that could then be resumed.
+    /// Sessions available for resumption afterwards.
     pub sessions: u64,
 }
 
-/// The arrivals of a measurement in an open loop: `due = started + waiting_at_stop`, exactly.
+/// The accounting of arrivals in an open loop: `due = started + waiting_at_stop`, exactly.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ArrivalAccounting {
-    /// Arrivals that waited when the measurement began, and those that became due during it.
+    /// Arrivals that were waiting when the measurement began, and arrivals due during the
+    /// measurement.
     pub due: u64,
-    /// Those of them that found no free slot when they were due.
+    /// Arrivals that found no free slot when they were due.
     pub blocked: u64,
-    /// Those of them that had not started when the measurement ended.
+    /// Arrivals that had not started when the measurement ended.
     pub waiting_at_stop: u64,
-    /// The time over which they became due: the measurement as it was scheduled.
+    /// The time over which the arrivals were due: the scheduled length of the measurement.
     pub window: Nanos,
 }
 
-/// Time that connections spent in flight, added up over them, in nanoseconds. Little's law as an
-/// identity, whatever the load did: `within` + `before` = service times of what completed +
-/// `troubled` + `unfinished`.
+/// Time that connections spent in flight, summed over connections, in nanoseconds. Little's law
+/// holds as an identity under any load: `within` + `before` = service times of the completed
+/// connections + `troubled` + `unfinished`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flight {
-    /// In the measurement: the integral of the number in flight.
+    /// During the measurement: the integral of the number in flight over time.
     pub within: u128,
-    /// Before the measurement, by connections that were in flight when it began.
+    /// Before the measurement: by connections that were in flight when the measurement began.
     pub before: u128,
-    /// By connections that failed or were unexpected in the measurement, since their start.
+    /// By connections that failed or were unexpected during the measurement, since their start.
     pub troubled: u128,
     /// By connections that were in flight when the measurement ended, since their start.
     pub unfinished: u128,
@@ -105,32 +107,31 @@ impl Flight {
     }
 }
 
-/// A connection that waits this long has waited for a retransmission of its SYN, not for a busy server:
-/// the first one is sent after a second (RFC 6298, section 2.1). The measured time may be a tick shorter
-/// than the kernel's timer.
+/// Connect time from which a SYN must have been retransmitted, as opposed to a busy server. The
+/// first retransmission follows after one second (RFC 6298, section 2.1); the limit is lower
+/// because the measured time may be a tick shorter than the kernel's timer.
 pub const SLOW_CONNECT: Nanos = 990 * MILLISECOND;
 
-/// One worker's notes.
+/// The counts and times of one worker.
 #[derive(Debug)]
 pub struct Recorder {
-    /// The steps of the measurement, and the one that is under way.
+    /// The steps of the measurement, and the index of the current one.
     parts: Vec<Part>,
     step: usize,
     facts: Vec<(Negotiated, u64)>,
-    /// How connections ended, by the server name that they asked for.
+    /// Outcomes by requested server name.
     pub names: Names,
-    /// Why connections failed.
+    /// Causes of failures.
     pub reasons: Reasons,
     /// Connections in flight when the measurement began.
     carried: u64,
-    /// Connections in flight when it ended.
+    /// Connections in flight when the measurement ended.
     pub in_flight_at_stop: u64,
     /// In an open loop: the accounting of arrivals.
     pub arrivals: ArrivalAccounting,
-    /// Time in flight.
+    /// The time that connections spent in flight.
     pub flight: Flight,
-    /// Connections that waited for [`SLOW_CONNECT`] or longer for their TCP connection, whether they
-    /// got it or not.
+    /// Connections whose TCP connect took [`SLOW_CONNECT`] or longer, established or not.
     pub slow_connects: u64,
     completed: u64,
     troubled: u64,
@@ -141,9 +142,9 @@ pub struct Recorder {
     slices: Vec<Interval>,
     /// The result of [`Recorder::ended`] when the last slice was closed.
     in_slices: (u64, u64),
-    /// What has not yet been reported to the watcher of the run.
+    /// Counts and times not yet reported to the watcher of the run.
     pub second: Box<Second>,
-    /// The instants of single connections, if the specification asks for them.
+    /// The event times of single connections, if the specification asks for them.
     pub trace: Trace,
 }
 
@@ -181,13 +182,13 @@ impl Recorder {
         self.second.carried = in_flight;
     }
 
-    /// Notes arrivals of an open loop that are due.
+    /// Counts due arrivals of an open loop.
     pub fn due(&mut self, count: u64) {
         self.arrivals.due += count;
         self.second.due += count;
     }
 
-    /// Notes a connection that is begun, so much later than it should have been in an open loop.
+    /// Counts a started connection. `delay` is its start delay in an open loop.
     pub fn started(&mut self, delay: Option<Nanos>) {
         let part = &mut self.parts[self.step];
         part.started += 1;
@@ -197,8 +198,7 @@ impl Recorder {
         }
     }
 
-    /// Notes a request that was answered in full, on a connection of the minimal client's or the
-    /// library's.
+    /// Records an answered request of a connection made by the minimal client or the library.
     pub fn request(&mut self, at: &Milestones, now: Nanos, minimal: bool, head: u64, body: u64) {
         self.bytes.head += head;
         self.bytes.body += body;
@@ -212,7 +212,7 @@ impl Recorder {
         histograms.note(Time::Exchange, now - at.requested);
     }
 
-    /// Notes a connection that did all that was asked.
+    /// Records a completed connection.
     pub fn completed(&mut self, at: &Milestones, now: Nanos, facts: Negotiated, bytes: &Bytes) {
         self.completed += 1;
         self.authenticated += u64::from(facts.authenticated);
@@ -246,7 +246,7 @@ impl Recorder {
         }
     }
 
-    /// Notes the times of a completed connection from the instant at which it should have started.
+    /// Records the response times of a completed connection, from its intended start.
     fn responded(&mut self, at: &Milestones, now: Nanos, minimal: bool) {
         self.second.response.saturating_record(now - at.intended);
         self.second.times.response.note(now - at.intended);
@@ -258,7 +258,7 @@ impl Recorder {
         }
     }
 
-    /// Notes a connection that failed, or whose handshake was another than the one asked for.
+    /// Records a failed or unexpected connection.
     pub fn troubled(&mut self, outcome: Outcome, facts: Option<Negotiated>) {
         self.troubled += 1;
         self.second.trouble(outcome);
@@ -268,13 +268,13 @@ impl Recorder {
         self.parts[self.step].trouble(outcome, 1);
     }
 
-    /// Notes what was done before the load to collect sessions to resume.
+    /// Records the counts of priming.
     pub fn primed(&mut self, primed: Primed) {
         self.kinds.primed_connections += primed.connections;
         self.kinds.primed_sessions += primed.sessions;
     }
 
-    /// Notes full handshakes that were made besides the load to collect sessions to resume.
+    /// Counts full handshakes during the measurement that collect sessions to resume.
     pub fn refilled(&mut self, connections: u64) {
         self.kinds.refill_connections += connections;
     }
@@ -300,18 +300,18 @@ impl Recorder {
         }
     }
 
-    /// Connections in flight when the measurement began, and begun since.
+    /// Connections in flight when the measurement began, and connections started since.
     pub fn attempts(&self) -> u64 {
         self.carried + self.parts.iter().map(|part| part.started).sum::<u64>()
     }
 
-    /// Connections that have ended so far: completed, and otherwise.
+    /// Connections that have ended so far: completed, and failed or unexpected.
     pub fn ended(&self) -> (u64, u64) {
         (self.completed, self.troubled)
     }
 
-    /// Closes the slice that began at `from` and used this processor time, in a measurement that
-    /// started at `start`.
+    /// Closes the slice that began at `from` and used this processor time. `start` is the start of
+    /// the measurement.
     pub fn close_slice(&mut self, from: Nanos, start: Nanos, now: Nanos, cpu: CpuTime) {
         let (completed, failed) =
             (self.completed - self.in_slices.0, self.troubled - self.in_slices.1);
@@ -321,19 +321,19 @@ impl Recorder {
         self.slices.push(Interval { at_s, seconds, completed, failed, cpu });
     }
 
-    /// Closes the step that began at `from` and used this processor time, in a measurement that
-    /// started at `start`; `next` begins.
+    /// Closes the step that began at `from` and used this processor time, and starts step `next`.
+    /// `start` is the start of the measurement.
     pub fn close_step(&mut self, next: usize, start: Nanos, from: Nanos, now: Nanos, cpu: CpuTime) {
         self.parts[self.step].close(start, from, now, cpu);
         self.step = next;
     }
 
-    /// The step that is under way.
+    /// The index of the current step.
     pub fn step(&self) -> usize {
         self.step
     }
 
-    /// Adds another worker's notes to these.
+    /// Adds another worker's recorder.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {
             mine.merge(theirs);
@@ -363,7 +363,7 @@ impl Recorder {
         add_slices(&mut self.slices, &other.slices);
     }
 
-    /// The notes in the form of a record.
+    /// Converts the recorder into fields of a record.
     pub fn conclude(self, spec: &RunSpec) -> Conclusion {
         let notes = Notes {
             parts: self.parts,

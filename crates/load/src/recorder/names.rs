@@ -1,13 +1,13 @@
-//! How connections ended, by the server name that they asked for.
+//! Outcomes by requested server name.
 
 use tlslab_contract::record::CountedName;
 use tlslab_wire::outcome::Outcome;
 
-/// The accounting by name, each at the place of its name in the offer's list.
+/// The counts of each name, in the order of the offer's list.
 #[derive(Debug, Default)]
 pub struct Names(Vec<Counts>);
 
-/// How connections ended that asked for one server name.
+/// Outcomes of the connections that asked for one server name.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     completed: u64,
@@ -16,7 +16,7 @@ struct Counts {
 }
 
 impl Names {
-    /// Notes how a connection ended that asked for the name at this place.
+    /// Counts the outcome of a connection that asked for the name at this index.
     pub fn count(&mut self, name: usize, outcome: Outcome) {
         if self.0.len() <= name {
             self.0.resize(name + 1, Counts::default());
@@ -29,7 +29,7 @@ impl Names {
         }
     }
 
-    /// Adds another worker's accounting to these.
+    /// Adds another worker's counts.
     pub fn merge(&mut self, other: &Self) {
         self.0.resize(self.0.len().max(other.0.len()), Counts::default());
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
@@ -39,7 +39,7 @@ impl Names {
         }
     }
 
-    /// The accounting in the order of these names.
+    /// The counts with these names, in their order.
     pub fn of(&self, names: &[String]) -> Vec<CountedName> {
         let none = Counts::default();
         let counts = (0..).map(|place| self.0.get(place).unwrap_or(&none));

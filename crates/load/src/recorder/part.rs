@@ -1,4 +1,4 @@
-//! What a worker notes during one step of a measurement; without steps there is one such part.
+//! The counts and times of one step. A measurement without steps has one part.
 
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{CpuTime, StepResult};
@@ -8,18 +8,18 @@ use tlslab_wire::outcome::Outcome;
 use super::histograms::Histograms;
 use super::troubles::Troubles;
 
-/// What a worker notes during one step of a measurement.
+/// The counts and times of one worker in one step.
 #[derive(Debug)]
 pub struct Part {
-    /// The times of the library's connections, and of the minimal client's.
+    /// The times of the library's connections, and those of the minimal client's.
     pub histograms: [Histograms; 2],
-    /// How connections ended other than completed.
+    /// Outcomes of connections that did not complete.
     pub troubles: Troubles,
     pub started: u64,
     pub completed: u64,
     pub troubled: u64,
     pub requests: u64,
-    /// Start and length, and the worker's processor time.
+    /// Start and length of the step, and the worker's processor time.
     at: Nanos,
     length: Nanos,
     cpu: CpuTime,
@@ -40,23 +40,23 @@ impl Part {
         }
     }
 
-    /// Counts connections that did not complete, by their outcome.
+    /// Counts connections that did not complete, by outcome.
     pub fn trouble(&mut self, outcome: Outcome, count: u64) {
         self.troubled += count;
         self.troubles.add(outcome, count);
     }
 
-    /// Closes the part, which lasted from `from` to `to`, in a measurement that started at `start`.
+    /// Closes the part, which lasted from `from` to `to`. `start` is the start of the measurement.
     pub fn close(&mut self, start: Nanos, from: Nanos, to: Nanos, cpu: CpuTime) {
         (self.at, self.length, self.cpu) = (from - start, to - from, cpu);
     }
 
-    /// The histograms of the connections that this client made.
+    /// The histograms of the connections made by this client.
     pub fn of(&mut self, is_minimal: bool) -> &mut Histograms {
         &mut self.histograms[usize::from(is_minimal)]
     }
 
-    /// The histograms of all connections.
+    /// The histograms of all connections, merged.
     pub fn whole(&self) -> Histograms {
         let [library, minimal] = &self.histograms;
         let mut whole = library.clone();
@@ -64,12 +64,12 @@ impl Part {
         whole
     }
 
-    /// Whether the measurement has reached this step.
+    /// True if the part was closed: the measurement has reached this step.
     pub fn is_closed(&self) -> bool {
         self.length > 0
     }
 
-    /// Adds another worker's notes on the same step, or on another step, to these.
+    /// Adds another worker's counts, of the same step or of another.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
             mine.merge(theirs);
@@ -84,7 +84,7 @@ impl Part {
         self.cpu += other.cpu;
     }
 
-    /// Adds the connections that did not complete to an accounting.
+    /// Adds the counts of failed and unexpected connections to an accounting.
     pub fn add_failures_to(&self, accounting: &mut Outcomes) {
         for (outcome, count) in self.troubles.each() {
             let (classes, class) = match outcome {
@@ -96,7 +96,7 @@ impl Part {
         }
     }
 
-    /// The result of a step with this level of load.
+    /// The result of the step, with its level of load.
     pub fn result(&self, connections: u32, rate: Option<f64>) -> StepResult {
         let mut accounting = Outcomes::default();
         self.add_failures_to(&mut accounting);

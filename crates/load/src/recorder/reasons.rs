@@ -1,4 +1,4 @@
-//! Why connections failed: counted by reason, with the first few of each.
+//! Causes of failures: counts by reason, with the first few examples of each.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use tlslab_contract::accounting::Outcomes;
 use tlslab_wire::outcome::Outcome;
 use tlslab_wire::reason::{CountedReason, EXAMPLES_LIMIT, Example, OTHER, REASONS_LIMIT, Reason};
 
-/// One worker's notes on reasons; few, found by walking the list.
+/// The reasons that one worker recorded. They are few: a linear search finds them.
 #[derive(Debug, Default)]
 pub struct Reasons(Vec<Known>);
 
@@ -20,8 +20,8 @@ struct Known {
 }
 
 impl Reasons {
-    /// Notes the reason of a connection with this outcome. A reason beyond the limit is not noted:
-    /// [`Reasons::of`] counts its connections as `other`.
+    /// Records the reason of a connection with this outcome. A reason beyond the limit is not
+    /// recorded: [`Reasons::of`] counts its connections as `other`.
     pub fn note(&mut self, outcome: Outcome, reason: &Reason, local_port: u16) {
         let reason = reason.bounded();
         let example = Example { local_port, words: reason.words.into_owned() };
@@ -29,7 +29,7 @@ impl Reasons {
         self.add(Known { outcome, name, count: 1, examples });
     }
 
-    /// Adds another worker's notes to these.
+    /// Adds another worker's reasons.
     pub fn merge(&mut self, other: &Self) {
         other.0.iter().for_each(|theirs| self.add(theirs.clone()));
     }
@@ -48,8 +48,8 @@ impl Reasons {
         }
     }
 
-    /// The reasons of these outcomes, most frequent first within a class. Where any connection of a
-    /// class has a reason, all of them are counted: those without one as `other`.
+    /// The reasons of these outcomes, most frequent first within a class. If any connection of a
+    /// class has a reason, the connections of that class without one count as `other`.
     pub fn of(&self, outcomes: &Outcomes) -> Vec<CountedReason> {
         let mut classes: BTreeMap<String, Vec<CountedReason>> = BTreeMap::new();
         for Known { outcome, name, count, examples } in &self.0 {

@@ -1,4 +1,4 @@
-//! What a worker reports about once a second during a run.
+//! The counts and times that a worker reports about once a second during a run.
 
 use hdrhistogram::Histogram;
 
@@ -8,22 +8,23 @@ use tlslab_contract::record::CpuTime;
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_wire::outcome::Outcome;
 
-/// The greatest time that these histograms hold; longer times are counted as this one.
+/// The highest recordable time; longer times count as this value.
 const HIGHEST: u64 = 64 * SECOND;
 
-/// Significant digits of these histograms: enough for progress, and cleared in a microsecond.
+/// Significant digits of these histograms: enough for progress reports, and few enough to clear the
+/// histogram in a microsecond.
 const DIGITS: u8 = 2;
 
-/// What one worker, or several together, did since the last report.
+/// Counts and times of one or several workers since the last report.
 #[derive(Debug)]
 pub struct Second {
-    /// The worker's time that it covers.
+    /// The period that the report covers, in the worker's time.
     pub length: Nanos,
     /// The worker's processor time since the measurement began.
     pub cpu: CpuTime,
-    /// Arrivals of an open loop that were due, with those that waited when the measurement began.
+    /// Due arrivals of an open loop, including those that were waiting when the measurement began.
     pub due: u64,
-    /// Connections in flight when the measurement began; 0 but in the first report.
+    /// Connections in flight when the measurement began; 0 except in the first report.
     pub carried: u64,
     /// Connections started.
     pub started: u64,
@@ -31,25 +32,25 @@ pub struct Second {
     pub completed: u64,
     /// Connections that failed or were unexpected.
     pub failed: u64,
-    /// The same, by how they ended.
+    /// Failed and unexpected connections, by outcome.
     pub troubles: Troubles,
     /// Requests answered.
     pub requests: u64,
-    /// Connections in flight, at its end.
+    /// Connections in flight at the end of the period.
     pub in_flight: u64,
-    /// Arrivals that waited for a free slot, at its end.
+    /// Arrivals waiting for a free slot at the end of the period.
     pub waiting: u64,
-    /// The times of what completed and of what was answered, to be added up.
+    /// Times of completed connections and of answered requests, in additive buckets.
     pub times: TimesInBuckets,
     pub(super) service: Histogram<u32>,
     pub(super) response: Histogram<u32>,
     pub(super) exchange: Histogram<u32>,
 }
 
-/// A histogram in short.
+/// Number of values, median and 99th percentile of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Percentiles {
-    /// Values.
+    /// Number of values.
     pub n: u64,
     /// Median in milliseconds.
     pub p50_ms: f64,
@@ -58,7 +59,7 @@ pub struct Percentiles {
 }
 
 impl Second {
-    /// Nothing has happened yet.
+    /// An empty report.
     pub fn new() -> Self {
         let empty = || Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("valid bounds");
         Self {
@@ -80,13 +81,13 @@ impl Second {
         }
     }
 
-    /// Notes a connection that did not complete.
+    /// Counts a connection that did not complete.
     pub(super) fn trouble(&mut self, outcome: Outcome) {
         self.failed += 1;
         self.troubles.add(outcome, 1);
     }
 
-    /// Adds the counts and times of another worker for the same second, and clears them there.
+    /// Adds another worker's counts and times for the same period, and clears them there.
     pub fn take(&mut self, other: &mut Self) {
         self.length = self.length.max(other.length);
         self.cpu += other.cpu;
@@ -122,17 +123,17 @@ impl Second {
         self.exchange.reset();
     }
 
-    /// Service times of the connections that completed.
+    /// Service times of the completed connections.
     pub fn service(&self) -> Option<Percentiles> {
         percentiles(&self.service)
     }
 
-    /// Response times of the connections that completed, in an open loop.
+    /// Response times of the completed connections, in an open loop.
     pub fn response(&self) -> Option<Percentiles> {
         percentiles(&self.response)
     }
 
-    /// Times of the requests that were answered.
+    /// Times of the answered requests.
     pub fn exchange(&self) -> Option<Percentiles> {
         percentiles(&self.exchange)
     }

@@ -1,4 +1,4 @@
-//! The accounting of workers, where no run of the other tests has several of them, or a server that misbehaves.
+//! The accounting of several workers and of a misbehaving server: cases that no other test has.
 
 mod record;
 
@@ -25,7 +25,7 @@ fn negotiated(group: u16) -> Negotiated {
     }
 }
 
-/// A worker with numbers of its own in every sum, each a multiple of `times`.
+/// A recorder with a distinct number in every sum, each a multiple of `times`.
 fn worker(times: u64) -> Recorder {
     let mut recorder = Recorder::new(1, true);
     let at = Milestones::default();

@@ -1,4 +1,4 @@
-//! The accounting of all connections of a measurement so far, added up from the workers' reports.
+//! Running totals of a measurement, added up from the workers' reports.
 
 use std::collections::BTreeMap;
 
@@ -7,42 +7,42 @@ use super::second::Second;
 use tlslab_contract::record::CpuTime;
 use tlslab_wire::outcome::Outcome;
 
-/// The accounting of a measurement so far, of one worker or of several together.
+/// The running accounting of a measurement, of one worker or of several together.
 ///
 /// `arrivals = completed + sum(failed) + unexpected + in_flight`, exactly. At the end of the
-/// measurement all of it equals the record.
+/// measurement all totals equal the record's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// In an open loop: arrivals that waited when the measurement began, and those that were due
-    /// since. `None` in a closed one.
+    /// In an open loop: arrivals that were waiting when the measurement began, and arrivals due
+    /// since. `None` in a closed loop.
     pub due: Option<u64>,
-    /// Connections in flight when the measurement began, and those started since: the record's
-    /// `attempts`.
+    /// Connections in flight when the measurement began, and connections started since: the
+    /// `attempts` of the record.
     pub arrivals: u64,
-    /// Connections that did all that was asked.
+    /// Connections whose handshake and every response were as specified.
     pub completed: u64,
     /// Failed connections by class.
     pub failed: BTreeMap<String, u64>,
-    /// Connections whose handshake was not the one asked for.
+    /// Connections with an unexpected handshake.
     pub unexpected: u64,
     /// Requests answered.
     pub requests: u64,
-    /// Those of the arrivals that have not ended; after the measurement, those that were in flight at
-    /// its end.
+    /// Arrivals that have not ended. After the measurement: connections that were in flight at its
+    /// end.
     pub in_flight: u64,
-    /// The workers' processor time since the measurement began.
+    /// Processor time of the workers since the measurement began.
     pub cpu: CpuTime,
-    /// The times of what completed and of what was answered.
+    /// Times of completed connections and of answered requests.
     pub times: TimesInBuckets,
 }
 
 impl Totals {
-    /// The totals of a measurement that has just begun.
+    /// Empty totals at the start of a measurement.
     pub fn new(open_loop: bool) -> Self {
         Self { due: open_loop.then_some(0), ..Self::default() }
     }
 
-    /// Adds what a worker did since its last report.
+    /// Adds a worker's report.
     pub fn add(&mut self, second: &Second) {
         self.add_due(second.due);
         self.arrivals += second.carried + second.started;
@@ -61,7 +61,7 @@ impl Totals {
         self.times.merge(&second.times);
     }
 
-    /// Adds another worker's to these.
+    /// Adds another worker's totals.
     pub fn merge(&mut self, other: &Self) {
         self.add_due(other.due.unwrap_or(0));
         self.arrivals += other.arrivals;

@@ -1,8 +1,8 @@
-//! Connections that did not complete, by how they ended; few kinds, found by walking the list.
+//! Connections that did not complete, by outcome.
 
 use tlslab_wire::outcome::Outcome;
 
-/// How often connections ended with each outcome other than completed.
+/// The count of each outcome other than completed. They are few: a linear search finds them.
 #[derive(Debug, Clone, Default)]
 pub struct Troubles(Vec<(Outcome, u64)>);
 
@@ -15,7 +15,7 @@ impl Troubles {
         }
     }
 
-    /// Adds others to these.
+    /// Adds the counts of others.
     pub fn merge(&mut self, other: &Self) {
         other.each().for_each(|(outcome, count)| self.add(outcome, count));
     }

@@ -1,4 +1,4 @@
-//! The gate at which all workers of a run wait until they begin at one instant.
+//! The gate at which all workers of a run wait for the common start.
 
 use std::mem;
 use std::sync::Barrier;
@@ -8,11 +8,11 @@ use crate::error::RunError;
 use crate::start::{StartInstant, Starter};
 use tlslab_system::clock::{Clock, MonotonicClock, Nanos};
 
-/// Lets all workers begin at one instant.
+/// Starts all workers at one instant.
 pub(super) struct Gate {
     barrier: Barrier,
     start: AtomicU64,
-    /// A worker cannot begin.
+    /// Whether a worker failed to get ready.
     failed: AtomicBool,
 }
 
@@ -23,8 +23,8 @@ impl Gate {
         Self { barrier, start: AtomicU64::new(0), failed: AtomicBool::new(false) }
     }
 
-    /// Waits until all workers are ready, then lets them begin when the starter says so. Without a
-    /// start they go through the gate as when one of them cannot begin.
+    /// Waits until all workers are ready, then lets them begin at the instant that the starter
+    /// gives. Without such an instant they pass as if a worker had failed to get ready.
     pub(super) fn open(
         &self,
         starter: &mut dyn Starter,
@@ -44,24 +44,24 @@ impl Gate {
         begun
     }
 
-    /// Notes that a worker cannot begin.
+    /// Notes that a worker failed to get ready.
     pub(super) fn fail(&self) {
         self.failed.store(true, Ordering::SeqCst);
     }
 
-    /// Whether a worker cannot begin.
+    /// True if a worker failed to get ready.
     pub(super) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::SeqCst)
     }
 
-    /// A worker's way through, to be taken once.
+    /// A worker's pass, to be used once.
     pub(super) fn pass(&self) -> Pass<'_> {
         Pass { gate: self, is_open: true }
     }
 }
 
-/// A worker's way through the gate. A worker that panics goes through it, too, as one that cannot
-/// begin: otherwise the others would wait for it forever.
+/// A worker's pass through the gate. A worker that panics also passes, marked as failed: otherwise
+/// the other workers would wait forever.
 pub(super) struct Pass<'g> {
     gate: &'g Gate,
     is_open: bool,

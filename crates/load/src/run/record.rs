@@ -1,4 +1,4 @@
-//! The record of a run, from the reports of its workers.
+//! Builds the record of a run from the reports of its workers.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -75,7 +75,7 @@ pub(super) fn record(
     }
 }
 
-/// What the recorders of all workers have noted.
+/// The merged recorders of all workers, as fields of a record.
 fn conclusion(request: &RunSpec, reports: &[Report]) -> Conclusion {
     let mut notes = Recorder::new(request.load.steps(), request.load.rate.is_some());
     for report in reports {
@@ -128,16 +128,16 @@ fn all_remarks(checked: &Checked, notes: &Conclusion, slow_connects: SlowConnect
     all
 }
 
-/// The number of connections that a run keeps in flight; none for a run in steps, and for one that
-/// ends by count, which runs out of connections.
+/// The constant number of connections in flight. `None` for a run in steps, and for a run that ends
+/// by count, which has fewer at its end.
 fn constant_level(spec: &RunSpec) -> Option<u32> {
     let is_constant =
         spec.load.connection_steps.is_empty() && matches!(spec.stop, Stop::DurationMs(_));
     is_constant.then_some(spec.connections)
 }
 
-/// When the first worker's measurement began, by both clocks; none where no worker reached it. A run
-/// whose start was agreed upon uses the clock of those who agreed.
+/// The start of the first worker's measurement by both clocks. `None` if no worker reached it. If
+/// the leader of several generators set the start, the leader's clock counts.
 fn started(reports: &[Report], begun: StartInstant) -> Option<StartTime> {
     let first = reports.iter().map(|report| report.measured_from).filter(|at| *at > 0).min()?;
     let monotonic_s = first as f64 / SECOND as f64;

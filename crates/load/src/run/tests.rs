@@ -1,4 +1,4 @@
-//! A worker that panics ends the run, and the others do not wait for it.
+//! A worker that panics ends the run, and the other workers do not wait for it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -4,7 +4,7 @@ use tlslab_system::clock::MILLISECOND;
 
 mod simulation;
 
-/// What a test may change about a run of 10,000 connections in two seconds.
+/// The evidence of a run of 10,000 connections in two seconds, as the tests change it.
 struct Made {
     outcomes: Outcomes,
     summaries: BTreeMap<String, Summary>,
@@ -24,7 +24,7 @@ fn verdicts_of(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
     judged(change).into_iter().map(|verdict| verdict.code).collect()
 }
 
-/// What the only verdict says.
+/// The message of the only verdict.
 fn message(change: impl FnOnce(&mut Made)) -> String {
     let [only] = judged(change).try_into().unwrap();
     only.message
@@ -69,7 +69,7 @@ fn judged(change: impl FnOnce(&mut Made)) -> Vec<Verdict> {
     verdicts(&evidence)
 }
 
-/// A second of the measurement with N completed connections.
+/// A slice of one second with N completed connections.
 fn slice(at_s: f64, completed: u64) -> Interval {
     Interval { at_s, seconds: 1.0, completed, failed: 0, cpu: CpuTime::default() }
 }
@@ -81,13 +81,13 @@ fn a_server_that_stops_answering_is_distinguished_from_a_slow_one() {
         made.summaries.get_mut("service").unwrap().max_ms = ms;
     };
     assert_eq!(verdicts_of(stopped), [VerdictCode::Stalled]);
-    // Its connections take that long.
+    // The slow server's connections take that long.
     let slow = |made: &mut Made| {
         stopped(made);
         longest(made, 400.0);
     };
     assert_eq!(verdicts_of(slow), [VerdictCode::Valid]);
-    // Connections that stay open, or whose number changes, end when they may.
+    // Connections that stay open, or whose number changes, may end at any time.
     let kept = |made: &mut Made| {
         stopped(made);
         made.requests = 20_000;
@@ -100,7 +100,7 @@ fn a_server_that_stops_answering_is_distinguished_from_a_slow_one() {
     assert_eq!(verdicts_of(counted), [VerdictCode::Valid]);
 }
 
-/// The same run in an open loop: ten in flight on the average, fifteen at its end.
+/// The same run in an open loop: ten connections in flight on average, fifteen at the end.
 fn open(made: &mut Made) {
     made.open_loop = Some(OpenLoop {
         arrivals: 10_000,
@@ -113,7 +113,7 @@ fn open(made: &mut Made) {
     (made.flight, made.carried) = (flight(20_010, 0, 10), 0);
 }
 
-/// N milliseconds in flight.
+/// N milliseconds in flight, by part.
 fn flight(within: u64, before: u64, unfinished: u64) -> Flight {
     let nanos = |ms: u64| u128::from(ms * MILLISECOND);
     Flight {
@@ -181,7 +181,7 @@ fn failures_and_unexpected_handshakes_have_a_limit() {
 
 #[test]
 fn a_published_mean_that_littles_law_refutes_is_caught() {
-    // 2,000 connections and 3,337 per second make 599 ms; the page said 241 ms.
+    // 2,000 connections at 3,337 a second make 599 ms; the published mean was 241 ms.
     let verdict = verdicts_of(|made| {
         let completed = 100_110;
         made.seconds = 30.0;
@@ -206,7 +206,7 @@ fn in_an_open_loop_littles_law_is_an_identity() {
     assert_eq!(mean(2.03), [VerdictCode::Valid]);
     assert_eq!(mean(2.06), [VerdictCode::LittlesLaw]);
     assert_eq!(mean(1.0), [VerdictCode::LittlesLaw]);
-    // A ramp: most of the time in flight is that of connections that have not ended.
+    // A ramp: connections that have not ended make most of the time in flight.
     let ramp = |unfinished: u64| {
         verdicts_of(|made| {
             open(made);
@@ -219,7 +219,7 @@ fn in_an_open_loop_littles_law_is_an_identity() {
 
 #[test]
 fn a_worker_kept_off_its_processor_once_does_not_break_littles_law() {
-    // A turn of the scheduler, 4 ms, in the time in flight and not in the service time.
+    // One time slice of the scheduler, 4 ms, in the time in flight but not in the service time.
     let preempted = |count: u64, seconds: f64| {
         verdicts_of(|made| {
             made.outcomes = Outcomes { attempts: count, completed: count, ..Outcomes::default() };
@@ -229,7 +229,7 @@ fn a_worker_kept_off_its_processor_once_does_not_break_littles_law() {
         })
     };
     assert_eq!(preempted(3, 0.006), [VerdictCode::Valid]);
-    // Two accounts that differ by much more than that are wrong.
+    // Differences far larger than that are errors.
     let wrong = verdicts_of(|made| {
         open(made);
         made.flight.within *= 2;
@@ -245,7 +245,7 @@ fn a_connection_that_completes_has_a_service_time() {
 
 #[test]
 fn a_closed_loop_that_loses_connections_is_reported_unless_they_failed() {
-    // Nine of ten in flight, and their times are true.
+    // Nine of ten connections are in flight, and their times are correct.
     let nine = |made: &mut Made| {
         made.flight = flight(18_000, 10, 9);
         made.summaries.get_mut("service").unwrap().mean_ms = 1.8001;
@@ -256,7 +256,7 @@ fn a_closed_loop_that_loses_connections_is_reported_unless_they_failed() {
         made.outcomes.failed.insert("reset".to_owned(), 1);
     });
     assert_eq!(rested, [VerdictCode::Valid]);
-    // Without a warm-up none is in flight when the measurement begins.
+    // Without a warm-up no connection is in flight when the measurement begins.
     let filling = verdicts_of(|made| {
         nine(made);
         made.carried = 0;
@@ -286,7 +286,7 @@ fn late_starts_are_reported_with_their_reason() {
         })
     };
     assert_eq!(late(|delay| delay.p999_ms = 1.1), [VerdictCode::LateArrivals]);
-    // Of a few hundred starts the one in a thousand is only the latest.
+    // Among a few hundred starts, the 99.9th percentile is only the latest one.
     assert_eq!(late(|delay| (delay.n, delay.p999_ms) = (500, 9.0)), [VerdictCode::Valid]);
     assert_eq!(late(|delay| (delay.n, delay.p99_ms) = (500, 2.0)), [VerdictCode::LateArrivals]);
 }
@@ -333,9 +333,9 @@ fn one_connection_has_a_verb_of_its_own() {
 #[test]
 fn a_share_below_a_limit_is_not_rounded_to_it() {
     let busy = |user_us| message(|made| made.usage.cpu.user_us = user_us);
-    // 94.6 % of two seconds with the 0.2 s in the kernel.
+    // 94.6 % of two seconds, including 0.2 s in the kernel.
     assert!(busy(1_692_000).starts_with("valid: the generator was 94 % busy"));
-    // Ticks may add up to more than there is.
+    // Ticks may add up to more than the length of the measurement.
     assert!(busy(1_900_000).starts_with("a worker was busy 100 % of the time"));
 }
 

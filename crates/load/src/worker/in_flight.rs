@@ -1,8 +1,8 @@
-//! The connections of a worker that are in flight, and the time that they spend there.
+//! The number of a worker's connections in flight, and its integral over time.
 
 use tlslab_system::clock::Nanos;
 
-/// Counts connections in flight, and adds up their time.
+/// Counts connections in flight, and sums their time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct InFlight {
     count: usize,
@@ -12,7 +12,7 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// How many there are.
+    /// The number of connections in flight.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -31,12 +31,12 @@ impl InFlight {
         self.count -= 1;
     }
 
-    /// Adds up from now on.
+    /// Restarts the integral at this instant.
     pub fn restart(&mut self, now: Nanos) {
         (self.spent, self.until) = (0, now);
     }
 
-    /// The time that connections have spent in flight since the start, in nanoseconds.
+    /// The integral of the count since the restart, in nanoseconds.
     pub fn spent(&mut self, now: Nanos) -> u128 {
         self.add_up(now);
         self.spent

@@ -1,4 +1,4 @@
-//! The load of one worker: starts connections in its slots, and notes how they end.
+//! The load of one worker: starts connections in its slots, and records how they end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,22 +22,22 @@ use tlslab_system::socket::Socket;
 use tlslab_tls::{Backend, HandshakeKind};
 use tlslab_wire::outcome::{Failure, Outcome};
 
-/// How long a slot of a closed loop pauses after a connection that failed, so that a dead server is not
+/// Pause of a closed loop's slot after a failed connection, which keeps a dead server from being
 /// flooded. In an open loop the rate limits the connections.
 const REST: Nanos = 10 * MILLISECOND;
 
 /// The event loop of a back end's connections.
 type Events<B, C> = EventLoop<<B as Backend>::Session, C>;
 
-/// A worker's load. In a closed loop each slot is filled anew as soon as its connection has ended; in
-/// an open one it waits for the next arrival.
+/// A worker's load. In a closed loop each slot gets a new connection as soon as its last one has
+/// ended; in an open loop it waits for the next arrival.
 pub struct Load<'r, B: Backend> {
     share: Share<'r>,
     backend: B,
     open_loop: Option<OpenLoop<B::Session>>,
-    /// In a closed loop: until when a slot rests after a failure.
+    /// In a closed loop: the instant until which each slot pauses after a failure.
     resting: Vec<Option<Nanos>>,
-    /// Connections that think, by the instant at which they go on.
+    /// Connections in think time, by the instant of their next request.
     thinking: BinaryHeap<Reverse<(Nanos, usize)>>,
     low_water: RecvLowWater,
     refiller: Option<Refiller<B::Session>>,
@@ -49,7 +49,7 @@ pub struct Load<'r, B: Backend> {
 }
 
 impl<'r, B: Backend> Load<'r, B> {
-    /// A load that has not begun, of N slots whose sockets this poller waits for.
+    /// A load of N slots, before its start; this poller waits for the sockets.
     pub fn new(
         mut share: Share<'r>,
         backend: B,
@@ -84,7 +84,7 @@ impl<'r, B: Backend> Load<'r, B> {
         Report { recorder: self.recorder, usage: self.usage, measured_from }
     }
 
-    /// Moves on to the phase, step, slice and sweep that the time calls for.
+    /// Applies the changes of phase, step and slice and the deadline check that are due.
     pub fn keep_time<C: Clock>(&mut self, events: &mut Events<B, C>) -> Phase {
         let (now, status) = (events.now(), self.share.status);
         let phase = self.time.follow(now, status, self.share.count, &mut self.recorder);
@@ -106,7 +106,7 @@ impl<'r, B: Backend> Load<'r, B> {
         }
         if status.is_asked() {
             let waiting = self.open_loop.as_ref().map_or(0, OpenLoop::waiting);
-            // What ends in the drain is not counted as ended.
+            // Connections that end during the drain are not counted as ended.
             let is_over = self.time.phase() >= Phase::Drain;
             let in_flight = if is_over {
                 self.recorder.in_flight_at_stop
@@ -151,26 +151,26 @@ impl<'r, B: Backend> Load<'r, B> {
         }
     }
 
-    /// When a phase or step ends, or a connection has thought long enough.
+    /// The next end of a phase, a step or a think time.
     pub fn next_change(&self, now: Nanos) -> Nanos {
         let change = self.time.schedule().next_change(now).unwrap_or(Nanos::MAX);
         self.thinking.peek().map_or(change, |Reverse((at, _))| change.min(*at))
     }
 
-    /// When to wake for the next arrival of an open loop.
+    /// The instant to wake at for the next arrival of an open loop.
     pub fn next_wakeup(&self) -> Nanos {
         let phase = self.time.phase();
         self.open_loop.as_ref().map_or(Nanos::MAX, |open_loop| open_loop.next_wakeup(phase))
     }
 
-    /// Notes by how much the alarm for an arrival woke the worker too late.
+    /// Records how late the timer woke the worker for an arrival.
     pub fn woke_late_by(&mut self, late: Nanos) {
         if let Some(open_loop) = &mut self.open_loop {
             open_loop.woke_late_by(late);
         }
     }
 
-    /// Lets connections go on that have thought long enough.
+    /// Continues connections whose think time is over.
     pub fn wake<C: Clock>(&mut self, events: &mut Events<B, C>) {
         while let Some(&Reverse((at, slot))) = self.thinking.peek() {
             if at > events.now() {
@@ -181,8 +181,8 @@ impl<'r, B: Backend> Load<'r, B> {
         }
     }
 
-    /// Open loop: makes the next connection's session ahead of its arrival. Where sessions are resumed
-    /// it is not known yet which one there will be.
+    /// Open loop: creates the session of the next connection before its arrival. Not done in runs
+    /// that resume, because the session to resume is not known yet.
     pub fn prepare<C: Clock>(&mut self, clock: &C) {
         if let Some(open_loop) = &mut self.open_loop
             && self.share.mix.is_full()
@@ -191,8 +191,8 @@ impl<'r, B: Backend> Load<'r, B> {
         }
     }
 
-    /// Collects sessions until there are enough. Gives up where none come: connections that find no
-    /// session make full handshakes then, which are unexpected ones.
+    /// Collects sessions until there are enough. Stops if the server issues none: connections
+    /// without a session then make full handshakes, which count as unexpected.
     pub fn collect<C: Clock>(&mut self, events: &mut Events<B, C>) -> io::Result<()> {
         let Some(refiller) = &mut self.refiller else { return Ok(()) };
         if self.time.phase() >= Phase::Drain || refiller.is_vain() {
@@ -211,7 +211,7 @@ impl<'r, B: Backend> Load<'r, B> {
         Ok(())
     }
 
-    /// Closed loop: starts a connection in each slot that should have one and has none.
+    /// Closed loop: starts a connection in each slot that is due for one.
     pub fn fill<C: Clock>(&mut self, events: &mut Events<B, C>) {
         for slot in 0..self.resting.len() {
             if self.resting[slot].is_none() && events.is_free(slot) {
@@ -220,7 +220,7 @@ impl<'r, B: Backend> Load<'r, B> {
         }
     }
 
-    /// Closed loop: starts a connection in each slot that has rested.
+    /// Closed loop: starts a connection in each slot whose pause is over.
     fn fill_rested<C: Clock>(&mut self, now: Nanos, events: &mut Events<B, C>) {
         for slot in 0..self.resting.len() {
             if self.resting[slot].is_some_and(|until| now >= until) {
@@ -230,14 +230,14 @@ impl<'r, B: Backend> Load<'r, B> {
         }
     }
 
-    /// Closed loop: starts a connection in a free slot, if it should have one.
+    /// Closed loop: starts a connection in a free slot, if the level allows.
     fn refill<C: Clock>(&mut self, slot: usize, socket: Option<Socket>, events: &mut Events<B, C>) {
         if self.may_start(slot) {
             self.start(slot, None, socket, events);
         }
     }
 
-    /// Open loop: starts the connections that are due, in their order, as long as slots are free.
+    /// Open loop: starts the due connections in order, as long as slots are free.
     pub fn admit<C: Clock>(&mut self, events: &mut Events<B, C>) {
         let Some(open_loop) = &mut self.open_loop else { return };
         let Some(end) = self.time.arrivals_end() else { return };
@@ -257,7 +257,7 @@ impl<'r, B: Backend> Load<'r, B> {
         }
     }
 
-    /// An arrival that is due, with the slot that it may start in.
+    /// Takes the next due arrival and a slot for it.
     fn next_due(&mut self) -> Option<(usize, Nanos)> {
         let slot = self.open_loop.as_mut()?.take_slot()?;
         let may_start = self.may_start(slot);
@@ -269,7 +269,7 @@ impl<'r, B: Backend> Load<'r, B> {
         Some((slot, intended?))
     }
 
-    /// Whether a slot may have a connection begun in it now.
+    /// True if a connection may start in this slot now.
     fn may_start(&mut self, slot: usize) -> bool {
         let Self { refiller, share, backend, recorder, .. } = self;
         if refiller.as_mut().is_some_and(|refiller| refiller.starves(&share.mix, backend)) {
@@ -285,7 +285,8 @@ impl<'r, B: Backend> Load<'r, B> {
         }
     }
 
-    /// Starts a connection in a free slot; in an open loop, the one that was due at `intended`.
+    /// Starts a connection in a free slot. In an open loop, `intended` is the instant at which it
+    /// was due.
     fn start<C: Clock>(
         &mut self,
         slot: usize,
@@ -312,14 +313,14 @@ impl<'r, B: Backend> Load<'r, B> {
             Err(failure) => return self.not_begun(slot, failure, now, events),
         };
         self.wake_at(&mut connection.link.socket, self.low_water.bytes());
-        // Where the next arrival is due already, its connect goes before this one's ClientHello.
+        // If another arrival is already due, its connect precedes this connection's ClientHello.
         let waits = self.open_loop.is_some() && self.next_start() <= events.now();
         if let Err(failure) = events.attach(self, slot, connection, Entry { is_known, waits }) {
             self.not_begun(slot, failure, now, events);
         }
     }
 
-    /// When the next connection of an open loop is to be started that could be.
+    /// The start of the next possible connection of an open loop.
     #[inline]
     fn next_start(&self) -> Nanos {
         match &self.open_loop {
@@ -328,14 +329,14 @@ impl<'r, B: Backend> Load<'r, B> {
         }
     }
 
-    /// Sets how many received bytes of a socket wake this worker.
+    /// Sets the number of received bytes at which a socket wakes this worker.
     fn wake_at(&mut self, socket: &mut Socket, bytes: u32) {
         if socket.wake_at(bytes).is_err() {
             self.low_water.give_up();
         }
     }
 
-    /// Notes a connection that failed before it could wait for its server.
+    /// Records a connection that failed before its socket could wait for the server.
     fn not_begun<C: Clock>(
         &mut self,
         slot: usize,
@@ -355,8 +356,8 @@ impl<'r, B: Backend> Load<'r, B> {
         self.free(slot, outcome, None, events);
     }
 
-    /// A connection has ended. In a closed loop its slot is filled anew, after a rest if it failed; the
-    /// socket of a connection that completed serves the next one.
+    /// Ends a connection. In a closed loop its slot gets a new connection, after a pause if it
+    /// failed. The socket of a completed connection is reused by the next one.
     fn free<C: Clock>(
         &mut self,
         slot: usize,
@@ -389,7 +390,7 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
         }
     }
 
-    /// An arrival that is due has priority over reports.
+    /// A due arrival has priority over reports.
     fn before(&mut self, events: &mut Events<B, C>) {
         self.admit(events);
     }
@@ -405,7 +406,7 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
         Care::Busy
     }
 
-    /// Lets a connection's arrived bytes wake the worker, though they are fewer than expected.
+    /// Makes bytes that have arrived wake the worker, even if fewer than expected.
     fn swept(&mut self, connection: &mut Connection<B::Session>, now: Nanos) {
         if now >= connection.started() + SWEEP {
             self.wake_at(&mut connection.link.socket, 1);
@@ -427,15 +428,15 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
     }
 }
 
-/// The time since their start of all connections in flight, in nanoseconds.
+/// The time in flight of all current connections since their start, in nanoseconds.
 fn flown<S: tlslab_tls::Session, C: Clock>(events: &EventLoop<S, C>, now: Nanos) -> u128 {
     let spent = events.busy().map(|connection| now.saturating_sub(connection.started()));
     spent.map(u128::from).sum()
 }
 
-/// A session for a connection of this kind. With nothing left to resume it makes a full handshake,
-/// which then is not the one that was asked for: the accounting says so, and what the server gives
-/// there is resumed next.
+/// A session for a connection of this kind. Without a session to resume, the connection makes a
+/// full handshake, which the accounting counts as unexpected; the sessions that it receives are
+/// resumed next.
 fn open<B: Backend>(backend: &mut B, wanted: HandshakeKind) -> Result<B::Session, Failure> {
     let resumed = match wanted {
         HandshakeKind::Full => None,

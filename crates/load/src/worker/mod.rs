@@ -1,5 +1,5 @@
-//! One worker: one thread with one event loop and its share of the connections, which shares no data
-//! with other workers during a run.
+//! One worker: a thread with one event loop and its share of the connections. Workers share no data
+//! during a run.
 
 mod in_flight;
 mod load;
@@ -25,44 +25,44 @@ use tlslab_contract::record::WorkerUsage;
 use tlslab_system::clock::{Clock, MILLISECOND, Nanos};
 use tlslab_tls::Backend;
 
-/// How often deadlines are checked: far below the second by which they may be late.
+/// The interval of deadline checks: far below the second by which they may be late.
 const SWEEP: Nanos = 50 * MILLISECOND;
 
 /// A worker's share of a run.
 #[derive(Debug)]
 pub struct Share<'r> {
-    /// What each connection does.
+    /// The steps of every connection.
     pub script: &'r Script,
-    /// Connections in flight at once in each step of the measurement; in an open loop, at most.
+    /// Connections in flight in each step of the measurement; in an open loop, the limit.
     pub levels: Vec<usize>,
-    /// When connections are due, in an open loop.
+    /// The arrivals of an open loop.
     pub arrivals: Option<Arrivals>,
-    /// Connections to count, for a run that ends by count.
+    /// Attempts of the measurement, in a run that ends by count.
     pub count: Option<u64>,
-    /// The kinds of its connections, one after the other.
+    /// The kinds of handshake of the connections, in order.
     pub mix: Mix,
-    /// Connections begun before the first phase, to collect sessions to resume.
+    /// Connections of priming, before the first phase.
     pub primed: u64,
-    /// How its sessions to resume are renewed, where resumed connections bring none.
+    /// How the pool is kept full if resumed connections receive no sessions.
     pub refill: Option<Refill>,
-    /// When the phases begin.
+    /// The instants at which the phases begin.
     pub schedule: Schedule,
-    /// Connections whose instants are to be kept.
+    /// Number of connections to trace.
     pub trace: usize,
     /// The processor that this worker is pinned to.
     pub processor: Option<usize>,
-    /// Where to report its progress.
+    /// Where the worker reports its progress.
     pub status: &'r WorkerStatus,
 }
 
 /// A worker's report after the run.
 #[derive(Debug)]
 pub struct Report {
-    /// Its notes.
+    /// The counts and times.
     pub recorder: Recorder,
-    /// What it used.
+    /// Processor time and length of the measurement.
     pub usage: WorkerUsage,
-    /// When its measurement began; 0 if it did not.
+    /// Start of the measurement; 0 if there was none.
     pub measured_from: Nanos,
 }
 
@@ -73,7 +73,7 @@ pub struct Worker<'r, B: Backend, C> {
 }
 
 impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
-    /// A worker that has not begun.
+    /// A worker before its start.
     pub fn new(share: Share<'r>, backend: B, clock: C) -> io::Result<Self> {
         let quota = share.count.map_or(usize::MAX, |count| count.try_into().unwrap_or(usize::MAX));
         let slots = share.levels.iter().copied().max().unwrap_or(0).min(quota);
@@ -97,8 +97,8 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         Ok(self.load.into_report())
     }
 
-    /// Waits for sockets, or until something is due. For an arrival it wakes early, and polls the sockets
-    /// without waiting until the arrival is due.
+    /// Waits for sockets, or until something is due. Before an arrival it wakes early and polls the
+    /// sockets without waiting until the arrival is due.
     fn wait(&mut self) -> io::Result<()> {
         let now = self.events.now();
         let early = self.load.next_wakeup();

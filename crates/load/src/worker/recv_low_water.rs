@@ -1,18 +1,19 @@
-//! The number of received bytes from which on a socket wakes its worker.
+//! The number of received bytes at which a socket wakes its worker (SO_RCVLOWAT).
 //!
-//! A server of TLS 1.3 sends session tickets (RFC 8446, section 4.6.1) between the handshake and its
-//! response. They come one by one and each wakes the client, which cannot do anything with them yet,
-//! and costs the server an interrupt to another processor (docs/adr/0042).
-//! SO_RCVLOWAT (socket(7)) has the kernel wake a worker only when there is more than the tickets that
-//! earlier connections got; the end of the stream and errors wake it all the same. What a connection
-//! notes does not change: its response wakes it as soon as it would have otherwise.
+//! A TLS 1.3 server sends session tickets (RFC 8446, section 4.6.1) between the handshake and its
+//! response. Each arrives separately and wakes the client, which can do nothing with it yet, and
+//! costs the server an interrupt to another processor (docs/adr/0042). With SO_RCVLOWAT (socket(7))
+//! the kernel wakes a worker only if more bytes have arrived than the tickets of earlier
+//! connections had. The end of the stream and errors wake the worker in any case. The measured
+//! times do not change: a response wakes its connection at the same instant as without the option.
 
 use crate::connection::{Script, Wait};
 
-/// How often the tickets may prove longer than estimated: they come in several packets.
+/// Limit of corrections: how often tickets may be larger than estimated. They arrive in several
+/// packets.
 const LESSONS: u32 = 8;
 
-/// Learns how many bytes come before a response.
+/// Learns the number of bytes that precede a response.
 #[derive(Debug, Clone, Copy)]
 pub struct RecvLowWater {
     bytes: u32,
@@ -20,8 +21,8 @@ pub struct RecvLowWater {
 }
 
 impl RecvLowWater {
-    /// Learns only where every connection is the same: a full handshake and one request, over
-    /// HTTP/1.1. Elsewhere every byte wakes the worker.
+    /// Learns only if all connections are alike: a full handshake and one request over HTTP/1.1.
+    /// Otherwise every byte wakes the worker.
     pub fn new(script: &Script, all_full: bool) -> Self {
         let alike = all_full
             && script.requests == Some(1)
@@ -31,39 +32,39 @@ impl RecvLowWater {
         Self { bytes: 1, lessons: if alike { LESSONS } else { 0 } }
     }
 
-    /// N bytes have to be there before the next connection wakes its worker, the server's part
-    /// of the handshake and the response alike.
+    /// The number of bytes that wake a worker in the next connection, both for the server's
+    /// handshake flight and for the response.
     pub fn bytes(self) -> u32 {
         self.bytes
     }
 
-    /// Notes what a woken connection still has to wait for; the server's part of its handshake had N
-    /// bytes (`None` if it was more than one flight). Returns whether every byte must wake this
-    /// connection from now on.
+    /// Evaluates what a woken connection still waits for. `flight` is the size of the server's
+    /// handshake flight in bytes (`None` if there was more than one flight). Returns whether every
+    /// byte must wake this connection from now on.
     pub fn waits(&mut self, wait: Wait, flight: Option<u64>) -> bool {
         match (wait, flight) {
             (Wait::Start, _) => return false,
-            // Another connection may have taught as much since this one began.
+            // Another connection may have raised the estimate since this one began.
             (Wait::Tickets(came), _) if came < u64::from(self.bytes) => {}
             (Wait::Tickets(came), Some(flight)) if self.lessons > 0 && came < flight => {
                 self.lessons -= 1;
                 self.bytes = u32::try_from(came + 1).unwrap_or(1);
             }
-            // A message in several parts, whose last may be as short as it likes.
+            // A message in several parts, the last of which may be very short.
             _ => self.give_up(),
         }
         true
     }
 
-    /// Notes that a connection has completed with N bytes after the handshake: if they were fewer than
-    /// wake its worker, only the check of old connections has found it.
+    /// Evaluates a completed connection with N bytes after its handshake. Fewer bytes than the
+    /// low-water mark mean that only the deadline check found the response.
     pub fn completed(&mut self, came: u64) {
         if came < u64::from(self.bytes) {
             self.give_up();
         }
     }
 
-    /// Lets every byte wake the worker, for the rest of the run.
+    /// Makes every byte wake the worker for the rest of the run.
     pub fn give_up(&mut self) {
         (self.bytes, self.lessons) = (1, 0);
     }
@@ -87,7 +88,8 @@ mod tests {
         assert!(!low_water.waits(Wait::Start, Some(800)));
         low_water.completed(2_400);
         assert_eq!(low_water.bytes(), 159);
-        // Those that had begun before are still woken by theirs, and that is no news.
+        // Connections that began earlier are still woken by their tickets, which teaches nothing
+        // new.
         (0..100).for_each(|_| assert!(low_water.waits(Wait::Tickets(79), Some(800))));
         assert_eq!(low_water.bytes(), 159);
     }

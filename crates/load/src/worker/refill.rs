@@ -1,5 +1,5 @@
-//! Keeps a pool of sessions full if the server gives none on resumed connections: full handshakes during
-//! the load collect them (docs/adr/0045).
+//! Keeps a pool of sessions full if the server issues none on resumed connections: additional full
+//! handshakes during the load collect them (docs/adr/0045).
 
 use std::io;
 
@@ -10,34 +10,34 @@ use crate::prime::reserve;
 use tlslab_system::poller::Poller;
 use tlslab_tls::{Backend, Session};
 
-/// How a worker's pool is kept full.
+/// The yield of a full handshake, for keeping a pool full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refill {
-    /// The sessions that each full handshake brings, as the preflight found.
+    /// Sessions per full handshake, as measured by the preflight.
     pub each: usize,
 }
 
-/// What keeps a worker's pool full.
+/// Keeps a worker's pool of sessions full.
 pub struct Refiller<S> {
     collector: Collector<S>,
     each: usize,
-    /// The number of sessions that the pool should have.
+    /// The number of sessions to keep in the pool.
     level: usize,
-    /// Whether a connection waits for a session.
+    /// Whether a connection is waiting for a session.
     starved: bool,
 }
 
-/// Full handshakes of one turn.
+/// The full handshakes of one turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Collected {
-    /// Those that were begun.
+    /// Full handshakes started.
     pub started: u64,
-    /// Those that did as asked.
+    /// Full handshakes completed.
     pub completed: u64,
 }
 
 impl<S: Session> Refiller<S> {
-    /// For N connections in flight, whose worker waits on this poller.
+    /// A refiller for N connections in flight, whose worker waits on this poller.
     pub fn new(
         refill: Refill,
         script: &Script,
@@ -50,7 +50,7 @@ impl<S: Session> Refiller<S> {
         Ok(Self { collector, each, level: reserve(connections), starved: false })
     }
 
-    /// Whether too many connections in a row brought nothing.
+    /// True if too many consecutive connections gave no session.
     pub fn is_vain(&self) -> bool {
         self.collector.is_vain().is_some()
     }
@@ -67,14 +67,14 @@ impl<S: Session> Refiller<S> {
         })
     }
 
-    /// Whether the next connection has to wait for a session to resume.
+    /// True if the next connection has to wait for a session to resume.
     pub fn starves<B: Backend>(&mut self, mix: &Mix, backend: &B) -> bool {
         let starves = mix.resumes_next() && backend.resumable() == 0;
         self.starved |= starves;
         starves
     }
 
-    /// Whether a connection waited for a session and one has arrived; ends its wait.
+    /// True if a connection was waiting for a session and one has arrived; ends the wait.
     pub fn is_fed<B: Backend>(&mut self, backend: &B) -> bool {
         let is_fed = self.starved && backend.resumable() > 0;
         self.starved &= !is_fed;

@@ -1,4 +1,4 @@
-//! The exchange between a running worker and its watcher, in which the worker never waits.
+//! The exchange between a running worker and the watcher, without waits on the worker's side.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -6,18 +6,18 @@ use std::sync::{Mutex, MutexGuard};
 use crate::recorder::{Second, Totals};
 use tlslab_system::clock::Nanos;
 
-/// What a worker reports while it runs; it writes, and whoever watches the run reads.
+/// The state of a running worker: the worker writes it, the watcher of the run reads it.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct WorkerStatus {
     started: AtomicU64,
     open: AtomicU64,
-    /// When the measurement begins, once that is known; before, `Nanos::MAX`.
+    /// The start of the measurement; `Nanos::MAX` until known.
     measure_at: AtomicU64,
     stop: AtomicBool,
     /// Whether the watcher has asked for a report.
     asked: AtomicBool,
-    /// An empty second for the worker, or a full one for the watcher.
+    /// Holds an empty report for the worker, or a full one for the watcher.
     mailbox: Mutex<Box<Second>>,
 }
 
@@ -35,32 +35,32 @@ impl Default for WorkerStatus {
 }
 
 impl WorkerStatus {
-    /// Connections begun so far, in whatever phase.
+    /// Connections started so far, in any phase.
     pub fn started(&self) -> u64 {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// Reports how many connections were begun so far.
+    /// Publishes the number of connections started so far.
     pub fn report_started(&self, count: u64) {
         self.started.store(count, Ordering::Relaxed);
     }
 
-    /// Connections whose handshake is done, of those under way in the warm-up.
+    /// Open connections in the warm-up: those with a completed handshake.
     pub fn open(&self) -> u64 {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Reports how many connections are open.
+    /// Publishes the number of open connections.
     pub fn report_open(&self, count: u64) {
         self.open.store(count, Ordering::Relaxed);
     }
 
-    /// Has the worker begin its measurement at an instant, if it was to begin later.
+    /// Moves the start of the measurement to this instant, if it is earlier.
     pub fn measure_at(&self, instant: Nanos) {
         self.measure_at.store(instant, Ordering::Relaxed);
     }
 
-    /// When the measurement begins at the latest.
+    /// The latest start of the measurement.
     pub fn measures_at(&self) -> Nanos {
         self.measure_at.load(Ordering::Relaxed)
     }
@@ -70,23 +70,23 @@ impl WorkerStatus {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the measurement has to end.
+    /// True if the measurement must end.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Asks the worker for what it did since it was last asked.
+    /// Asks the worker for its counts since the last answer.
     pub fn ask(&self) {
         self.asked.store(true, Ordering::Release);
     }
 
-    /// Whether the worker was asked and has not yet answered.
+    /// True if the worker was asked and has not answered yet.
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Acquire)
     }
 
-    /// The worker's answer: exchanges its second for the empty one in the mailbox. It never waits: while
-    /// the watcher holds the lock of the mailbox, the answer is given later.
+    /// The worker's answer: swaps its report for the empty one in the mailbox. `try_lock`: if the
+    /// watcher holds the lock, the worker answers at the next tick.
     pub fn answer(&self, second: &mut Box<Second>) {
         if let Ok(mut mailbox) = self.mailbox.try_lock() {
             std::mem::swap(&mut *mailbox, second);
@@ -94,8 +94,8 @@ impl WorkerStatus {
         }
     }
 
-    /// Adds the worker's answer to what others have answered and to its own totals, and leaves an
-    /// empty second.
+    /// Adds the worker's answer to the other answers and to the worker's totals; leaves an empty
+    /// report.
     pub fn collect(&self, all: &mut Second, totals: &mut Totals) {
         if !self.is_asked() {
             let mut answer = self.mailbox();
@@ -104,7 +104,7 @@ impl WorkerStatus {
         }
     }
 
-    /// Adds the answer of a worker that has ended, if it has not been collected.
+    /// Adds an answer that was not collected before the worker ended.
     pub fn collect_rest(&self, totals: &mut Totals) {
         let mut answer = self.mailbox();
         totals.add(&answer);
@@ -142,8 +142,8 @@ mod tests {
         assert_eq!(totals.completed, 5);
     }
 
-    /// The prefetcher fetches lines of 64 bytes in pairs: what one worker writes must lie in no pair
-    /// that another one writes to.
+    /// The prefetcher fetches 64-byte lines in pairs: the data of two workers must not share such a
+    /// pair.
     #[test]
     fn statuses_of_two_workers_share_no_cache_line() {
         let statuses = [WorkerStatus::default(), WorkerStatus::default()];

@@ -13,10 +13,10 @@ use tlslab_wire::outcome::Failure;
 
 mod recv_low_water;
 
-/// What was done to sessions, in its order.
+/// The calls on sessions, in order.
 type Log = Rc<RefCell<Vec<String>>>;
 
-/// Makes sessions that say what is done to them and wait for the server for ever.
+/// Creates sessions that log their calls and wait for the server forever.
 struct Noted {
     log: Log,
     opened: usize,
@@ -113,13 +113,15 @@ fn of_arrivals_that_are_due_at_once_all_connect_before_any_says_hello() {
     let backend = Noted { log: Rc::clone(&log), opened: 0 };
     let mut worker = Worker::new(share, backend, ManualClock::default()).unwrap();
     let Worker { events, load } = &mut worker;
-    // Ten a second, the first after half a distance: three are due in the first 0.3 seconds.
+    // Ten arrivals a second, the first after half a distance: three are due in the first 0.3
+    // seconds.
     events.clock().advance(3 * SECOND / 10);
     load.keep_time(events);
     load.admit(events);
     assert_eq!(*log.borrow(), ["opened 1", "opened 2", "opened 3", "hello of 3"]);
 
-    // The others say it as soon as the poller is asked, which they were told to be woken by.
+    // The other connections send their ClientHello after the next poll, which reports their
+    // sockets.
     while log.borrow().len() < 6 {
         let ready = events.wait(MonotonicClock.now() + SECOND).unwrap();
         assert!(ready > 0, "{log:?}");

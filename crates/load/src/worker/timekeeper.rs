@@ -1,4 +1,4 @@
-//! A worker's time: the phases, steps and slices that it moves through.
+//! A worker's time: its phases, steps and slices.
 
 use super::WorkerStatus;
 use crate::phase::{Phase, Schedule};
@@ -7,10 +7,10 @@ use tlslab_contract::record::CpuTime;
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_system::usage::thread_cpu;
 
-/// The length of the slices in which a measurement is recorded.
+/// The length of a slice of the measurement.
 const SLICE: Nanos = 100 * MILLISECOND;
 
-/// The start of something that is measured.
+/// The start of a measured interval: instant and processor time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Mark {
     at: Nanos,
@@ -23,7 +23,7 @@ impl Mark {
     }
 }
 
-/// The phase that a worker is in, and the starts of what it measures.
+/// The current phase of a worker, and the starts of its measured intervals.
 #[derive(Debug)]
 pub struct Timekeeper {
     schedule: Schedule,
@@ -31,12 +31,12 @@ pub struct Timekeeper {
     measurement: Mark,
     slice: Mark,
     step: Mark,
-    /// When the worker last reported.
+    /// The instant of the last report.
     reported_at: Nanos,
 }
 
 impl Timekeeper {
-    /// Before the first phase.
+    /// The state before the first phase.
     pub fn new(schedule: Schedule) -> Self {
         let unset = Mark::default();
         Self {
@@ -49,13 +49,13 @@ impl Timekeeper {
         }
     }
 
-    /// The phase that the worker is in.
+    /// The current phase.
     #[inline]
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// When the phases begin.
+    /// The schedule of the phases.
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
@@ -70,8 +70,8 @@ impl Timekeeper {
         }
     }
 
-    /// Closes a slice that is over; follows what the watcher asks for, and a count that is reached.
-    /// Gives the phase that the time calls for.
+    /// Closes a slice that is over, and applies the watcher's requests and a reached count. Returns
+    /// the phase at this instant.
     pub fn follow(
         &mut self,
         now: Nanos,
@@ -103,12 +103,12 @@ impl Timekeeper {
         self.reported_at = now;
     }
 
-    /// When the measurement began; 0 before.
+    /// The start of the measurement; 0 before.
     pub fn measured_from(&self) -> Nanos {
         self.measurement.at
     }
 
-    /// The measurement ends: its processor time, and its length in seconds.
+    /// Ends the measurement. Returns its processor time, and its length in seconds.
     pub fn end_measurement(&mut self, now: Nanos, recorder: &mut Recorder) -> (CpuTime, f64) {
         self.close_slice(now, recorder);
         self.close_step(recorder.step(), now, recorder);
@@ -117,7 +117,7 @@ impl Timekeeper {
         (self.slice.cpu - self.measurement.cpu, seconds)
     }
 
-    /// Closes a step that is over; whether another one has begun.
+    /// Closes a step that is over. Returns whether another one has begun.
     pub fn keep_step(&mut self, now: Nanos, recorder: &mut Recorder) -> bool {
         let step = self.schedule.step_at(now);
         let is_over = self.phase == Phase::Measure && step != recorder.step();
@@ -127,7 +127,7 @@ impl Timekeeper {
         is_over
     }
 
-    /// Enters the phase that the time calls for; a drain is over once nothing is in flight.
+    /// Enters the phase of this instant. A drain ends once nothing is in flight.
     pub fn enter(&mut self, phase: Phase, in_flight: usize) -> Phase {
         if self.phase == Phase::Drain && in_flight == 0 {
             self.phase = Phase::Done;
@@ -136,7 +136,7 @@ impl Timekeeper {
         self.phase
     }
 
-    /// Reports what was done since the last report.
+    /// Reports the counts since the last report, if the watcher asked.
     pub fn report(
         &mut self,
         now: Nanos,

@@ -1,28 +1,28 @@
-//! How early to wake for an arrival: the machine needs time to wake a sleeping thread.
+//! The lead of a wake-up before an arrival, which covers the time to wake a sleeping thread.
 
 use tlslab_system::clock::{MICROSECOND, Nanos};
 
 /// The longest lead: at 2,000 arrivals a second it costs a sixth of a processor.
 const MOST: Nanos = 80 * MICROSECOND;
 
-/// By how much one wake-up moves the estimate, in nanoseconds: up if it came too late, down if it did
-/// not. The estimate settles where one in twenty comes too late.
+/// Change of the estimate per wake-up, in nanoseconds: up if the wake-up was late, down otherwise.
+/// The estimate settles where 1 wake-up in 20 is late.
 const UP: Nanos = 1_900;
 const DOWN: Nanos = 100;
 
-/// Learns how late awakenings are, and how much earlier the alarm has to be.
+/// Learns how late wake-ups are, and sets the timer earlier by that time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WakeupLead {
     lead: Nanos,
 }
 
 impl WakeupLead {
-    /// How long before an arrival the alarm goes off.
+    /// The time between the timer and the arrival.
     pub fn lead(self) -> Nanos {
         self.lead
     }
 
-    /// Notes by how much the alarm woke the worker too late.
+    /// Records how late the timer woke the worker.
     pub fn woke_late_by(&mut self, late: Nanos) {
         self.lead = if late > self.lead {
             (self.lead + UP).min(MOST)
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn the_lead_settles_above_what_awakenings_usually_take() {
         let mut wakeup_lead = WakeupLead::default();
-        // Nine of ten take 20 microseconds, the tenth 40.
+        // Nine of ten wake-ups take 20 microseconds, the tenth takes 40.
         for number in 0..5_000_u32 {
             wakeup_lead.woke_late_by(if number % 10 == 0 { 40_000 } else { 20_000 });
         }

@@ -1,12 +1,12 @@
-//! Bytes on their way from one side to the other.
+//! The buffer that carries bytes from one side to the other.
 
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Room for the flights of a handshake with a chain of certificates.
+/// The initial size in bytes: room for the flights of a handshake with a certificate chain.
 const USUAL: usize = 16 * 1024;
 
-/// A buffer that is written at its end and read at its start; used again and again, it allocates
-/// nothing, and never clears what it will overwrite.
+/// A buffer that is written at its end and read at its start. Reuse needs no allocation, and memory
+/// to be overwritten is not cleared.
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -15,37 +15,37 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// An empty one.
+    /// An empty buffer of the usual size.
     pub fn new() -> Self {
         Self { bytes: vec![0; USUAL], read: 0, filled: 0 }
     }
 
-    /// An empty one without any room yet.
+    /// An empty buffer without memory.
     pub fn empty() -> Self {
         Self { bytes: Vec::new(), read: 0, filled: 0 }
     }
 
-    /// The bytes that wait to be read.
+    /// The number of unread bytes.
     pub fn len(&self) -> usize {
         self.filled - self.read
     }
 
-    /// Whether nothing waits to be read.
+    /// True if there are no unread bytes.
     pub fn is_empty(&self) -> bool {
         self.read == self.filled
     }
 
-    /// Forgets what waits to be read.
+    /// Discards the unread bytes.
     pub fn clear(&mut self) {
         (self.read, self.filled) = (0, 0);
     }
 
-    /// What waits to be read; the reader may use the place to decrypt in.
+    /// The unread bytes. The reader may decrypt them in place.
     pub fn unread(&mut self) -> &mut [u8] {
         &mut self.bytes[self.read..self.filled]
     }
 
-    /// Takes note that N bytes were read.
+    /// Notes that N bytes were read.
     pub fn consume(&mut self, length: usize) {
         self.read += length;
         if self.is_empty() {
@@ -53,17 +53,17 @@ impl Buffer {
         }
     }
 
-    /// Room to write to, all that there is.
+    /// The memory after the unread bytes.
     pub fn spare(&mut self) -> &mut [u8] {
         &mut self.bytes[self.filled..]
     }
 
-    /// Takes note that N bytes of the room were written.
+    /// Notes that N bytes of that memory were written.
     pub fn fill(&mut self, length: usize) {
         self.filled += length;
     }
 
-    /// Makes room for N bytes more.
+    /// Reserves memory for N more bytes.
     pub fn reserve(&mut self, length: usize) {
         if self.bytes.len() < self.filled + length {
             self.bytes.resize(self.filled + length, 0);

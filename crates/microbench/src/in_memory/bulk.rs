@@ -1,4 +1,4 @@
-//! Records from one side to the other, sealed and opened in batches.
+//! Transfer of records between the sides, encrypted and decrypted in batches.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,28 +15,29 @@ use super::threads::on_each;
 use tlslab_contract::spec::Stop;
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND, ThreadClock};
 
-/// Plaintext of a batch: small enough for the second-level cache with its ciphertext beside it,
-/// large enough that the two readings of the clock, 200 ns each, are below 1 % of it.
+/// Bytes of plaintext in a batch: few enough for the second-level cache to hold them and the
+/// ciphertext, and many enough that the two readings of the clock, 200 ns each, take below 1 % of
+/// the time.
 const BATCH: usize = 128 * 1024;
 
-/// What a record grows by at most: header, IV, MAC, padding (RFC 5246, section 6.2.3.2).
+/// The highest growth of a record in bytes: header, IV, MAC, padding (RFC 5246, section 6.2.3.2).
 const GROWTH: usize = 5 + 16 + 48 + 16;
 
-/// Records that one session carries: far below the limits at which AES-GCM asks for a new key
-/// (2^24.5, RFC 8446, section 5.5), which no transfer is to run into.
+/// Records per session: far below the limits at which AES-GCM needs a new key (2^24.5, RFC 8446,
+/// section 5.5), which a transfer must not reach.
 const SESSION_RECORDS: u64 = 1 << 20;
 
-/// What one thread found.
+/// The results of one thread.
 #[derive(Default)]
 struct Tally {
     records: u64,
     wire_bytes: u64,
-    /// Processor time of sealing and of opening, in nanoseconds.
+    /// Processor time of encryption and of decryption, in nanoseconds.
     sides: [Nanos; 2],
     wall: Nanos,
 }
 
-/// Measures every line: suite by suite, size by size, direction by direction.
+/// Measures every line: each suite, record size and direction.
 pub fn measure<L: Library>(
     spec: &InMemorySpec,
     asked: &BulkSpec,
@@ -57,7 +58,7 @@ pub fn measure<L: Library>(
     Ok(results)
 }
 
-/// One thread's transfer.
+/// The transfer of one thread.
 struct Transfer<'a, L: Library> {
     library: L,
     settings: &'a Settings,
@@ -65,7 +66,7 @@ struct Transfer<'a, L: Library> {
     pair: Pair<L::Client, L::Server>,
     direction: Direction,
     plaintext: Vec<u8>,
-    /// Records of a batch.
+    /// Number of records in a batch.
     batch: u64,
     records: Buffer,
     clock: Nanos,
@@ -99,7 +100,7 @@ impl<'a, L: Library> Transfer<'a, L> {
         Ok(transfer)
     }
 
-    /// Sends one record and compares it, byte for byte.
+    /// Sends one record and compares it byte by byte.
     fn rehearse(&mut self) -> Result<(), InMemoryError> {
         let Self { pair, records, plaintext, direction, .. } = self;
         let mut opened = Vec::new();
@@ -145,7 +146,8 @@ impl<'a, L: Library> Transfer<'a, L> {
             tally.records += count;
             of_session += count;
         }
-        // Each batch was read twice for each side's account, and half of it fell on each.
+        // Each batch has two readings of the clock for each side, half of whose cost falls on that
+        // side.
         let batches = tally.records.div_ceil(self.batch);
         tally.sides = tally.sides.map(|time| time.saturating_sub(batches * self.clock));
         Ok(tally)
@@ -172,7 +174,7 @@ fn connect<L: Library>(
     }
 }
 
-/// Seals N records and opens them; the bytes on the wire, and the time of each side.
+/// Encrypts N records and decrypts them. Returns the bytes on the wire, and the time of each side.
 fn batch(
     sealer: &mut impl Side,
     opener: &mut impl Side,
@@ -193,7 +195,7 @@ fn batch(
     }
 }
 
-/// Never inlined, so that a simulator can count its instructions by its name.
+/// Never inlined, so that a simulator can count its instructions by name.
 #[inline(never)]
 fn seal_batch(
     sealer: &mut impl Side,
@@ -204,7 +206,7 @@ fn seal_batch(
     (0..count).try_for_each(|_| sealer.seal(plaintext, records))
 }
 
-/// The bytes that were opened; never inlined either.
+/// Returns the number of decrypted bytes. Never inlined either.
 #[inline(never)]
 fn open_batch(opener: &mut impl Side, records: &mut Buffer) -> Result<u64, HandshakeError> {
     let mut opened = 0;

@@ -1,12 +1,12 @@
-//! Which code the libraries choose on this processor.
+//! The code that the libraries select on this processor.
 
-/// Names the processor features by which aws-lc and OpenSSL choose among their implementations:
-/// CPUID leaf 1 (ECX, EDX) and leaf 7 (EBX, ECX), as this process sees them, in hexadecimal. Two
-/// machines with the same name run the same instructions. A simulator shows features of its own.
+/// The processor features by which aws-lc and OpenSSL select their implementations: CPUID leaf 1
+/// (ECX, EDX) and leaf 7 (EBX, ECX), as this process sees them, in hexadecimal. Two machines with
+/// the same value run the same instructions. A simulator shows its own features.
 #[cfg(target_arch = "x86_64")]
 pub fn code_path() -> String {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
-    /// Bits of leaf 1, ECX, that say nothing of the code: OSXSAVE and the hypervisor's mark.
+    /// Bits of leaf 1, ECX, that do not affect the code: OSXSAVE and the hypervisor bit.
     const STATE: u32 = 1 << 27 | 1 << 31;
     let most = __cpuid(0).eax;
     let first = __cpuid(1);
@@ -17,7 +17,7 @@ pub fn code_path() -> String {
     format!("x86_64-{:08x}-{:08x}-{extended:08x}-{more:08x}", first.ecx & !STATE, first.edx)
 }
 
-/// Names the architecture: the features of others are not read here.
+/// The name of the architecture: the features of others are not read here.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn code_path() -> String {
     std::env::consts::ARCH.to_owned()

@@ -1,8 +1,8 @@
-//! One handshake, back and forth until neither side has more to send.
+//! One handshake: flights back and forth until neither side has more to send.
 //!
-//! The functions named `client_...` and `server_...` are never inlined: everything that a side does
-//! is inside of them, so that a simulator can count each side's instructions by their names. Each
-//! says whose it is to the compiler, which makes one function of two that are alike.
+//! The functions named `client_...` and `server_...` are never inlined and contain all work of
+//! their side, so that a simulator can count each side's instructions by function name. Each marks
+//! its side for the compiler, which would otherwise merge two identical functions.
 
 use std::hint::black_box;
 
@@ -13,18 +13,19 @@ use super::settings::Settings;
 use tlslab_system::clock::{Clock, Nanos, ThreadClock};
 use tlslab_wire::outcome::Mismatch;
 
-/// The most flights of a handshake that are kept apart.
+/// The highest number of flights of a handshake that are counted separately.
 pub const FLIGHTS_LIMIT: usize = 8;
 
-/// Flights of a TLS 1.3 handshake without HelloRetryRequest: hello, answer, Finished, tickets.
+/// Flights of a TLS 1.3 handshake without HelloRetryRequest: ClientHello, server flight, Finished,
+/// tickets.
 const FLIGHTS_OF_TLS13: usize = 4;
 
-/// What a thread's handshakes have in common.
+/// The buffers of a thread's handshakes.
 #[derive(Debug)]
 pub struct Buffers {
     to_server: Buffer,
     to_client: Buffer,
-    /// The flights of the last handshake in bytes, the client's first.
+    /// The lengths of the last handshake's flights in bytes, the client's first.
     pub flights: [u32; FLIGHTS_LIMIT],
 }
 
@@ -35,9 +36,9 @@ impl Buffers {
     }
 }
 
-/// Is called when a side's turn is over.
+/// Called at the end of a side's turn.
 pub trait Watch {
-    /// The turn of this side is over.
+    /// The turn of this side has ended.
     fn turn(&mut self, role: Role);
 }
 
@@ -49,18 +50,18 @@ impl Watch for Unwatched {
     fn turn(&mut self, _: Role) {}
 }
 
-/// Adds up each side's processor time.
+/// Adds up the processor time of each side.
 #[derive(Debug, Default)]
 pub struct SideTimes {
     last: Nanos,
-    /// Nanoseconds of the client and of the server.
+    /// Nanoseconds of the client, and of the server.
     pub times: [Nanos; 2],
-    /// Readings of the clock on the account of each.
+    /// Number of clock readings within the time of each side.
     pub readings: [u64; 2],
 }
 
 impl SideTimes {
-    /// The time from here on counts.
+    /// Starts the time of the next turn.
     pub fn begin(&mut self) {
         self.last = ThreadClock.now();
     }
@@ -78,9 +79,9 @@ impl Watch for SideTimes {
 /// The sessions of both sides after their handshake.
 #[derive(Debug)]
 pub struct Pair<C, S> {
-    /// The client's.
+    /// The client's session.
     pub client: C,
-    /// The server's.
+    /// The server's session.
     pub server: S,
 }
 
@@ -127,7 +128,7 @@ fn unfinished(side: Role) -> HandshakeError {
 }
 
 impl<C: Side, S: Side> Pair<C, S> {
-    /// Compares what both sides saw with what was asked for.
+    /// Compares the facts on both sides with the settings.
     pub fn mismatch(
         &self,
         settings: &Settings,

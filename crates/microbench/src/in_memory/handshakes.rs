@@ -1,4 +1,4 @@
-//! Many handshakes: each checked, each timed, the sides apart on some.
+//! Many handshakes: each is checked and timed; on some, the sides are timed separately.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,11 +20,11 @@ use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND, Th
 use tlslab_wire::names::Group;
 use tlslab_wire::outcome::{Failure, Mismatch};
 
-/// On one handshake in N the sides are timed. Some eight readings of the thread's clock, of
-/// 200 ns each, on one handshake in sixteen are 0.03 % of a handshake of 400 us.
+/// The sides are timed on 1 handshake in N. Some eight readings of the thread's clock, 200 ns each,
+/// on 1 handshake in 16 are 0.03 % of a handshake of 400 us.
 const TIMED_PERIOD: u64 = 16;
 
-/// What one thread found.
+/// The results of one thread.
 struct Tally {
     outcomes: Outcomes,
     first_failure: Option<HandshakeError>,
@@ -33,12 +33,13 @@ struct Tally {
     sides: SideTimes,
     timed: u64,
     clock: Nanos,
-    /// Nanoseconds on the wall, and of processor time, without those that bring tickets.
+    /// Nanoseconds of wall-clock and of processor time, without the handshakes that only provide
+    /// tickets.
     wall: Nanos,
     processor: Nanos,
-    /// Processor time of the handshakes that bring tickets, in nanoseconds.
+    /// Processor time of the handshakes that only provide tickets, in nanoseconds.
     fetching: Nanos,
-    /// The accounting of a key away from the process.
+    /// The accounting of a key outside the process.
     signatures: Option<SignatureAccounting>,
 }
 
@@ -61,8 +62,8 @@ struct Worker<'a, L> {
 }
 
 impl<'a, L: Library> Worker<'a, L> {
-    /// Configures the library, and makes a first handshake to see that it can be done. What that
-    /// initialises is then not measured.
+    /// Configures the library, and makes a first handshake as a test. One-time initialisation
+    /// thereby precedes the measurement.
     fn new(settings: &'a Settings) -> Result<Self, InMemoryError> {
         let mut worker = Self {
             library: L::new(settings)?,
@@ -70,7 +71,7 @@ impl<'a, L: Library> Worker<'a, L> {
             buffers: Buffers::new(),
             tally: Tally::new(),
         };
-        // Where tickets are asked for: one that brings a ticket, one that takes it.
+        // With resumption: one handshake that provides a ticket, and one that uses it.
         for resumed in [false, true] {
             if resumed && !settings.resumes {
                 continue;
@@ -80,7 +81,7 @@ impl<'a, L: Library> Worker<'a, L> {
                 Ok(Some(mismatch)) => {
                     return Err(InMemoryError::Unexpected(mismatch.to_string()));
                 }
-                // A signing node that is away is a result, and no reason not to measure.
+                // An unreachable signing node is a result, and no reason not to measure.
                 Err(_) if keys::take_class().is_some_and(keys::is_away) => {}
                 Err(trouble) => return Err(trouble.into()),
             }
@@ -93,7 +94,7 @@ impl<'a, L: Library> Worker<'a, L> {
             Stop::Count(count) => (count, Nanos::MAX),
             Stop::DurationMs(ms) => (u64::MAX, ms * MILLISECOND),
         };
-        // Those of the first handshake are not measured.
+        // Signatures of the first handshakes are not counted.
         self.library.signatures();
         keys::take_class();
         self.tally.clock = clock_cost();
@@ -141,8 +142,8 @@ impl<'a, L: Library> Worker<'a, L> {
         Ok(mismatch)
     }
 
-    /// A full handshake that brings a ticket, outside of the measurement: where a resumption brings
-    /// no new ticket (OpenSSL's TLS 1.2), each single-use ticket comes from one of these.
+    /// A full handshake that provides a ticket, outside the measurement. If a resumption provides
+    /// no new ticket (OpenSSL's TLS 1.2), each single-use ticket comes from such a handshake.
     fn fetch_ticket(&mut self) -> Result<(), HandshakeError> {
         let begun = ThreadClock.now();
         let pair = exchange(&mut self.library, &mut self.buffers, &mut Unwatched)?;
@@ -198,7 +199,7 @@ impl Tally {
     }
 }
 
-/// What a reading of the thread's clock costs in nanoseconds: the median of some.
+/// The cost of a reading of the thread's clock in nanoseconds: the median of some.
 pub(super) fn clock_cost() -> Nanos {
     let mut costs = [0; 101];
     for cost in &mut costs {
@@ -256,7 +257,7 @@ fn node_signatures(signed: &SignatureAccounting) -> Vec<NodeSignatures> {
         .collect()
 }
 
-/// A quotient; 0 of nothing.
+/// A quotient; 0 if the divisor is 0.
 fn per(what: f64, of: f64) -> f64 {
     if of > 0.0 { what / of } else { 0.0 }
 }
@@ -290,7 +291,7 @@ fn flights(tallies: &[Tally], completed: u64) -> Vec<Flight> {
         .collect()
 }
 
-/// What was asked for: a handshake with other facts is not among the completed ones.
+/// The requested facts: a handshake with other facts does not count as completed.
 fn facts(settings: &Settings) -> HandshakeFacts {
     let seen = |role| Seen::expected(settings, role, settings.resumes);
     let (client, server) = (seen(Role::Client), seen(Role::Server));

@@ -1,4 +1,4 @@
-//! The interface of a TLS library that is measured in memory.
+//! The interface of a TLS library for measurements in memory.
 
 use super::InMemoryError;
 use super::buffer::Buffer;
@@ -9,59 +9,59 @@ use tlslab_remote_keys::SignatureAccounting;
 use tlslab_wire::names::{CipherSuite, SignatureScheme, TlsVersion};
 use tlslab_wire::outcome::Mismatch;
 
-/// A handshake that cannot go on, in the library's own words.
+/// A handshake that cannot continue, with the library's message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandshakeError {
     /// The side that failed.
     pub side: Role,
-    /// Why.
+    /// The library's message.
     pub message: String,
 }
 
-/// Makes both sides of handshakes for one thread.
+/// Creates both sides of handshakes for one thread.
 pub trait Library: Sized {
     /// The name in records.
     const NAME: &'static str;
-    /// A client's session.
+    /// A client session.
     type Client: Side;
-    /// A server's session.
+    /// A server session.
     type Server: Side;
 
     /// Configures both sides.
     fn new(settings: &Settings) -> Result<Self, InMemoryError>;
 
-    /// Opens a client's session; one that resumes takes a ticket out of the store for good.
+    /// Opens a client session. A session that resumes removes its ticket from the store.
     fn client(&mut self) -> Result<Self::Client, HandshakeError>;
 
-    /// Opens a server's session.
+    /// Opens a server session.
     fn server(&mut self) -> Result<Self::Server, HandshakeError>;
 
-    /// Tickets that wait to be used.
+    /// The number of unused tickets.
     fn tickets(&self) -> usize;
 
-    /// The accounting of a key away from the process since the last call; `None` without one.
+    /// The accounting of a key outside the process since the last call; `None` without such a key.
     fn signatures(&mut self) -> Option<SignatureAccounting>;
 }
 
-/// One side's session.
+/// The session of one side.
 pub trait Side {
-    /// Carries the handshake on: takes all that has come, and appends what is to be sent.
+    /// Continues the handshake: processes all received bytes, and appends the bytes to send.
     fn advance(
         &mut self,
         incoming: &mut Buffer,
         outgoing: &mut Buffer,
     ) -> Result<(), HandshakeError>;
 
-    /// Whether this side considers the handshake complete.
+    /// True if this side considers the handshake complete.
     fn is_done(&self) -> bool;
 
-    /// The facts of the handshake, once it is complete.
+    /// The facts of the handshake, after its completion.
     fn seen(&self) -> Seen;
 
-    /// Appends a record with this plaintext, 16 KiB of it at most.
+    /// Appends a record with this plaintext of at most 16 KiB.
     fn seal(&mut self, plaintext: &[u8], outgoing: &mut Buffer) -> Result<(), HandshakeError>;
 
-    /// Opens all records that have come and shows their plaintext.
+    /// Decrypts all received records and passes on their plaintext.
     fn open(
         &mut self,
         incoming: &mut Buffer,
@@ -69,23 +69,24 @@ pub trait Side {
     ) -> Result<(), HandshakeError>;
 }
 
-/// What one side knows of a complete handshake.
+/// The facts of a completed handshake as one side sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// The protocol version.
     pub version: TlsVersion,
     /// The cipher suite.
     pub suite: CipherSuite,
-    /// The group's IANA code point; `None` where the handshake has none that has a name.
+    /// The group's IANA code point; `None` if the handshake uses no named group.
     pub group: Option<u16>,
-    /// The scheme of the other side's signature.
+    /// The scheme of the peer's signature.
     pub peer_scheme: Option<SignatureScheme>,
-    /// Whether the handshake was a resumption.
+    /// Whether the handshake resumed a session.
     pub resumed: bool,
 }
 
 impl Seen {
-    /// What a side must see. A TLS 1.2 resumption exchanges no keys, and no side signs in any.
+    /// The facts that a side must see. A TLS 1.2 resumption has no key exchange, and no resumption
+    /// has signatures.
     pub fn expected(settings: &Settings, role: Role, resumed: bool) -> Self {
         let is_13 = settings.tls == TlsVersion::Tls13;
         let exchanges = has_group(settings.suite) && (is_13 || !resumed);

@@ -1,12 +1,13 @@
-//! Client and server back to back in memory: TLS with no sockets between.
+//! TLS in memory: client and server in one thread, without sockets.
 //!
-//! Each thread has a client and a server of its own, with configurations, tickets and buffers of
-//! its own; nothing is shared. What one side has made is handed to the other by reference. Every
-//! handshake's facts are read off both sides and compared with what was asked for, as in a load.
+//! Each thread has a client and a server, with their own configurations, tickets and buffers;
+//! nothing is shared between threads. The output of one side is passed to the other by reference.
+//! The facts of every handshake are read on both sides and compared with the specification, as in a
+//! load.
 //!
-//! `spec` is the specification and `record` the result; `library` is the interface of a back end, of
-//! which there are `rustls` and `openssl`; `exchange` makes one handshake, `handshakes` many, and `bulk`
-//! sends records.
+//! `spec` is the specification and `record` the result; `library` is the interface of a back end,
+//! implemented by `rustls` and `openssl`; `exchange` makes one handshake, `handshakes` makes many,
+//! and `bulk` transfers records.
 
 mod buffer;
 mod bulk;
@@ -44,7 +45,7 @@ use tlslab_system::environment::environment;
 use tlslab_tls::BackendError;
 use tlslab_tls::versions::versions;
 
-/// Why nothing was measured in memory.
+/// Errors that prevent a measurement in memory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum InMemoryError {
@@ -65,7 +66,7 @@ pub enum InMemoryError {
 }
 
 impl InMemoryError {
-    /// Whether the specification is at fault, and not this machine.
+    /// True if the specification is at fault rather than this machine.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Usage(_) | Self::Backend(_) | Self::Key(KeyError::Usage(_)))
     }
@@ -77,12 +78,11 @@ impl From<HandshakeError> for InMemoryError {
     }
 }
 
-/// Measures handshakes, or bulk transfer if the specification asks for it, until the
-/// specification's end or the interruption.
+/// Measures handshakes, or bulk transfer if specified, until the specified end or the interruption.
 ///
 /// # Errors
-/// The parts of the specification contradict each other, the library lacks something, or the first
-/// handshake, which is not measured, shows that it cannot be done.
+/// Parts of the specification contradict each other, the library lacks a feature, or the first
+/// handshake, which is not measured, fails.
 pub fn measure(
     spec: InMemorySpec,
     interrupt: &AtomicBool,

@@ -1,4 +1,4 @@
-//! Both sides by the built-in OpenSSL.
+//! Both sides with the built-in OpenSSL.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
@@ -24,17 +24,18 @@ use tlslab_tls::openssl::{NAME, ffi};
 use tlslab_tls::self_signed::Issued;
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
-/// Everything is allowed, since it is only measured: SSL_CTX_set_security_level(3).
+/// Security level 0 of SSL_CTX_set_security_level(3): everything is allowed, because it is only
+/// measured.
 const NO_SECURITY_LEVEL: u32 = 0;
 
-/// Room for the plaintext of the largest record.
+/// Room for the plaintext of the largest record, in bytes.
 const RECORD: usize = 16 * 1024;
 
-/// Tickets that wait to be used, each once. OpenSSL's callbacks have to be shareable; this is not
+/// Unused tickets, each for one use. OpenSSL requires shareable callbacks; this store is not
 /// shared, and its lock is never contended.
 type Tickets = Arc<Mutex<Vec<SslSession>>>;
 
-/// A client and a server of one thread.
+/// The client and the server of one thread.
 pub struct OpensslLibrary {
     client: SslContext,
     server: SslContext,
@@ -149,7 +150,7 @@ fn server(settings: &Settings) -> Result<SslContext, ErrorStack> {
     Ok(context.build())
 }
 
-/// Allows one version, one suite, and one group, or two where the certificate needs its own.
+/// Allows one version, one suite, and one group, or two groups if the certificate requires its own.
 fn pin(
     context: &mut SslContextBuilder,
     settings: &Settings,
@@ -175,7 +176,7 @@ fn pin(
         context.set_options(SslOptions::NO_TICKET);
     }
     context.set_mode(SslMode::AUTO_RETRY | SslMode::ACCEPT_MOVING_WRITE_BUFFER);
-    // One call for each record instead of two.
+    // One call per record instead of two.
     context.set_read_ahead(true);
     Ok(())
 }
@@ -207,7 +208,7 @@ fn trust(
     Ok(())
 }
 
-/// What OpenSSL reads from and writes to: the buffers are buffers to it for each turn.
+/// The stream that OpenSSL reads and writes. It borrows the buffers for each turn.
 #[derive(Debug)]
 struct BioBuffer {
     incoming: Buffer,
@@ -230,7 +231,7 @@ impl Write for BioBuffer {
     }
 }
 
-/// One side's session.
+/// The session of one side.
 pub struct OpensslSide {
     stream: SslStream<BioBuffer>,
     role: Role,
@@ -239,7 +240,7 @@ pub struct OpensslSide {
 }
 
 impl OpensslSide {
-    /// Lends the buffers to OpenSSL for a call.
+    /// Lends the buffers to OpenSSL for one call.
     fn with<T>(
         &mut self,
         incoming: &mut Buffer,
@@ -265,7 +266,7 @@ impl OpensslSide {
                 Err(error) => return Err(trouble(self.role, &error)),
             }
         }
-        // After the handshake come tickets, which OpenSSL takes when it is asked for plaintext.
+        // Tickets follow the handshake; OpenSSL processes them in a read of plaintext.
         self.read_all(&mut [0; 64], &mut |_| {})
     }
 
@@ -302,7 +303,7 @@ impl Side for OpensslSide {
         let is_13 = ssl.version2() == Some(SslVersion::TLS1_3);
         let resumed = ssl.session_reused();
         let suite = ssl.current_cipher().map_or(0, |c| u16::from_be_bytes(c.protocol_id()));
-        // The group of a resumed TLS 1.2 session is that of the handshake that it goes back to.
+        // The group of a resumed TLS 1.2 session is that of the session's full handshake.
         let exchanged = self.has_group && (is_13 || !resumed);
         let group = ffi::group_name(ssl).filter(|_| exchanged);
         Seen {
@@ -333,7 +334,7 @@ impl Side for OpensslSide {
 
 impl Drop for OpensslSide {
     fn drop(&mut self) {
-        // Without these marks OpenSSL takes the session for broken, and its ticket with it.
+        // Without these flags OpenSSL considers the session broken, and with it the ticket.
         self.stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
     }
 }

@@ -1,4 +1,4 @@
-//! What a measurement in memory found.
+//! The record of a measurement in memory.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,20 +10,21 @@ use super::spec::{Direction, InMemorySpec};
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{Environment, Summary, Verdict, VerdictCode};
 
-/// The identifier of this wire format; a change that old readers would misread changes the number.
+/// The identifier of the record format. The number changes if old readers would misread the new
+/// form.
 pub const IN_MEMORY_SCHEMA: &str = "tlslab.in_memory/1";
 
 /// The record of one measurement in memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InMemoryRecord {
-    /// The wire format, `tlslab.in_memory/1`.
+    /// The record format, `tlslab.in_memory/1`.
     pub schema: String,
-    /// What was asked, with all that was left to default.
+    /// The specification, including all defaults.
     pub spec: InMemorySpec,
-    /// The library that was client and server: `rustls` or `openssl`.
+    /// The library of both client and server: `rustls` or `openssl`.
     pub backend: String,
-    /// The versions of this program and of the libraries; `code_path` names the processor features
-    /// by which the libraries choose their code.
+    /// The versions of this program and of the libraries. `code_path` identifies the processor
+    /// features by which the libraries select their code.
     pub versions: BTreeMap<String, String>,
     /// The machine.
     pub environment: Environment,
@@ -31,46 +32,45 @@ pub struct InMemoryRecord {
     pub handshakes: Option<HandshakeResult>,
     /// The bulk transfer, one line for each suite, record size and direction.
     pub bulk: Vec<BulkResult>,
-    /// What the reader must know before using the numbers.
+    /// Statements that decide whether the numbers may be used.
     pub verdicts: Vec<Verdict>,
 }
 
-/// Handshakes, over all threads.
+/// The results of handshakes, over all threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandshakeResult {
-    /// What every completed handshake negotiated, read off both sides.
+    /// The negotiated facts of every completed handshake, read on both sides.
     pub facts: HandshakeFacts,
-    /// The accounting. Handshakes that only provide tickets are not among them.
+    /// The accounting. Handshakes that only provide tickets are excluded.
     pub outcomes: Outcomes,
-    /// The length of the measurement in seconds, mean over the threads, without the handshakes that
-    /// only provide tickets.
+    /// The length of the measurement in seconds, mean over the threads. Handshakes that only
+    /// provide tickets are excluded.
     pub seconds: f64,
-    /// Completed handshakes per second, all threads together.
+    /// Completed handshakes per second, summed over the threads.
     pub handshakes_per_s: f64,
-    /// Processor time of the threads per completed handshake, in microseconds: both sides, and what
-    /// the measuring itself needs.
+    /// Processor time of the threads per completed handshake, in microseconds: both sides, and the
+    /// work of the measurement.
     pub cpu_us: f64,
-    /// The share of their time that the threads had a processor, the least of them. Below 1 other
-    /// programs were served meanwhile, and the rate is a lower bound; processor times still hold.
-    /// With a key on a cluster the threads also wait for its nodes.
+    /// The share of the time during which the threads had a processor: the smallest share of all
+    /// threads. Below 1, other programs ran meanwhile, and the rate is a lower bound; processor
+    /// times remain valid. With a key on a cluster the threads also wait for the nodes.
     pub on_processor: f64,
-    /// The client's side.
+    /// The cost of the client's side.
     pub client: SideCost,
-    /// The server's side.
+    /// The cost of the server's side.
     pub server: SideCost,
-    /// The flights of a handshake in order, both sides' in turn; a last one of the server is its
-    /// ticket.
+    /// The flights of a handshake in order, alternating between the sides. A final flight of the
+    /// server contains tickets.
     pub flights: Vec<Flight>,
-    /// The first failure in the library's own words; empty when there was none.
+    /// The library's message at the first failure; empty without failures.
     pub first_failure: String,
-    /// Who signed with a key away from the process, and how often; empty without one.
+    /// Signatures with a key outside the process, by node or token; empty without such a key.
     #[serde(default)]
     pub signatures: Vec<NodeSignatures>,
-    /// `service`: start to end of a handshake, on the wall clock; HdrHistogram V2 (compressed) in
-    /// base64, values in nanoseconds. `signing`: the same of a signature of a key away from the
-    /// process.
+    /// HdrHistogram V2 (compressed) in base64, values in nanoseconds. `service`: wall-clock time of
+    /// a handshake. `signing`: wall-clock time of a signature with a key outside the process.
     pub histograms: BTreeMap<String, String>,
-    /// The same in short.
+    /// Summaries of the same histograms.
     pub summaries: BTreeMap<String, Summary>,
 }
 
@@ -81,51 +81,51 @@ pub struct NodeSignatures {
     pub node: String,
     /// Signatures that it made.
     pub signatures: u64,
-    /// Those that it did not make, by class: `signing_timeout`, `signing_unreachable`,
-    /// `signing_refused`, `signing_answer`.
+    /// Failed signatures by class: `signing_timeout`, `signing_unreachable`, `signing_refused`,
+    /// `signing_answer`.
     pub failed: BTreeMap<String, u64>,
 }
 
-/// The facts that both sides agree on.
+/// The facts that both sides report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HandshakeFacts {
     /// The protocol version.
     pub tls: String,
     /// The cipher suite's IANA name.
     pub suite: String,
-    /// The key-exchange group; `none` where the handshake has none that has a name.
+    /// The key-exchange group; `none` if the handshake uses no named group.
     pub group: String,
-    /// The scheme of the server's signature; `none` when it made none.
+    /// The scheme of the server's signature; `none` without a signature.
     pub signature_scheme: String,
-    /// The scheme of the client's signature; `none` when it made none.
+    /// The scheme of the client's signature; `none` without a signature.
     pub client_signature_scheme: String,
     /// `full` or `resumed`.
     pub kind: String,
 }
 
-/// What one side costs: on one handshake in [`SideCost::period`] the thread's processor clock is
-/// read whenever the other side has its turn. The rest carries no such clock.
+/// The cost of one side. On 1 handshake in [`SideCost::period`] the thread's processor clock is
+/// read at each change of turns. The other handshakes have no such readings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SideCost {
-    /// Processor time per handshake in microseconds, opening and freeing the session included; the
-    /// clock's own cost is taken off.
+    /// Processor time per handshake in microseconds, including opening and freeing the session. The
+    /// cost of the clock readings is subtracted.
     pub cpu_us: f64,
-    /// Handshakes on which the sides were timed.
+    /// Number of handshakes on which the sides were timed.
     pub timed: u64,
-    /// One handshake in N is timed.
+    /// N, if 1 handshake in N is timed.
     pub period: u64,
-    /// What a reading of the clock costs, in nanoseconds.
+    /// The cost of a clock reading, in nanoseconds.
     pub clock_ns: f64,
-    /// Readings of the clock per handshake on this side's account.
+    /// Clock readings per handshake within this side's time.
     pub readings: f64,
 }
 
-/// What one side sends before it needs the other again.
+/// The bytes that one side sends before it waits for the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flight {
     /// `client` or `server`.
     pub from: String,
-    /// Its bytes, mean over the completed handshakes (signatures vary in length).
+    /// Length in bytes, mean over the completed handshakes (the length of signatures varies).
     pub bytes: f64,
 }
 
@@ -136,34 +136,35 @@ pub struct BulkResult {
     pub suite: String,
     /// Bytes of plaintext in a record.
     pub record_size: u32,
-    /// Who sealed: `send` the client, `receive` the server.
+    /// The side that encrypts: `send` the client, `receive` the server.
     pub direction: Direction,
-    /// Records that were sealed and opened again.
+    /// Number of records that were encrypted and decrypted.
     pub records: u64,
-    /// Bytes of plaintext in them.
+    /// Bytes of plaintext in these records.
     pub bytes: u64,
-    /// The same records as they would be on the wire.
+    /// Bytes of the same records on the wire.
     pub wire_bytes: u64,
     /// The length of the measurement in seconds, mean over the threads.
     pub seconds: f64,
-    /// Bytes of plaintext that went through per second, sealed and opened, all threads together.
+    /// Bytes of plaintext encrypted and decrypted per second, summed over the threads.
     pub bytes_per_s: f64,
-    /// Sealing alone.
+    /// The encryption alone.
     pub seal: BulkSide,
-    /// Opening alone.
+    /// The decryption alone.
     pub open: BulkSide,
 }
 
 /// One side of a bulk transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BulkSide {
-    /// Processor time in seconds, all threads together, the clock's own cost taken off.
+    /// Processor time in seconds, summed over the threads. The cost of the clock readings is
+    /// subtracted.
     pub cpu_s: f64,
-    /// Bytes of plaintext per second of it.
+    /// Bytes of plaintext per second of processor time.
     pub bytes_per_cpu_s: f64,
 }
 
-/// The verdicts on what was found. In memory there is no network to blame: nothing may fail.
+/// The verdicts on the results. Without a network there is no excuse for failures: none is allowed.
 pub(super) fn verdicts(
     handshakes: Option<&HandshakeResult>,
     bulk: &[BulkResult],

@@ -1,4 +1,4 @@
-//! What both libraries are configured from: the specification, with keys and certificates made.
+//! The configuration of both libraries: the specification, with generated keys and certificates.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use tlslab_tls::self_signed::{Issued, issue, issue_for};
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
 
-/// The server's name, which its certificate carries.
+/// The server's name in its certificate.
 pub const SERVER_NAME: &str = "localhost";
 
-/// One setting of both sides.
+/// The configuration of both sides.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The protocol version.
@@ -28,20 +28,20 @@ pub struct Settings {
     pub scheme: SignatureScheme,
     /// The kind of the server's key.
     pub key: KeyKind,
-    /// The server's certificate, and whom the client trusts.
+    /// The server's certificate with its key, and the client's trust anchor.
     pub identity: Issued,
-    /// The client's, with the scheme of its signature; for mutual authentication.
+    /// For mutual authentication: the client's certificate with its key, and its signature scheme.
     pub client_identity: Option<(Issued, SignatureScheme)>,
-    /// The kind of the client's key, for the same.
+    /// For mutual authentication: the kind of the client's key.
     pub client_key: Option<KeyKind>,
-    /// Where the key of a side is, if it is not in that side's identity.
+    /// A key outside the process: its side and its source.
     pub away: Option<(Role, Arc<dyn KeySource>)>,
-    /// Whether the server issues a ticket and the client resumes by it.
+    /// Whether the server issues a ticket and the client resumes it.
     pub resumes: bool,
 }
 
 impl Settings {
-    /// Makes the certificates for one suite of a specification.
+    /// Generates the certificates for one suite of a specification.
     pub fn new(spec: &InMemorySpec, suite: CipherSuite) -> Result<Self, InMemoryError> {
         let away = match &spec.key_away {
             None => None,
@@ -83,18 +83,18 @@ impl Settings {
         })
     }
 
-    /// Whether the version is TLS 1.3.
+    /// True if the version is TLS 1.3.
     pub fn is_tls13(&self) -> bool {
         self.tls == TlsVersion::Tls13
     }
 
-    /// Whether the server signs in a full handshake: in static RSA it decrypts instead.
+    /// True if the server signs in a full handshake. With static RSA it decrypts instead.
     pub fn suite_signs(&self) -> bool {
         self.suite.key_exchange() != KeyExchange::Rsa
     }
 
-    /// The group that a side has to list in TLS 1.2 beside the one that is used: that of its peer's
-    /// certificate, without which it does not take it (RFC 8422, section 5.1).
+    /// The group that a side must list in TLS 1.2 in addition to the used one: that of its peer's
+    /// certificate, without which the side rejects the certificate (RFC 8422, section 5.1).
     pub fn group_of_peer(&self, role: Role) -> Option<Group> {
         let certificate = match role {
             Role::Client => Some(self.key),

@@ -1,4 +1,4 @@
-//! What to measure in memory.
+//! The specification of a measurement in memory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,84 +12,84 @@ use tlslab_wire::names::{
     TlsVersion,
 };
 
-/// The most threads: as many as Linux's fixed-size affinity mask has room for processors.
+/// The highest number of threads: the number of processors in Linux's fixed-size affinity mask.
 const THREADS_LIMIT: u32 = 1024;
 
-/// The most plaintext that one TLS record holds (RFC 8446, section 5.1).
+/// The highest plaintext length of a TLS record in bytes (RFC 8446, section 5.1).
 const RECORD_LIMIT: u32 = 16 * 1024;
 
-/// The longest time of a measurement, in milliseconds: a day.
+/// The longest measurement, in milliseconds: one day.
 const TIME_LIMIT_MS: u64 = 24 * 3600 * 1000;
 
-/// One measurement in memory. Everything is pinned, so that every handshake can be checked.
+/// A measurement in memory. Every parameter has one value, so that every handshake can be checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InMemorySpec {
-    /// Which TLS library is both client and server; `auto`: rustls where it can do it.
+    /// The TLS library of client and server; `auto`: rustls if it supports the specification.
     pub backend: BackendChoice,
-    /// Threads, each with a client and a server of its own.
+    /// The number of threads, each with a client and a server.
     pub threads: u32,
-    /// The processors to pin them to, in order and repeated as needed; empty: not pinned.
+    /// Processors for the threads, in order and repeated as needed; empty: not pinned.
     pub cpus: Vec<usize>,
-    /// When a measurement ends; a count is one of handshakes or, in bulk, of records of each line.
+    /// When a measurement ends. A count refers to handshakes or, in bulk, to records of each line.
     pub stop: Stop,
     /// The protocol version.
     pub tls: TlsVersion,
-    /// The cipher suite; in bulk one or more.
+    /// The cipher suite; in bulk, one or more.
     pub suites: Vec<CipherSuite>,
-    /// The key-exchange group; suites without one (static RSA, DHE) leave it aside.
+    /// The key-exchange group; suites without a named group (static RSA, DHE) ignore it.
     pub group: Group,
     /// The kind of the server's certificate key.
     pub certificate: KeyKind,
     /// The scheme of the server's handshake signature.
     pub signature_scheme: SignatureScheme,
-    /// Full, resumed, or with a client certificate.
+    /// Full, resumed, or with mutual authentication.
     pub handshake: HandshakeForm,
     /// The kind of the client's certificate key, for mutual authentication.
     pub client_certificate: KeyKind,
-    /// A private key that is not in this process, if one is not.
+    /// A private key outside the process, if any.
     #[serde(default)]
     pub key_away: Option<KeyAway>,
     /// Measure the transfer of records instead of handshakes.
     pub bulk: Option<BulkSpec>,
 }
 
-/// Which handshake.
+/// The form of the handshakes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HandshakeForm {
-    /// With the server's certificate and key exchange; the server issues no ticket.
+    /// With the server's certificate and a key exchange. The server issues no ticket.
     #[default]
     Full,
-    /// By a ticket that is used once: TLS 1.3 with key exchange (`psk_dhe_ke`), TLS 1.2 without.
+    /// By a single-use ticket: in TLS 1.3 with key exchange (`psk_dhe_ke`), in TLS 1.2 without.
     Resumed,
-    /// Full, with certificates of both sides.
+    /// Full, with certificates on both sides.
     Mutual,
 }
 
 /// A transfer of records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BulkSpec {
-    /// Bytes of plaintext in a record; each is measured apart.
+    /// Bytes of plaintext in a record; each size is measured separately.
     pub record_sizes: Vec<u32>,
-    /// Who seals.
+    /// The side that encrypts.
     pub direction: Direction,
 }
 
-/// Who seals records, seen from the client.
+/// The side that encrypts records, from the client's point of view.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// The client seals, the server opens.
+    /// The client encrypts, the server decrypts.
     Send,
-    /// The server seals, the client opens.
+    /// The server encrypts, the client decrypts.
     Receive,
-    /// One after the other, each measured apart.
+    /// Both directions, measured one after the other.
     #[default]
     Both,
 }
 
 impl Direction {
-    /// The directions, one by one.
+    /// The single directions.
     pub fn each(self) -> &'static [Self] {
         match self {
             Self::Send => &[Self::Send],
@@ -100,7 +100,7 @@ impl Direction {
 }
 
 impl InMemorySpec {
-    /// Full handshakes of one thread for two seconds, with the settings that `make bench` has.
+    /// Full handshakes on one thread for two seconds, with the settings of `make bench`.
     pub fn new(tls: TlsVersion, certificate: KeyKind) -> Self {
         Self {
             backend: BackendChoice::Auto,
@@ -119,20 +119,20 @@ impl InMemorySpec {
         }
     }
 
-    /// The first suite, which is the only one but in bulk.
+    /// The first suite; only bulk transfer can have others.
     pub(super) fn suite(&self) -> CipherSuite {
         self.suites[0]
     }
 
     /// The scheme of the client's handshake signature in mutual authentication: the server's, if
-    /// the client's key can make such, so that neither side has a choice.
+    /// the client's key supports it, so that neither side has a choice.
     pub(super) fn client_scheme(&self) -> SignatureScheme {
         let same = key_family(self.client_certificate) == key_family(self.certificate)
             && key_family(self.client_certificate) == Some(SignatureKey::Rsa);
         if same { self.signature_scheme } else { default_scheme(self.client_certificate) }
     }
 
-    /// Checks that the parts fit each other.
+    /// Checks that the parts are consistent.
     pub(super) fn check(&self) -> Result<(), InMemoryError> {
         let usage = |message: String| Err(InMemoryError::Usage(message));
         let (stop, is_time) = match self.stop {
@@ -161,7 +161,7 @@ impl InMemorySpec {
         self.check_bulk()
     }
 
-    /// What needs leave to be offered to a server is not measured here at all.
+    /// Obsolete parameters are not measured here.
     fn check_obsolete(&self) -> Result<(), InMemoryError> {
         let suite = self.suites.iter().find(|suite| suite.is_obsolete());
         let key = [self.certificate, self.client_certificate].into_iter().find(|k| k.is_obsolete());
@@ -203,7 +203,7 @@ impl InMemorySpec {
         Ok(())
     }
 
-    /// A key that is away has to be used in every handshake, and to be one that can be away.
+    /// A key outside the process must be used in every handshake, and must be of a supported kind.
     fn check_key_away(&self) -> Result<(), InMemoryError> {
         let Some(away) = &self.key_away else { return Ok(()) };
         let (kind, used) = match away.side {
@@ -243,12 +243,12 @@ impl InMemorySpec {
     }
 }
 
-/// Whether the suite's handshake uses one of the groups that have a name.
+/// True if the handshake of a suite uses a named group.
 pub(super) fn has_group(suite: CipherSuite) -> bool {
     matches!(suite.key_exchange(), KeyExchange::Any | KeyExchange::Ecdhe)
 }
 
-/// AES-128-GCM with SHA-256, which every processor of today is fast at.
+/// AES-128-GCM with SHA-256, which is fast on every current processor.
 fn default_suite(tls: TlsVersion, certificate: KeyKind) -> CipherSuite {
     CipherSuite::from_code_point(match (tls, key_family(certificate)) {
         (TlsVersion::Tls13, _) => 0x1301,
@@ -257,7 +257,7 @@ fn default_suite(tls: TlsVersion, certificate: KeyKind) -> CipherSuite {
     })
 }
 
-/// The scheme that goes with a kind of key: the curve's own hash, PSS with SHA-256 for RSA.
+/// The default scheme of a kind of key: the hash of the curve, or PSS with SHA-256 for RSA.
 pub(crate) fn default_scheme(key: KeyKind) -> SignatureScheme {
     SignatureScheme::from_code_point(match key {
         KeyKind::EcdsaP256 => 0x0403,

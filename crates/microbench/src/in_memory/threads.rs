@@ -9,8 +9,8 @@ use super::spec::InMemorySpec;
 use tlslab_contract::spec::Stop;
 use tlslab_system::processor;
 
-/// Runs a job on each thread, pinned as asked, and collects what they bring; the threads begin
-/// together. `prepare` makes what a thread works with, on that thread; `work` is measured.
+/// Runs a job on each thread, pinned as specified, and collects the results; the threads start
+/// together. `prepare` creates the state of a thread on that thread; only `work` is measured.
 pub fn on_each<P, T: Send>(
     spec: &InMemorySpec,
     prepare: impl Fn() -> Result<P, InMemoryError> + Sync,
@@ -19,7 +19,7 @@ pub fn on_each<P, T: Send>(
     let barrier = Barrier::new(spec.threads as usize);
     let body = |index: usize| {
         let prepared = catch_unwind(AssertUnwindSafe(|| pin(spec, index).and_then(|()| prepare())));
-        // Also without anything to work with, and after a panic: the others wait here.
+        // Also after an error or a panic of `prepare`: the other threads wait here.
         barrier.wait();
         let prepared = prepared.unwrap_or_else(|panic| resume_unwind(panic));
         prepared.map(|prepared| work(prepared, share(spec, index)))
@@ -43,7 +43,7 @@ fn pin(spec: &InMemorySpec, index: usize) -> Result<(), InMemoryError> {
     processor::pin(processor).map_err(|e| InMemoryError::Pin { processor, message: e.to_string() })
 }
 
-/// A thread's share of a count; all have the same time.
+/// A thread's share of a count; a time applies to all threads.
 fn share(spec: &InMemorySpec, index: usize) -> Stop {
     match spec.stop {
         Stop::DurationMs(ms) => Stop::DurationMs(ms),

@@ -20,7 +20,7 @@ use tlslab_tls::self_signed::issue;
 use tlslab_wire::names::Group;
 use tlslab_wire::names::KeyKind;
 
-/// All primitives that are asked for and that the library has.
+/// All specified primitives that the library supports.
 pub fn operations(spec: &PrimitivesSpec, found: &mut Vec<Operation>) -> Result<(), String> {
     for &group in &spec.groups {
         if let Some(implementation) = key_exchange::implementation(group, KeyShare::Fresh) {
@@ -52,8 +52,8 @@ fn exchange(
         let answered = implementation.start_and_complete(&offered);
         black_box(answered.expect("a good share is answered"));
     }));
-    // A KEM's answer fits one key only, and a key is used up by its answer: so a call
-    // has both sides, and the server's is taken off afterwards.
+    // A KEM's answer fits one key only, and the answer consumes the key. So a call measures both
+    // sides, and the server's time is subtracted afterwards.
     found.push(operation(NAME, group, BOTH, None, move || {
         let ours = start();
         let answered = implementation.start_and_complete(ours.pub_key());
@@ -80,7 +80,7 @@ fn signatures(certificate: KeyKind, found: &mut Vec<Operation>) -> Result<(), St
         }));
         let algorithms = provider.signature_verification_algorithms;
         let candidates = algorithms.mapping.iter().find(|(of, _)| *of == number);
-        // An ECDSA scheme of TLS 1.2 goes with every curve: the one that takes the signature.
+        // A TLS 1.2 ECDSA scheme fits every curve: use the algorithm that accepts the signature.
         let verifies = candidates.and_then(|(_, candidates)| {
             let good = |c: &&&dyn rustls::pki_types::SignatureVerificationAlgorithm| {
                 c.verify_signature(&public, &SIGNED, &signed).is_ok()

@@ -1,4 +1,4 @@
-//! The key schedules, as calls of a hash-based MAC.
+//! The key schedules as sequences of HMAC calls.
 
 use std::hint::black_box;
 
@@ -6,9 +6,9 @@ use aws_lc_rs::hmac;
 
 /// HKDF of TLS 1.3 from the shared secret to the application's keys (RFC 8446, section 7.1).
 ///
-/// An Extract and an Expand of up to a hash's length are one HMAC each. What is the same in every
-/// connection without a PSK (the early secret) is left out, and so are the exporter's and the
-/// resumption secret.
+/// An Extract, and an Expand of up to a hash's length, are one HMAC each. Values that are equal in
+/// every connection without a PSK (the early secret), the exporter secret and the resumption secret
+/// are left out.
 pub fn tls13(algorithm: hmac::Algorithm) -> impl FnMut() {
     let secret = move |key: &hmac::Key, length: usize| {
         let tag = hmac::sign(key, &[7; 128][..length]);
@@ -16,11 +16,12 @@ pub fn tls13(algorithm: hmac::Algorithm) -> impl FnMut() {
     };
     let hash = algorithm.digest_algorithm().output_len();
     let constant = hmac::Key::new(algorithm, &[1; 48][..hash]);
-    // Lengths of HkdfLabel: two bytes, "tls13 " and the label with their length, the context.
+    // The length of an HkdfLabel: two bytes, "tls13 " and label after their length, the context.
     let with_context = 22 + hash;
     move || {
         let handshake = secret(&constant, 32);
-        // Client's and server's traffic secret: each gives key, IV and the key of its Finished.
+        // The traffic secrets of client and server. Each yields a key, an IV and the key of its
+        // Finished.
         for _ in 0..2 {
             let traffic = secret(&handshake, with_context);
             black_box((hmac::sign(&traffic, &[7; 19]), hmac::sign(&traffic, &[7; 18])));
@@ -36,9 +37,9 @@ pub fn tls13(algorithm: hmac::Algorithm) -> impl FnMut() {
     }
 }
 
-/// The PRF of TLS 1.2 (RFC 5246, section 5) from the shared secret to both Finished: the extended
+/// The TLS 1.2 PRF (RFC 5246, section 5) from the shared secret to both Finished: the extended
 /// master secret of 48 bytes, a key block of two keys and IVs, two times 12 bytes. Each block of
-/// output takes two HMACs, and one more for the first seed of each call.
+/// output takes two HMACs, and each call one more for its first seed.
 pub fn tls12(algorithm: hmac::Algorithm) -> impl FnMut() {
     let hash = algorithm.digest_algorithm().output_len();
     move || {

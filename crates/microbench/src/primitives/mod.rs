@@ -1,9 +1,8 @@
-//! What each primitive of TLS costs on this machine: the physical limit of a handshake.
+//! The cost of each TLS primitive on this machine: the physical limit of a handshake.
 //!
-//! Every primitive is one call after another with nothing around it, through the interface by which
-//! the TLS library itself calls it. `operation` does the timing, in rounds that are interleaved
-//! over all primitives; `aws_lc` and `openssl` have the primitives of the two libraries, and `tcp`
-//! the bare TCP connection.
+//! Every primitive is called repeatedly with nothing in between, through the interface that the TLS
+//! library itself uses. `operation` times all primitives in interleaved rounds; `aws_lc` and
+//! `openssl` contain the primitives of the two libraries, and `tcp` the bare TCP connection.
 
 mod aws_lc;
 mod key_schedule;
@@ -30,7 +29,7 @@ use tlslab_tls::{openssl as openssl_backend, rustls as rustls_backend};
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, SignatureScheme};
 
-/// Why nothing was measured.
+/// Errors that prevent a measurement.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PrimitivesError {
@@ -49,16 +48,16 @@ pub enum PrimitivesError {
 }
 
 impl PrimitivesError {
-    /// Whether the specification is at fault, and not this machine.
+    /// True if the specification is at fault rather than this machine.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::NotLoopback(_) | Self::NoTime | Self::Obsolete(_))
     }
 }
 
-/// Measures all primitives that are asked for.
+/// Measures all specified primitives.
 ///
 /// # Errors
-/// The specification makes no sense, or the machine refuses a socket or a processor.
+/// The specification is invalid, or the machine refuses a socket or a processor.
 pub fn measure(
     spec: PrimitivesSpec,
     interrupt: &AtomicBool,
@@ -97,21 +96,22 @@ pub fn measure(
     })
 }
 
-/// What is asked for and needs leave to be offered to a server, if anything is.
+/// The first obsolete item of a specification, if any.
 fn obsolete(spec: &PrimitivesSpec) -> Option<String> {
     let suite = spec.suites.iter().find(|suite| suite.is_obsolete());
     let key = spec.certificates.iter().find(|key| key.is_obsolete());
     suite.map(ToString::to_string).or_else(|| key.map(ToString::to_string))
 }
 
-/// The sizes of what is hashed, sealed and opened: from these two the cost of any other follows.
+/// The input lengths of hashing, encryption and decryption in bytes. From these two, the cost of
+/// any other length follows.
 const SIZES: [u32; 2] = [64, 16 * 1024];
 
-/// What a CertificateVerify signs: 98 bytes and a hash (RFC 8446, section 4.4.3).
+/// The input of a CertificateVerify signature: 98 bytes and a hash (RFC 8446, section 4.4.3).
 const SIGNED: [u8; 130] = [2; 130];
 
-/// The schemes that a kind of key makes in TLS, each with its name in the record: RSA's cost
-/// depends on the size of the key, which its schemes do not name.
+/// The TLS schemes of a kind of key, each with its name in the record. The cost of RSA depends on
+/// the size of the key, which the names of the schemes do not contain.
 fn schemes(certificate: KeyKind) -> Vec<(SignatureScheme, String)> {
     let rsa = ["rsa_pss_rsae_sha256", "rsa_pkcs1_sha256"];
     match certificate {
@@ -123,14 +123,14 @@ fn schemes(certificate: KeyKind) -> Vec<(SignatureScheme, String)> {
     }
 }
 
-/// The hashes and the kinds of record protection of some suites, each once.
+/// The distinct hashes and ciphers of some suites.
 fn protections(suites: &[CipherSuite]) -> (BTreeSet<String>, BTreeSet<String>) {
     let names = || suites.iter().map(ToString::to_string);
     let hash = |name: String| match name.ends_with("SHA384") {
         true => "SHA-384".to_owned(),
         false => "SHA-256".to_owned(),
     };
-    // CBC names its MAC; what an AEAD names at its end is the hash of the key schedule.
+    // A CBC suite names its MAC; the hash at the end of an AEAD suite is that of the key schedule.
     let cipher = |name: String| {
         let body = name.split_once("_WITH_").map_or(&name[4..], |(_, body)| body);
         let cipher = match body.contains("_CBC_") {

@@ -1,4 +1,4 @@
-//! The primitives of the built-in OpenSSL, by its EVP interface, as its TLS calls them.
+//! The primitives of the built-in OpenSSL, by its EVP interface, as its TLS code calls them.
 
 use std::hint::black_box;
 
@@ -22,7 +22,7 @@ use tlslab_tls::self_signed::issue;
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{Group, SignatureScheme};
 
-/// All primitives that are asked for and that the library has.
+/// All specified primitives that the library supports.
 pub fn operations(spec: &PrimitivesSpec, found: &mut Vec<Operation>) -> Result<(), String> {
     for &group in &spec.groups {
         exchange(group, found).map_err(|e| format!("{group}: {e}"))?;
@@ -76,7 +76,7 @@ fn signatures(certificate: KeyKind, found: &mut Vec<Operation>) -> Result<(), St
     Ok(())
 }
 
-/// The digest of a scheme; EdDSA has its own inside.
+/// The digest of a scheme; `None` for EdDSA, which includes its own.
 fn digest_of(scheme: SignatureScheme) -> Option<MessageDigest> {
     match scheme.to_string().rsplit('_').next() {
         Some("sha256") => Some(MessageDigest::sha256()),
@@ -135,8 +135,8 @@ fn hashing(hash: &str, found: &mut Vec<Operation>) {
     }));
 }
 
-/// HKDF of TLS 1.3 as in `key_schedule`, by OpenSSL's own HKDF: two Extracts, and the Expands of two
-/// times two traffic secrets with key and IV, of the keys of two Finished, and of what goes between.
+/// The TLS 1.3 key schedule as in `key_schedule`, by OpenSSL's own HKDF: two Extracts; the Expands
+/// of four traffic secrets with key and IV, of two Finished keys, and of the secrets in between.
 fn key_schedule(md: &MdRef, hash: usize) -> Result<(), ErrorStack> {
     let mut output = [0; 48];
     let context = 22 + hash;
@@ -165,7 +165,7 @@ fn hkdf(md: &MdRef, mode: HkdfMode) -> Result<PkeyCtx<()>, ErrorStack> {
     Ok(context)
 }
 
-/// A cipher of TLS records, with the hash of its MAC where it is not an AEAD.
+/// A cipher of TLS records, with the hash of its MAC unless it is an AEAD.
 #[derive(Clone, Copy)]
 struct Protection {
     cipher: &'static CipherRef,
@@ -207,7 +207,7 @@ impl Protection {
         Ok(context)
     }
 
-    /// What a record of N bytes grows to before it is encrypted: CBC's MAC and padding.
+    /// The length of a record of N bytes before encryption: with CBC's MAC and padding.
     fn padded(self, bytes: usize) -> usize {
         match self.mac {
             None => bytes,
@@ -260,7 +260,7 @@ impl Protection {
     }
 }
 
-/// The MAC of a record in TLS 1.2: over its number, header and plaintext (RFC 5246, 6.2.3.1).
+/// The MAC of a TLS 1.2 record over its number, header and plaintext (RFC 5246, 6.2.3.1).
 fn code(
     digest: MessageDigest,
     key: Option<&PKey<Private>>,
@@ -288,7 +288,7 @@ fn record_protection(
         let length = bytes as usize;
         let (sealing_mac, opening_mac) = (mac()?, mac()?);
         let plaintext = vec![0; length];
-        // OpenSSL wants a block more than it writes.
+        // OpenSSL requires one block more than it writes.
         let mut output = vec![0; protection.padded(length) + 16];
         let mut context = protection.context(true)?;
         let tag = protection.seal(&mut context, sealing_mac.as_ref(), &plaintext, &mut output)?;

@@ -1,5 +1,5 @@
-//! Times operations in rounds, one operation after the other in each, so that a short disturbance of the
-//! machine affects one round of each operation and not all rounds of one.
+//! Times operations in rounds, each with all operations in turn. A short disturbance of the machine
+//! affects one round of each operation instead of all rounds of one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::record::Primitive;
 use tlslab_system::clock::{Clock, Nanos, ThreadClock};
 
-/// Rounds of each operation; odd, so that one of them is the median.
+/// The number of rounds per operation; odd, so that one of them is the median.
 const ROUNDS: u32 = 7;
 
-/// Calls between two readings of the clock are to take about so long: the reading (200 ns) is then
-/// below a hundredth.
+/// The approximate time between two readings of the clock: the reading (200 ns) takes less than 1 %
+/// of it.
 const STRETCH: Nanos = 50_000;
 
 /// The parts of a key exchange.
@@ -19,17 +19,17 @@ pub const GENERATE: &str = "generate";
 pub const SERVER: &str = "server";
 pub const CLIENT: &str = "client";
 
-/// Both sides of a key exchange together; not in any record.
+/// Both sides of a key exchange together; not in records.
 pub const BOTH: &str = "both";
 
-/// Something whose cost is asked for.
+/// An operation to be timed.
 pub struct Operation {
     backend: &'static str,
     algorithm: String,
     name: &'static str,
     bytes: Option<u32>,
     call: Box<dyn FnMut()>,
-    /// Calls between two readings of the clock; 0 as long as that is not known.
+    /// Calls between two readings of the clock; 0 before the calibration.
     stretch: u64,
     rounds: Vec<f64>,
     calls: u64,
@@ -46,7 +46,7 @@ impl Operation {
         Self { backend, algorithm, name, bytes, call, stretch: 0, rounds: Vec::new(), calls: 0 }
     }
 
-    /// Finds out how often to call between two readings of the clock; the caches are warm then.
+    /// Determines the number of calls between two readings of the clock, and warms the caches.
     fn calibrate(&mut self) {
         (self.call)();
         let mut calls = 1;
@@ -83,7 +83,7 @@ impl Operation {
     }
 }
 
-/// The result of the rounds, in microseconds of one call; `None` without a round.
+/// The result of the rounds, in microseconds per call; `None` without a round.
 pub fn primitive(
     backend: &str,
     algorithm: &str,
@@ -107,7 +107,7 @@ pub fn primitive(
     })
 }
 
-/// Measures operations, each for this time in all.
+/// Measures operations, each for this total time.
 pub fn measure_all(
     mut operations: Vec<Operation>,
     time: Duration,
@@ -126,8 +126,8 @@ pub fn measure_all(
     clients_apart(operations.into_iter().filter_map(Operation::finish).collect())
 }
 
-/// Makes the client's part of a key exchange out of what both sides take: a KEM's answer fits one
-/// key only, so that the client's part cannot be repeated without the server's.
+/// Computes the client's part of a key exchange from the time of both sides. A KEM's answer fits
+/// one key only, so the client's part cannot be repeated without the server's.
 fn clients_apart(mut found: Vec<Primitive>) -> Vec<Primitive> {
     let servers: Vec<Primitive> =
         found.iter().filter(|primitive| primitive.operation == SERVER).cloned().collect();

@@ -1,7 +1,7 @@
-//! The bare TCP connection over loopback: alone, and with one request on it.
+//! The bare TCP connection over loopback: alone, and with one request.
 //!
-//! Many connections are in flight over a poller, as in a load. At the other end is a listener of
-//! the program's own on a thread of its own, or a plain HTTP server that the user names.
+//! Many connections are in flight over a poller, as in a load. The other end is the program's own
+//! listener, on a separate thread, or a plain HTTP server that the user names.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,29 +24,29 @@ mod listener;
 /// The algorithm's name in records.
 pub const TCP: &str = "TCP";
 
-/// Bytes of the response when nothing else is asked for: a small document with its head.
+/// The default length of the response in bytes: a small document with its head.
 pub const RESPONSE_BYTES: u32 = 2048;
 
 /// The backend's name in records.
 const KERNEL: &str = "kernel";
 
-/// Connections in flight, as in the bench.
+/// Connections in flight, as in `make bench`.
 const IN_FLIGHT: usize = 50;
 
-/// Connections that are made in one go; then the server's queue (of 4,096) gets time to run empty.
+/// Connections per burst. After a burst the server gets time to empty its accept queue (of 4,096).
 const BURST: usize = 500;
 
-/// The time that it gets.
+/// The pause after a burst.
 const REST: Duration = Duration::from_millis(10);
 
-/// A TCP connection on loopback that takes longer than this will not be made.
+/// The longest time of a TCP connection on loopback; a longer one counts as failed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A request as a load generator makes it.
+/// A request as a load generator sends it.
 const REQUEST: &[u8] =
     b"GET /document HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\nConnection: close\r\n\r\n";
 
-/// Rounds of bursts at least.
+/// The lowest number of rounds of bursts.
 const ROUNDS: usize = 3;
 
 /// Measures the three operations.
@@ -63,7 +63,7 @@ pub fn measure(
     let address = address.expect("one of the two is there");
     let mut rounds = [Vec::new(), Vec::new(), Vec::new()];
     let begun = Instant::now();
-    // Interleaved, like everything else.
+    // The operations are interleaved, as all others.
     while (begun.elapsed() < 3 * time || rounds[0].len() < ROUNDS)
         && !interrupt.load(Ordering::Relaxed)
     {
@@ -86,7 +86,8 @@ pub fn measure(
         .collect())
 }
 
-/// Makes connections, non-blocking and over a poller; the processor time of one in microseconds.
+/// Makes connections, non-blocking and over a poller. Returns the processor time per connection in
+/// microseconds.
 fn burst(address: SocketAddr, request: Option<&'static [u8]>) -> io::Result<f64> {
     let mut poll = Poll::new()?;
     let mut events = Events::with_capacity(IN_FLIGHT);
@@ -132,7 +133,7 @@ fn failed(failure: Failure) -> io::Error {
     io::Error::other(failure.to_string())
 }
 
-/// Whether the connection has done what it was made for.
+/// True if the connection is complete.
 fn carry_on(
     socket: &mut Socket,
     writable: bool,
@@ -144,7 +145,7 @@ fn carry_on(
             return Err(failed(failure));
         }
         let Some(request) = request else { return Ok(true) };
-        // A new socket's buffer takes a request whole.
+        // The buffer of a new socket accepts the whole request.
         socket.send(request)?;
     }
     // The server ends the connection after its response.

@@ -23,13 +23,13 @@ use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Wrong usage: the options are at fault.
+/// Exit code for wrong usage.
 const USAGE: u8 = 2;
 
-/// The machine refuses what was asked for: a port that is taken, a file that cannot be written.
+/// Exit code if the machine refuses a resource: a port in use, a file that cannot be written.
 const COULD_NOT_RUN: u8 = 3;
 
-/// The most processors that Linux's fixed-size affinity mask has room for.
+/// The number of processors in Linux's fixed-size affinity mask.
 const PROCESSOR_LIMIT: usize = 1024;
 
 /// Serves /bytes/N and more over TLS with HTTP/1.1 or HTTP/2, for measuring; / lists the pages.
@@ -54,8 +54,8 @@ struct Arguments {
     /// TLS library
     #[arg(long, value_enum, default_value_t = Backend::Openssl)]
     backend: Backend,
-    /// TLS version, 1.2 or 1.3 (with --allow-obsolete ssl3, 1.0, 1.1); repeatable; default: those of
-    /// the suites, else both
+    /// TLS version, 1.2 or 1.3 (with --allow-obsolete ssl3, 1.0, 1.1); repeatable; default: those
+    /// of the suites, else both
     #[arg(long, value_name = "VERSION")]
     tls: Vec<TlsVersion>,
     /// Cipher suite, by IANA's or OpenSSL's name; repeatable; default: all that the library has
@@ -68,8 +68,8 @@ struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s")]
     pause: Nanos,
     /// Let each new connection waste processor time, as a share of its cost: with 5% the server
-    /// takes some 5 % fewer new connections/s, a planted slowdown for tests of comparisons. 0% wastes
-    /// none, but measures the cost as other shares do
+    /// takes some 5 % fewer new connections/s, a planted slowdown for tests of comparisons. 0%
+    /// wastes none, but measures the cost as other shares do
     #[arg(long, value_name = "SHARE", value_parser = burn, allow_hyphen_values = true)]
     burn: Option<f64>,
     /// Close a connection that is silent for longer between two requests
@@ -81,8 +81,8 @@ struct Arguments {
     /// Private key in PEM, for the --cert at the same position
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Vec<PathBuf>,
-    /// OCSP response in DER to staple to the --cert at the same position, for clients that ask for it;
-    /// repeatable: one for each --cert, or none. It is not checked against the certificate
+    /// OCSP response in DER to staple to the --cert at the same position, for clients that ask for
+    /// it; repeatable: one for each --cert, or none. It is not checked against the certificate
     #[arg(long, value_name = "FILE", requires = "cert")]
     staple: Vec<PathBuf>,
     /// Make a certificate for localhost with this key, and its issuer: ecdsa-p256, ecdsa-p384,
@@ -90,8 +90,8 @@ struct Arguments {
     /// repeatable; default: ecdsa-p256
     #[arg(long, value_name = "KEY")]
     self_signed: Vec<KeyKind>,
-    /// Let clients resume sessions: by id or ticket (TLS 1.2), by psk (TLS 1.3); repeatable; default:
-    /// none
+    /// Let clients resume sessions: by id or ticket (TLS 1.2), by psk (TLS 1.3); repeatable;
+    /// default: none
     #[arg(long, value_enum, value_name = "KIND")]
     resumption: Vec<Kind>,
     /// Tickets on each connection of TLS 1.3 (OpenSSL: one after a resumed handshake)
@@ -119,8 +119,8 @@ struct Arguments {
     /// --allow-obsolete 1024, 1536); default: as strong as the certificate's key
     #[arg(long, value_name = "BITS")]
     dh_bits: Option<u32>,
-    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: all of them
-    /// are unsafe, and served only where another option asks for them
+    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: all of
+    /// them are unsafe, and served only where another option asks for them
     #[arg(long)]
     allow_obsolete: bool,
     /// Print the completions of a shell (bash, zsh, fish) and stop
@@ -154,7 +154,7 @@ enum Kind {
 #[derive(Clone, Default)]
 struct Processors(Vec<usize>);
 
-/// A line on standard output.
+/// An event on standard output.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Event {
@@ -173,14 +173,14 @@ enum Event {
     },
 }
 
-/// Remedies that several failures have.
+/// A remedy that several failures share.
 const PAIRS: &str = "give each certificate chain with its key, both in PEM: --cert FILE --key FILE";
 const RESPONSES: &str = "give each certificate the OCSP response that its issuer signed, or none: \
                          --cert FILE --key FILE --staple FILE";
 const ROOM: &str = "check that the folder is there, with room and the right to write";
 const SYSTEM: &str = "check that the system has memory, files and processes left (ulimit -a)";
 
-/// What ends the program early: an exit code and a line for standard error, remedy included.
+/// An early end of the program: the exit code, and a line for standard error with the remedy.
 struct Failure(u8, String);
 
 impl Failure {
@@ -207,7 +207,7 @@ fn main() -> ExitCode {
     match arguments.and_then(carry_out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure(code, message)) => {
-            // Nobody is left to report to if standard error is closed.
+            // If standard error is closed, there is nowhere to report to.
             let _ = writeln!(std::io::stderr(), "tlslab-serve: {message}");
             ExitCode::from(code)
         }
@@ -224,7 +224,7 @@ fn carry_out(arguments: Arguments) -> Result<(), Failure> {
 }
 
 fn serve(arguments: Arguments) -> Result<(), Failure> {
-    // From here on no signal is lost: one that comes before `until_stopped` waits for it.
+    // From here on no signal is lost: a signal before `until_stopped` is kept for it.
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGUSR1]).map_err(|e| {
         Failure::new(COULD_NOT_RUN, format!("cannot wait for signals: {e}"), SYSTEM)
     })?;
@@ -266,7 +266,8 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says that connections are accepted, and where: for a person as text, for a program as JSON.
+/// Reports that connections are accepted, and the address: as text for people, as JSON for
+/// programs.
 fn ready(address: SocketAddr, burn: Option<f64>) {
     let urls = urls(address);
     if !std::io::stdout().is_terminal() {
@@ -274,7 +275,7 @@ fn ready(address: SocketAddr, burn: Option<f64>) {
         return;
     }
     let mut output = std::io::stdout().lock();
-    // Whoever started the server may be gone; that is no reason to stop serving.
+    // A closed standard output is no reason to stop serving.
     let _ = writeln!(output, "serving on {address}, process {}:", std::process::id());
     for url in urls {
         let _ = writeln!(output, "  {url}");
@@ -286,8 +287,8 @@ fn ready(address: SocketAddr, burn: Option<f64>) {
     let _ = writeln!(output, "end it with Ctrl-C; for other sizes, put another number");
 }
 
-/// What there is to ask for, by the address that was listened on. Everything that listens everywhere
-/// is reached by the loopback address, too.
+/// The URLs of the resources at the listening address. A wildcard address is shown as the loopback
+/// address.
 fn urls(address: SocketAddr) -> Vec<String> {
     let host = match address.ip() {
         ip if ip.is_unspecified() && ip.is_ipv4() => IpAddr::from([127, 0, 0, 1]),
@@ -298,14 +299,14 @@ fn urls(address: SocketAddr) -> Vec<String> {
     ["/", "/bytes/100", "/bytes/16384", "/stats"].map(|page| format!("{origin}{page}")).to_vec()
 }
 
-/// Prints one line. Whoever started the server may be gone; that is no reason to stop serving.
+/// Prints one line. A closed standard output is no reason to stop serving.
 fn say(event: &Event) {
     let mut output = std::io::stdout().lock();
     let line = serde_json::to_string(event).unwrap_or_default();
     let _ = writeln!(output, "{line}").and_then(|()| output.flush());
 }
 
-/// The certificates with their keys: from files, or made up.
+/// The certificates with their keys, from files or generated.
 fn identities(arguments: &Arguments) -> Result<Vec<Identity>, Failure> {
     if arguments.cert.len() != arguments.key.len() {
         let (certificates, keys) = (arguments.cert.len(), arguments.key.len());
@@ -333,13 +334,13 @@ fn identities(arguments: &Arguments) -> Result<Vec<Identity>, Failure> {
     pairs.enumerate().map(identity).collect()
 }
 
-/// The certificate with the OCSP response in this file.
+/// The certificate with the OCSP response from this file.
 fn stapled(identity: Identity, file: &PathBuf) -> Result<Identity, Failure> {
     let identity = identity.with_ocsp_response(read_bytes(file)?);
     identity.map_err(|e| Failure::new(USAGE, format!("{}: {e}", file.display()), RESPONSES))
 }
 
-/// How clients are authenticated, if they are.
+/// How clients are authenticated, if at all.
 fn client_auth(arguments: &Arguments) -> Result<Option<ClientAuth>, Failure> {
     let Some(path) = &arguments.client_ca else { return Ok(None) };
     let required = arguments.client_auth == ClientAuthName::Required;
@@ -375,7 +376,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(USAGE, message, "give a file that is there and may be read")
 }
 
-/// Reads a time, an hour at most.
+/// Parses a time of at most one hour.
 fn time(text: &str) -> Result<Nanos, String> {
     let wanted = || format!("'{text}' is not a time of an hour at most; write 500ms or 10s");
     let (number, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
@@ -388,14 +389,14 @@ fn time(text: &str) -> Result<Nanos, String> {
     time.ok_or_else(wanted)
 }
 
-/// Reads a share in per cent, of ten times the whole at most; the server refuses the others.
+/// Parses a share in per cent, of at most 1,000 %; the server checks the other limits.
 fn burn(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
     let share = number.map(|number| number / 100.0).filter(|share| (0.0..=10.0).contains(share));
     share.ok_or_else(|| format!("'{text}' is not a share from 0% to 1000%; write 5% or 0.5%"))
 }
 
-/// The most tickets on a connection: more than a client takes without data between them.
+/// The highest number of tickets on a connection: clients accept no more without data in between.
 const TICKETS_LIMIT: usize = 32;
 
 fn tickets(text: &str) -> Result<usize, String> {
@@ -403,7 +404,7 @@ fn tickets(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("'{text}' is not a number from 0 to {TICKETS_LIMIT}"))
 }
 
-/// Reads a list of processors: numbers and ranges, separated by commas.
+/// Parses a list of processors: numbers and ranges, separated by commas.
 fn processors(list: &str) -> Result<Processors, String> {
     let number = |text: &str| {
         let number = text.parse().ok().filter(|number| *number < PROCESSOR_LIMIT);

@@ -1,5 +1,5 @@
-//! `--barrier`: a run that begins at an instant which the conductor gives on standard input, once it has
-//! read that the run is ready.
+//! `--barrier`: a run whose start the leader of the generators sends on standard input, after the
+//! run has reported that it is ready.
 
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,32 +13,32 @@ use tlslab_load::error::RunError;
 use tlslab_load::start::{StartInstant, Starter};
 use tlslab_system::clock::{Clock, MonotonicClock};
 
-/// The most bytes of the line that gives the instant.
+/// The highest length of the line with the start, in bytes.
 const LINE_LIMIT: u64 = 4096;
 
-/// How often the interrupt flag is checked.
+/// The interval at which the interrupt flag is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The line that gives the instant.
+/// The line with the start.
 #[derive(Debug, Deserialize)]
 struct Start {
-    /// By this host's CLOCK_MONOTONIC.
+    /// Instant of this host's CLOCK_MONOTONIC.
     start_at_ns: u64,
-    /// The same instant in seconds since 1970, by the conductor's clock.
+    /// The same instant in seconds since 1970, by the leader's clock.
     unix_s: f64,
 }
 
-/// Reports that the run is ready, and waits for the line.
+/// Reports that the run is ready, and waits for the line with the start.
 #[derive(Debug)]
 pub struct Barrier;
 
 impl Starter for Barrier {
     fn begin(&mut self, interrupt: &AtomicBool) -> Result<StartInstant, RunError> {
         let (sender, lines) = mpsc::channel();
-        // After an interrupt the thread that reads is left; it ends with the program.
+        // After an interrupt the reading thread is left behind; it ends with the program.
         thread::Builder::new().spawn(move || sender.send(read_line()))?;
         let ready = json!({ "event": "ready", "now_ns": MonotonicClock.now() });
-        // A reader of events that is gone gives no instant either.
+        // Without a reader of events, no start will arrive either.
         let _ = writeln!(io::stderr(), "{ready}");
         loop {
             match lines.recv_timeout(LOOK) {

@@ -1,4 +1,4 @@
-//! Remedies for a server's certificate that is not accepted.
+//! Remedies for a server certificate that is not accepted.
 
 use tlslab_contract::spec::Trust;
 use tlslab_tls::rustls::certificate_error::{
@@ -9,18 +9,18 @@ use tlslab_tls::rustls::certificate_error::{
 pub const ANY: &str = "give its CA, or its own certificate, with --ca FILE and a name that it is for \
                        with --sni NAME, or do not check it with --insecure";
 
-/// Why a certificate is not accepted.
+/// The fault of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It has expired.
+    /// The certificate has expired.
     Expired,
-    /// It is not valid yet.
+    /// The certificate is not valid yet.
     NotYetValid,
-    /// It is for other names.
+    /// The certificate does not cover the name.
     WrongName,
-    /// No trusted authority has issued it.
+    /// No trusted authority has issued the certificate.
     UnknownAuthority,
-    /// Anything else.
+    /// Any other fault.
     Other,
 }
 
@@ -47,7 +47,8 @@ const BY_RUSTLS: [(&str, Fault); 5] = [
 ];
 
 impl Fault {
-    /// By the reason of the failure. Only its beginning counts: what follows quotes the certificate.
+    /// The fault for a reason in the library's words. Only the beginning counts: the rest quotes
+    /// the certificate.
     pub fn of(reason: &str) -> Self {
         // What rustls has found begins with the name of an alert: `unknown_ca (no trusted CA ...)`.
         let (words, table) = match reason.split_once(" (") {
@@ -58,7 +59,7 @@ impl Fault {
         found.map_or(Self::Other, |(_, fault)| *fault)
     }
 
-    /// The remedy, for a user who trusts these authorities.
+    /// The remedy, for these trust anchors.
     pub fn remedy(self, trust: &Trust) -> &'static str {
         match (self, trust) {
             (Self::Expired, _) => {

@@ -1,17 +1,17 @@
-//! How the program ends: its exit code, and the last line, which says why.
+//! The end of the program: its exit code, and a last line with the reason.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use tlslab_contract::record::{Verdict, VerdictCode};
 
-/// Done, but a verdict is against the result.
+/// Exit code: completed, but a verdict rejects the result.
 pub const AGAINST: u8 = 1;
 
-/// Interrupted.
+/// Exit code: interrupted.
 pub const INTERRUPTED: u8 = 130;
 
-/// An exit code, and why it is that one, where people read the output.
+/// An exit code, and its reason, which is printed for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ending {
     code: u8,
@@ -19,10 +19,10 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Without a last line, after output about the program itself.
+    /// The end after output about the program itself, without a last line.
     pub const SILENT: Self = Self { code: 0, reason: None };
 
-    /// The end of a measurement whose output is for people, or for programs, which get no last line.
+    /// The end of a measurement. A last line is printed only if the output is for people.
     pub fn new(code: u8, reason: &'static str, for_people: bool) -> Self {
         Self { code, reason: for_people.then_some(reason) }
     }
@@ -40,7 +40,7 @@ impl Ending {
         Self::new(code, reason, for_people)
     }
 
-    /// Writes the last line to standard error; the exit code.
+    /// Writes the last line to standard error; returns the exit code.
     pub fn conclude(self) -> ExitCode {
         if let Some(reason) = self.reason {
             // An error is ignored: standard error is closed.

@@ -11,7 +11,7 @@ use tlslab_load::watch::{Observer, Percentiles, Progress, Totals};
 use crate::load::server::{ServerProcesses, ServerUsage};
 use crate::load::totals::totals_json;
 
-/// The phase that is measured, as the engine names it.
+/// The engine's name for the phase that is measured.
 const MEASURE: &str = "measure";
 
 /// Reports the progress of a run.
@@ -19,43 +19,43 @@ const MEASURE: &str = "measure";
 pub struct Reporter {
     json: bool,
     quiet: bool,
-    /// Whether each second is reported, so that silence means something.
+    /// Whether each second is reported, so that a missing report is significant.
     beats: bool,
     trace: Option<Trace>,
     server: Option<ServerProcesses>,
-    /// The server's processor time when the measurement began.
+    /// The server's processor time at the start of the measurement.
     before: Option<(u64, u64)>,
     usage: Option<ServerUsage>,
 }
 
 impl Reporter {
-    /// `events`: JSON lines. Otherwise text, unless it is not wanted.
+    /// JSON lines if `events`, otherwise text; no text if `quiet`.
     pub fn new(events: bool, quiet: bool) -> Self {
         let (trace, server, before, usage) = (None, None, None, None);
         Self { json: events, quiet, beats: false, trace, server, before, usage }
     }
 
-    /// Reports each second of the run, in all its phases.
+    /// Enables a report for each second of the run, in all phases.
     pub fn report_life(&mut self) {
         self.beats = true;
     }
 
-    /// The instants of the run's connections, once it is over.
+    /// Takes the trace of the run's connections, after its end.
     pub fn take_trace(&mut self) -> Option<Trace> {
         self.trace.take()
     }
 
-    /// Has the server's processor time read, where its processes are on this machine.
+    /// Enables readings of the server's processor time, if its processes are on this machine.
     pub fn watch_server(&mut self, address: SocketAddr) {
         self.server = ServerProcesses::listening_on(address);
     }
 
-    /// What the server used during the measurement, once it is over.
+    /// Takes the server's usage during the measurement, after its end.
     pub fn take_usage(&mut self) -> Option<ServerUsage> {
         self.usage.take()
     }
 
-    /// Reads the server's processor time at the edges of the measurement.
+    /// Reads the server's processor time at the start and the end of the measurement.
     fn sample(&mut self, phase: &str) {
         let Some(server) = &self.server else { return };
         if phase == MEASURE {
@@ -69,7 +69,7 @@ impl Reporter {
         self.line(&value.to_string());
     }
 
-    /// A reader that is gone does not end the run: the record is what counts.
+    /// A closed standard error does not end the run: the record is the result.
     fn line(&self, line: &str) {
         let _ = writeln!(io::stderr(), "{line}");
     }
@@ -143,7 +143,7 @@ fn event(progress: &Progress) -> Value {
     })
 }
 
-/// One line for a person; times are those of the last second.
+/// One line for people; times are those of the last second.
 fn line(progress: &Progress) -> String {
     let Progress { at_s, connections_per_s, requests_per_s, in_flight, failed, .. } = *progress;
     let mut line = format!(

@@ -1,4 +1,4 @@
-//! `hold`: connections held idle, and what they cost in memory.
+//! `hold`: connections held idle, and their memory.
 
 use std::io::{self, Write as _};
 use std::sync::atomic::Ordering;
@@ -15,13 +15,13 @@ use crate::load::{interrupt_flag, print_json, trust};
 /// The form of the output.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
-    /// The record as JSON, in place of a table.
+    /// Whether to print the record as JSON instead of a table.
     pub json: bool,
-    /// Events as JSON lines, on standard error.
+    /// Whether to write events as JSON lines to standard error.
     pub events: bool,
 }
 
-/// Holds connections and prints what was found; `problem` says what is wrong with a specification.
+/// Holds connections and prints the results. `problem` converts the error of a specification.
 pub fn run(
     plan: &Plan,
     spec: RunSpec,
@@ -29,7 +29,7 @@ pub fn run(
     problem: impl Fn(&SpecError) -> Problem,
 ) -> Result<Ending, Problem> {
     let interrupt = interrupt_flag()?;
-    // The limit on files is checked for as many connections as there will be.
+    // The limit of open files is checked for the highest level.
     let connections = plan.levels.last().copied().unwrap_or(1);
     let spec = RunSpec { connections, ..spec }.checked().map_err(|error| problem(&error))?;
     if spec.spec().http.version == HttpVersion::Http2 {
@@ -48,7 +48,7 @@ pub fn run(
     Ok(ending(&record, !output.json))
 }
 
-/// A reader that is gone does not end the run: the record is what counts.
+/// A closed standard error does not end the run: the record is the result.
 fn report(output: Output, level: &Level) {
     if output.events {
         let event = json!({ "event": "held", "level": level });

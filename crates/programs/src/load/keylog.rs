@@ -1,4 +1,4 @@
-//! The file that the secrets of connections are written to.
+//! The file for the secrets of connections.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,13 +9,13 @@ use tlslab_tls::KeyLog;
 
 use crate::load::problem::Problem;
 
-/// Read and written by the user alone.
+/// Permissions: readable and writable by the user only.
 const PRIVATE: u32 = 0o600;
 
 /// The permissions of the group and of others.
 const OTHERS: u32 = 0o077;
 
-/// Opens the log, if one is asked for; what a file holds already is kept.
+/// Opens the key log, if specified. The existing content of the file is kept.
 pub fn open(path: Option<&str>) -> Result<Option<Arc<KeyLog>>, Problem> {
     let Some(path) = path else { return Ok(None) };
     let opened = OpenOptions::new().append(true).create(true).mode(PRIVATE).open(path);
@@ -30,7 +30,7 @@ pub fn open(path: Option<&str>) -> Result<Option<Arc<KeyLog>>, Problem> {
     }
 }
 
-/// Whether only the user may read a file; devices and pipes are not checked.
+/// True if only the user may read a file; devices and pipes count as private.
 fn is_private(file: &File) -> io::Result<bool> {
     let metadata = file.metadata()?;
     Ok(!metadata.is_file() || metadata.mode() & OTHERS == 0)

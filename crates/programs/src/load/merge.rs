@@ -1,4 +1,4 @@
-//! `tlslab-load merge`: the records of several generators as one.
+//! `tlslab-load merge`: merges the records of several generators.
 
 use std::fs;
 use std::path::Path;
@@ -49,7 +49,7 @@ pub struct MergeCommand {
 }
 
 impl MergeCommand {
-    /// The findings on hosts that are not in the records.
+    /// Findings about hosts that are not in the records.
     fn findings(&self) -> Result<HostFindings, Problem> {
         let lost = self.lost.iter().map(|file| parsed(file, "an account of a lost host"));
         let found = self.found.as_deref().map(|file| parsed(file, "an account of hosts by name"));
@@ -58,10 +58,10 @@ impl MergeCommand {
     }
 }
 
-/// Merges the records; ends as the run of one generator does.
+/// Merges the records; the exit code follows the merged verdicts, as for a single run.
 ///
 /// # Errors
-/// A record cannot be read, or the records are of different loads.
+/// A record cannot be read, or the records belong to different loads.
 pub fn carry_out(command: &MergeCommand) -> Result<Ending, Problem> {
     let parts: Vec<Named> =
         command.records.iter().map(|word| read(word)).collect::<Result<_, _>>()?;
@@ -72,7 +72,7 @@ pub fn carry_out(command: &MergeCommand) -> Result<Ending, Problem> {
     print_record(&record, None, format)
 }
 
-/// A word of the command line, `NAME=FILE` or `FILE`, and the record that it names.
+/// Reads the record that an argument `NAME=FILE` or `FILE` names.
 fn read(word: &str) -> Result<Named, Problem> {
     let (name, file) = match word.split_once('=') {
         Some((name, file)) if !name.contains('/') => (name.to_owned(), file),
@@ -82,7 +82,7 @@ fn read(word: &str) -> Result<Named, Problem> {
     Ok(Named { name, record })
 }
 
-/// Reads a file of JSON; `what` it must hold is for the error.
+/// Reads a JSON file. `what` names the expected content in the error.
 fn parsed<T: DeserializeOwned>(file: &str, what: &str) -> Result<T, Problem> {
     let text = fs::read_to_string(file)
         .map_err(|error| Problem::usage(format!("cannot read '{file}': {error}")))?;

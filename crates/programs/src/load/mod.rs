@@ -1,5 +1,6 @@
-//! The program `tlslab-load`, but for its allocator. It is part of the library, since cargo compiles a
-//! library beside the crates that it depends on, and a program only behind them (docs/adr/0053).
+//! The program `tlslab-load`, without its allocator. It is part of the library because cargo
+//! compiles a library in parallel with its dependencies, and a program only after them
+//! (docs/adr/0053).
 
 mod arguments;
 mod barrier;
@@ -41,7 +42,7 @@ use self::problem::Problem;
 use self::server::ServerUsage;
 use self::trace::TraceFile;
 
-/// Carries out the command line.
+/// Runs the command line.
 pub fn main() -> ExitCode {
     without_huge_pages();
     let result = match CommandLine::read() {
@@ -53,14 +54,14 @@ pub fn main() -> ExitCode {
     match result {
         Ok(ending) => ending.conclude(),
         Err(problem) => {
-            // Nothing is left to be done when standard output is closed as well.
+            // If standard output is closed as well, there is nowhere to report to.
             let _ = problem.report(mode::asks_for_json());
             problem.exit_code()
         }
     }
 }
 
-/// Makes a load, or does what flags ask for in place of one.
+/// Makes a load, or the action that an option requests instead.
 fn measure(arguments: &Arguments) -> Result<Ending, Problem> {
     match instead_of_load(arguments)? {
         Some(ending) => Ok(ending),
@@ -68,8 +69,8 @@ fn measure(arguments: &Arguments) -> Result<Ending, Problem> {
     }
 }
 
-/// Does what flags ask for in place of a load: a mode by its older flag, or output about the program
-/// itself. `None` if no flag asks for that.
+/// The action that an option requests instead of a load: a mode by its older option, or output
+/// about the program itself. `None` without such an option.
 fn instead_of_load(arguments: &Arguments) -> Result<Option<Ending>, Problem> {
     if let Some(format) = arguments.print_schema {
         return mode::print_schema(format).map(Some);
@@ -134,8 +135,8 @@ fn load(arguments: &Arguments) -> Result<Ending, Problem> {
     print_record(&record, server.as_ref(), arguments.format())
 }
 
-/// Prints a record in this format, with the server's use of its processors if that is known. Ends by
-/// the record's verdicts.
+/// Prints a record in this format, with the server's use of its processors if known. The exit code
+/// follows from the record's verdicts.
 fn print_record(
     record: &RunRecord,
     server: Option<&ServerUsage>,
@@ -151,7 +152,7 @@ fn print_record(
     Ok(Ending::of(&record.verdicts, format != Format::Json))
 }
 
-/// Prints the specification that the options stand for.
+/// Prints the specification that the options result in.
 fn print_spec(arguments: &Arguments) -> Result<Ending, Problem> {
     let spec = arguments.spec()?.checked().map_err(|error| arguments.problem(&error))?;
     if spec.spec().tls.client_identity.is_some() {
@@ -171,8 +172,8 @@ fn preflight(checked: &Checked) -> serde_json::Value {
     })
 }
 
-/// SIGINT and SIGTERM set the flag, which ends the run early; when the flag is set, they end the
-/// program at once. So it is set as long as there is no run whose record could be kept.
+/// SIGINT and SIGTERM set the flag, which ends the run early. While the flag is set, they end the
+/// program at once. So the flag is set as long as there is no run whose record could be kept.
 fn interrupt_flag() -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(true));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -192,8 +193,8 @@ fn json_line(value: &impl serde::Serialize) -> io::Result<String> {
     Ok(line)
 }
 
-/// The file that the record goes to. It is made before the run, so that a place where nothing can be
-/// written is reported before the load and not after it.
+/// The file for the record. Created before the run, so that an unwritable path is reported before
+/// the load instead of after it.
 struct OutputFile<'p> {
     path: &'p str,
     file: File,

@@ -1,4 +1,4 @@
-//! The modes of the program, a load among them, each with its own command line.
+//! The modes of the program, each with its own command line. A load is one of them.
 
 use std::ffi::OsString;
 
@@ -20,7 +20,7 @@ use crate::load::merge::MergeCommand;
 use crate::load::problem::Problem;
 use crate::load::{hold, in_memory, merge, primitives, print_json, probe};
 
-/// The options of a load that `-h` shows; `--help` shows all.
+/// The options of a load in the short help `-h`; `--help` shows all.
 const USUAL: [&str; 25] = [
     "connections",
     "threads",
@@ -101,16 +101,16 @@ pub struct SchemaCommand {
 }
 
 impl CommandLine {
-    /// What this program was started with.
+    /// Reads the command line of the process.
     ///
     /// # Errors
-    /// The command line is wrong, or asks for help or the version.
+    /// The command line is wrong, or requests help or the version.
     pub fn read() -> Result<Self, clap::Error> {
         Self::of(std::env::args_os().collect())
     }
 
     fn of(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
-        // Modes used to be flags, which stand anywhere.
+        // Modes used to be options, which may stand anywhere.
         for (flag, mode) in [("--in-memory", "in-memory"), ("--primitives", "primitives")] {
             if let Some(place) = words.iter().position(|word| word == flag) {
                 words.remove(place);
@@ -122,7 +122,7 @@ impl CommandLine {
         read.with_mode_first()
     }
 
-    /// Refuses a mode behind options, where it passes for one of several URLs.
+    /// Refuses a mode after options, which would be read as one of several URLs.
     fn with_mode_first(self) -> Result<Self, clap::Error> {
         let command = Self::command();
         let [first, _, ..] = &*self.load.urls.urls else { return Ok(self) };
@@ -134,7 +134,7 @@ impl CommandLine {
     }
 
     fn parser() -> clap::Command {
-        // A number below zero is then a value that is wrong, and no option that does not exist.
+        // A negative number is then an invalid value instead of an unknown option.
         let values = |arg: clap::Arg| {
             let takes_value = arg.get_long().is_some() && arg.get_action().takes_values();
             arg.allow_negative_numbers(takes_value)
@@ -152,10 +152,10 @@ impl CommandLine {
 }
 
 impl Mode {
-    /// Does what the command line asks for.
+    /// Runs this mode.
     ///
     /// # Errors
-    /// The command line is wrong, or nothing could be measured.
+    /// The command line is wrong, or no measurement was possible.
     pub fn carry_out(self) -> Result<Ending, Problem> {
         match self {
             Self::Run(arguments) => crate::load::measure(&arguments),
@@ -188,7 +188,7 @@ pub fn print_schema(format: Schema) -> Result<Ending, Problem> {
     Ok(Ending::SILENT)
 }
 
-/// Whether problems are to be reported as JSON: the command line may be too wrong to be read.
+/// True if problems are to be reported as JSON. The command line may be too faulty to be parsed.
 pub fn asks_for_json() -> bool {
     let words: Vec<_> = std::env::args_os().collect();
     let is = |flag: &str| words.iter().any(|word| word == flag);
@@ -215,7 +215,7 @@ mod tests {
             let help = |flag| of(&[mode, &[flag]].concat()).unwrap_err().to_string();
             let (short, long) = (help("-h"), help("--help"));
             let is_option = |line: &&str| line.trim_start().starts_with('-');
-            // With -h, and in the program's own help with -V.
+            // Plus -h, and in the program's own help -V.
             assert!(short.lines().filter(is_option).count() <= USUAL.len() + 2, "{short}");
             assert!(short.lines().count() < 80, "{short}");
             assert!(short.contains("--lean") && !short.contains("--dh-bits"), "{short}");

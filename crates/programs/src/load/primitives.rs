@@ -1,4 +1,4 @@
-//! `tlslab-load primitives`: what each primitive of TLS costs on this machine.
+//! `tlslab-load primitives`: the cost of each TLS primitive on this machine.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -18,13 +18,13 @@ use crate::load::ending::{Ending, INTERRUPTED};
 use crate::load::problem::Problem;
 use crate::load::{interrupt_flag, print_json};
 
-/// Measures what each primitive of TLS costs on this machine: key exchanges, signatures, hashes, key
-/// schedules, record protection, and the bare TCP connection over loopback.
+/// Measures what each primitive of TLS costs on this machine: key exchanges, signatures, hashes,
+/// key schedules, record protection, and the bare TCP connection over loopback.
 ///
 /// Each is one call after another with nothing around it, in seven interleaved rounds; the result
 /// is processor time of a call. Without --group, --certificate or --suite all that there are are
-/// measured; with any of them, only those that are given. Exit status: 0 done, 2 wrong usage, 3 could
-/// not run, 130 interrupted.
+/// measured; with any of them, only those that are given. Exit status: 0 done, 2 wrong usage, 3
+/// could not run, 130 interrupted.
 #[derive(Debug, Parser)]
 pub struct Arguments {
     /// The library, repeatable [default: both]
@@ -77,7 +77,7 @@ enum BackendName {
     Openssl,
 }
 
-/// Measures and prints.
+/// Measures and prints the record.
 pub fn run(arguments: Arguments) -> Result<Ending, Problem> {
     let interrupt = interrupt_flag()?;
     let json = arguments.json;
@@ -114,7 +114,7 @@ impl Arguments {
     }
 }
 
-/// One line for each primitive. Writing to a String cannot fail.
+/// One line per primitive. Writing to a String cannot fail.
 fn table(record: &PrimitivesRecord) -> String {
     let mut text = String::new();
     let _ = writeln!(

@@ -1,4 +1,4 @@
-//! `probe`: what a server accepts, for programs and for people.
+//! `probe`: the parameters that a server accepts, for programs and for people.
 
 mod text;
 
@@ -11,13 +11,14 @@ use crate::load::ending::Ending;
 use crate::load::problem::Problem;
 use crate::load::{interrupt_flag, print_json, trust};
 
-/// Probes and prints what was found; `problem` says what is wrong with a specification.
+/// Probes and prints the findings. `problem` converts the error of a specification.
 pub fn carry_out(
     spec: ProbeSpec,
     json: bool,
     problem: impl Fn(&SpecError) -> Problem,
 ) -> Result<Ending, Problem> {
-    // Nothing is worth keeping of a probe that is interrupted: the flag stays set.
+    // An interrupted probe has no result worth keeping: the flag stays set, so a signal ends the
+    // program.
     let _interrupt = interrupt_flag()?;
     let spec = spec.checked().map_err(|error| problem(&error))?;
     let trust = trust::anchors_of_probe(&spec.spec().trust)?;

@@ -11,13 +11,13 @@ use tlslab_wire::sanitize::sanitize;
 
 use crate::load::certificate::{self, Fault};
 
-/// Wrong usage.
+/// Exit code: wrong usage.
 const USAGE: u8 = 2;
 
-/// Could not run.
+/// Exit code: could not run.
 const COULD_NOT_RUN: u8 = 3;
 
-/// The most characters of a message.
+/// The highest length of a message in characters.
 const MESSAGE_LIMIT: usize = 1000;
 
 /// A problem, in one line.
@@ -31,7 +31,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Something that the user has to write differently.
+    /// A mistake in the command line or in a file of the user.
     pub fn usage(message: String) -> Self {
         Self { class: "usage".to_owned(), message, remedy: None, exit: USAGE }
     }
@@ -42,7 +42,7 @@ impl Problem {
         Self { class: "output".to_owned(), message, remedy: None, exit: COULD_NOT_RUN }
     }
 
-    /// A problem of a class for programs, and whether the usage is at fault.
+    /// A problem with its class for programs, and whether the usage is at fault.
     pub fn of_class(class: &str, message: String, is_usage: bool) -> Self {
         let exit = if is_usage { USAGE } else { COULD_NOT_RUN };
         Self { class: class.to_owned(), message, remedy: None, exit }
@@ -53,11 +53,11 @@ impl Problem {
         ExitCode::from(self.exit)
     }
 
-    /// Prints the problem on standard error, and as JSON on standard output if that is asked for.
+    /// Prints the problem to standard error and, if requested, as JSON to standard output.
     pub fn report(&self, json: bool) -> io::Result<()> {
         // Parts of the message come from the server.
         let (message, remedy) = (sanitize(&self.message, MESSAGE_LIMIT), self.remedy());
-        // First of all for people: it may be standard output that is the problem.
+        // For people first: standard output may be the cause of the problem.
         writeln!(io::stderr(), "tlslab-load: {message}; {remedy}: exit {}", self.exit)?;
         if json {
             let error = json!({
@@ -73,7 +73,7 @@ impl Problem {
 }
 
 impl Problem {
-    /// The problem of a failed run, for a user who trusts these authorities.
+    /// The problem of a failed run, for these trust anchors.
     pub fn of_run(error: RunError, trust: &Trust) -> Self {
         let fault = error.certificate_reason().map(|reason| Fault::of(reason).remedy(trust));
         let fault = fault.map(str::to_owned);
@@ -81,13 +81,13 @@ impl Problem {
         Self { remedy: fault.or(problem.remedy), ..problem }
     }
 
-    /// What to do about it.
+    /// The remedy.
     fn remedy(&self) -> String {
         self.remedy.clone().unwrap_or_else(|| remedy(&self.class).to_owned())
     }
 }
 
-/// The remedy for a status that the run does not expect.
+/// The remedy for an unexpected status.
 pub fn remedy_of_status(status: u16) -> String {
     let cause = match status {
         300..=399 => "it redirects: load the page that it leads to",
@@ -100,7 +100,7 @@ pub fn remedy_of_status(status: u16) -> String {
     format!("{cause}, or measure it as it is with --expect-status {status}")
 }
 
-/// The remedy for an unknown class; no problem has one.
+/// The remedy for an unknown class; no problem has such a class.
 const UNKNOWN: &str = "this is a fault of tlslab-load: please report it with the command line";
 
 /// The remedy for a class of problem.
@@ -234,7 +234,7 @@ mod tests {
 
     const STEPS: [Step; 4] = [Step::Connect, Step::Handshake, Step::FirstByte, Step::Body];
 
-    /// Every failure.
+    /// All failures.
     fn failures() -> Vec<Failure> {
         let all = [
             Failure::Refused,
@@ -259,7 +259,7 @@ mod tests {
         all.into_iter().chain(rules).chain(of_steps.into_iter().flatten()).chain(of_peers).collect()
     }
 
-    /// Every fact that can be another than the one asked for.
+    /// All facts that can differ from the specification.
     const MISMATCHES: [Mismatch; 10] = [
         Mismatch::Version,
         Mismatch::Suite,

@@ -1,4 +1,4 @@
-//! The server's processor time, where the server is on this machine: the processes that hold its
+//! The server's processor time, if the server is on this machine: the processes that hold its
 //! listening socket, found in /proc.
 
 use std::collections::BTreeSet;
@@ -9,10 +9,11 @@ use std::path::Path;
 /// The state LISTEN in /proc/net/tcp (include/net/tcp_states.h).
 const LISTEN: &str = "0A";
 
-/// Microseconds of a clock tick: USER_HZ is 100 on every architecture that Linux supports (time(7)).
+/// The length of a clock tick in microseconds: USER_HZ is 100 on every architecture that Linux
+/// supports (time(7)).
 pub const TICK_US: u64 = 10_000;
 
-/// The most processes that are read.
+/// The highest number of processes that are read.
 const PROCESSES_LIMIT: usize = 10_000;
 
 /// The processes of a server.
@@ -22,19 +23,19 @@ pub struct ServerProcesses {
     name: String,
 }
 
-/// What a server used between two instants.
+/// A server's usage between two instants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUsage {
-    /// The name of its program.
+    /// The name of the server's program.
     pub name: String,
-    /// Its processes.
+    /// The number of its processes.
     pub processes: usize,
-    /// Processor time in clock ticks: in user space, in the kernel.
+    /// Processor time in clock ticks: user space, kernel.
     pub ticks: (u64, u64),
 }
 
 impl ServerProcesses {
-    /// The processes that listen on an address, as far as this user may look at them.
+    /// The processes that listen on an address, as far as this user may read them.
     pub fn listening_on(address: SocketAddr) -> Option<Self> {
         let sockets: BTreeSet<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
             .iter()
@@ -53,7 +54,7 @@ impl ServerProcesses {
         Some(Self { ids, name: name.trim().to_owned() })
     }
 
-    /// Their processor time so far, in clock ticks; `None` once one of them is gone.
+    /// Their processor time so far, in clock ticks; `None` once one of them has ended.
     pub fn ticks(&self) -> Option<(u64, u64)> {
         self.ids.iter().try_fold((0, 0), |(user, system), id| {
             let more = ticks(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?)?;
@@ -61,7 +62,7 @@ impl ServerProcesses {
         })
     }
 
-    /// What they used since they were asked before.
+    /// Their usage since the reading `before`.
     pub fn usage_since(&self, before: (u64, u64)) -> Option<ServerUsage> {
         let now = self.ticks()?;
         Some(ServerUsage {
@@ -72,7 +73,7 @@ impl ServerProcesses {
     }
 }
 
-/// The inodes of sockets that listen where a connection to the address arrives.
+/// The inodes of listening sockets that accept connections to the address.
 fn listening(table: &str, address: SocketAddr) -> Vec<String> {
     let is_it = |line: &&str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -87,7 +88,7 @@ fn listening(table: &str, address: SocketAddr) -> Vec<String> {
     table.lines().skip(1).filter(is_it).filter_map(inode).collect()
 }
 
-/// An address as the kernel's tables have it: words of 32 bits in the machine's byte order.
+/// An address in the form of the kernel's tables: 32-bit words in the machine's byte order.
 fn hexadecimal(ip: IpAddr) -> String {
     let words = |octets: &[u8]| -> String {
         let word = |part: &[u8]| u32::from_ne_bytes(part.try_into().unwrap_or_default());
@@ -108,8 +109,8 @@ fn holds(process: u32, sockets: &BTreeSet<String>) -> bool {
     files.flatten().any(|file| is_socket(&file.path()))
 }
 
-/// User and system time of a line of /proc/PID/stat: fields 14 and 15, counted behind the name, which
-/// may hold anything (proc_pid_stat(5)).
+/// User and system time in a line of /proc/PID/stat: fields 14 and 15, counted after the name,
+/// which may contain any characters (proc_pid_stat(5)).
 fn ticks(stat: &str) -> Option<(u64, u64)> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))

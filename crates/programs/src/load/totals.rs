@@ -1,4 +1,4 @@
-//! The accounting of a measurement so far, as events have it.
+//! The running accounting of a measurement, as in events.
 
 use serde_json::{Value, json};
 use tlslab_load::watch::{BOUNDS, Buckets, Totals};

@@ -8,11 +8,11 @@ use tlslab_wire::outcome::Outcome;
 
 use crate::load::problem::Problem;
 
-/// The names of the columns; instants are nanoseconds of CLOCK_MONOTONIC, empty when not reached.
+/// The column names. Instants are nanoseconds of CLOCK_MONOTONIC; empty if the event did not occur.
 const HEADER: &str = "connection,local_port,intended_ns,started_ns,established_ns,secured_ns,\
                       answered_ns,ended_ns,outcome";
 
-/// A trace's file, opened before the run so that nothing is measured in vain.
+/// The file of a trace, opened before the run so that no measurement is wasted.
 #[derive(Debug)]
 pub struct TraceFile {
     path: String,
@@ -20,14 +20,14 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// Creates the file, or empties it.
+    /// Creates the file, or truncates it.
     pub fn create(path: &str) -> Result<Self, Problem> {
         let file = File::create(path).map_err(|error| Problem::output(path, &error))?;
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Writes the connections, numbered in the order in which they started, and says on standard
-    /// error how many there was no room for.
+    /// Writes the connections, numbered in order of their start. Reports on standard error how many
+    /// did not fit into the trace.
     pub fn write(self, trace: &Trace) -> Result<(), Problem> {
         let Self { path, file } = self;
         if trace.left_out > 0 {
@@ -35,7 +35,7 @@ impl TraceFile {
             let words = format!(
                 "tlslab-load: '{path}' has room for {kept} connections; {left_out} are left out"
             );
-            // A reader that is gone does not end the run.
+            // A closed standard error does not end the run.
             let _ = writeln!(io::stderr(), "{words}");
         }
         let mut out = BufWriter::new(file);

@@ -1,4 +1,4 @@
-//! The certificate authorities to trust: PEM text, or the trust anchors of this machine.
+//! The trust anchors: certificates in PEM, or those of this machine.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ pub fn anchors(trust: &Trust) -> Result<TrustAnchors, Problem> {
     }
 }
 
-/// The trust anchors of a probe, which needs none: it only reports a chain that is not accepted.
+/// The trust anchors of a probe, which may have none: it only reports a chain that is not accepted.
 pub fn anchors_of_probe(trust: &Trust) -> Result<TrustAnchors, Problem> {
     match trust {
         Trust::System => {
@@ -37,7 +37,7 @@ pub fn anchors_of_probe(trust: &Trust) -> Result<TrustAnchors, Problem> {
     }
 }
 
-/// The text of a file of certificates; a file that holds none is an error with its name.
+/// The text of a file of certificates; an error with its name if it contains none.
 pub fn from_file(path: &str) -> Result<String, Problem> {
     let said = |what: String| Problem::usage(format!("--ca '{path}' {what}"));
     let bytes = fs::read(path).map_err(|e| said(format!("cannot be read: {e}")))?;

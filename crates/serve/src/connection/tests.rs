@@ -1,4 +1,4 @@
-//! Deadlines and endings, over a session that encrypts nothing.
+//! Deadlines and endings, over a session without encryption.
 
 use std::io::{Read, Write};
 use std::net::TcpStream as Peer;
@@ -16,8 +16,8 @@ use tlslab_wire::http::h2::Client;
 use tlslab_wire::http::message::Message;
 use tlslab_wire::target::Target;
 
-/// The handshake is one byte; the end of the session is a zero byte, but over HTTP/2, which is full
-/// of them.
+/// A session whose handshake is one byte. A zero byte ends it, except over HTTP/2, where zero bytes
+/// are common.
 #[derive(Default)]
 struct Plain {
     complete: bool,
@@ -72,7 +72,7 @@ impl Session for Plain {
     }
 }
 
-/// A connection, its peer, and a clock that is set by hand.
+/// A connection, its peer, and a clock that the test sets.
 struct Bench {
     connection: Connection<Plain>,
     peer: Peer,
@@ -116,7 +116,7 @@ impl Bench {
         how(&mut self.connection, &mut context)
     }
 
-    /// Lets the peer send, and the connection take it.
+    /// The peer sends bytes, and the connection receives them.
     fn take(&mut self, bytes: &[u8]) -> Fate {
         self.peer.write_all(bytes).unwrap();
         let mut seen = [0; 1];
@@ -136,7 +136,7 @@ impl Bench {
         self.shared.stats()
     }
 
-    /// All that the peer gets until the connection's sending side is closed.
+    /// All bytes that the peer receives until the connection closes its sending side.
     fn rest(&mut self) -> String {
         let mut all = Vec::new();
         self.peer.read_to_end(&mut all).unwrap();

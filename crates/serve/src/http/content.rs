@@ -1,13 +1,13 @@
-//! The content of `/bytes/N`: the first N bytes of one endless sequence.
+//! The content of `/bytes/N`: the first N bytes of an endless sequence.
 
-/// The most bytes that `/bytes/N` serves: 1 GiB.
+/// The highest N of `/bytes/N`: 1 GiB.
 pub const BODY_LIMIT: u64 = 1 << 30;
 
-/// Byte `i` of every body is `i % BODY_PERIOD`. A prime, so that no power of two (a record, a
-/// buffer) that is lost, repeated or swapped goes unnoticed by the digest or the eye.
+/// Byte `i` of every body is `i % BODY_PERIOD`. A prime: if a power of two of bytes (a record, a
+/// buffer) is lost, repeated or swapped, the digest differs and the error is visible.
 pub const BODY_PERIOD: u64 = 251;
 
-/// Periods in the block that bodies are cut from: four full TLS records from any start.
+/// Periods in the block from which bodies are copied: four full TLS records from any start.
 const PERIODS: u64 = 263;
 
 const BLOCK_LENGTH: usize = (BODY_PERIOD * PERIODS) as usize;
@@ -22,7 +22,7 @@ static BLOCK: [u8; BLOCK_LENGTH] = {
     block
 };
 
-/// The rest of a body, which is never in memory as a whole.
+/// The rest of a body. The body is never in memory as a whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Body {
     offset: u64,
@@ -40,12 +40,12 @@ impl Body {
         Self { offset, end }
     }
 
-    /// Whether nothing is left.
+    /// True if nothing is left.
     pub fn is_empty(self) -> bool {
         self.offset >= self.end
     }
 
-    /// Takes the next bytes: at least one unless nothing is left, at most N.
+    /// Takes the next bytes: at most N, and at least one unless nothing is left.
     pub fn take(&mut self, at_most: usize) -> &'static [u8] {
         let start = (self.offset % BODY_PERIOD) as usize;
         let left = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The date as HTTP writes it, kept until its second is over.
+/// The Date value, kept until its second is over.
 #[derive(Debug, Default)]
 pub(super) struct HttpDate {
     second: u64,
@@ -10,7 +10,7 @@ pub(super) struct HttpDate {
 }
 
 impl HttpDate {
-    /// The date now.
+    /// The current date.
     pub fn now(&mut self) -> &str {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.at(since.as_secs())

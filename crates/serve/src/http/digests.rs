@@ -1,4 +1,4 @@
-//! The digests of the bodies that are served.
+//! The digests of the served bodies.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,19 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::content::Body;
 
-/// Lengths whose digests are kept. A run asks for a handful; more are computed again.
+/// The number of lengths whose digests are kept. A run uses a handful; the digests of others are
+/// computed again.
 const KEPT: usize = 256;
 
-/// Every body is the start of one sequence, so the hash of a long one can go on from the state at
-/// the last multiple of this: no request but the first long one hashes more than N bytes.
+/// The distance of stored hash states in bytes. Every body is a prefix of one sequence, so the hash
+/// of a long body continues from the last stored state: only the first long request hashes more
+/// than this.
 const STEP: u64 = 1 << 20;
 
-/// SHA-256 of the first N bytes of the sequence, as the Repr-Digest field has it (RFC 9530).
+/// SHA-256 of the first N bytes of the sequence, in the form of Repr-Digest (RFC 9530).
 pub(super) struct Digests {
     kept: HashMap<u64, String>,
-    /// The state of the hash after 0, 1, 2, ... steps.
+    /// The hash states after 0, 1, 2, ... steps.
     states: Vec<Context>,
 }
 

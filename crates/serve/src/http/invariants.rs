@@ -1,10 +1,12 @@
-//! Invariants of the request parser, whatever a client sends. Property tests and the fuzz target
+//! Invariants of the request parser for any input. Property tests and the fuzz target
 //! `server_request` check them.
 
 use super::request::{HEAD_LIMIT, Parsed, parse};
 
-/// However a request arrives, the parser has the same result, and never uses more than has arrived.
-/// Panics otherwise.
+/// The parser has the same result for any split of the input, and never consumes more than has
+/// arrived.
+///
+/// Panics on a violation.
 pub fn hold(bytes: &[u8], piece: usize) {
     let whole = parse(bytes);
     if let Parsed::Request(request, length) = whole {
@@ -15,7 +17,7 @@ pub fn hold(bytes: &[u8], piece: usize) {
     let arrivals = (piece.max(1)..bytes.len()).step_by(piece.max(1)).chain([bytes.len()]);
     let first = arrivals.map(|length| parse(&bytes[..length])).find(|p| *p != Parsed::Incomplete);
     match (whole, first.unwrap_or(Parsed::Incomplete)) {
-        // Of several faults, another one may be found first.
+        // With several faults, the split may decide which is found first.
         (Parsed::Bad(_), Parsed::Bad(_)) => {}
         (whole, first) => assert_eq!(whole, first),
     }

@@ -1,5 +1,5 @@
-//! HTTP as the server speaks it, versions 1.1 (RFC 9112) and 2 (RFC 9113): no input or output, only
-//! bytes.
+//! The server's HTTP, versions 1.1 (RFC 9112) and 2 (RFC 9113). These modules process bytes and do
+//! no I/O.
 
 mod content;
 mod date;

@@ -1,4 +1,4 @@
-//! HTTP/2: the requests of one connection, answered as they come, several at once.
+//! HTTP/2: concurrent requests of one connection, answered in order of arrival.
 
 use std::collections::VecDeque;
 
@@ -9,35 +9,35 @@ use crate::stats::Stats;
 use tlslab_system::clock::Nanos;
 use tlslab_wire::http::h2::session::{Broken, Events, FrameHead, GoAway, Kind, Session};
 
-/// Requests that a client may have under way at once; nginx allows as many.
+/// The highest number of concurrent requests of a client; nginx has the same limit.
 const STREAM_LIMIT: u32 = 128;
 
-/// The flow-control window of clients: the least that HTTP/2 allows, since requests have no bodies.
+/// The flow-control window of clients: the HTTP/2 default, because requests have no bodies.
 const WINDOW: i32 = 65_535;
 
-/// Frames without a request that a client may send between two requests: window updates for a large
-/// body, mostly, which come with every few KiB of it.
+/// The highest number of frames between two requests. Most are window updates for a large body, one
+/// for every few KiB.
 const IDLE_LIMIT: u32 = 1 << 20;
 
-/// One connection's HTTP/2.
+/// The HTTP/2 state of one connection.
 pub struct Multiplexed {
     session: Session<Exchanges>,
     exchanges: Exchanges,
     reported: bool,
 }
 
-/// The requests under way.
+/// The requests in progress.
 #[derive(Debug, Default)]
 struct Exchanges {
     open: Vec<Exchange>,
-    /// Streams whose request has arrived and waits for its answer, with the instant of that.
+    /// Streams with a complete request, each with the instant of its answer.
     asked: VecDeque<(Nanos, i32)>,
-    /// When the requests that arrive now are to be answered.
+    /// The instant at which requests that arrive now are to be answered.
     due: Nanos,
     idle: u32,
 }
 
-/// A request, and what of its answer is still to be sent.
+/// A request, and the rest of its answer.
 #[derive(Debug)]
 struct Exchange {
     stream: i32,
@@ -50,7 +50,7 @@ struct Exchange {
 }
 
 impl Multiplexed {
-    /// A server's session that has sent nothing; `None` without memory.
+    /// A server session that has sent nothing. `None` if memory is exhausted.
     pub fn new() -> Option<Self> {
         let mut session = Session::server()?;
         let settings = [
@@ -61,14 +61,14 @@ impl Multiplexed {
         Some(Self { session, exchanges: Exchanges::default(), reported: false })
     }
 
-    /// Takes plaintext; what it asks is to be answered at an instant, never an earlier one than that
-    /// of the call before.
+    /// Processes plaintext. Its requests are to be answered at `due`, which never decreases from
+    /// call to call.
     pub fn take(&mut self, received: &[u8], due: Nanos) -> Result<(), Broken> {
         self.exchanges.due = due;
         self.session.receive(&mut self.exchanges, received)
     }
 
-    /// Answers what is due; how many requests that were.
+    /// Starts the answers that are due; returns their number.
     pub fn answer_due(
         &mut self,
         now: Nanos,
@@ -83,7 +83,7 @@ impl Multiplexed {
         Ok(answered)
     }
 
-    /// When the next request that has arrived is to be answered.
+    /// The instant of the next answer.
     pub fn next_due(&self) -> Option<Nanos> {
         self.exchanges.asked.front().map(|(due, _)| *due)
     }
@@ -94,7 +94,7 @@ impl Multiplexed {
         responder: &mut Responder,
         stats: impl Fn() -> Stats,
     ) -> Result<bool, Broken> {
-        // The client may have taken its request back.
+        // The client may have cancelled its request.
         let Some(exchange) = self.exchanges.find(stream) else { return Ok(false) };
         let asked = match exchange.head {
             0..=HEAD_LIMIT => answer(&exchange.method, &exchange.target),
@@ -123,25 +123,25 @@ impl Multiplexed {
         Ok(true)
     }
 
-    /// Appends plaintext that is to be sent: all there is, or a frame more than N bytes.
+    /// Appends waiting plaintext to send: all of it, or up to a frame more than N bytes.
     pub fn make(&mut self, plaintext: &mut Vec<u8>, limit: usize) -> Result<(), Broken> {
         self.session.send(&mut self.exchanges, plaintext, limit)
     }
 
-    /// Asks the client, once, to send no more requests.
+    /// Sends GOAWAY, once: the client is to send no more requests.
     pub fn go_away(&mut self) {
         if !self.reported {
-            // Without memory for the frame, the end of the connection has the same effect.
+            // If memory is exhausted, the end of the connection has the same effect.
             self.reported = self.session.go_away().is_ok();
         }
     }
 
-    /// Whether no request is under way.
+    /// True if no request is in progress.
     pub fn is_idle(&self) -> bool {
         self.exchanges.open.is_empty()
     }
 
-    /// Whether nothing more is to be read or sent: the session has ended by an error.
+    /// True if the session has ended with an error: nothing more is read or sent.
     pub fn is_over(&self) -> bool {
         !self.session.wants_to_read() && !self.session.wants_to_send()
     }
@@ -158,7 +158,7 @@ impl Exchanges {
         self.open.iter_mut().find(|exchange| exchange.stream == stream)
     }
 
-    /// Fields are passed on only of streams that the session has let in: they are bounded in number.
+    /// Called only for streams that the session has accepted, whose number is limited.
     fn find_or_open(&mut self, stream: i32) -> &mut Exchange {
         let known = self.open.iter().position(|exchange| exchange.stream == stream);
         let index = known.unwrap_or_else(|| {
@@ -198,7 +198,7 @@ impl Events for Exchanges {
         Ok(())
     }
 
-    /// Discards the content of a request; the answer says whether the request may have content.
+    /// Discards the content of a request. The answer depends on whether content is allowed.
     fn data(&mut self, _: i32, _: &[u8]) -> Result<(), Broken> {
         Ok(())
     }
@@ -215,7 +215,7 @@ impl Events for Exchanges {
         Ok(())
     }
 
-    /// The session answers by itself: the stream or the connection is ended.
+    /// Nothing to do: the session itself ends the stream or the connection.
     fn violation(&mut self, _: &'static str) {}
 
     fn closed(&mut self, stream: i32, _: u32) {

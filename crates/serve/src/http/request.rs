@@ -2,10 +2,10 @@
 
 use super::content::BODY_LIMIT;
 
-/// The most bytes that a request's head may have.
+/// The highest length of a request's head in bytes.
 pub(super) const HEAD_LIMIT: usize = 16 * 1024;
 
-/// The most headers that a request may have; a browser sends some 20.
+/// The highest number of header fields in a request; a browser sends some 20.
 const HEADER_LIMIT: usize = 100;
 
 /// The result of parsing the bytes received so far.
@@ -13,26 +13,26 @@ const HEADER_LIMIT: usize = 100;
 pub enum Parsed {
     /// The head is not complete yet.
     Incomplete,
-    /// A request, whose head has N bytes.
+    /// A request whose head has N bytes.
     Request(Request, usize),
-    /// Not a request that can be answered; the connection cannot be read on.
+    /// An invalid request. Nothing more can be read from the connection.
     Bad(Status),
 }
 
-/// A request, reduced to what its answer depends on.
+/// The properties of a request that its answer depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// What is asked for.
+    /// The requested resource.
     pub answer: Answer,
-    /// Only the head of the answer is wanted.
+    /// Whether only the head of the answer is requested.
     pub head_only: bool,
-    /// The connection ends with the answer.
+    /// Whether the connection ends after the answer.
     pub close: bool,
-    /// The peer speaks HTTP/1.0, where a connection is kept only with a header.
+    /// Whether the peer uses HTTP/1.0, which keeps a connection only with a header field.
     pub http10: bool,
 }
 
-/// The resource that a request asks for.
+/// A requested resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// The first N bytes of the sequence.
@@ -41,9 +41,9 @@ pub enum Answer {
     Stats,
     /// The page that lists the resources.
     Index,
-    /// 302, to the page that lists the resources.
+    /// A 302 redirect to the page that lists the resources.
     Redirect,
-    /// 401, for every client.
+    /// 401 for every client.
     Unauthorized,
     /// An error.
     Error(Status),
@@ -83,12 +83,12 @@ fn understand(head: &httparse::Request<'_, '_>) -> Result<Request, Status> {
     }
     let method = head.method.unwrap_or_default();
     let answer = answer(method, head.path.unwrap_or_default());
-    // A body is not read: what follows it could be taken for a request.
+    // The body is not read, so the connection ends: a body could be mistaken for the next request.
     let close = framing.has_body || framing.close || (http10 && !framing.keep_alive);
     Ok(Request { answer, head_only: method == "HEAD", close, http10 })
 }
 
-/// The resource for a method and a request target.
+/// The resource of a method and a request target.
 pub fn answer(method: &str, target: &str) -> Answer {
     match method {
         "GET" | "HEAD" => route(path(target)),
@@ -99,7 +99,7 @@ pub fn answer(method: &str, target: &str) -> Answer {
     }
 }
 
-/// The fields of the headers on the connection and on a body.
+/// Header fields that concern the connection and the body.
 #[derive(Debug, Default)]
 struct Framing {
     hosts: usize,
@@ -128,12 +128,12 @@ impl Framing {
     }
 }
 
-/// Whether a comma-separated list holds an element, in any case.
+/// True if a comma-separated list contains an element, ignoring case.
 fn lists(value: &[u8], element: &[u8]) -> bool {
     value.split(|byte| *byte == b',').any(|part| part.trim_ascii().eq_ignore_ascii_case(element))
 }
 
-/// The path of a request target in origin form or absolute form, without its query.
+/// The path of a request target in origin form or absolute form, without the query.
 fn path(target: &str) -> &str {
     let after_scheme = target.strip_prefix("https://").or_else(|| target.strip_prefix("http://"));
     let path = match after_scheme {
@@ -155,7 +155,7 @@ fn route(path: &str) -> Answer {
     }
 }
 
-/// A number of decimal digits and nothing else.
+/// A number of decimal digits only.
 fn decimal(text: &[u8]) -> Option<u64> {
     if !text.iter().all(u8::is_ascii_digit) {
         return None;

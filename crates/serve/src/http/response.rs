@@ -1,4 +1,4 @@
-//! Makes responses.
+//! Builds responses.
 
 use std::fmt::{self, Display};
 use std::io::Write;
@@ -37,15 +37,15 @@ pub struct Reply<'r> {
     pub content_type: &'static str,
     /// The Content-Length field.
     pub length: u64,
-    /// A field that only this kind of response has.
+    /// An additional field of this kind of response.
     pub more: Option<(&'static str, &'r str)>,
-    /// The content, if it is short.
+    /// The content, if it is a short text.
     pub text: String,
-    /// The content, if it is bytes of the sequence.
+    /// The content, if it consists of bytes of the sequence.
     pub body: Body,
 }
 
-/// Makes the responses of one worker.
+/// Builds the responses of one worker.
 pub struct Responder {
     digests: Digests,
     date: HttpDate,
@@ -56,7 +56,7 @@ impl Responder {
         Self { digests: Digests::new(), date: HttpDate::default() }
     }
 
-    /// The response; with its content, even if only the head is asked for.
+    /// Builds the response, including its content even if only the head is requested.
     pub fn reply(&mut self, answer: Answer, stats: impl FnOnce() -> Stats) -> Reply<'_> {
         let date = self.date.now();
         match answer {
@@ -96,8 +96,8 @@ impl Responder {
         }
     }
 
-    /// Appends a response of HTTP/1.1 to the buffer, with its content if that is short; what has to
-    /// be sent behind it is returned.
+    /// Appends an HTTP/1.1 response to the buffer, including a short content. Returns the body that
+    /// must be sent after it.
     pub fn respond(
         &mut self,
         request: Request,
@@ -113,7 +113,7 @@ impl Responder {
         reply.body
     }
 
-    /// Appends the response to bytes that are no request; the connection ends with it.
+    /// Appends the response to an invalid request; the connection ends after it.
     pub fn refuse(&mut self, status: Status, buffer: &mut Vec<u8>) {
         let answer = Answer::Error(status);
         let request = Request { answer, head_only: false, close: true, http10: false };
@@ -132,7 +132,7 @@ fn short<'r>(
     Reply { status, date, content_type, length, more: None, text, body }
 }
 
-/// Appends a head of HTTP/1.1.
+/// Appends an HTTP/1.1 head.
 fn head(buffer: &mut Vec<u8>, reply: &Reply<'_>, request: Request) {
     let Reply { status, date, content_type, length, .. } = reply;
     let connection = match (request.close, request.http10) {

@@ -1,7 +1,7 @@
 //! The server's side of TLS, behind one narrow trait.
 //!
-//! A session is given the received bytes, and sends its own bytes to a writer; it does no other input or
-//! output. So both back ends make the same number of system calls.
+//! A session receives bytes as arguments and writes its own bytes to a writer; it does no other
+//! I/O. So both back ends make the same number of system calls.
 
 pub(super) mod openssl;
 pub(super) mod rustls;
@@ -10,37 +10,37 @@ use std::io::{self, Write};
 
 use tlslab_tls::HandshakeKind;
 
-/// The most plaintext that one TLS record holds (RFC 8446, section 5.1).
+/// The highest plaintext length of a TLS record in bytes (RFC 8446, section 5.1).
 pub(super) const RECORD: usize = 16 * 1024;
 
-/// The name of HTTP/2 in ALPN; with a client that offers both, it goes before HTTP/1.1.
+/// The name of HTTP/2 in ALPN. If a client offers both, HTTP/2 is preferred to HTTP/1.1.
 pub(super) const HTTP2: &[u8] = b"h2";
 
-/// Makes the sessions of a worker; each worker has a clone.
+/// Creates the sessions of a worker. Each worker has a clone.
 pub(super) trait Acceptor: Clone + Send + 'static {
-    /// One connection's TLS state.
+    /// The TLS state of one connection.
     type Session: Session + Send;
 
-    /// Begins a session as a server.
+    /// Creates a server session.
     fn accept(&self) -> Result<Self::Session, TlsFailure>;
 }
 
-/// One connection's TLS state.
+/// The TLS state of one connection.
 pub(super) trait Session {
-    /// How the handshake was completed; `None` while it is not.
+    /// The kind of the completed handshake; `None` until completed.
     fn handshake(&self) -> Option<HandshakeKind>;
 
-    /// Whether HTTP/2 was agreed on, once the handshake is complete.
+    /// True if HTTP/2 was selected. Valid after the handshake.
     fn speaks_http2(&self) -> bool;
 
-    /// Whether the client has shown a certificate that passed, in this handshake or in the one that
-    /// began its session; once the handshake is completed.
+    /// True if the client has sent a valid certificate, in this handshake or in its session's full
+    /// handshake. Valid after the handshake.
     fn has_client_certificate(&self) -> bool;
 
-    /// Whether early data was accepted; its bytes come first of all that was received.
+    /// True if early data was accepted. Its bytes precede all other received bytes.
     fn accepted_early_data(&self) -> bool;
 
-    /// Takes all of the received bytes and appends what they decrypt to.
+    /// Processes all received bytes and appends the decrypted plaintext.
     ///
     /// After a failure the session may still have an alert to send.
     fn receive(&mut self, received: &[u8], plaintext: &mut Vec<u8>) -> Result<Inbound, TlsFailure>;
@@ -48,24 +48,24 @@ pub(super) trait Session {
     /// Encrypts plaintext, to be sent by [`Session::send`].
     fn write(&mut self, plaintext: &[u8]) -> Result<(), TlsFailure>;
 
-    /// Makes the alert that ends the session orderly, to be sent by [`Session::send`].
+    /// Prepares close_notify, to be sent by [`Session::send`].
     fn close(&mut self);
 
-    /// Sends what the session has made, in as few writes as it takes; `Ok(true)` when all of it is
-    /// sent, `Ok(false)` when the writer takes no more now.
+    /// Sends the session's bytes in as few writes as possible; `Ok(true)` if all are sent,
+    /// `Ok(false)` if the writer accepts no more now.
     fn send(&mut self, socket: &mut impl Write) -> io::Result<bool>;
 }
 
-/// Whether more can come from the peer.
+/// Whether the peer can send more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inbound {
-    /// More may come.
+    /// The peer can send more.
     Open,
     /// The peer has ended its side (close_notify).
     Ended,
 }
 
-/// The session cannot go on: the peer broke the protocol, or nothing could be agreed on.
+/// The session cannot continue: the peer violated the protocol, or the negotiation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TlsFailure;
 

@@ -21,10 +21,10 @@ use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
 
 const NAME: &str = "openssl";
 
-/// The protocols spoken in ALPN's form on the wire, each behind its length, preferred first.
+/// The supported protocols in the encoding of ALPN, each after its length, preferred first.
 const ALPN_WIRE: &[u8] = b"\x02h2\x08http/1.1";
 
-/// Makes OpenSSL sessions.
+/// Creates OpenSSL sessions.
 #[derive(Clone)]
 pub(crate) struct OpensslAcceptor {
     context: SslContext,
@@ -56,13 +56,13 @@ impl OpensslAcceptor {
     }
 }
 
-/// Sets versions, resumption, and the protocol that is spoken.
+/// Sets versions, resumption and application protocol.
 fn configure(context: &mut SslContextBuilder, spec: &ServeSpec) -> Result<(), ErrorStack> {
     let versions = spec.served_versions();
     context.set_min_proto_version(versions.first().map(|v| protocol(*v)))?;
     context.set_max_proto_version(versions.last().map(|v| protocol(*v)))?;
     context.set_options(SslOptions::NO_RENEGOTIATION);
-    // An idle connection frees its two record buffers, 34 KiB, as in nginx.
+    // An idle connection frees its two record buffers, 34 KiB in total, as in nginx.
     context.set_mode(SslMode::RELEASE_BUFFERS);
     set_resumption(context, spec.resumption)?;
     context.set_alpn_select_callback(|_, offered| {
@@ -74,9 +74,9 @@ fn configure(context: &mut SslContextBuilder, spec: &ServeSpec) -> Result<(), Er
     set_dh(context, spec.dh_bits)
 }
 
-/// Without NO_TICKET, tickets hold the whole session; with it, those of TLS 1.3 name a session that the
-/// server keeps. OpenSSL does so too, whatever is set, once early data is allowed: it takes each
-/// ticket once then.
+/// Without NO_TICKET, a ticket contains the whole session. With NO_TICKET, a TLS 1.3 ticket
+/// identifies a session that the server stores. OpenSSL also does the latter, whatever the option,
+/// if early data is allowed: it then accepts each ticket once.
 fn set_resumption(
     context: &mut SslContextBuilder,
     resumption: Resumption,
@@ -95,7 +95,7 @@ fn set_resumption(
         false => SslSessionCacheMode::OFF,
     });
     context.set_session_cache_size(SESSIONS);
-    // Without a context of their own OpenSSL takes back no sessions of authenticated clients.
+    // Without a session ID context OpenSSL does not resume sessions of authenticated clients.
     context.set_session_id_context(b"tlslab")
 }
 
@@ -133,7 +133,7 @@ fn set_suites(context: &mut SslContextBuilder, spec: &ServeSpec) -> Result<(), S
     Ok(())
 }
 
-/// Parameters of the server's own, of the size that was asked for; else of the strength of the
+/// Sets Diffie-Hellman parameters of the requested size or, by default, of the strength of the
 /// certificate's key.
 fn set_dh(context: &mut SslContextBuilder, bits: Option<u32>) -> Result<(), ErrorStack> {
     let prime = match bits {
@@ -152,7 +152,7 @@ fn set_dh(context: &mut SslContextBuilder, bits: Option<u32>) -> Result<(), Erro
     context.set_tmp_dh(Dh::from_pqg(prime?, None, BigNum::from_u32(2)?)?.as_ref())
 }
 
-/// Staples the OCSP response of the certificate that a client gets, if there is one.
+/// Staples the OCSP response of the certificate that a client receives, if there is one.
 fn set_stapling(
     context: &mut SslContextBuilder,
     identities: &[Identity],
@@ -164,7 +164,7 @@ fn set_stapling(
     if stapled.is_empty() {
         return Ok(());
     }
-    // The library asks once it has chosen the certificate, of which it has one for each algorithm.
+    // The library calls this after it has chosen the certificate; it has one for each algorithm.
     context.set_status_callback(move |ssl| {
         let key = ssl.certificate().and_then(|certificate| certificate.public_key().ok());
         let chosen = key.map(|key| algorithm(key.id()));
@@ -176,7 +176,7 @@ fn set_stapling(
     })
 }
 
-/// Asks clients for certificates, and verifies those that they show.
+/// Requests certificates of clients, and verifies them.
 fn set_client_auth(context: &mut SslContextBuilder, auth: &ClientAuth) -> Result<(), ErrorStack> {
     let mut store = X509StoreBuilder::new()?;
     for authority in &auth.authorities {
@@ -207,17 +207,17 @@ impl Acceptor for OpensslAcceptor {
     }
 }
 
-/// A session of OpenSSL over buffers in memory.
+/// An OpenSSL session over buffers in memory.
 pub(crate) struct OpensslSession {
     stream: SslStream<Pipe>,
     handshake: Option<HandshakeKind>,
-    /// Early data may still come.
+    /// Whether early data may still arrive.
     early: bool,
 }
 
 impl OpensslSession {
-    /// Reads early data, if the client sends any; a request in it is answered once the handshake is
-    /// complete, so that nobody can replay it (RFC 8470, section 3).
+    /// Reads early data, if the client sends any. A request in early data is answered after the
+    /// handshake, so that it cannot be replayed (RFC 8470, section 3).
     fn take_early_data(&mut self, plaintext: &mut Vec<u8>) -> Result<(), TlsFailure> {
         while self.early {
             let start = plaintext.len();
@@ -275,7 +275,7 @@ impl Session for OpensslSession {
         while self.handshake.is_some() {
             plaintext.reserve(RECORD);
             match self.stream.ssl_read_uninit(plaintext.spare_capacity_mut()) {
-                // SAFETY: the call has filled N bytes behind the vector's length.
+                // SAFETY: the call has written N bytes after the vector's length.
                 Ok(length) => unsafe { plaintext.set_len(plaintext.len() + length) },
                 Err(e) if e.code() == ErrorCode::WANT_READ => break,
                 Err(e) if e.code() == ErrorCode::ZERO_RETURN => return Ok(Inbound::Ended),
@@ -294,7 +294,7 @@ impl Session for OpensslSession {
     }
 
     fn close(&mut self) {
-        // The first call makes the alert. Whether the peer answers it, the connection will see.
+        // The first call prepares the alert. The connection detects whether the peer answers it.
         if !self.stream.get_shutdown().contains(ShutdownState::SENT) {
             let _ = self.stream.shutdown();
         }
@@ -306,14 +306,16 @@ impl Session for OpensslSession {
 }
 
 impl Drop for OpensslSession {
-    /// A session whose connection was not shut down counts as broken, and is taken out of those that
-    /// can be resumed (SSL_clear(3)); yet a client that resets when it is done breaks nothing.
+    /// Marks the connection as shut down. Otherwise OpenSSL considers the session broken and no
+    /// longer resumes it (SSL_clear(3)), although a client that resets after its last response is
+    /// legitimate.
     fn drop(&mut self) {
         self.stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
     }
 }
 
-/// OpenSSL's buffers: bytes that were received and not yet read, and written and not yet sent.
+/// OpenSSL's buffers: received bytes that were not read yet, and written bytes that were not sent
+/// yet.
 #[derive(Debug, Default)]
 struct Pipe {
     received: Vec<u8>,

@@ -21,7 +21,7 @@ use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
 
 const NAME: &str = "rustls";
 
-/// Makes rustls sessions.
+/// Creates rustls sessions.
 #[derive(Clone)]
 pub(crate) struct RustlsAcceptor(Arc<ServerConfig>);
 
@@ -53,8 +53,8 @@ impl RustlsAcceptor {
     }
 }
 
-/// rustls has one store and one sealer of tickets for both versions: what is kept or sealed for TLS
-/// 1.3 can be resumed in TLS 1.2 as well.
+/// rustls has one session store and one ticket encryptor for both versions: a session that is
+/// stored or sealed for TLS 1.3 can be resumed in TLS 1.2 as well.
 fn set_resumption(config: &mut ServerConfig, resumption: Resumption) -> Result<(), BackendError> {
     config.session_storage = match resumption.keeps_sessions() {
         true => ServerSessionMemoryCache::new(SESSIONS as usize),
@@ -80,7 +80,7 @@ fn protocol(
     }
 }
 
-/// Asks clients for certificates, if the specification does, and verifies those that they show.
+/// Requests certificates of clients, if the specification does, and verifies them.
 fn client_verifier(
     auth: Option<&ClientAuth>,
     provider: Arc<CryptoProvider>,
@@ -109,7 +109,7 @@ fn suites(asked: &[CipherSuite]) -> Result<Vec<SupportedCipherSuite>, BackendErr
     })
 }
 
-/// The supported items that were asked for, in that order; all if none were asked for.
+/// The requested items, in their order, as far as supported; all items if none were requested.
 fn select<N, T>(
     kind: &str,
     asked: &[N],
@@ -143,7 +143,7 @@ fn refused(error: rustls::Error) -> BackendError {
     BackendError::Refused { backend: NAME, message: error.to_string() }
 }
 
-/// The server's certificates; each client gets the first that fits its most preferred scheme.
+/// The server's certificates. Each client gets the first that fits its most preferred scheme.
 #[derive(Debug)]
 struct Certificates(Vec<Arc<CertifiedKey>>);
 
@@ -166,7 +166,7 @@ impl Certificates {
 
 impl ResolvesServerCert for Certificates {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        // rustls has already taken out the schemes that none of the client's suites can use.
+        // rustls has already removed the schemes that none of the client's suites can use.
         hello.signature_schemes().iter().find_map(|scheme| {
             let signs = |certified: &&Arc<CertifiedKey>| {
                 certified.key.choose_scheme(std::slice::from_ref(scheme)).is_some()
@@ -181,16 +181,16 @@ impl Acceptor for RustlsAcceptor {
 
     fn accept(&self) -> Result<RustlsSession, TlsFailure> {
         let mut connection = ServerConnection::new(Arc::clone(&self.0)).map_err(|_| TlsFailure)?;
-        // The connection writes no more than a quantum before it sends; no need to refuse any of it.
+        // The connection writes at most a quantum before it sends, so no limit is needed.
         connection.set_buffer_limit(None);
         Ok(RustlsSession { connection, early: false })
     }
 }
 
-/// A session of rustls.
+/// A rustls session.
 pub(crate) struct RustlsSession {
     connection: ServerConnection,
-    /// Early data was accepted.
+    /// Whether early data was accepted.
     early: bool,
 }
 
@@ -210,7 +210,7 @@ impl Session for RustlsSession {
     }
 
     fn has_client_certificate(&self) -> bool {
-        // rustls keeps no certificates that did not pass.
+        // rustls keeps only certificates that passed the verification.
         self.connection.peer_certificates().is_some()
     }
 

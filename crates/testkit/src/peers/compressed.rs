@@ -1,5 +1,5 @@
-//! A peer that sends its certificate compressed (RFC 8879), which nobody asked for: small on the
-//! wire, 8 MiB once unpacked.
+//! A server that sends a compressed certificate (RFC 8879) without being asked: small on the wire,
+//! 8 MiB when decompressed.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -17,14 +17,14 @@ const SECRET: &str = "SERVER_HANDSHAKE_TRAFFIC_SECRET ";
 /// Content type of encrypted records.
 const APPLICATION_DATA: u8 = 23;
 
-/// What the certificate unpacks to, in bytes. Packed it is shorter than any client's limit for a
-/// certificate message: unpacking is what must be refused.
+/// The decompressed length of the certificate in bytes. Compressed, it is shorter than any client's
+/// limit for a certificate message: the client must refuse the decompression.
 const UNPACKED: u32 = 8 << 20;
 
-/// The longest run of one byte that DEFLATE has a single code for (RFC 1951, section 3.2.5).
+/// The longest run of one byte with a single code in DEFLATE (RFC 1951, section 3.2.5).
 const RUN: u32 = 258;
 
-/// Answers with ServerHello, EncryptedExtensions and a CompressedCertificate; then silence.
+/// Answers with ServerHello, EncryptedExtensions and a CompressedCertificate, then stays silent.
 pub fn bomb(settings: &Settings) -> Fault {
     let settings = Settings { version: Some(Version::Tls13), ..settings.clone() };
     Arc::new(move |mut socket: TcpStream| {
@@ -40,14 +40,14 @@ pub fn bomb(settings: &Settings) -> Fault {
     })
 }
 
-/// What an honest server sends before its encrypted records, and what seals those.
+/// The bytes of a correct server before its encrypted records, and a sealer for those records.
 fn server_hello(settings: &Settings, socket: &TcpStream) -> Option<(Vec<u8>, Sealer)> {
     let mut context = tls_server::context(settings);
     context.set_ciphersuites("TLS_AES_128_GCM_SHA256").unwrap();
     let secret = note_secret(&mut context, SECRET);
     let kept = Kept { socket: socket.try_clone().unwrap(), flight: Vec::new() };
     let mut stream = SslStream::new(Ssl::new(&context.build()).unwrap(), kept).unwrap();
-    // Ends in an error: no answer to the flight is ever read.
+    // Fails in any case: the flight is never answered.
     let _ = stream.accept();
     let flight = std::mem::take(&mut stream.get_mut().flight);
     let secret = secret.lock().unwrap().take()?;
@@ -59,7 +59,8 @@ fn server_hello(settings: &Settings, socket: &TcpStream) -> Option<(Vec<u8>, Sea
     Some((flight.get(..length)?.to_vec(), Sealer::new(secret)))
 }
 
-/// A CompressedCertificate: zlib, its length unpacked, and packed zeros (RFC 8879, section 4).
+/// A CompressedCertificate: algorithm zlib, the decompressed length, and compressed zeros (RFC
+/// 8879, section 4).
 fn compressed_certificate() -> Vec<u8> {
     let packed = zeros();
     let length_of = |bytes: usize| u32::try_from(bytes).unwrap().to_be_bytes()[1..].to_vec();
@@ -68,8 +69,8 @@ fn compressed_certificate() -> Vec<u8> {
     [&[25][..], &length_of(body.len()), &body].concat()
 }
 
-/// Zeros, packed by zlib (RFC 1950) in one block with fixed codes (RFC 1951, section 3.2.6): a
-/// literal zero, then runs of it.
+/// Zeros compressed by zlib (RFC 1950) in one block with fixed codes (RFC 1951, section 3.2.6): a
+/// literal zero, then runs of zeros.
 fn zeros() -> Vec<u8> {
     let mut bits = Bits::default();
     bits.push(&[1, 1, 0]);
@@ -84,7 +85,7 @@ fn zeros() -> Vec<u8> {
     [&[0x78, 0x9c][..], &bits.bytes, &checksum.to_be_bytes()].concat()
 }
 
-/// Bits, packed into bytes from the least significant on.
+/// Bits packed into bytes, the least significant bit first.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,
@@ -103,7 +104,7 @@ impl Bits {
     }
 }
 
-/// A stream that keeps what is written, and reads nothing more then.
+/// A stream that stores written bytes, and returns nothing more to read after a write.
 struct Kept {
     socket: TcpStream,
     flight: Vec<u8>,

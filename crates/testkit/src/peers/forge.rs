@@ -1,4 +1,4 @@
-//! Records of TLS 1.3 that no library would send: an honest handshake, then records sealed here.
+//! TLS 1.3 records that no library would send: a correct handshake, then records sealed here.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -21,32 +21,32 @@ const APPLICATION_DATA: u8 = 23;
 /// The label of a server's first application traffic secret in a key log.
 const SECRET: &str = "SERVER_TRAFFIC_SECRET_0 ";
 
-/// Records that a forger sends, again and again.
+/// The records that a server sends repeatedly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forgery {
-    /// Application data without any.
+    /// Application data without content.
     Empty,
-    /// Warnings that the user has cancelled something, the only ones that TLS 1.3 knows.
+    /// user_canceled alerts, the only warnings in TLS 1.3.
     Alerts,
-    /// KeyUpdates that ask for one in return.
+    /// KeyUpdates that request one in return.
     KeyUpdates,
     /// NewSessionTickets.
     Tickets,
-    /// Application data whose tag is wrong.
+    /// Application data with an invalid tag.
     Falsified,
-    /// Padding only: a record of the greatest size without a content type, which RFC 8446 forbids.
+    /// Padding only: a record of the highest length without a content type, which RFC 8446 forbids.
     Untyped,
-    /// A byte more than a record may hold.
+    /// One byte more than a record may contain.
     Overlong,
-    /// A message of the handshake that is done.
+    /// A handshake message after the handshake.
     Late,
-    /// A KeyUpdate that asks for something unknown.
+    /// A KeyUpdate with an undefined request value.
     UnknownUpdate,
-    /// A NewSessionTicket that is cut short.
+    /// A truncated NewSessionTicket.
     CutTicket,
 }
 
-/// Makes the handshake with TLS_AES_128_GCM_SHA256, and floods the client with such records then.
+/// Makes the handshake with TLS_AES_128_GCM_SHA256, then floods the client with such records.
 pub fn flood(settings: &Settings, forgery: Forgery) -> Fault {
     let settings = Settings { version: Some(Version::Tls13), ..settings.clone() };
     Arc::new(move |mut socket: TcpStream| {
@@ -55,8 +55,8 @@ pub fn flood(settings: &Settings, forgery: Forgery) -> Fault {
     })
 }
 
-/// The handshake on a handle of its own: its session, which reads what the client says, and what
-/// seals in its place.
+/// Makes the handshake on a separate handle. Returns the session, which reads the client's bytes,
+/// and a sealer that writes in its place.
 pub(super) fn handshake(
     settings: &Settings,
     socket: &TcpStream,
@@ -70,7 +70,7 @@ pub(super) fn handshake(
     Some((session, Sealer::new(secret)))
 }
 
-/// Where the secret with this label in the key log will stand, once a session has it.
+/// The place where the secret with this key-log label is stored, once a session has it.
 pub(super) fn note_secret(
     context: &mut SslContextBuilder,
     label: &'static str,
@@ -98,12 +98,12 @@ pub(super) struct Sealer {
 }
 
 impl Sealer {
-    /// Seals with the keys of this traffic secret, from the first record on.
+    /// A sealer with the keys of this traffic secret, from the first record on.
     pub(super) fn new(secret: Vec<u8>) -> Self {
         Self { secret, sequence: 0 }
     }
 
-    /// A handful of records, one behind the other.
+    /// Several such records in sequence.
     fn records(&mut self, forgery: Forgery) -> Vec<u8> {
         (0..16).flat_map(|_| self.one(forgery)).collect()
     }
@@ -133,7 +133,7 @@ impl Sealer {
         }
     }
 
-    /// One record.
+    /// A sealed record.
     pub(super) fn seal(&mut self, content: &[u8], kind: u8) -> Vec<u8> {
         let (key, mut nonce) = (self.expand("key", 16), self.expand("iv", 12));
         for (byte, part) in nonce[4..].iter_mut().zip(self.sequence.to_be_bytes()) {
@@ -166,8 +166,8 @@ impl Sealer {
     }
 }
 
-/// A NewSessionTicket (RFC 8446, section 4.6.1): a day's lifetime, no age to add, a nonce of one
-/// byte, a ticket of 32, no extensions.
+/// A NewSessionTicket (RFC 8446, section 4.6.1): a lifetime of one day, age_add 0, a nonce of one
+/// byte, a ticket of 32 bytes, no extensions.
 fn ticket() -> Vec<u8> {
     let body =
         [&86_400_u32.to_be_bytes()[..], &[0; 4], &[1, 0], &[0, 32], &[7; 32], &[0, 0]].concat();

@@ -1,9 +1,9 @@
-//! Peers with faults: servers that behave for some connections, then do what they were made for.
+//! Faulty peers: servers that serve some connections correctly and misbehave on the others.
 //!
-//! A [`Fault`] is what a peer does to one connection. Faults are put together from [`script::Act`]s
-//! that are played on the bare TCP connection ([`bare`]), in the middle of the handshake
-//! ([`first_flight`]) or over TLS ([`secured`]); [`forge`] makes records, and [`h2`](crate::h2) frames, that no
-//! library would, [`hello_retry`] and [`compressed`] handshakes.
+//! A [`Fault`] is the treatment of one connection. Faults are sequences of [`script::Act`]s on the
+//! bare TCP connection ([`bare`]), during the handshake ([`first_flight`]) or over TLS
+//! ([`secured`]). [`forge`] builds records, [`h2`](crate::h2) frames, and [`hello_retry`] and
+//! [`compressed`] handshakes that no library would send.
 
 pub mod compressed;
 pub mod forge;
@@ -23,17 +23,17 @@ use crate::tls_server::{self, PATIENCE, Settings};
 use forge::Forgery;
 use script::{Act, play};
 
-/// What a peer does to one connection.
+/// The treatment of one connection.
 pub type Fault = Arc<dyn Fn(TcpStream) + Send + Sync>;
 
-/// What a peer has seen of its well-served connections.
+/// The counts of correctly served connections.
 #[derive(Debug, Default)]
 struct Counts {
     full: AtomicU64,
     resumed: AtomicU64,
 }
 
-/// A running peer; stops when dropped.
+/// A running peer, which stops when dropped.
 pub struct Peer {
     address: SocketAddr,
     accepted: Arc<AtomicU64>,
@@ -43,13 +43,13 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A peer that serves every connection well; sessions can be resumed, if a client asks for it.
+    /// A peer that serves every connection correctly. Sessions can be resumed.
     pub fn honest(settings: &Settings) -> Self {
         Self::start(settings, u64::MAX, Arc::new(|_| {}))
     }
 
-    /// A peer that serves its first connections well, and does this to all others. Each connection
-    /// has a thread of its own.
+    /// A peer that serves its first connections correctly, and applies the fault to all others.
+    /// Each connection has its own thread.
     pub fn start(settings: &Settings, well_served: u64, fault: Fault) -> Self {
         let context = tls_server::context(settings).build();
         let (body, last) = (vec![b'x'; settings.body_length], settings.last);
@@ -81,7 +81,7 @@ impl Peer {
         Self { address, accepted, counts, stop, thread: Some(thread) }
     }
 
-    /// Where the peer listens.
+    /// The address that the peer listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -91,7 +91,7 @@ impl Peer {
         self.accepted.load(Ordering::Relaxed)
     }
 
-    /// Handshakes of well-served connections so far: full, and resumed.
+    /// Handshakes of correctly served connections so far: full, and resumed.
     pub fn handshakes(&self) -> (u64, u64) {
         (self.counts.full.load(Ordering::Relaxed), self.counts.resumed.load(Ordering::Relaxed))
     }
@@ -105,10 +105,11 @@ impl Counts {
 }
 
 impl Drop for Peer {
-    /// Stops listening. Threads of connections end when their client leaves, or by [`PATIENCE`].
+    /// Stops listening. The threads of connections end when the client closes, or after
+    /// [`PATIENCE`].
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Wakes the thread, which waits for a connection.
+        // Wakes the thread that waits for a connection.
         drop(TcpStream::connect(self.address));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -116,12 +117,12 @@ impl Drop for Peer {
     }
 }
 
-/// An address of 127.0.0.1 where nothing listens.
+/// An address of 127.0.0.1 on which nothing listens.
 pub fn nowhere() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// Plays on the bare TCP connection.
+/// Performs acts on the bare TCP connection.
 pub fn bare(acts: Vec<Act>) -> Fault {
     Arc::new(move |mut socket| {
         set_patience(&socket);
@@ -130,7 +131,7 @@ pub fn bare(acts: Vec<Act>) -> Fault {
     })
 }
 
-/// Serves well, but begins the handshake after a pause only.
+/// Serves correctly, but starts the handshake only after a pause.
 pub fn late(settings: &Settings, pause: Duration) -> Fault {
     let context = tls_server::context(settings).build();
     let (body, last) = (vec![b'x'; settings.body_length], settings.last);
@@ -142,7 +143,7 @@ pub fn late(settings: &Settings, pause: Duration) -> Fault {
     })
 }
 
-/// Sends the server's first flight, and plays on the bare TCP connection then.
+/// Sends the server's first flight, then performs acts on the bare TCP connection.
 pub fn first_flight(settings: &Settings, acts: Vec<Act>) -> Fault {
     let context = tls_server::context(settings).build();
     Arc::new(move |socket| {
@@ -155,21 +156,21 @@ pub fn first_flight(settings: &Settings, acts: Vec<Act>) -> Fault {
     })
 }
 
-/// Makes the handshake, and plays over TLS then.
+/// Makes the handshake, then performs acts over TLS.
 pub fn secured(settings: &Settings, acts: Vec<Act>) -> Fault {
     let context = tls_server::context(settings).build();
     Arc::new(move |socket| after_handshake(&context, socket, &acts))
 }
 
-/// Makes the handshake, waits for the request, and answers with these bytes; then silence.
+/// Makes the handshake, waits for the request, answers with these bytes, then stays silent.
 pub fn answering(settings: &Settings, bytes: impl Into<Vec<u8>>) -> Fault {
     secured(settings, vec![Act::Receive, Act::Send(bytes.into()), Act::Wait])
 }
 
-/// What clients have said to a peer, one after the other.
+/// Bytes or alerts that clients have sent to a peer, in order.
 pub type Notes<T> = Arc<Mutex<Vec<T>>>;
 
-/// Makes the handshake, plays, and notes all that the client says up to its end.
+/// Makes the handshake, performs acts, and stores all bytes of the client until its end.
 pub fn heard(settings: &Settings, acts: Vec<Act>, notes: Notes<Vec<u8>>) -> Fault {
     let context = tls_server::context(settings).build();
     Arc::new(move |socket| {
@@ -179,14 +180,14 @@ pub fn heard(settings: &Settings, acts: Vec<Act>, notes: Notes<Vec<u8>>) -> Faul
         let begun = stream.read(&mut said).unwrap_or_default();
         said.truncate(begun);
         play(&mut stream, &handle, &acts);
-        // A client that has said why it leaves may reset the connection behind that.
+        // A client may reset the connection after its last message.
         let _ = stream.read_to_end(&mut said);
         notes.lock().unwrap().push(said);
     })
 }
 
-/// Makes the handshake, waits for the request, sends such a record, and notes the alert that comes
-/// back, in the words of OpenSSL; nothing for a client that sends none.
+/// Makes the handshake, waits for the request, sends such a record, and stores OpenSSL's
+/// description of the client's alert; nothing if the client sends none.
 pub fn alerted(settings: &Settings, forgery: Forgery, notes: Notes<String>) -> Fault {
     let settings = settings.clone();
     Arc::new(move |mut socket| {
@@ -208,7 +209,7 @@ pub fn alerted(settings: &Settings, forgery: Forgery, notes: Notes<String>) -> F
     })
 }
 
-/// Serves well, and knows no session of any connection before: its key for tickets is new each time.
+/// Serves correctly, but knows no earlier session: each connection has a new ticket key.
 pub fn forgetting(settings: &Settings) -> Fault {
     let settings = settings.clone();
     Arc::new(move |socket| {
@@ -219,8 +220,8 @@ pub fn forgetting(settings: &Settings) -> Fault {
     })
 }
 
-/// Serves well, but for clients whose ClientHello holds these bytes: they get a fatal alert with this
-/// number, or have their connection closed without a word.
+/// Serves correctly, except for clients whose ClientHello contains these bytes. Those get a fatal
+/// alert with this number, or their connection is closed without an alert.
 pub fn refusing(settings: &Settings, mark: Vec<u8>, alert: Option<u8>) -> Fault {
     let context = tls_server::context(settings).build();
     let (body, last) = (vec![b'x'; settings.body_length], settings.last);
@@ -232,7 +233,7 @@ pub fn refusing(settings: &Settings, mark: Vec<u8>, alert: Option<u8>) -> Fault 
             }
             return;
         }
-        // What was not read would make the end a reset.
+        // Unread bytes would turn the close into a reset.
         let _ = socket.read_exact(&mut vec![0; hello.len()]);
         if let Some(number) = alert {
             let _ = socket.write_all(&[21, 3, 3, 0, 2, 2, number]);
@@ -240,7 +241,7 @@ pub fn refusing(settings: &Settings, mark: Vec<u8>, alert: Option<u8>) -> Fault 
     })
 }
 
-/// The first record that comes, which stays to be read.
+/// The first record, which remains to be read.
 fn first_record(socket: &TcpStream) -> Vec<u8> {
     const HEADER: usize = 5;
     const TURNS: u32 = 2_000;
@@ -270,7 +271,7 @@ fn set_patience(socket: &TcpStream) {
     socket.set_nodelay(true).unwrap();
 }
 
-/// A stream that gives nothing more once something was written.
+/// A stream that returns nothing more to read after a write.
 struct UntilAnswered {
     socket: TcpStream,
     answered: bool,

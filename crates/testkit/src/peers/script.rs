@@ -1,4 +1,4 @@
-//! Acts that a peer plays, one after the other, on any stream.
+//! Acts that a peer performs in order on any stream.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -7,33 +7,33 @@ use std::time::Duration;
 use openssl::ssl::SslStream;
 use socket2::SockRef;
 
-/// What a flood amounts to at most: the biggest header that a test speaks of.
+/// The highest length of a flood in bytes: the largest header in any test.
 const FLOOD: usize = 1 << 30;
 
 /// One act of a peer.
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// Waits until the client has sent something, and takes it.
+    /// Waits for bytes of the client, and reads them.
     Receive,
     /// Sends these bytes.
     Send(Vec<u8>),
-    /// Sends these bytes again and again, until the client has gone or a GiB was sent.
+    /// Sends these bytes repeatedly, until the client has closed or a GiB was sent.
     Flood(Vec<u8>),
-    /// Sends these bytes again and again, one at a time with a pause between them.
+    /// Sends these bytes repeatedly, one byte at a time with a pause in between.
     Drip(Vec<u8>, Duration),
-    /// Says nothing until the client has gone.
+    /// Sends nothing until the client has closed.
     Wait,
-    /// Ends its side of the session by close_notify, where there is one.
+    /// Ends its side of the session with close_notify, if there is a session.
     CloseNotify,
-    /// Ends its side of the TCP connection, and waits until the client has gone.
+    /// Ends its side of the TCP connection, and waits until the client has closed.
     Fin,
     /// Resets the TCP connection.
     Reset,
 }
 
-/// What acts are played on.
+/// A stream that acts are performed on.
 pub trait Stage: Read + Write {
-    /// Ends this side of the session by close_notify, where there is a session.
+    /// Ends this side of the session with close_notify, if there is a session.
     fn close_notify(&mut self) {}
 }
 
@@ -41,12 +41,12 @@ impl Stage for TcpStream {}
 
 impl Stage for SslStream<TcpStream> {
     fn close_notify(&mut self) {
-        // The client may have gone already.
+        // The client may have closed already.
         let _ = self.shutdown();
     }
 }
 
-/// Plays the acts, until one fails because the client has gone. `stream` lies over `socket`.
+/// Performs the acts, until one fails because the client has closed. `stream` lies over `socket`.
 pub fn play(stream: &mut impl Stage, socket: &TcpStream, acts: &[Act]) {
     for act in acts {
         if perform(stream, socket, act).is_err() {
@@ -60,7 +60,7 @@ fn perform(stream: &mut impl Stage, socket: &TcpStream, act: &Act) -> std::io::R
         Act::Receive => drop(stream.read(&mut [0; 16 * 1024])?),
         Act::Send(bytes) => stream.write_all(bytes)?,
         Act::Flood(bytes) => {
-            // Many at once, so that it is the client that has the most to do.
+            // Many at once, so that the client has more work than the server.
             let many = bytes.repeat((16 * 1024 / bytes.len()).max(1));
             for _ in 0..FLOOD / many.len() {
                 stream.write_all(&many)?;
@@ -81,7 +81,7 @@ fn perform(stream: &mut impl Stage, socket: &TcpStream, act: &Act) -> std::io::R
         }
         Act::Reset => {
             SockRef::from(socket).set_linger(Some(Duration::ZERO))?;
-            // Data that was never read makes no difference: the close that follows resets.
+            // Unread data makes no difference: the close that follows resets the connection.
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The bytes between an OpenSSL session and its socket.
+//! The buffer between an OpenSSL session and its socket.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};
@@ -7,39 +7,40 @@ use crate::observer::Observer;
 use tlslab_system::socket::Socket;
 use tlslab_wire::rule::Rule;
 
-/// The most bytes that wait to be sent before a session takes no more. Only what the library itself
-/// answers to a peer that does not read (KeyUpdates) gets near it.
+/// The highest number of bytes waiting to be sent. Only OpenSSL's answers to a peer that sends
+/// KeyUpdates and does not read can approach it.
 pub const UNSENT_LIMIT: usize = 64 * 1024;
 
 /// The largest record: header, content and expansion (RFC 5246, section 6.2.3).
 const RECORD: usize = 5 + 16 * 1024 + 2 * 1024;
 
-/// Room for a ClientHello with a hybrid key share, or a Finished and a request.
+/// The usual size of a flight: a ClientHello with a hybrid key share, or a Finished and a request.
 const USUAL_FLIGHT: usize = 2 * 1024;
 
 thread_local! {
-    /// Room for what is received, between two connections of this thread that need it. OpenSSL's BIO
-    /// owns the [`BioBuffer`] and calls it back without a parameter: in the back end the room would
-    /// take a shared pointer and its count in each session.
+    /// The receive buffer of this thread, while no connection uses it. A thread-local, because
+    /// OpenSSL's BIO owns the [`BioBuffer`] and calls it back without a parameter: in the back end
+    /// the buffer would need a reference-counted pointer in each session.
     static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What OpenSSL reads from and writes to; the session moves the bytes from and to the socket.
+/// The stream that OpenSSL reads and writes. The session transfers the bytes from and to the
+/// socket.
 ///
-/// In a handshake OpenSSL reads each record's header and content by a call of its own, even when
-/// told to read ahead: without a buffer a connection costs eleven system calls more. What it writes
-/// is collected, so that its Finished and the first request leave in one segment. The buffer goes
-/// from one connection to the next, so that an idle one holds none.
+/// During a handshake OpenSSL reads the header and the content of each record separately, even with
+/// read-ahead: without a buffer a connection makes eleven more system calls. Written bytes are
+/// collected, so that the Finished and the first request leave in one segment. An idle connection
+/// holds no receive buffer: the connections of a thread share one.
 #[derive(Debug)]
 pub struct BioBuffer {
     received: Vec<u8>,
     /// The part of `received` that OpenSSL has not read.
     unread: std::ops::Range<usize>,
-    /// The peer has ended the stream.
+    /// Whether the peer has ended the stream.
     ended: bool,
     unsent: Vec<u8>,
     sent: usize,
-    /// Checks the server's unencrypted messages, and keeps the rule that they break.
+    /// Checks the server's unencrypted messages, and keeps the first broken rule.
     observer: Observer,
     broken: Option<Rule>,
 }
@@ -58,8 +59,9 @@ impl BioBuffer {
         }
     }
 
-    /// Receives, if all that was received before is read. Gives the bytes received; 0 also at the
-    /// end of the stream, which OpenSSL will hear of; `None` when there is nothing new.
+    /// Receives from the socket once all earlier bytes are read. Returns the number of bytes
+    /// received; 0 at the end of the stream, which OpenSSL reads next; `None` if nothing new has
+    /// arrived.
     pub fn receive(&mut self, socket: &mut Socket) -> io::Result<Option<usize>> {
         if !self.unread.is_empty() || self.ended {
             return Ok(None);
@@ -84,22 +86,22 @@ impl BioBuffer {
         Ok(received)
     }
 
-    /// Returns the empty buffer, for other connections of this thread.
+    /// Returns the empty receive buffer to the thread.
     fn lend(&mut self) {
         SPARE.set(std::mem::take(&mut self.received));
     }
 
-    /// The rule that the server has broken in the unencrypted parts of its records.
+    /// The rule that the server has broken in unencrypted messages, if any.
     pub fn broken(&self) -> Option<Rule> {
         self.broken
     }
 
-    /// The bytes that wait to be sent.
+    /// The number of bytes waiting to be sent.
     pub fn unsent(&self) -> usize {
         self.unsent.len() - self.sent
     }
 
-    /// Sends what waits to be sent; `false` when the socket takes no more now.
+    /// Sends the waiting bytes; `false` if the socket does not accept all of them now.
     pub fn send(&mut self, socket: &mut Socket) -> io::Result<bool> {
         while self.unsent() > 0 {
             match socket.send(&self.unsent[self.sent..])? {

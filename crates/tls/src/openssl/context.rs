@@ -1,4 +1,4 @@
-//! Turns client settings into an OpenSSL context, which all sessions of a worker share.
+//! Builds an OpenSSL context from client settings. All sessions of a worker share it.
 
 use std::fmt::Display;
 
@@ -20,26 +20,27 @@ use super::ffi::{self, messages};
 use super::legacy::{NO_SECURITY_LEVEL, load_rc4};
 use super::{NAME, tickets};
 
-/// The most bytes of certificates that a server may send, as with rustls; OpenSSL's own default is
+/// The highest total size of a server's certificates in bytes, as in rustls. OpenSSL's default is
 /// 100 KiB.
 const CERTIFICATE_LIMIT: usize = 64 * 1024;
 
-/// A group that OpenSSL has and hardly any server takes: IANA's number 31 (RFC 8734).
+/// A group of OpenSSL that hardly any server accepts: IANA's number 31 (RFC 8734).
 const DECOY: &str = "brainpoolP256r1tls13";
 
-/// SSL_OP_NO_ENCRYPT_THEN_MAC (openssl/ssl.h), which the crate does not name. The extension means
-/// something to suites with a MAC only; rustls, which has none, never sends it.
+/// SSL_OP_NO_ENCRYPT_THEN_MAC (openssl/ssl.h), which the crate does not define. The extension
+/// concerns only suites with a separate MAC; rustls has none and never sends it.
 const NO_ENCRYPT_THEN_MAC: SslOptions = SslOptions::from_bits_retain(1 << 19);
 
-/// Whether a suite is of the old kind: encryption and MAC, each on its own (RFC 7366).
+/// True if a suite has a separate MAC (RFC 7366).
 fn has_mac(suite: &CipherSuite) -> bool {
     let name = suite.openssl_name();
     suite.version() == TlsVersion::Tls12
         && !["GCM", "CCM", "POLY1305"].iter().any(|aead| name.contains(aead))
 }
 
-/// A context whose sessions verify the server's chain, name and validity against these anchors
-/// (DER), or, without anchors, accept every certificate. The handshake signature is always verified.
+/// A context whose sessions verify the server's chain, name and validity against these trust
+/// anchors (DER). Without anchors any certificate is accepted. The handshake signature is always
+/// verified.
 pub fn build(
     settings: &ClientSettings,
     anchors: Option<&[Vec<u8>]>,
@@ -74,8 +75,8 @@ pub fn build(
     Ok(context.build())
 }
 
-/// Lowers the security level if obsolete parameters are allowed or a scheme with SHA-1 is named; else
-/// the library's default stays.
+/// Lowers the security level if obsolete parameters are allowed or a SHA-1 scheme is requested.
+/// Otherwise the library's default stays.
 fn set_security_level(context: &mut SslContextBuilder, settings: &ClientSettings) {
     if settings.allow_obsolete || settings.signature_schemes.iter().any(|scheme| scheme.is_sha1()) {
         context.set_security_level(NO_SECURITY_LEVEL);
@@ -85,8 +86,8 @@ fn set_security_level(context: &mut SslContextBuilder, settings: &ClientSettings
     }
 }
 
-/// Refuses names that this build of OpenSSL does not have: its own list functions skip unknown
-/// suites silently as long as one is known.
+/// Refuses names that this build of OpenSSL does not support. OpenSSL's list functions silently
+/// skip unknown suites as long as one is known.
 fn refuse_unknown_names(settings: &ClientSettings) -> Result<(), BackendError> {
     let mut probe = SslContext::builder(SslMethod::tls_client()).map_err(refused)?;
     probe.set_security_level(NO_SECURITY_LEVEL);
@@ -128,8 +129,8 @@ fn insist<T: Copy + Display>(
     })
 }
 
-/// Allows the versions that were asked for and that a suite was asked for, where suites were:
-/// suites of TLS 1.2 alone must not leave TLS 1.3 on offer with its default suites.
+/// Enables the requested versions for which a suite is requested. A list of TLS 1.2 suites must not
+/// leave TLS 1.3 enabled with its default suites.
 fn set_versions(
     context: &mut SslContextBuilder,
     settings: &ClientSettings,
@@ -162,8 +163,8 @@ fn openssl_version(version: TlsVersion) -> SslVersion {
     }
 }
 
-/// Sets suites, groups, schemes and ALPN. Of a list of groups OpenSSL sends a key share for the
-/// first only; its own default list sends two.
+/// Sets suites, groups, schemes and ALPN. OpenSSL sends a key share only for the first group of a
+/// list; with its default list it sends two.
 fn set_offered(
     context: &mut SslContextBuilder,
     settings: &ClientSettings,
@@ -190,7 +191,8 @@ fn set_offered(
     }
 }
 
-/// The groups that were asked for, after the one whose key share the server is to have replaced.
+/// The group whose key share provokes a HelloRetryRequest, if any, followed by the requested
+/// groups.
 fn offered_groups(settings: &ClientSettings) -> impl Iterator<Item = &'static str> {
     let first = settings.hello_retry.map(|retry| match retry {
         HelloRetry::Decoy => DECOY,
@@ -203,7 +205,7 @@ fn offered_groups(settings: &ClientSettings) -> impl Iterator<Item = &'static st
     first.into_iter().chain(asked.into_iter().map(Group::openssl_name))
 }
 
-/// The names as OpenSSL's lists have them; `None` for no names.
+/// The names joined for OpenSSL's list functions; `None` without names.
 fn joined<T: AsRef<str>>(names: impl Iterator<Item = T>) -> Option<String> {
     let list = names.fold(String::new(), |list, name| match list.as_str() {
         "" => name.as_ref().to_owned(),
@@ -212,26 +214,26 @@ fn joined<T: AsRef<str>>(names: impl Iterator<Item = T>) -> Option<String> {
     (!list.is_empty()).then_some(list)
 }
 
-/// Sets options, modes and limits of all sessions. A write may accept only a part of its bytes.
+/// Sets options, modes and limits of all sessions. A write may accept only some of its bytes.
 fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
     context.set_options(SslOptions::NO_RENEGOTIATION | SslOptions::NO_COMPRESSION);
     context.set_mode(
         SslMode::AUTO_RETRY
             | SslMode::ENABLE_PARTIAL_WRITE
             | SslMode::ACCEPT_MOVING_WRITE_BUFFER
-            // An idle connection frees its two record buffers, 34 KiB.
+            // An idle connection frees its two record buffers, 34 KiB in total.
             | SslMode::RELEASE_BUFFERS
-            // A client certificate is sent with the chain that was given, not with one that OpenSSL
-            // builds from the trust anchors for servers.
+            // Send the given chain with a client certificate, instead of one that OpenSSL builds
+            // from the trust anchors for servers.
             | SslMode::NO_AUTO_CHAIN,
     );
     ffi::limit_certificates(context, CERTIFICATE_LIMIT);
     messages::watch(context)
 }
 
-/// Any of these certificates ends a chain, an intermediate as well, and names stand in the subject
-/// alternative name only (RFC 9525, section 6): the same rules as the rustls back end has. The name
-/// itself is set for each session.
+/// Any of these certificates ends a chain, including an intermediate. Names count only in the
+/// subject alternative name (RFC 9525, section 6). Both rules are those of the rustls back end.
+/// Each session sets its own name.
 fn verify_against(context: &mut SslContextBuilder, anchors: &[Vec<u8>]) -> Result<(), ErrorStack> {
     let mut store = X509StoreBuilder::new()?;
     for anchor in anchors {

@@ -1,4 +1,4 @@
-//! Reads from a session what was negotiated.
+//! Reads the negotiated facts of a session.
 
 use ::openssl::pkey::Id;
 use ::openssl::ssl::{SslRef, SslVersion};
@@ -9,10 +9,10 @@ use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
 use super::ffi::{self, messages};
 
-/// The code point for a name of the library's that is unknown here; IANA reserves the number 0.
+/// The code point for an unknown scheme name of the library. IANA reserves the number 0.
 const WITHOUT_NUMBER: u16 = 0;
 
-/// The facts of a session whose handshake is done.
+/// The negotiated facts of a session after its handshake.
 pub fn negotiated(ssl: &SslRef, authenticated: bool) -> Negotiated {
     let resumed_by = resumed_by(ssl);
     Negotiated {
@@ -20,7 +20,7 @@ pub fn negotiated(ssl: &SslRef, authenticated: bool) -> Negotiated {
         suite: CipherSuite::from_code_point(
             ssl.current_cipher().map_or(WITHOUT_NUMBER, |c| u16::from_be_bytes(c.protocol_id())),
         ),
-        // OpenSSL still names the group of the full handshake that began the session.
+        // On a resumed connection OpenSSL still reports the group of the session's full handshake.
         group: match resumed_by {
             Resume::None | Resume::Psk => group(ssl),
             Resume::Id | Resume::Ticket | Resume::PskOnly => None,
@@ -32,14 +32,14 @@ pub fn negotiated(ssl: &SslRef, authenticated: bool) -> Negotiated {
         client_authenticated: messages::client_signed(ssl),
         resumed_by,
         early_data: ffi::early_data(ssl),
-        // A message of a handshake is shorter than that.
+        // A handshake message is shorter than 4 GiB.
         ocsp_response_bytes: ssl.ocsp_status().map_or(0, |response| response.len() as u32),
         authenticated,
         minimal_client: false,
     }
 }
 
-/// How an earlier session was resumed.
+/// How the session was resumed, if it was.
 fn resumed_by(ssl: &SslRef) -> Resume {
     let by_ticket = || ssl.session().is_some_and(ffi::has_ticket);
     match version(ssl) {
@@ -51,7 +51,7 @@ fn resumed_by(ssl: &SslRef) -> Resume {
     }
 }
 
-/// The version of a session: contexts allow only the versions that are known here.
+/// The version of a session. Contexts enable only the versions that are known here.
 fn version(ssl: &SslRef) -> TlsVersion {
     match ssl.version2() {
         Some(SslVersion::TLS1_3) => TlsVersion::Tls13,
@@ -62,8 +62,8 @@ fn version(ssl: &SslRef) -> TlsVersion {
     }
 }
 
-/// The group by name where there is one; else the size of the Diffie-Hellman parameters that a TLS
-/// 1.2 server made up; else none, which is static RSA.
+/// The group by name, if it has one; otherwise the size of the server's own Diffie-Hellman
+/// parameters in TLS 1.2; otherwise `None`, which means static RSA.
 fn group(ssl: &SslRef) -> Option<KeyExchangeGroup> {
     if let Some(name) = ffi::group_name(ssl) {
         let code_point = name.parse().map_or(WITHOUT_NUMBER, Group::code_point);
@@ -80,7 +80,7 @@ fn scheme(name: &str) -> SignatureScheme {
     })
 }
 
-/// Schemes that a server can choose by OpenSSL's default, and that no option here asks for.
+/// Schemes of OpenSSL's default offer that have no option here.
 const UNLISTED_SCHEMES: [(&str, u16); 9] = [
     ("rsa_pkcs1_md5_sha1", SignatureScheme::RSA_MD5_SHA1.code_point()),
     ("rsa_pss_pss_sha256", 0x0809),

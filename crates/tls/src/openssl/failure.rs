@@ -1,4 +1,4 @@
-//! What OpenSSL's errors mean: a failure class, and words for a person.
+//! Converts OpenSSL's errors into a failure class and a message.
 
 use ::openssl::error::{Error, ErrorStack};
 use ::openssl::ssl;
@@ -15,11 +15,12 @@ const BAD_SIGNATURE: i32 = 123;
 /// `SSL_R_CERTIFICATE_VERIFY_FAILED` of openssl/sslerr.h.
 const CERTIFICATE_VERIFY_FAILED: i32 = 134;
 
-/// A peer's alert is reported as this reason plus the alert's number (`SSL_AD_REASON_OFFSET`).
+/// OpenSSL reports a received alert as this reason plus the alert's number
+/// (`SSL_AD_REASON_OFFSET`).
 const ALERT_OFFSET: i32 = 1000;
 
-/// The class of an error that ended a session at a step, and the library's words on it.
-/// `verified` is the result of the certificate's verification.
+/// The class of an error that ended a session in a step, and the library's message. `verified` is
+/// the result of the certificate verification.
 pub fn classify(error: &ssl::Error, verified: X509VerifyResult, step: Step) -> (Failure, String) {
     if let Some(errors) = error.ssl_error() {
         return of_library(errors, verified);
@@ -46,7 +47,7 @@ fn of_library(errors: &ErrorStack, verified: X509VerifyResult) -> (Failure, Stri
     }
 }
 
-/// Whether an alert was received: some of the library's own errors are named as alerts are.
+/// True if an alert was received. Some errors of the library itself have the names of alerts.
 fn is_received(error: &Error) -> bool {
     error.data().is_some_and(|data| data.contains("SSL alert number"))
 }
@@ -55,12 +56,12 @@ fn words(error: &Error) -> String {
     error.reason().map_or_else(|| error.to_string(), str::to_owned)
 }
 
-/// Whether the library's words explain more than the failure's class does.
+/// True if the library's message adds to the failure's class.
 pub fn says_more(failure: Failure) -> bool {
     matches!(failure, Failure::TlsProtocol | Failure::Certificate | Failure::Signature)
 }
 
-/// The first reason of an error stack in words.
+/// The message of the first error in an error stack.
 pub fn first_words(errors: &ErrorStack) -> String {
     errors.errors().first().map_or_else(|| "unknown error".to_owned(), words)
 }

@@ -1,9 +1,9 @@
-//! The complete back end: OpenSSL 3.6, built in. Slower than rustls, but it has what aws-lc-rs lacks:
-//! X448, finite-field Diffie-Hellman, static RSA, CCM and CBC.
+//! The complete back end: the built-in OpenSSL 3.6. Slower than rustls, but supports the features
+//! that aws-lc-rs lacks: X448, finite-field Diffie-Hellman, static RSA, CCM and CBC.
 //!
-//! `context` turns an offer into a context, `session` drives a connection, `bio_buffer` lies between
-//! the library and the socket, `facts` and `failure` read the outcome, and `ffi` holds the calls that
-//! the `openssl` crate does not wrap; `legacy` allows obsolete parameters.
+//! `context` builds a context from the settings, `session` drives a connection, `bio_buffer`
+//! connects the library to the socket, `facts` and `failure` read the outcome, `ffi` holds the
+//! calls that the `openssl` crate does not wrap, and `legacy` enables obsolete parameters.
 
 mod bio_buffer;
 mod context;
@@ -30,33 +30,33 @@ use tickets::Ticket;
 
 pub use session::OpensslSession;
 
-/// The back end's name, as records have it.
+/// The name of this back end in records.
 pub const NAME: &str = "openssl";
 
-/// OpenSSL could not make a session: it fails at that for want of memory only.
+/// OpenSSL could not create a session. The only cause is a lack of memory.
 const OUT_OF_MEMORY: Failure = Failure::System(libc::ENOMEM);
 
-/// The most bytes of a server's name that SNI takes (`TLSEXT_MAXLEN_host_name`).
+/// The highest length of a server name in SNI, in bytes (`TLSEXT_MAXLEN_host_name`).
 const NAME_LIMIT: usize = 255;
 
-/// Makes OpenSSL sessions for one worker.
+/// Creates the OpenSSL sessions of one worker.
 #[derive(Debug)]
 pub struct OpensslBackend {
     /// The context of connections that authenticate the server; `None` if none does.
     authenticating: Option<SslContext>,
     /// The context of the other connections.
     trusting: SslContext,
-    /// One connection in N of each name is authenticated.
+    /// Of each name, 1 in N connections is authenticated.
     period: u32,
-    /// The names to ask for.
+    /// The server names to ask for.
     names: Vec<ServerName>,
-    /// The names in turn, and the connections that are authenticated.
+    /// The order of names and the selection of authenticated connections.
     turns: Turns,
     resume: Resume,
     pool: Pool<Ticket>,
 }
 
-/// A server's name. An address is not sent (RFC 6066, section 3), but it is looked for in the
+/// A server's name. An address is not sent by SNI (RFC 6066, section 3), but is checked against the
 /// certificate.
 #[derive(Debug)]
 enum ServerName {
@@ -85,13 +85,12 @@ impl ServerName {
 }
 
 impl OpensslBackend {
-    /// A back end for an offer.
+    /// A back end for these settings.
     ///
     /// # Errors
     /// [`BackendError::Unsupported`] for a suite, group or scheme that OpenSSL lacks, and for
-    /// [`KeyShare::Reused`], since OpenSSL draws a key share anew for every connection;
-    /// [`BackendError::Refused`], in the library's words, when no ClientHello can be made of the
-    /// offer.
+    /// [`KeyShare::Reused`], because OpenSSL generates a key share for every connection.
+    /// [`BackendError::Refused`], with the library's message, if the settings allow no ClientHello.
     pub fn new(settings: &ClientSettings) -> Result<Self, BackendError> {
         if settings.key_share == KeyShare::Reused {
             return Err(BackendError::Unsupported {
@@ -123,7 +122,7 @@ impl OpensslBackend {
         Ok(backend)
     }
 
-    /// A session that puts its tickets or session IDs into the pool, if the run resumes sessions.
+    /// A session that adds its tickets or session IDs to the pool, if the run resumes sessions.
     fn session(
         &mut self,
         name: usize,
@@ -134,12 +133,12 @@ impl OpensslBackend {
         let mut ssl =
             Ssl::new(authenticating.unwrap_or(&self.trusting)).map_err(|_| OUT_OF_MEMORY)?;
         self.names[name].set(&mut ssl).map_err(|_| OUT_OF_MEMORY)?;
-        // Asks for an OCSP response as rustls always does: a server that staples (RFC 6066, section
-        // 8) then sends the same to both.
+        // Requests an OCSP response, as rustls always does: a server that staples (RFC 6066,
+        // section 8) then sends the same to both back ends.
         ssl.set_status_type(StatusType::OCSP).map_err(|_| OUT_OF_MEMORY)?;
         if let Some(ticket) = ticket {
-            // SAFETY: the ticket's session was made with this very context: each ticket notes whether
-            // its server was authenticated, and `verify` is chosen by that.
+            // SAFETY: the ticket's session was created with this very context: each ticket stores
+            // whether its server was authenticated, and `verify` follows from that.
             unsafe { ssl.set_session(&ticket.session) }.map_err(|_| OUT_OF_MEMORY)?;
         }
         let mut session = OpensslSession::new(ssl, authenticating.is_some(), name)?;
@@ -149,7 +148,7 @@ impl OpensslBackend {
         Ok(session)
     }
 
-    /// Checks before the first connection that a ClientHello can be made of the offer.
+    /// Checks before the first connection that the settings allow a ClientHello.
     fn rehearse(&mut self) -> Result<(), BackendError> {
         let refused = |message| BackendError::Refused { backend: NAME, message };
         let mut session = self.open().map_err(|e| refused(e.to_string()))?;
@@ -166,7 +165,7 @@ impl Backend for OpensslBackend {
         self.session(name, is_sampled, None)
     }
 
-    /// Where sessions are resumed there is one name.
+    /// A run that resumes sessions has a single name.
     fn resume(&mut self) -> Result<Option<OpensslSession>, Failure> {
         let Some(ticket) = self.pool.take() else { return Ok(None) };
         self.session(0, ticket.authenticated, Some(&ticket)).map(Some)

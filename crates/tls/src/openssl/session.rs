@@ -23,23 +23,23 @@ pub struct OpensslSession {
     stream: SslStream<BioBuffer>,
     /// Whether this session verifies the server's certificate.
     authenticated: bool,
-    /// Which of the offer's server names it asks for.
+    /// The index of this session's server name in the settings.
     asked_name: usize,
-    /// The pool for the sessions that the server lets the client resume.
+    /// The pool for the sessions that the server issues.
     pool: Option<Pool<Ticket>>,
-    /// How many sessions it has put there.
+    /// The number of sessions added to the pool.
     gained: u32,
     /// The current step of the connection, for the class of a failure.
     step: Step,
     /// Bytes received since the session last made progress.
     fruitless: usize,
     explanation: String,
-    /// The explanation belongs to a kind of fault that other connections may have as well.
+    /// Whether the explanation describes a kind of fault that several connections can share.
     is_fault: bool,
 }
 
 impl OpensslSession {
-    /// A client's session that has not begun.
+    /// A client's session, before its handshake.
     pub(super) fn new(
         mut ssl: Ssl,
         authenticated: bool,
@@ -59,12 +59,13 @@ impl OpensslSession {
         })
     }
 
-    /// Puts the sessions that the server lets the client resume into this pool.
+    /// Adds the sessions that the server issues to this pool.
     pub(super) fn keep_tickets(&mut self, pool: Pool<Ticket>) {
         self.pool = Some(pool);
     }
 
-    /// A session of TLS 1.2 can be resumed again, and OpenSSL does not deliver it again.
+    /// Returns a TLS 1.2 session to the pool: it can be resumed again, and OpenSSL does not deliver
+    /// it again.
     fn give_back(&mut self) {
         let (Some(pool), Some(session)) = (&self.pool, self.stream.ssl().session()) else { return };
         if matches!(self.facts().resumed_by, Resume::Id | Resume::Ticket) {
@@ -73,7 +74,7 @@ impl OpensslSession {
         }
     }
 
-    /// Makes a ClientHello and keeps it; the library's words when the offer allows none.
+    /// Creates a ClientHello without sending it. The error is the library's message.
     pub(super) fn rehearse(&mut self) -> Result<(), String> {
         match self.stream.do_handshake() {
             Err(e) if e.code() != ErrorCode::WANT_READ => Err(self.fail(&e).1),
@@ -81,7 +82,8 @@ impl OpensslSession {
         }
     }
 
-    /// Calls the library until it is done or has to wait, sending what it makes before it waits.
+    /// Calls the library until it is done or has to wait. Sends the library's output before each
+    /// wait.
     fn advance(
         &mut self,
         socket: &mut Socket,
@@ -130,8 +132,8 @@ impl OpensslSession {
         }
     }
 
-    /// What to wait for after sending what can be sent: in a handshake a flight must be sent as a whole
-    /// before the peer can answer.
+    /// The event to wait for after sending. During a handshake the whole flight must be sent before
+    /// the peer can answer.
     fn wait_to_read(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
         let all_sent = self.send(socket)?;
         let must_send = self.step == Step::Handshake && !all_sent;
@@ -141,7 +143,8 @@ impl OpensslSession {
     fn receive(&mut self, socket: &mut Socket) -> Result<Option<usize>, Failure> {
         let received = self.stream.get_mut().receive(socket).map_err(|e| self.lose(&e))?;
         if let Some(rule) = self.stream.get_ref().broken() {
-            // The alert that says so; the connection is lost, whether it arrives or not.
+            // Sends the alert about the error. The connection is lost, whether or not the alert
+            // arrives.
             let _ = self.stream.get_mut().send(socket);
             return Err(self.broken(rule));
         }
@@ -170,12 +173,13 @@ impl OpensslSession {
         socket::failure(error, self.step)
     }
 
-    /// Ends the session by an error of the library's.
+    /// Ends the session after an error of the library.
     fn end(&mut self, error: &ssl::Error, socket: &mut Socket) -> Failure {
         let (class, explanation) = self.fail(error);
         self.explanation = explanation;
         self.is_fault = failure::says_more(class);
-        // The alert with the reason; the connection has failed, whether it arrives or not.
+        // Sends the alert with the reason. The connection has failed, whether or not the alert
+        // arrives.
         let _ = self.stream.get_mut().send(socket);
         class
     }
@@ -222,7 +226,7 @@ impl Session for OpensslSession {
         facts::negotiated(self.stream.ssl(), self.authenticated)
     }
 
-    /// Waiting bytes are sent first, so that OpenSSL never holds a record that it cannot pass on.
+    /// Sends waiting bytes first, so that OpenSSL never holds a record that it cannot pass on.
     fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
         if self.unsent() >= UNSENT_LIMIT && !self.send(socket)? {
             return Ok(Progress::WantWrite);
@@ -235,7 +239,8 @@ impl Session for OpensslSession {
     }
 
     fn send_close_notify(&mut self, socket: &mut Socket) -> Result<(), Failure> {
-        // The first call sends, the second one would wait for the server's (SSL_shutdown(3)).
+        // The first call sends close_notify; a second one would wait for the server's
+        // (SSL_shutdown(3)).
         if let Err(error) = self.stream.shutdown() {
             return Err(self.end(&error, socket));
         }
@@ -276,8 +281,9 @@ impl Session for OpensslSession {
 }
 
 impl Drop for OpensslSession {
-    /// A session whose connection was not shut down counts as broken, and OpenSSL then resumes it no
-    /// more (SSL_clear(3)). That this one ends by a reset says nothing about what it was given.
+    /// Marks the connection as shut down. Otherwise OpenSSL considers the session broken and does
+    /// not resume it (SSL_clear(3)). That this connection ends by a reset does not invalidate its
+    /// tickets.
     fn drop(&mut self) {
         self.stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
     }

@@ -1,8 +1,8 @@
-//! Takes the sessions to resume from OpenSSL to the pool.
+//! Moves the sessions to resume from OpenSSL to the pool.
 //!
-//! OpenSSL hands a new session to a callback of the context while it processes what was received,
-//! on the worker's own thread and for one connection at a time. The callback leaves it in a
-//! thread-local, from which it is fetched afterwards.
+//! OpenSSL passes a new session to a callback of the context while it processes received bytes, on
+//! the worker's own thread and for one connection at a time. The callback stores the session in a
+//! thread-local, from which the caller takes it afterwards.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -14,7 +14,7 @@ use tlslab_contract::spec::Resume;
 use super::ffi;
 
 thread_local! {
-    /// The sessions that the server has given the current connection.
+    /// The sessions that the server has issued to the current connection.
     static DELIVERED: RefCell<Vec<SslSession>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -23,25 +23,25 @@ thread_local! {
 pub struct Ticket {
     /// The session.
     pub session: SslSession,
-    /// Whether the server was authenticated in the full handshake that began it.
+    /// Whether the server was authenticated in the session's full handshake.
     pub authenticated: bool,
 }
 
 impl fmt::Debug for Ticket {
-    /// Leaves the session out, since it holds a secret.
+    /// Omits the session, which holds a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ticket").field("authenticated", &self.authenticated).finish_non_exhaustive()
     }
 }
 
-/// Makes the sessions of a context resume only in this way.
+/// Makes the sessions of a context resume only by this method.
 pub fn set_resumption(context: &mut SslContextBuilder, resume: Resume) {
     if resume == Resume::None {
         context.set_session_cache_mode(SslSessionCacheMode::OFF);
         context.set_options(SslOptions::NO_TICKET);
         return;
     }
-    // Only the callback is used, not OpenSSL's own store, which takes a lock.
+    // Uses only the callback: OpenSSL's internal cache takes a lock.
     context.set_session_cache_mode(SslSessionCacheMode::CLIENT | SslSessionCacheMode::NO_INTERNAL);
     context.set_new_session_callback(|_, session| {
         DELIVERED.with_borrow_mut(|delivered| delivered.push(session));
@@ -54,7 +54,7 @@ pub fn set_resumption(context: &mut SslContextBuilder, resume: Resume) {
     }
 }
 
-/// Takes the sessions that were delivered on this thread since the last call.
+/// Takes the sessions delivered on this thread since the last call.
 pub fn delivered(authenticated: bool, mut take: impl FnMut(Ticket)) {
     DELIVERED.with_borrow_mut(|delivered| {
         delivered.drain(..).for_each(|session| take(Ticket { session, authenticated }));

@@ -1,31 +1,31 @@
 //! Remembers for a short time that a certificate chain was verified.
 //!
 //! All connections of a run go to one server, which sends the same certificates for the same name.
-//! Whether they form a chain to a trust anchor, for this name and at this time, is verified once; the
-//! result is kept for [`LIFETIME`], for exactly these bytes. Browsers do the same. The handshake
-//! signature, new in each connection, is verified on each (`docs/adr/0006`).
+//! Whether they form a chain to a trust anchor, for this name and at this time, is verified once;
+//! the result is valid for [`LIFETIME`], for exactly these bytes. Browsers do the same. The
+//! handshake signature differs in each connection and is verified on each (`docs/adr/0006`).
 
 use std::cell::RefCell;
 use std::time::Duration;
 
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 
-/// How long a result is kept; a certificate that expires during a run is noticed this much later.
+/// How long a result is valid. A certificate that expires during a run is noticed that much later.
 const LIFETIME: Duration = Duration::from_secs(1);
 
-/// The most chains that are remembered at once: at least as many as a run may have server names, since
-/// names that take turns would displace each other's chains before they are needed again.
+/// The highest number of remembered chains. At least the number of server names that a run may
+/// have: names used in turn would otherwise evict each other's chains before their next use.
 const CHAINS: usize = 1024;
 
 thread_local! {
-    /// Verified chains. rustls calls its verifier by `&self`, from any thread: with a thread-local a
+    /// Verified chains. rustls calls its verifier by `&self` from any thread: with a thread-local a
     /// worker needs no lock.
     static PASSED: RefCell<Vec<Passed>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A verified chain.
 struct Passed {
-    /// The verifier that verified it: another one may have other trust anchors.
+    /// The number of the verifier. Another verifier may have other trust anchors.
     verifier: u64,
     /// The server name that the chain was verified for.
     name: ServerName<'static>,
@@ -34,7 +34,7 @@ struct Passed {
     chain: Vec<Vec<u8>>,
 }
 
-/// Whether this verifier has verified exactly this chain within [`LIFETIME`], on this thread.
+/// True if this verifier has verified exactly this chain within [`LIFETIME`] on this thread.
 pub fn has_passed(
     verifier: u64,
     name: &ServerName<'_>,

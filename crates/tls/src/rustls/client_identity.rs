@@ -1,4 +1,4 @@
-//! The client's own certificate, and how the back end learns that it was asked for.
+//! The client's own certificate, and how the back end learns that a server requested it.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,23 +11,24 @@ use rustls::sign::CertifiedKey;
 use crate::identity::{Identity, IdentityError};
 
 thread_local! {
-    /// Whether a server on this thread has just been given the certificate. rustls reports this only to the
-    /// resolver, without a connection; a worker handles one connection at a time, and fetches it at once.
+    /// Whether a server on this thread has just received the certificate. rustls reports that only
+    /// to the resolver, without a connection. A worker handles one connection at a time and reads
+    /// the value at once.
     static SHOWN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the certificate was shown on this thread since the last call.
+/// True if the certificate was sent on this thread since the last call.
 pub fn take_shown() -> bool {
     SHOWN.take()
 }
 
-/// Shows the one certificate to every server that asks for one and accepts a signature scheme of its
-/// key, whatever authorities the server names: the server decides whether to accept it.
+/// Sends the same certificate to every server that requests one and accepts a signature scheme of
+/// its key, whatever authorities the server names. The server decides whether to accept it.
 #[derive(Debug)]
 pub struct OneIdentity(Arc<CertifiedKey>);
 
 impl OneIdentity {
-    /// The identity as rustls has it.
+    /// Converts the identity into a rustls type.
     pub fn new(identity: &Identity, provider: &CryptoProvider) -> Result<Self, IdentityError> {
         Ok(Self(Arc::new(identity.certified(provider)?)))
     }

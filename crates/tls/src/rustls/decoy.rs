@@ -1,21 +1,21 @@
-//! The key share by which a HelloRetryRequest is forced.
+//! The key share that provokes a HelloRetryRequest.
 
 use rustls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
 use rustls::ffdhe_groups::FfdheGroup;
 use rustls::{Error, NamedGroup, PeerMisbehaved, ProtocolVersion};
 
-/// A group that no server supports: its number is for private use (RFC 8446, section 4.2.7). Its key
-/// share makes any server ask for another one, or refuse the handshake.
+/// A group that no server supports: its number is reserved for private use (RFC 8446, section
+/// 4.2.7). The server must ask for another key share or refuse the handshake.
 pub static DECOY: Decoy = Decoy;
 
 /// See [`DECOY`].
 #[derive(Debug)]
 pub struct Decoy;
 
-/// The first number for private use of those that elliptic curves have.
+/// The first private-use number of elliptic-curve groups.
 const PRIVATE_USE: u16 = 0xfe00;
 
-/// The length of a share of X25519, so that the ClientHello is as long as a usual one.
+/// As long as an X25519 share, so that the ClientHello has a usual length.
 const DECOY_SHARE: [u8; 32] = [0x42; 32];
 
 impl SupportedKxGroup for Decoy {

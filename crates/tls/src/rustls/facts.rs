@@ -1,4 +1,4 @@
-//! What a connection of rustls has negotiated.
+//! The negotiated facts of a rustls connection.
 
 use rustls::client::UnbufferedClientConnection;
 use rustls::{HandshakeKind as RustlsKind, ProtocolVersion};
@@ -8,23 +8,23 @@ use crate::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
 use tlslab_contract::spec::Resume;
 use tlslab_wire::names::{CipherSuite, SignatureScheme, TlsVersion};
 
-/// What the session has seen by itself, since rustls does not report it.
+/// Facts that the session collects itself because rustls does not report them.
 pub struct Seen {
     /// The scheme of the server's signature.
     pub signature_scheme: Option<SignatureScheme>,
     /// The length of the OCSP response with the server's certificate.
     pub ocsp_response_bytes: u32,
-    /// The client has shown a certificate.
+    /// Whether the client has sent a certificate.
     pub client_authenticated: bool,
-    /// The ClientHello offered a ticket of TLS 1.2.
+    /// Whether the ClientHello offered a TLS 1.2 ticket.
     pub ticket_offered: bool,
     /// Early data.
     pub early: Early,
-    /// The server was authenticated in full.
+    /// Whether the server was authenticated in full.
     pub authenticated: bool,
 }
 
-/// The facts of a connection whose handshake is done.
+/// The negotiated facts of a connection after its handshake.
 pub fn negotiated(connection: &UnbufferedClientConnection, seen: &Seen) -> Negotiated {
     let kind = connection.handshake_kind();
     Negotiated {

@@ -1,4 +1,4 @@
-//! The failure class and the reason of an error of rustls.
+//! The failure class and the reason of a rustls error.
 
 use rustls::{AlertDescription, CertificateError, Error};
 
@@ -6,7 +6,8 @@ use super::certificate_error;
 use tlslab_wire::outcome::{Failure, alert_name};
 use tlslab_wire::reason::Reason;
 
-/// The class of a failure. `signed`: the server's signature was being verified, or already had been.
+/// The class of a failure. `signed`: the server's signature was being verified or had been
+/// verified.
 pub fn failure(error: &Error, signed: bool) -> Failure {
     match error {
         Error::AlertReceived(alert) => Failure::Alert(u8::from(*alert)),
@@ -16,8 +17,8 @@ pub fn failure(error: &Error, signed: bool) -> Failure {
     }
 }
 
-/// The reason of a failure; values that the server chose (names, numbers) are in its words only.
-/// `whole`: whether the record that the error is about was authentic, where that is known.
+/// The reason of a failure. Values that the server chose (names, numbers) appear only in its
+/// `words`. `whole`: whether the record with the error was authentic, if known.
 pub fn reason(error: &Error, whole: Option<bool>) -> Reason {
     let name = match error {
         Error::InvalidCertificate(why) => {
@@ -51,7 +52,7 @@ fn alert_words(alert: AlertDescription) -> String {
     alert_name(number).map_or_else(|| format!("alert {number}"), str::to_owned)
 }
 
-/// A variant's name without what it holds, in lower case: `message too short`.
+/// The name of a variant without its fields, in lower case: `message too short`.
 pub(super) fn word(variant: &impl std::fmt::Debug) -> String {
     let text = format!("{variant:?}");
     let name = text.split([' ', '(', '{']).next().unwrap_or_default();

@@ -1,47 +1,47 @@
-//! Encodes into a connection's own buffer what rustls wants to send: messages, records, early data.
+//! Encodes the output of rustls into a connection's own buffer: messages, records, early data.
 
 use rustls::client::ClientConnectionData;
 use rustls::unbuffered::{EncodeError, EncodeTlsData, TransmitTlsData};
 
-/// The most that one encoded flight grows the outgoing buffer by at first; rustls says when more is
-/// needed (a hybrid's ClientHello is some 1,400 bytes).
+/// The initial room for an encoded flight in bytes. rustls reports if more is needed (the
+/// ClientHello of a hybrid group has some 1,400 bytes).
 const FLIGHT_SIZE: usize = 512;
 
-/// An EndOfEarlyData message in its record: record header, handshake header, content type, AEAD tag
-/// (RFC 8446, sections 4.5 and 5.2). No other message of the client's is that short.
+/// The length of a record with EndOfEarlyData: record header, handshake header, content type, AEAD
+/// tag (RFC 8446, sections 4.5 and 5.2). No other client message is that short.
 const END_OF_EARLY_DATA: usize = 5 + 4 + 1 + 16;
 
-/// Content type of records that are encrypted (RFC 8446, section 5.2).
+/// Content type of encrypted records (RFC 8446, section 5.2).
 const APPLICATION_DATA: u8 = 23;
 
-/// The most plaintext that one record holds (RFC 8446, section 5.1).
+/// The highest plaintext length of a record in bytes (RFC 8446, section 5.1).
 const RECORD: usize = 16 * 1024;
 
-/// Room for what encryption adds to the bytes of one record.
+/// Room for the bytes that encryption adds to a record.
 const EXPANSION: usize = 64;
 
 /// The state of one connection's early data.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Early {
-    /// The number of bytes that the resumed session allows.
+    /// The number of bytes of early data that the resumed session allows.
     pub limit: usize,
-    /// Whether some was sent.
+    /// Whether early data was sent.
     pub sent: bool,
-    /// Whether the server has accepted it.
+    /// Whether the server has accepted the early data.
     pub accepted: bool,
 }
 
 impl Early {
-    /// Sees in the client's own messages that the server has accepted its early data: only then does the
-    /// client send EndOfEarlyData (RFC 8446, section 4.5). rustls reports this only by its buffered
-    /// interface.
+    /// Detects from the client's own messages that the server has accepted the early data: only
+    /// then does the client send EndOfEarlyData (RFC 8446, section 4.5). rustls reports the
+    /// acceptance only in its buffered interface.
     pub fn notice(&mut self, encoded: &[u8]) {
         let ends = encoded.len() == END_OF_EARLY_DATA && encoded[0] == APPLICATION_DATA;
         self.accepted |= self.sent && ends;
     }
 }
 
-/// Appends a message of the handshake to the buffer.
+/// Appends a handshake message to the buffer.
 pub fn encode_flight(buffer: &mut Vec<u8>, flight: &mut EncodeTlsData<'_, ClientConnectionData>) {
     encode(buffer, |buffer| match flight.encode(buffer) {
         Err(EncodeError::InsufficientSize(needs)) => Err(needs.required_size),
@@ -50,8 +50,9 @@ pub fn encode_flight(buffer: &mut Vec<u8>, flight: &mut EncodeTlsData<'_, Client
     });
 }
 
-/// Encrypts early data; whether that succeeded. The buffer needs enough room at once: rustls counts each
-/// call against what the session allows, even one that finds too little room.
+/// Encrypts early data; returns whether that succeeded. The buffer needs enough room at the first
+/// call: rustls counts each call against the session's limit, even a call that finds too little
+/// room.
 pub fn encrypt_early(
     buffer: &mut Vec<u8>,
     flight: &mut TransmitTlsData<'_, ClientConnectionData>,
@@ -66,7 +67,7 @@ pub fn encrypt_early(
     encrypted.is_ok()
 }
 
-/// Grows the buffer until `encoder` finds enough room after its content.
+/// Grows the buffer until `encoder` finds enough room after the content.
 pub fn encode(buffer: &mut Vec<u8>, mut encoder: impl FnMut(&mut [u8]) -> Result<usize, usize>) {
     let kept = buffer.len();
     let mut room = FLIGHT_SIZE;

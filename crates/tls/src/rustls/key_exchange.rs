@@ -1,8 +1,9 @@
-//! Key-exchange groups for rustls that its own provider lacks, and key shares that are re-used.
+//! Key-exchange groups that the provider of rustls lacks, and reused key shares.
 //!
-//! The provider has neither P-521 nor X448; with them here, all groups of an experiment run over the
-//! same library and only the group differs. A re-used key share is drawn once and offered by every
-//! connection: that saves the client the key generation and changes nothing for the server.
+//! The provider has neither P-521 nor X448. With the implementations here, all groups of an
+//! experiment run over the same library, and only the group differs. A reused key share is
+//! generated once and offered by every connection: this saves the client the key generation and
+//! changes nothing for the server.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -30,10 +31,10 @@ pub const GROUPS: [Group; 8] = [
     Group::MlKem768,
 ];
 
-/// The implementation of a group; `None` if there is none here.
+/// The implementation of a group; `None` if this back end has none.
 ///
-/// What is returned lives as long as the program: rustls wants groups to be static. A worker asks for
-/// a handful of groups, once.
+/// The result lives as long as the program, because rustls requires static groups. A worker
+/// requests a handful of groups, once.
 pub fn implementation(group: Group, share: KeyShare) -> Option<&'static dyn SupportedKxGroup> {
     let stock = match (share, group) {
         (KeyShare::Fresh, Group::X25519) => Some(kx_group::X25519),
@@ -47,8 +48,8 @@ pub fn implementation(group: Group, share: KeyShare) -> Option<&'static dyn Supp
     stock.or_else(|| own(group, share))
 }
 
-/// The implementation of a group in this module, also of a group that rustls has: X25519 costs less here
-/// (`X25519Key`).
+/// The implementation of a group in this module, including groups that rustls has: X25519 costs
+/// less here (`X25519Key`).
 pub fn own(group: Group, share: KeyShare) -> Option<&'static dyn SupportedKxGroup> {
     GROUPS.contains(&group).then(|| {
         let own: &'static OwnGroup =
@@ -57,14 +58,14 @@ pub fn own(group: Group, share: KeyShare) -> Option<&'static dyn SupportedKxGrou
     })
 }
 
-/// A group whose keys are made here.
+/// A group whose keys this module generates.
 struct OwnGroup {
     group: Group,
     share: KeyShare,
     kept: OnceLock<Arc<dyn Key>>,
 }
 
-/// A private key that can be used more than once.
+/// A private key that may be used more than once.
 trait Key: Send + Sync {
     /// The public key share for the peer: a point, an encapsulation key, or both.
     fn share(&self) -> &[u8];
@@ -113,7 +114,7 @@ const ML_KEM_768_CIPHERTEXT: usize = 1088;
 /// Length of an uncompressed P-256 point in bytes (RFC 8446, section 4.2.8.2).
 const P256_POINT: usize = 65;
 
-/// A key on a curve that aws-lc-rs has.
+/// A key on a curve of aws-lc-rs.
 struct EcdhKey {
     key: agreement::PrivateKey,
     share: agreement::PublicKey,
@@ -133,7 +134,8 @@ impl Key for EcdhKey {
     }
 
     fn agree(&self, peer: &[u8]) -> Option<Vec<u8>> {
-        // TLS 1.3 has no compressed points (RFC 8446, section 4.2.8.2): same length, same first byte.
+        // TLS 1.3 has no compressed points (RFC 8446, section 4.2.8.2): same length, same first
+        // byte.
         let own = self.share.as_ref();
         let is_point = own.len() % 2 == 1;
         if peer.len() != own.len() || (is_point && peer.first() != own.first()) {
@@ -144,7 +146,7 @@ impl Key for EcdhKey {
     }
 }
 
-/// An X25519 key (RFC 7748), by aws-lc's function for X25519 alone: its general interface first tries to
+/// An X25519 key (RFC 7748) by aws-lc's dedicated function. Its general interface first tries to
 /// parse the peer's share as a certificate's key, and allocates three objects for that.
 struct X25519Key {
     key: [u8; X25519_LENGTH],
@@ -169,7 +171,7 @@ impl Key for X25519Key {
     }
 }
 
-/// An X448 key (RFC 7748); OpenSSL's, since aws-lc has none.
+/// An X448 key (RFC 7748) from OpenSSL; aws-lc has no X448.
 struct X448Key {
     key: PKey<Private>,
     share: Vec<u8>,
@@ -220,11 +222,11 @@ impl Key for MlKemKey {
     }
 }
 
-/// Two keys side by side (draft-ietf-tls-ecdhe-mlkem): shares and secrets are concatenated.
+/// Two keys of a hybrid group (draft-ietf-tls-ecdhe-mlkem): shares and secrets are concatenated.
 struct HybridKey {
     parts: [Arc<dyn Key>; 2],
     share: Vec<u8>,
-    /// The length of the first part of the peer's share.
+    /// The length of the first part of the peer's share, in bytes.
     split: usize,
 }
 
@@ -272,7 +274,7 @@ impl fmt::Debug for OwnGroup {
     }
 }
 
-/// A key exchange under way.
+/// A key exchange in progress.
 struct Exchange {
     name: NamedGroup,
     key: Arc<dyn Key>,

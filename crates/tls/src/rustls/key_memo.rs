@@ -1,9 +1,9 @@
-//! Keeps the server's public keys, so that each is read from its certificate once only.
+//! Caches the server's public keys, so that each is read from its certificate only once.
 //!
-//! All connections of a run that ask for the same name get the same certificate. On the first of them
-//! the library reads its key; on the others the handshake signature is verified with that key, for
-//! exactly these bytes, this version and this scheme. A signature that does not verify in this way is
-//! given to the library, which names the error.
+//! All connections of a run that ask for the same name get the same certificate. On the first of
+//! them the library reads its key. On the others this module verifies the handshake signature with
+//! that key, for exactly these certificate bytes, this version and this scheme. If the verification
+//! fails, the library verifies again and names the error.
 
 use std::cell::RefCell;
 
@@ -16,26 +16,27 @@ use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::CertificateDer;
 use rustls::{DigitallySignedStruct, Error, ProtocolVersion, SignatureScheme};
 
-/// The most keys that are kept: at least as many as a run may have server names, since names that take
-/// turns would displace each other's keys before they are needed again.
+/// The highest number of cached keys. At least the number of server names that a run may have:
+/// names used in turn would otherwise evict each other's keys before their next use.
 const KEYS: usize = 1024;
 
 thread_local! {
-    /// Known keys. rustls calls its verifier by `&self`, from any thread: with a thread-local a worker
-    /// needs no lock.
+    /// Cached keys. rustls calls its verifier by `&self` from any thread: with a thread-local a
+    /// worker needs no lock.
     static KNOWN: RefCell<Keys> = const { RefCell::new(Keys::new()) };
 }
 
-/// Keys with which signatures have verified.
+/// Keys that have verified a signature.
 struct Keys {
-    /// The end of each one's certificate, where certificates of one authority differ.
+    /// The last bytes of each key's certificate, which differ between certificates of one
+    /// authority.
     tags: Vec<u64>,
     known: Vec<Known>,
-    /// The index of the key that is replaced next, once there are [`KEYS`].
+    /// The index of the key to replace next, once there are [`KEYS`].
     oldest: usize,
 }
 
-/// A key with which a signature has verified.
+/// A key that has verified a signature.
 struct Known {
     certificate: Vec<u8>,
     version: ProtocolVersion,
@@ -43,8 +44,8 @@ struct Known {
     key: ParsedPublicKey,
 }
 
-/// Verifies a handshake signature with the kept key of the same certificate, or by `library`; if the
-/// library succeeds, the key is kept. Errors are the library's.
+/// Verifies a handshake signature with the cached key of the certificate, or else by `library`. If
+/// the library succeeds, its key is cached. Errors come from the library.
 pub fn verify(
     version: ProtocolVersion,
     message: &[u8],
@@ -72,7 +73,7 @@ impl Keys {
         Self { tags: Vec::new(), known: Vec::new(), oldest: 0 }
     }
 
-    /// The index of the key of this certificate for this version and scheme.
+    /// The index of the cached key for this certificate, version and scheme.
     fn of(
         &self,
         version: ProtocolVersion,
@@ -103,12 +104,12 @@ impl Keys {
     }
 }
 
-/// The last bytes of a certificate, which belong to its signature.
+/// The last bytes of a certificate, which are part of its signature.
 fn tag(certificate: &[u8]) -> u64 {
     certificate.last_chunk().map_or(0, |last| u64::from_ne_bytes(*last))
 }
 
-/// The certificate's key; `None` where this scheme's algorithm is not known without the library.
+/// The certificate's key; `None` if only the library supports the scheme's algorithm.
 fn read_key(
     version: ProtocolVersion,
     certificate: &CertificateDer<'_>,
@@ -172,18 +173,18 @@ mod tests {
         verify(TLSv1_3, MESSAGE, &known, &signature, good).unwrap();
         assert_eq!(asked.get(), 1);
         verify(TLSv1_3, MESSAGE, &known, &signed(&key, MESSAGE), bad).unwrap();
-        // Another transcript, another key's signature, another version, another certificate.
+        // Another transcript, a signature by another key, another version, another certificate.
         assert!(verify(TLSv1_3, b"another", &known, &signature, bad).is_err());
         assert!(verify(TLSv1_3, MESSAGE, &known, &signed(&other_key, MESSAGE), bad).is_err());
         assert!(verify(TLSv1_2, MESSAGE, &known, &signature, bad).is_err());
         assert!(verify(TLSv1_3, MESSAGE, &other, &signature, bad).is_err());
-        // Neither a failure nor a success of the library has displaced a known key.
+        // Neither a failure nor a success of the library has evicted a known key.
         verify(TLSv1_3, MESSAGE, &known, &signature, bad).unwrap();
         verify(TLSv1_3, MESSAGE, &other, &signed(&other_key, MESSAGE), good).unwrap();
         assert_eq!(asked.get(), 2);
         verify(TLSv1_3, MESSAGE, &other, &signed(&other_key, MESSAGE), bad).unwrap();
         verify(TLSv1_3, MESSAGE, &known, &signature, bad).unwrap();
-        // The key of one certificate is not used for another.
+        // The key of one certificate is not used for another certificate.
         assert!(verify(TLSv1_3, MESSAGE, &other, &signature, bad).is_err());
     }
 
@@ -213,7 +214,7 @@ mod tests {
         };
         let mut keys = Keys::new();
         (0..=KEYS).for_each(|number| keys.keep(known(number)));
-        // A key that is known already.
+        // A key that is already cached.
         keys.keep(known(KEYS));
         let is_known = |number: usize| keys.of(TLSv1_3, &number.to_be_bytes(), scheme).is_some();
         assert_eq!((keys.known.len(), keys.tags.len()), (KEYS, KEYS));

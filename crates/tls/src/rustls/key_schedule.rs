@@ -1,9 +1,9 @@
-//! The key schedule of TLS 1.3 (RFC 8446, section 7.1) over HMACs that keep their state.
+//! The TLS 1.3 key schedule (RFC 8446, section 7.1) over HMACs that keep their state.
 //!
-//! A handshake derives some fifteen secrets, each with an HMAC. rustls' provider sets each of these
-//! up anew through aws-lc's general interface; here the two hash blocks that depend on the key alone
-//! are computed once per key, what is the same in every connection without a PSK once per process,
-//! and nothing is allocated for a tag (`docs/adr/0011`).
+//! A handshake derives some fifteen secrets, each with an HMAC. The provider of rustls sets up each
+//! HMAC through aws-lc's general interface. Here the two hash blocks that depend only on the key
+//! are computed once per key, values that are equal in every connection without a PSK are computed
+//! once per process, and a tag needs no allocation (`docs/adr/0011`).
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ pub(super) static WITH_SHA256: LazyLock<Schedule<Hmac<Sha256>>> =
 pub(super) static WITH_SHA384: LazyLock<Schedule<Hmac<Sha384>>> =
     LazyLock::new(|| Schedule::new(&Sha384::digest([])));
 
-/// HKDF (RFC 5869) with a hash; `None` for a hash that no supported suite of TLS 1.3 uses.
+/// HKDF (RFC 5869) with a hash; `None` for a hash that no supported TLS 1.3 suite uses.
 pub fn implementation(hash: HashAlgorithm) -> Option<&'static dyn Hkdf> {
     match hash {
         HashAlgorithm::SHA256 => Some(&*WITH_SHA256),
@@ -28,7 +28,7 @@ pub fn implementation(hash: HashAlgorithm) -> Option<&'static dyn Hkdf> {
     }
 }
 
-/// The operations of an HMAC that the key schedule needs.
+/// The HMAC operations that the key schedule needs.
 pub(super) trait Keyed: Mac + KeyInit + Clone + Send + Sync + 'static {}
 
 impl<M: Mac + KeyInit + Clone + Send + Sync + 'static> Keyed for M {}
@@ -37,17 +37,17 @@ impl<M: Mac + KeyInit + Clone + Send + Sync + 'static> Keyed for M {}
 pub(super) struct Schedule<M> {
     /// HKDF-Extract(0, 0): the early secret of a connection without a PSK.
     early: Expander<M>,
-    /// Its Derive-Secret(., "derived", ""), the salt of the handshake secret; and an HMAC with that
-    /// for a key.
+    /// Derive-Secret(., "derived", "") of the early secret, which is the salt of the handshake
+    /// secret, and an HMAC with that salt as its key.
     salt: OkmBlock,
     salted: M,
 }
 
-/// HKDF-Expand with a secret, which is the key of an HMAC.
+/// HKDF-Expand with a secret, the key of the HMAC.
 #[derive(Clone)]
 pub(super) struct Expander<M>(M);
 
-/// The longest HkdfLabel that is needed (RFC 8446, section 7.1): its lengths, prefix, label, and a hash.
+/// The longest required HkdfLabel (RFC 8446, section 7.1): its lengths, prefix, label, and a hash.
 const LONGEST_INFO: usize = 2 + 1 + LABEL_PREFIX.len() + 12 + 1 + OkmBlock::MAX_LEN;
 
 const LABEL_PREFIX: &[u8] = b"tls13 ";
@@ -82,18 +82,18 @@ impl<M: Keyed> Expander<M> {
         Self(keyed(secret.as_ref()))
     }
 
-    /// The HMAC whose key this secret is.
+    /// The HMAC with this secret as its key.
     pub(super) fn into_mac(self) -> M {
         self.0
     }
 
-    /// The master secret behind this handshake secret, given the hash of nothing.
+    /// The master secret of this handshake secret. The argument is the hash of the empty string.
     pub(super) fn master_secret(&self, hash_of_nothing: &[u8]) -> Self {
         let salt = self.expand_label(b"derived", hash_of_nothing);
         Self(extract(keyed(salt.as_ref()), zeros::<M>()))
     }
 
-    /// HKDF-Expand-Label (RFC 8446, section 7.1), as long as the hash.
+    /// HKDF-Expand-Label (RFC 8446, section 7.1) with the length of the hash.
     pub(super) fn expand_label(&self, label: &[u8], context: &[u8]) -> OkmBlock {
         let mut output = [0; OkmBlock::MAX_LEN];
         let output = &mut output[..M::output_size()];
@@ -101,7 +101,7 @@ impl<M: Keyed> Expander<M> {
         OkmBlock::new(output)
     }
 
-    /// HKDF-Expand-Label, of at most the hash's length.
+    /// HKDF-Expand-Label with at most the length of the hash.
     pub(super) fn expand_label_into(&self, label: &[u8], context: &[u8], output: &mut [u8]) {
         debug_assert!(output.len() <= M::output_size());
         let (length, name) = (output.len() as u16, LABEL_PREFIX.len() + label.len());
@@ -117,7 +117,7 @@ impl<M: Keyed> Expander<M> {
         append(label);
         append(&[context.len() as u8]);
         append(context);
-        // The number of HKDF-Expand's only block (RFC 5869, section 2.3).
+        // The counter of HKDF-Expand's only block (RFC 5869, section 2.3).
         append(&[1]);
         let mut mac = self.0.clone();
         mac.update(&info[..end]);
@@ -125,7 +125,7 @@ impl<M: Keyed> Expander<M> {
     }
 }
 
-/// As many zeros as the hash has bytes, used in place of an absent salt or secret.
+/// Zeros with the length of the hash, in place of an absent salt or secret.
 fn zeros<M: Keyed>() -> &'static [u8] {
     &[0; OkmBlock::MAX_LEN][..M::output_size()]
 }
@@ -134,7 +134,7 @@ fn keyed<M: Keyed>(key: &[u8]) -> M {
     <M as KeyInit>::new_from_slice(key).expect("HMAC takes keys of any length")
 }
 
-/// HKDF-Extract: the HMAC whose key is the extracted secret.
+/// HKDF-Extract: the HMAC with the extracted secret as its key.
 fn extract<M: Keyed>(mut salted: M, secret: &[u8]) -> M {
     salted.update(secret);
     keyed(&salted.finalize().into_bytes())
@@ -240,7 +240,7 @@ mod tests {
             let ours = implementation(hash).unwrap();
             let length = ours.extract_from_zero_ikm(None).hash_len();
             let zeros = vec![0; length];
-            // A salt is the key of an HMAC: lengths around those of a hash and of a block.
+            // The salt is the key of an HMAC: lengths around those of a hash and of a block.
             for salt_length in [0, 1, 32, 48, 64, 65, 127, 128, 129, 300] {
                 let salt = vec![7; salt_length];
                 let extracted = reference::Salt::new(algorithm, &salt);
@@ -259,7 +259,8 @@ mod tests {
 
     #[test]
     fn what_is_the_same_in_every_connection_is_what_the_standard_derives() {
-        // RFC 8448, section 3: the early secret's "derived" secret, salt of the handshake secret.
+        // RFC 8448, section 3: Derive-Secret of the early secret with label "derived", the salt of
+        // the handshake secret.
         let salt = "6f2615a108c702c5678f54fc9dbab69716c076189c48250cebeac3576c3611ba";
         let hex: String = WITH_SHA256.salt.as_ref().iter().map(|b| format!("{b:02x}")).collect();
         assert_eq!(hex, salt);

@@ -47,16 +47,17 @@ pub use self::session::RustlsSession;
 /// The name of this back end in specifications and records.
 pub const NAME: &str = "rustls";
 
-/// Makes rustls sessions for one worker.
+/// Creates the rustls sessions of one worker.
 pub struct RustlsBackend {
     /// The configuration of connections that authenticate the server.
     verifying: Arc<ClientConfig>,
     /// The configuration of connections that do not, between two samples.
     trusting: Arc<ClientConfig>,
     server_names: Vec<ServerName<'static>>,
-    /// The minimal client's template for each name; empty if it does not support the run's settings.
+    /// The minimal client's template for each name; empty if it does not support the run's
+    /// settings.
     minimal: Vec<Arc<ClientHelloTemplate>>,
-    /// The names in turn, and the connections that are sampled.
+    /// The order of names and the selection of sampled connections.
     turns: Turns,
     authenticate: Authenticate,
     resume: Resume,
@@ -64,7 +65,7 @@ pub struct RustlsBackend {
 }
 
 impl RustlsBackend {
-    /// Builds the back end; an error names what the library lacks.
+    /// Builds the back end; an error names the missing feature.
     pub fn new(settings: &ClientSettings) -> Result<Self, BackendError> {
         if settings.resume == Resume::PskOnly {
             let has = [Resume::Id, Resume::Ticket, Resume::Psk].into_iter();
@@ -92,7 +93,7 @@ impl RustlsBackend {
         })
     }
 
-    /// A session that puts its tickets or session IDs into the pool, if the run resumes sessions.
+    /// A session that adds its tickets or session IDs to the pool, if the run resumes sessions.
     fn session(
         &mut self,
         name: usize,
@@ -108,8 +109,8 @@ impl RustlsBackend {
         Ok(session)
     }
 
-    /// A connection by the minimal client to the first server name; `None` if it does not support the
-    /// run's settings, so that the library makes all connections.
+    /// A connection by the minimal client to the first server name. `None` if the minimal client
+    /// does not support the run's settings: the library then makes all connections.
     pub fn open_minimal(&self) -> Option<Result<RustlsSession, Failure>> {
         self.minimal.first().map(|template| RustlsSession::minimal(Arc::clone(template), 0))
     }
@@ -128,8 +129,8 @@ impl Backend for RustlsBackend {
         self.session(name, is_sampled || self.authenticate == Authenticate::Every, None)
     }
 
-    /// Resumes with the configuration of the session's full handshake: rustls resumes with no other. A
-    /// run that resumes sessions has one name.
+    /// Resumes with the configuration of the session's full handshake: rustls resumes with no
+    /// other. A run that resumes sessions has one name.
     fn resume(&mut self) -> Result<Option<RustlsSession>, Failure> {
         let Some(ticket) = self.pool.take() else { return Ok(None) };
         let verified = ticket.authenticated();
@@ -145,8 +146,8 @@ impl Backend for RustlsBackend {
     }
 }
 
-/// The minimal client's template for each name, if all connections are full handshakes of TLS 1.3 with
-/// one group, without other features.
+/// The minimal client's template for each name, if all connections are full TLS 1.3 handshakes with
+/// one group, without other features. Empty otherwise.
 fn templates(
     settings: &ClientSettings,
     config: &Arc<ClientConfig>,
@@ -162,7 +163,7 @@ fn templates(
     let (true, [group]) = (can, &settings.groups[..]) else { return Vec::new() };
     let group = match settings.key_share {
         KeyShare::Fresh => key_exchange::own(*group, KeyShare::Fresh),
-        // The share that the library's connections have as well.
+        // The share of the library's connections.
         KeyShare::Reused => config.crypto_provider().kx_groups.first().copied(),
     };
     let Some(group) = group else { return Vec::new() };
@@ -296,7 +297,7 @@ mod tests {
     use crate::identity::Identity;
     use crate::keylog::KeyLog;
 
-    /// As `--tls 1.3 --group X25519` has it.
+    /// The settings of `--tls 1.3 --group X25519`.
     fn settings() -> ClientSettings {
         ClientSettings {
             versions: vec![TlsVersion::Tls13],
@@ -318,13 +319,13 @@ mod tests {
         }
     }
 
-    /// The same with `--lean`.
+    /// The same settings with `--lean`.
     fn lean() -> ClientSettings {
         let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
         ClientSettings { authenticate, key_share, ..settings() }
     }
 
-    /// Which of the first connections the minimal client does.
+    /// For each of the first connections: whether the minimal client makes it.
     fn own(settings: &ClientSettings) -> Vec<bool> {
         let mut backend = RustlsBackend::new(settings).unwrap();
         (0..2 * SAMPLING_PERIOD).map(|_| backend.open().unwrap().is_minimal()).collect()

@@ -1,23 +1,23 @@
-//! Random bytes of the library, drawn by the kilobyte: each draw costs half a microsecond, whatever its
-//! length, and a ClientHello needs two of them.
+//! A buffer for the library's random bytes. Each call of the library costs half a microsecond,
+//! whatever its length, and a ClientHello needs two calls.
 
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use rustls::crypto::{GetRandomFailed, SecureRandom, aws_lc_rs};
 
-/// The bytes of a draw: enough for some 60 hellos.
+/// The number of bytes per call: enough for some 60 hellos.
 const DRAW: usize = 4096;
 
-/// Longer requests go to the library.
+/// The longest request that the buffer serves, in bytes. The library serves longer ones.
 const LONGEST: usize = 64;
 
 static LIBRARY: LazyLock<&'static dyn SecureRandom> =
     LazyLock::new(|| aws_lc_rs::default_provider().secure_random);
 
 thread_local! {
-    /// The rest of a thread's last draw: the first N bytes. rustls calls its random source by `&self`,
-    /// from any thread: with a thread-local a worker needs no lock.
+    /// The unused bytes of a thread's last call: the first N. rustls calls its random source by
+    /// `&self` from any thread: with a thread-local a worker needs no lock.
     static DRAWN: RefCell<([u8; DRAW], usize)> = const { RefCell::new(([0; DRAW], 0)) };
 }
 

@@ -1,9 +1,8 @@
-//! One connection of this back end: rustls over the unbuffered interface, or the engine's
-//! minimal client.
+//! One connection of this back end: rustls over the unbuffered interface, or the minimal client.
 //!
-//! The unbuffered interface leaves the buffers to the caller: here one receive buffer serves all
-//! connections of a worker, and a connection keeps bytes of its own only when a record arrives in
-//! pieces or the socket does not take all at once.
+//! With the unbuffered interface the caller owns the buffers: one receive buffer serves all
+//! connections of a worker, and a connection keeps bytes of its own only if a record arrives in
+//! pieces or the socket does not accept all bytes at once.
 
 mod processing;
 
@@ -33,20 +32,21 @@ use tlslab_wire::outcome::{Failure, Step};
 use tlslab_wire::reason::Reason;
 use tlslab_wire::rule::Rule;
 
-/// The most that a connection may keep of what has arrived: rustls bounds a handshake message at
-/// 64 KiB, and a record is at most 16 KiB + 256 bytes (RFC 8446, section 5.2).
+/// The highest number of received bytes that a connection may keep: rustls limits a handshake
+/// message to 64 KiB, and a record has at most 16 KiB + 256 bytes (RFC 8446, section 5.2).
 const PARTIAL_LIMIT: usize = 96 * 1024;
 
-/// What one receive call takes; a full record and its header fit.
+/// The size of a receive call: room for a full record and its header.
 const RECEIVE_SIZE: usize = 18 * 1024;
 
-/// The most that may wait to be sent once the handshake is done: a request, and answers to the
-/// peer's KeyUpdates. A peer that causes more without reading is attacking.
+/// The highest number of bytes waiting to be sent after the handshake: a request, and answers to
+/// the peer's KeyUpdates. A peer that causes more without reading is attacking.
 const OUTGOING_LIMIT: usize = 64 * 1024;
 
 thread_local! {
-    /// The receive buffer of the worker on this thread; its content does not outlive a call. In the back
-    /// end it would need a shared, counted pointer in each session, though a worker has its own thread.
+    /// The receive buffer of the worker on this thread; its content does not outlive a call. In the
+    /// back end it would need a reference-counted pointer in each session, although a worker has
+    /// its own thread.
     static INCOMING: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -55,19 +55,19 @@ pub struct RustlsSession {
     machine: Machine,
     /// The processed bytes: encoded ones to send, and decrypted ones to read.
     state: State,
-    /// Received, and not yet a whole record or message.
+    /// Received bytes that do not form a complete record or message yet.
     partial: Vec<u8>,
-    /// Which of the offer's server names it asks for.
+    /// The index of this session's server name in the settings.
     asked_name: usize,
     /// Bytes received since the session last made progress.
     fruitless: usize,
-    /// The pool for the sessions that the server lets the client resume.
+    /// The pool for the sessions that the server issues.
     pool: Option<Pool<Ticket>>,
-    /// How many sessions it has put there.
+    /// The number of sessions added to the pool.
     gained: u32,
     /// Checks the server's unencrypted messages to rustls; the minimal client checks them itself.
     observer: Observer,
-    /// The rule that it has seen broken.
+    /// The first rule that the observer has seen broken.
     broken: Option<Rule>,
 }
 
@@ -91,7 +91,7 @@ impl RustlsSession {
         Ok(session)
     }
 
-    /// A connection by the engine's minimal client.
+    /// A connection by the minimal client.
     pub(super) fn minimal(
         template: Arc<ClientHelloTemplate>,
         asked_name: usize,
@@ -99,7 +99,7 @@ impl RustlsSession {
         Ok(Self::with(Machine::Minimal(Box::new(MinimalClient::new(template)?)), asked_name))
     }
 
-    /// Whether the engine's minimal client does it.
+    /// True if the minimal client makes the connection.
     #[cfg(test)]
     pub(super) fn is_minimal(&self) -> bool {
         matches!(self.machine, Machine::Minimal(_))
@@ -119,13 +119,13 @@ impl RustlsSession {
         }
     }
 
-    /// Puts the sessions that the server lets the client resume into this pool.
+    /// Adds the sessions that the server issues to this pool.
     pub(super) fn keep_tickets(&mut self, pool: Pool<Ticket>) {
         self.pool = Some(pool);
     }
 
-    /// Receives once and processes what has arrived; plaintext goes into the room as far as it fits.
-    /// `Ok(None)` when nothing has arrived, else how much plaintext is in the room.
+    /// Receives once and processes the bytes; plaintext goes into the room as far as it fits.
+    /// Returns the length of that plaintext; `Ok(None)` if nothing has arrived.
     fn receive(
         &mut self,
         socket: &mut Socket,
@@ -138,7 +138,7 @@ impl RustlsSession {
             buffer.resize(buffer.len().max(kept + RECEIVE_SIZE), 0);
             buffer[..kept].copy_from_slice(&self.partial);
             let mut length = 0;
-            // rustls must be given bytes that it has seen but not used again, together with the new ones.
+            // rustls must see the bytes that it has not consumed again, together with the new ones.
             let cuttable = kept == 0 || self.state.stopped;
             if !mem::take(&mut self.state.stopped) {
                 let room = &mut buffer[kept..kept + RECEIVE_SIZE];
@@ -174,7 +174,7 @@ impl RustlsSession {
                     self.state.process_minimal(client, incoming, room, urgent)?
                 }
             };
-            // Fetched at once: the next connection of this worker notes its own.
+            // Read at once: the next connection of this worker stores its own scheme.
             if let Some(scheme) = signed_with::take() {
                 self.state.seen.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
                 self.state.seen.ocsp_response_bytes = signed_with::take_stapled();
@@ -194,8 +194,8 @@ impl RustlsSession {
         })
     }
 
-    /// Checks rules that the library does not check; a broken one ends the session. Returns the position
-    /// of an empty record, which breaks a rule unless the handshake is done before it.
+    /// Checks rules that the library does not check; a broken one ends the session. Returns the
+    /// position of an empty record, which breaks a rule unless the handshake is complete before it.
     fn observe(&mut self, received: &[u8]) -> Result<Option<usize>, Failure> {
         if self.state.ready {
             self.observer.finished();
@@ -205,7 +205,7 @@ impl RustlsSession {
 
     /// Ends a session whose server has broken a rule.
     fn break_off(&mut self, rule: Rule) -> Failure {
-        // Removes the library's notes in thread-locals, which belong to this connection only.
+        // Clears the library's values in thread-locals, which belong to this connection only.
         take_shown();
         signed_with::take();
         self.broken = Some(rule);
@@ -257,11 +257,11 @@ impl Session for RustlsSession {
 
     fn handshake(&mut self, socket: &mut Socket, urgent: Urgent<'_>) -> Result<Progress, Failure> {
         if self.state.outgoing.is_empty() && !self.state.ready && self.partial.is_empty() {
-            // Only the first call finds something to do here.
+            // Only the first call creates the ClientHello.
             self.state.start(&mut self.machine)?;
         }
         if matches!(self.machine, Machine::Library(_)) {
-            // The ClientHello, before it leaves.
+            // The observer sees the ClientHello before it is sent.
             self.observer.sent(&self.state.outgoing);
         }
         loop {
@@ -382,7 +382,7 @@ impl Session for RustlsSession {
         self.gained
     }
 
-    /// Frees unused capacity: after a larger response it may be as large as the whole state of rustls.
+    /// Frees unused capacity: after a large response it may exceed the whole state of rustls.
     fn rest(&mut self) {
         for buffer in [&mut self.partial, &mut self.state.outgoing, &mut self.state.plaintext] {
             buffer.shrink_to_fit();

@@ -1,6 +1,7 @@
-//! The signature scheme of a handshake, and the length of the OCSP response with the certificate: rustls
-//! passes them only to its verifier, which it calls without a connection. So the verifier leaves both in
-//! thread-locals: a thread handles one handshake at a time, and fetches them at once.
+//! The signature scheme of a handshake, and the length of the OCSP response stapled to the
+//! certificate. rustls passes both only to its verifier, which it calls without a connection. So
+//! the verifier stores them in thread-locals: a thread handles one handshake at a time, and reads
+//! them at once.
 
 use std::cell::Cell;
 
@@ -11,24 +12,24 @@ thread_local! {
     static STAPLED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Notes the scheme of a signature.
+/// Stores the scheme of a signature.
 pub fn note(signed: &DigitallySignedStruct) {
     SIGNED_WITH.set(Some(u16::from(signed.scheme)));
 }
 
-/// The scheme of the last signature seen on this thread; clears it.
+/// Returns and clears the scheme of the last signature on this thread.
 pub fn take() -> Option<u16> {
     SIGNED_WITH.take()
 }
 
-/// Notes the length of the OCSP response that comes with a certificate, before its signature is seen; an
-/// empty one: none comes.
+/// Stores the length of the OCSP response stapled to a certificate, before its signature is
+/// verified; 0 without a response.
 pub fn note_stapled(response: &[u8]) {
-    // A message of a handshake is shorter than that.
+    // A handshake message is shorter than 4 GiB.
     STAPLED.set(response.len() as u32);
 }
 
-/// The length of the OCSP response that came with the last certificate seen on this thread; clears it.
+/// Returns and clears the length of the OCSP response of the last certificate on this thread.
 pub fn take_stapled() -> u32 {
     STAPLED.take()
 }

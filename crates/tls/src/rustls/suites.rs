@@ -1,4 +1,4 @@
-//! The provider's cipher suites; those of TLS 1.3 with this house's key schedule and transcript.
+//! The provider's cipher suites. TLS 1.3 suites use this crate's key schedule and transcript.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ pub static CIPHER_SUITES: LazyLock<Vec<SupportedCipherSuite>> = LazyLock::new(||
     aws_lc_rs::ALL_CIPHER_SUITES.iter().map(|suite| with_own_hashing(*suite)).collect()
 });
 
-/// The same suite; with TLS 1.3, hashed by RustCrypto (`docs/adr/0011`).
+/// The same suite. A TLS 1.3 suite hashes by RustCrypto (`docs/adr/0011`).
 fn with_own_hashing(suite: SupportedCipherSuite) -> SupportedCipherSuite {
     let SupportedCipherSuite::Tls13(stock) = suite else { return suite };
     let hash = stock.common.hash_provider.algorithm();

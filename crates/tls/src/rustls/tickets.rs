@@ -1,10 +1,10 @@
-//! The adapter between rustls, which asks a store for sessions by server name, and the pool, which has
-//! single sessions.
+//! The adapter between rustls, which asks a store for sessions by server name, and the pool, which
+//! holds single sessions.
 //!
-//! rustls calls the store without a connection: it asks while a connection is made, and delivers
-//! sessions while it processes received bytes. Both happen on the worker's own thread, for one
-//! connection at a time. So the session to resume is left in a thread-local before, and delivered
-//! sessions are fetched from one after.
+//! rustls calls the store without a connection: it asks for a session while it creates a
+//! connection, and delivers sessions while it processes received bytes. Both happen on the worker's
+//! own thread, for one connection at a time. So the session to resume is put into a thread-local
+//! beforehand, and delivered sessions are taken from another one afterwards.
 
 use std::cell::{Cell, RefCell};
 
@@ -13,20 +13,20 @@ use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSes
 use rustls::pki_types::ServerName;
 
 thread_local! {
-    /// What the connection that is being made may resume.
+    /// The session that the connection under creation may resume.
     static LAID_OUT: Cell<Option<Value>> = const { Cell::new(None) };
-    /// What the connection that is being served was given.
+    /// The sessions that the server has issued to the current connection.
     static DELIVERED: RefCell<Vec<Value>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A session as rustls has it.
+/// A session in the types of rustls.
 #[derive(Debug)]
 enum Value {
     Tls12(Tls12ClientSessionValue),
     Tls13(Tls13ClientSessionValue),
 }
 
-/// What one connection can resume an earlier session by.
+/// A session that one later connection can resume.
 #[derive(Debug)]
 pub struct Ticket {
     value: Value,
@@ -34,12 +34,12 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Whether the server was authenticated in the full handshake that began the session.
+    /// True if the server was authenticated in the session's full handshake.
     pub fn authenticated(&self) -> bool {
         self.authenticated
     }
 
-    /// How many bytes of early data the server lets a resumed connection send.
+    /// The number of bytes of early data that the server allows on a resumed connection.
     pub fn early_data_limit(&self) -> usize {
         match &self.value {
             Value::Tls12(_) => 0,
@@ -48,7 +48,7 @@ impl Ticket {
     }
 }
 
-/// Makes a connection, which resumes by this ticket if there is one.
+/// Creates a connection that resumes this ticket, if there is one.
 pub fn resuming<T>(ticket: Option<Ticket>, make: impl FnOnce() -> T) -> T {
     LAID_OUT.set(ticket.map(|ticket| ticket.value));
     let made = make();
@@ -56,21 +56,21 @@ pub fn resuming<T>(ticket: Option<Ticket>, make: impl FnOnce() -> T) -> T {
     made
 }
 
-/// Gives away what has been delivered on this thread since the last call.
+/// Passes on the sessions delivered on this thread since the last call.
 pub fn delivered(authenticated: bool, mut take: impl FnMut(Ticket)) {
     DELIVERED.with_borrow_mut(|delivered| {
         delivered.drain(..).for_each(|value| take(Ticket { value, authenticated }));
     });
 }
 
-/// The store that all configurations share; it keeps nothing itself.
+/// The store that all configurations share. It stores nothing itself.
 #[derive(Debug)]
 pub struct Tickets;
 
 impl ClientSessionStore for Tickets {
     fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
 
-    /// None: which key share goes first is the offer's to say.
+    /// No hint: the settings decide which key share is sent.
     fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
         None
     }
@@ -86,7 +86,7 @@ impl ClientSessionStore for Tickets {
         }
     }
 
-    /// A session that failed was taken out of the pool before, and is not put back.
+    /// Nothing to do: a session that failed was already taken out of the pool, and is not put back.
     fn remove_tls12_session(&self, _: &ServerName<'static>) {}
 
     fn insert_tls13_ticket(&self, _: ServerName<'static>, value: Tls13ClientSessionValue) {

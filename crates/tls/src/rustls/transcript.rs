@@ -1,13 +1,13 @@
-//! The hash of a handshake's messages (RFC 8446, section 4.4.1), over RustCrypto.
+//! The transcript hash (RFC 8446, section 4.4.1), over RustCrypto.
 //!
-//! A handshake asks for it at four points of its transcript. Here a copy of the state is a copy of some
-//! hundred bytes; with the provider's it is a context of aws-lc's general interface, which is made,
-//! copied and freed through several allocations.
+//! A handshake needs the hash at four points of its transcript. Here a copy of the state is a copy
+//! of some hundred bytes. With the provider it is a context of aws-lc's general interface, which is
+//! created, copied and freed with several allocations.
 
 use rustls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
 use sha2::{Digest, Sha256, Sha384};
 
-/// A hash function; `None` for one that no suite of TLS 1.3 has here.
+/// A hash function; `None` for one that no TLS 1.3 suite uses here.
 pub fn implementation(algorithm: HashAlgorithm) -> Option<&'static dyn Hash> {
     match algorithm {
         HashAlgorithm::SHA256 => Some(&OwnSha256),
@@ -16,7 +16,7 @@ pub fn implementation(algorithm: HashAlgorithm) -> Option<&'static dyn Hash> {
     }
 }
 
-/// Makes a RustCrypto hash usable to rustls.
+/// Adapts a RustCrypto hash to rustls.
 macro_rules! hash_of {
     ($name:ident, $hash:ty, $algorithm:ident) => {
         struct $name;
@@ -44,7 +44,7 @@ macro_rules! hash_of {
 hash_of!(OwnSha256, Sha256, SHA256);
 hash_of!(OwnSha384, Sha384, SHA384);
 
-/// A transcript under way.
+/// A transcript in progress.
 struct State<H>(H);
 
 impl<H: Digest + Clone + Send + Sync + 'static> Context for State<H> {

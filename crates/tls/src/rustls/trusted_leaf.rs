@@ -1,6 +1,6 @@
-//! A server whose own certificate is trusted, byte for byte, as the one is that `openssl req -x509` makes
-//! and `--ca` names. There is no chain to check, whatever the certificate says of authorities; name,
-//! validity and purpose are checked, as OpenSSL and curl do.
+//! Servers whose own certificate is a trust anchor, byte for byte, such as one made by `openssl req
+//! -x509` and named by `--ca`. There is no chain to check, whatever the certificate says about
+//! authorities. Name, validity and purpose are checked, as in OpenSSL and curl.
 
 use rustls::CertificateError::{BadEncoding, Expired, InvalidPurpose, NotValidYet};
 use rustls::client::verify_server_name;
@@ -9,7 +9,7 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, Error};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// Checks a trusted certificate for this name at this time.
+/// Checks such a certificate for this name at this time.
 pub fn check(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
@@ -24,7 +24,7 @@ pub fn check(
     verify_server_name(&ParsedCertificate::try_from(certificate)?, name)
 }
 
-/// Both ends of the validity belong to it (RFC 5280, section 4.1.2.5).
+/// Both ends of the validity period are inclusive (RFC 5280, section 4.1.2.5).
 fn is_valid_at(certificate: &X509Certificate<'_>, now: UnixTime) -> Result<(), CertificateError> {
     let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
     let validity = certificate.validity();
@@ -35,8 +35,8 @@ fn is_valid_at(certificate: &X509Certificate<'_>, now: UnixTime) -> Result<(), C
     }
 }
 
-/// Where a certificate limits what its key is for, a TLS server is among it (RFC 5280, sections 4.2.1.3
-/// and 4.2.1.12).
+/// Checks that a certificate which restricts its purpose allows TLS servers (RFC 5280, sections
+/// 4.2.1.3 and 4.2.1.12).
 fn is_for_servers(certificate: &X509Certificate<'_>) -> Result<bool, ()> {
     let usage = certificate.key_usage().map_err(drop)?;
     let extended = certificate.extended_key_usage().map_err(drop)?;

@@ -13,21 +13,21 @@ use rustls::{DigitallySignedStruct, Error, PeerMisbehaved, RootCertStore, Signat
 use super::{chain_memo, key_memo, signed_with, trusted_leaf};
 use crate::TrustAnchors;
 
-/// What is verified of a server.
+/// The checks of a server.
 #[derive(Debug)]
 enum Check {
-    /// Chain, name, validity, and the handshake signature; with the anchors, DER.
+    /// Chain, name, validity, and the handshake signature; with the trust anchors, DER.
     Full(Arc<WebPkiServerVerifier>, Vec<Vec<u8>>),
-    /// The handshake signature.
+    /// Only the handshake signature.
     Signature,
-    /// Nothing: a connection that is not sampled.
+    /// Nothing: the connection is not sampled.
     Nothing,
 }
 
-/// A server verifier that notes the signature scheme and the length of what is stapled.
+/// A server verifier that also stores the signature scheme and the length of the OCSP response.
 #[derive(Debug)]
 pub struct Verifier {
-    /// No other verifier of this process has it.
+    /// The number of this verifier, unique in the process.
     number: u64,
     check: Check,
     algorithms: WebPkiSupportedAlgorithms,
@@ -35,7 +35,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Verifies all that the trust anchors allow to be verified.
+    /// A verifier that checks everything that the trust anchors allow to check.
     pub fn full(
         trust: &TrustAnchors,
         algorithms: WebPkiSupportedAlgorithms,
@@ -50,13 +50,14 @@ impl Verifier {
         Ok(Self { number: number(), check, algorithms, schemes })
     }
 
-    /// Verifies nothing: for the connections between two samples.
+    /// A verifier that checks nothing, for the connections between two samples.
     pub fn none(algorithms: WebPkiSupportedAlgorithms, schemes: Vec<SignatureScheme>) -> Self {
         Self { number: number(), check: Check::Nothing, algorithms, schemes }
     }
 
-    /// Notes the scheme; says whether the signature is to be verified. An error where the scheme was
-    /// not offered (RFC 8446, section 4.4.3): the library would take any that it can verify.
+    /// Stores the scheme; returns whether the signature must be verified. Fails if the scheme was
+    /// not offered (RFC 8446, section 4.4.3): the library would accept any scheme that it can
+    /// verify.
     fn note(&self, signed: &DigitallySignedStruct) -> Result<bool, Error> {
         signed_with::note(signed);
         if !self.schemes.contains(&signed.scheme) {

@@ -5,48 +5,48 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest as _, Sha256};
 
-/// The member of a Repr-Digest field that is understood (RFC 9530, section 3).
+/// The supported algorithm in a Repr-Digest field (RFC 9530, section 3).
 const ALGORITHM: &str = "sha-256";
 
-/// The most bytes of a Repr-Digest field that are read.
+/// The highest length of a Repr-Digest field that is read, in bytes.
 const FIELD_LIMIT: usize = 1024;
 
 /// A SHA-256 digest.
 pub type Hash = [u8; 32];
 
-/// What is done with bodies beyond counting their bytes.
+/// The processing of bodies, beyond counting their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BodyRule {
-    /// Nothing.
+    /// No check.
     #[default]
     Count,
-    /// Length, digest where `hash` says so, and the Server field are kept, to judge others by.
+    /// Keep length, digest (if `hash`) and Server field, as the expectation for other responses.
     Learn {
-        /// Whether the digest is wanted.
+        /// Whether to compute the digest.
         hash: bool,
     },
-    /// It must have this length.
+    /// The body must have this length in bytes.
     Length(u64),
-    /// It must have the digest that its own Repr-Digest field states, or this one without the field.
+    /// The body must have the digest in its own Repr-Digest field or, without the field, this one.
     Hash(Hash),
 }
 
 impl BodyRule {
-    /// Whether the digest of bodies is needed.
+    /// True if the digest of bodies is needed.
     fn hashes(self) -> bool {
         matches!(self, Self::Learn { hash: true } | Self::Hash(_))
     }
 
-    /// Whether the response is looked at by a person.
+    /// True if the properties of the response are kept.
     pub fn learns(self) -> bool {
         matches!(self, Self::Learn { .. })
     }
 }
 
-/// Measures one body.
+/// Counts and checks one body.
 #[derive(Debug, Default)]
 pub struct BodyMeter {
-    /// Its bytes so far.
+    /// Bytes of the body so far.
     pub bytes: u64,
     rule: BodyRule,
     hasher: Option<Sha256>,
@@ -54,18 +54,18 @@ pub struct BodyMeter {
 }
 
 impl BodyMeter {
-    /// A meter that does what the rule needs.
+    /// A meter for this rule.
     pub fn new(rule: BodyRule) -> Self {
         let hasher = rule.hashes().then(Sha256::new);
         Self { bytes: 0, rule, hasher, stated: None }
     }
 
-    /// What is done with the body.
+    /// The rule for the body.
     pub fn rule(&self) -> BodyRule {
         self.rule
     }
 
-    /// Takes the next bytes.
+    /// Processes the next bytes.
     pub fn take(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         if let Some(hasher) = &mut self.hasher {
@@ -73,19 +73,19 @@ impl BodyMeter {
         }
     }
 
-    /// Takes note of a Repr-Digest field, if digests are needed.
+    /// Stores the digest in a Repr-Digest field, if digests are needed.
     pub fn state(&mut self, field: &[u8]) {
         if self.hasher.is_some() {
             self.stated = stated_digest(field);
         }
     }
 
-    /// The digest of a body that is complete, if it was computed.
+    /// The digest of a complete body, if it was computed.
     pub fn digest(&self) -> Option<Hash> {
         self.hasher.as_ref().map(|hasher| hasher.clone().finalize().into())
     }
 
-    /// Whether a complete body is the expected one.
+    /// True if a complete body meets the rule.
     pub fn holds(&self) -> bool {
         match self.rule {
             BodyRule::Count => true,
@@ -95,7 +95,7 @@ impl BodyMeter {
         }
     }
 
-    /// Why a complete body is not the expected one.
+    /// The reason why a complete body does not meet the rule.
     pub fn fault(&self) -> Reason {
         let name = match self.rule {
             BodyRule::Length(_) => "another length than that of the first response",
@@ -110,19 +110,20 @@ impl BodyMeter {
     }
 }
 
-/// The digest in lower-case hexadecimal, as records have it.
+/// The digest in lower-case hexadecimal, as in records.
 pub fn hexadecimal(hash: &Hash) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The digest that [`hexadecimal`] has written.
+/// Parses the output of [`hexadecimal`].
 pub fn from_hexadecimal(text: &str) -> Option<Hash> {
     let digit = |at: usize| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..text.len() / 2).map(digit).collect();
     bytes?.try_into().ok()
 }
 
-/// The SHA-256 digest of a dictionary like `sha-256=:BASE64:, sha-512=:...:`, if it has a good one.
+/// The SHA-256 digest in a dictionary such as `sha-256=:BASE64:, sha-512=:...:`; `None` without a
+/// valid one.
 fn stated_digest(field: &[u8]) -> Option<Hash> {
     let text = str::from_utf8(field.get(..field.len().min(FIELD_LIMIT))?).ok()?;
     let member = text.split(',').map(str::trim).find_map(|member| {

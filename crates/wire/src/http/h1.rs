@@ -1,19 +1,19 @@
-//! HTTP/1.1 as a client: a reader for responses (RFC 9112). Requests are made in
-//! [`message`](super::message).
+//! The HTTP/1.1 client side: a reader for responses (RFC 9112). [`message`](super::message) builds
+//! the requests.
 
 use super::body::{BodyMeter, BodyRule};
 use super::{HEAD_LIMIT, INTERIM_LIMIT, Seen, server_name};
 
-/// The most header fields that a response may have.
+/// The highest number of header fields in a response.
 const FIELD_LIMIT: usize = 128;
 
-/// The most bytes that a chunk's size line may have, extensions included.
+/// The highest length of a chunk-size line in bytes, including extensions.
 const CHUNK_LINE_LIMIT: usize = 4 * 1024;
 
-/// The most bytes of trailer fields behind a chunked body.
+/// The highest length of the trailer fields after a chunked body, in bytes.
 const TRAILER_LIMIT: usize = 16 * 1024;
 
-/// How a response broke HTTP.
+/// How a response violated HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum HttpError {
@@ -33,21 +33,21 @@ pub enum HttpError {
     TooManyInterim,
 }
 
-/// What is left of the body.
+/// The expected part of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Head,
-    /// N bytes of body.
+    /// N more bytes of the body.
     Length(u64),
-    /// A chunk's size line.
+    /// A chunk-size line.
     ChunkSize,
-    /// N bytes of chunk, then CR LF.
+    /// N more bytes of a chunk, then CR LF.
     Chunk(u64),
-    /// The CR LF behind a chunk: N of its bytes are still to come.
+    /// The CR LF after a chunk, of which N bytes are missing.
     ChunkEnd(u8),
-    /// Trailer fields until an empty line; N bytes of them have come.
+    /// Trailer fields until an empty line; N bytes of them have arrived.
     Trailer(usize),
-    /// Body until the connection closes.
+    /// The body until the connection closes.
     UntilClose,
     Done,
 }
@@ -56,15 +56,16 @@ enum State {
 #[derive(Debug)]
 pub struct ResponseReader {
     state: State,
-    /// The part of a head or line that has arrived.
+    /// The received part of a head or line.
     line: Vec<u8>,
     interim: u32,
     status: u16,
     keep_alive: bool,
-    /// The request was HEAD: whatever the head says of a body, none follows (RFC 9112, section 6.3).
+    /// Whether the request was HEAD: no body follows, whatever the head says (RFC 9112, section
+    /// 6.3).
     head_only: bool,
     server: Option<String>,
-    /// Bytes of the head, interim responses included.
+    /// Bytes of the head, including interim responses.
     pub head_bytes: u64,
     /// The body, without chunk framing.
     pub body: BodyMeter,
@@ -77,7 +78,7 @@ impl Default for ResponseReader {
 }
 
 impl ResponseReader {
-    /// A reader that does with the body what the rule needs.
+    /// A reader with this rule for the body.
     pub fn new(rule: BodyRule) -> Self {
         Self {
             state: State::Head,
@@ -92,12 +93,12 @@ impl ResponseReader {
         }
     }
 
-    /// The same reader, for the response to a HEAD request if `head_only`.
+    /// The same reader. With `head_only`, for the response to a HEAD request.
     pub fn to_head(self, head_only: bool) -> Self {
         Self { head_only, ..self }
     }
 
-    /// Reads bytes as they arrive. `Ok(true)` once the response is complete.
+    /// Processes bytes as they arrive. `Ok(true)` if the response is complete.
     pub fn take(&mut self, mut bytes: &[u8]) -> Result<bool, HttpError> {
         while !bytes.is_empty() {
             if self.state == State::Done {
@@ -109,7 +110,7 @@ impl ResponseReader {
         Ok(self.state == State::Done)
     }
 
-    /// Notes the end of the connection. `true` if that completes the response.
+    /// Notes the end of the connection. True if that completes the response.
     pub fn end(&mut self) -> bool {
         if self.state == State::UntilClose {
             self.state = State::Done;
@@ -122,7 +123,7 @@ impl ResponseReader {
         self.status
     }
 
-    /// Whether the server leaves the connection open for another request.
+    /// True if the server keeps the connection open for another request.
     pub fn keeps_alive(&self) -> bool {
         self.keep_alive
     }
@@ -172,7 +173,7 @@ impl ResponseReader {
         used
     }
 
-    /// Parses the head. If `bytes` hold the whole head, as nearly always, nothing is copied.
+    /// Parses the head. If `bytes` contain the complete head, as nearly always, nothing is copied.
     fn take_head(&mut self, bytes: &[u8]) -> Result<usize, HttpError> {
         if self.line.is_empty() {
             if let Some(length) = self.parse_head(bytes)? {
@@ -238,7 +239,7 @@ impl ResponseReader {
         Ok(Some(length))
     }
 
-    /// Collects a line up to its LF; `None` while it is incomplete.
+    /// Collects a line up to its LF; `None` until it is complete.
     fn take_line(&mut self, bytes: &[u8]) -> Result<(usize, Option<Vec<u8>>), HttpError> {
         let end = bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         let used = end.unwrap_or(bytes.len());
@@ -272,7 +273,7 @@ impl ResponseReader {
     }
 }
 
-/// The framing of the body, by the fields of the head (RFC 9112, section 6.3).
+/// The framing of the body, from the header fields (RFC 9112, section 6.3).
 struct Framing<'h> {
     length: Option<u64>,
     chunked: bool,
@@ -307,8 +308,8 @@ impl<'h> Framing<'h> {
                     return Err(HttpError::Length);
                 }
             } else if is("connection") {
-                // A list, in one field or several; "close" overrides "keep-alive" (RFC 9112, section
-                // 9.3).
+                // A list, in one field or several. "close" overrides "keep-alive" (RFC 9112,
+                // section 9.3).
                 for option in field.value.split(|byte| *byte == b',') {
                     let option = option.trim_ascii();
                     closes |= option.eq_ignore_ascii_case(b"close");
@@ -320,7 +321,8 @@ impl<'h> Framing<'h> {
                 framing.digest = Some(field.value);
             }
         }
-        // Chunks in HTTP/1.0 are a fault, after which the connection must be closed (section 6.1).
+        // A chunked HTTP/1.0 response is faulty: the connection must be closed after it (section
+        // 6.1).
         framing.keep_alive &= !closes && (persistent || !framing.chunked);
         // Both fields together are a sign of request smuggling (RFC 9112, section 6.1).
         if framing.chunked && framing.length.is_some() {

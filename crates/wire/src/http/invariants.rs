@@ -1,19 +1,21 @@
-//! Invariants of the response reader, whatever a server sends. Property tests and the fuzz target
+//! Invariants of the response reader for any input. Property tests and the fuzz target
 //! `h1_response` check them.
 
 use crate::http::Seen;
 use crate::http::body::BodyRule;
 use crate::http::h1::{HttpError, ResponseReader};
 
-/// All that a reader reports of a response.
+/// The complete output of a reader for a response.
 type Reading = (bool, bool, Seen, u64);
 
-/// However the bytes are cut, the reader has the same result; it counts no byte twice, and its texts hold
-/// no control characters. Panics otherwise.
+/// The reader has the same result for any split of the bytes, counts no byte twice, and returns
+/// texts without control characters.
+///
+/// Panics on a violation.
 pub fn hold(bytes: &[u8], piece: usize) {
     let whole = read(bytes.chunks(bytes.len().max(1)));
     let pieces = read(bytes.chunks(piece.max(1)));
-    // Of several faults, another one may be found first.
+    // With several faults, the split may decide which is found first.
     assert_eq!(whole.as_ref().ok(), pieces.as_ref().ok(), "{whole:?} is not {pieces:?}");
     let Ok((_, _, seen, head)) = whole else { return };
     assert!(head + seen.body_bytes <= bytes.len() as u64);

@@ -1,5 +1,5 @@
-//! Requests, made once before a run: bytes for HTTP/1.1, fields for HTTP/2, and the order in which
-//! connections take them.
+//! Requests, built once before a run: bytes for HTTP/1.1, fields for HTTP/2, and the order in which
+//! connections send them.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use super::h2;
 use crate::target::Target;
 
-/// The methods whose requests state the length of their body though it is empty (RFC 9110, section
+/// The methods whose requests state the length of their body even if it is empty (RFC 9110, section
 /// 8.6).
 const WITH_CONTENT: [&str; 3] = ["POST", "PUT", "PATCH"];
 
-/// The part that all requests of a run share, whatever page they ask for.
+/// The common part of all requests of a run, for any page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestParts {
-    /// The method, in capitals.
+    /// The method, in upper case.
     pub method: String,
-    /// Header fields, in order: they replace the program's own fields of the same name; an empty value
-    /// removes such a field.
+    /// Header fields, in order. They replace the program's own fields of the same name; an empty
+    /// value removes such a field.
     pub fields: Vec<(String, String)>,
     /// The body; empty for none.
     pub content: Vec<u8>,
@@ -32,19 +32,19 @@ impl Default for RequestParts {
     }
 }
 
-/// One request, in either HTTP.
+/// One request, in both HTTP versions.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// HTTP/1.1: a request that others follow on its connection.
+    /// HTTP/1.1: a request that is followed by others on its connection.
     pub request: Vec<u8>,
-    /// HTTP/1.1: the last of its connection.
+    /// HTTP/1.1: the last request of its connection.
     pub last_request: Vec<u8>,
     /// HTTP/2.
     pub http2: h2::Request,
 }
 
 impl Message {
-    /// A GET request for a target, with the program's own fields only.
+    /// A GET request for a target with only the program's own fields.
     pub fn get(target: &Target) -> Self {
         Self::new(target, &RequestParts::default())
     }
@@ -58,7 +58,7 @@ impl Message {
     }
 }
 
-/// The fields in order: the program's own, unless others are given in their place, then the others.
+/// The fields in order: the program's own, as far as they are not replaced, then the given ones.
 fn fields(target: &Target, parts: &RequestParts) -> Vec<(String, String)> {
     let own = [
         ("Host", target.authority.clone()),
@@ -80,7 +80,7 @@ fn fields(target: &Target, parts: &RequestParts) -> Vec<(String, String)> {
         }
     }
     all.extend(given);
-    // An empty value removes a field of the program's, as with curl.
+    // An empty value removes the program's own field, as in curl.
     all.retain(|(_, value)| !value.is_empty());
     if !parts.content.is_empty() || WITH_CONTENT.contains(&&*parts.method) {
         all.push(("Content-Length".to_owned(), parts.content.len().to_string()));
@@ -88,7 +88,7 @@ fn fields(target: &Target, parts: &RequestParts) -> Vec<(String, String)> {
     all
 }
 
-/// The bytes of a request of HTTP/1.1; `last` says that the connection ends with its response.
+/// The bytes of an HTTP/1.1 request. `last`: the connection ends with its response.
 fn http1(
     target: &Target,
     parts: &RequestParts,
@@ -111,22 +111,22 @@ fn http1(
 #[derive(Debug, Clone)]
 pub struct Messages {
     each: Vec<Message>,
-    /// The indices of the requests, each as often as its weight says, shuffled.
+    /// The indices of the requests, each as often as its weight, shuffled.
     order: Vec<u16>,
     /// The body of every request, for HTTP/2.
     content: Option<Arc<[u8]>>,
 }
 
 impl Messages {
-    /// One request only.
+    /// A single request.
     pub fn one(message: Message) -> Self {
         Self { each: vec![message], order: vec![0], content: None }
     }
 
-    /// The requests for pages with weights. The seed says in which order they come.
+    /// Weighted requests for pages. The seed determines their order.
     ///
     /// # Panics
-    /// Without a page, or with more than 65,536; a checked specification has neither.
+    /// Without a page, or with more than 65,536 pages; a checked specification excludes both.
     pub fn new(pages: &[(Target, u32)], parts: &RequestParts, seed: u64) -> Self {
         let each: Vec<_> = pages.iter().map(|(page, _)| Message::new(page, parts)).collect();
         let weights = pages.iter().map(|(_, weight)| *weight);
@@ -141,22 +141,22 @@ impl Messages {
         Self { each, order, content }
     }
 
-    /// The request of this place in the order, which repeats itself.
+    /// The request at this position of the order, which repeats.
     pub fn at(&self, place: u32) -> &Message {
         &self.each[usize::from(self.order[place as usize % self.order.len()])]
     }
 
-    /// The body of every request, if they have one.
+    /// The body of every request, if any.
     pub fn content(&self) -> Option<Arc<[u8]>> {
         self.content.clone()
     }
 }
 
-/// Shuffles by Fisher and Yates, the same way for the same seed.
+/// Fisher-Yates shuffle, the same for the same seed.
 fn shuffle(order: &mut [u16], seed: u64) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     for last in (1..order.len()).rev() {
-        // The bias of a remainder of 64 bits by at most 100,000 is less than one in 10^14.
+        // A 64-bit remainder of a divisor up to 100,000 has a bias below 10^-14.
         let other = random.next_u64() % (last as u64 + 1);
         order.swap(last, other as usize);
     }

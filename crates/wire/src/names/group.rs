@@ -66,13 +66,14 @@ impl Group {
         self.row().3
     }
 
-    /// The group with this code point, if it is one that is known here.
+    /// The known group with this code point, if any.
     pub fn from_code_point(code_point: u16) -> Option<Self> {
         ROWS.iter().find(|row| row.2 == code_point).map(|row| row.0)
     }
 
-    /// Whether the group exists in TLS 1.3 only: KEMs and hybrids have no TLS 1.2 form, and RFC 7919
-    /// groups are counted as 1.3 here since TLS 1.2 servers choose their own DH parameters.
+    /// True if the group exists only in TLS 1.3. KEMs and hybrids have no TLS 1.2 form. The groups
+    /// of RFC 7919 count as TLS 1.3 groups here, because TLS 1.2 servers choose their own DH
+    /// parameters.
     pub fn needs_tls13(self) -> bool {
         self >= Self::X25519MlKem768
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::{UnknownName, string_form};
 
-/// The kinds of certificate key that can be made.
+/// The kinds of certificate key that tlslab can generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants say all there is")]
 pub enum KeyKind {
@@ -20,7 +20,7 @@ pub enum KeyKind {
 }
 
 impl KeyKind {
-    /// All kinds that are not obsolete; RSA-1024 is.
+    /// All kinds except the obsolete RSA-1024.
     pub const ALL: [Self; 7] = [
         Self::EcdsaP256,
         Self::EcdsaP384,
@@ -31,7 +31,7 @@ impl KeyKind {
         Self::Ed25519,
     ];
 
-    /// Whether keys of this kind need `--allow-obsolete`.
+    /// True if keys of this kind require `--allow-obsolete`.
     pub fn is_obsolete(self) -> bool {
         self == Self::Rsa1024
     }

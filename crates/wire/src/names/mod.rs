@@ -1,8 +1,9 @@
-//! The names that TLS gives to things: versions, cipher suites, groups, signature schemes.
+//! TLS names: versions, cipher suites, groups, signature schemes.
 //!
-//! Every name is parsed once, at the edge, into a value that a back end can look up; the engine never
-//! compares strings. The names are IANA's (TLS parameters registry), except for the NIST groups, which
-//! go by `P-256` as in SP 800-186; OpenSSL's names and the RFC's are accepted on input.
+//! Every name is parsed once, on input, into a value that a back end can look up; the engine never
+//! compares strings. The names are IANA's (TLS parameters registry), except for the NIST groups,
+//! which are named `P-256` as in SP 800-186. Input also accepts the names of OpenSSL and of the
+//! RFCs.
 
 mod group;
 mod key_kind;
@@ -16,20 +17,20 @@ pub use signature::{SignatureKey, SignatureScheme};
 pub use suite::{CipherSuite, KeyExchange, ServerAuthentication};
 pub use version::TlsVersion;
 
-/// A name that is in no registry known here; says what would have been accepted.
+/// An unknown name, with the known ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {kind} '{name}'{}", self.instead())]
 pub struct UnknownName {
-    /// What was being named: `group`, `cipher suite`, ...
+    /// The kind of name: `group`, `cipher suite`, ...
     pub kind: &'static str,
-    /// The name as it was given.
+    /// The name as given.
     pub name: String,
     /// The accepted names, separated by commas.
     pub known: String,
 }
 
 impl UnknownName {
-    /// The name that was probably meant, and the known ones unless they are too many beside that.
+    /// The most similar known name, and all known names unless that list is too long.
     fn instead(&self) -> String {
         const ALIKE: f64 = 0.75;
         const LIST_LIMIT: usize = 300;

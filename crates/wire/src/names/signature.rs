@@ -9,7 +9,7 @@ use super::{UnknownName, string_form};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SignatureScheme(u16);
 
-/// The kind of key that a scheme is made with.
+/// The kind of key that a scheme requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants say all there is")]
 pub enum SignatureKey {
@@ -42,12 +42,12 @@ const ROWS: [Row; 16] = [
 ];
 
 impl SignatureScheme {
-    /// The scheme of RSA keys before TLS 1.2: MD5 and SHA-1 one after the other (RFC 4346, section
-    /// 7.4.3). IANA has no number for it; this one is from the range for private use. No option asks for
-    /// it: the version decides.
+    /// The RSA scheme before TLS 1.2: MD5 and SHA-1 concatenated (RFC 4346, section 7.4.3). IANA
+    /// has no number for it; this one is from the private-use range. No option requests the scheme:
+    /// the version determines it.
     pub const RSA_MD5_SHA1: Self = Self(0xff01);
 
-    /// All schemes known here.
+    /// All known schemes.
     pub fn all() -> impl Iterator<Item = Self> {
         ROWS.iter().map(|row| Self(row.1))
     }
@@ -56,7 +56,7 @@ impl SignatureScheme {
         ROWS.iter().find(|row| row.1 == self.0)
     }
 
-    /// A scheme by its IANA code point, known here or not.
+    /// The scheme with this IANA code point, known or not.
     pub const fn from_code_point(code_point: u16) -> Self {
         Self(code_point)
     }
@@ -66,12 +66,12 @@ impl SignatureScheme {
         self.0
     }
 
-    /// Whether the scheme signs a SHA-1 digest, which libraries refuse by default.
+    /// True if the scheme signs a SHA-1 digest, which libraries refuse by default.
     pub fn is_sha1(self) -> bool {
         matches!(self.0, 0x0201 | 0x0203)
     }
 
-    /// The kind of key, for a scheme that is known here.
+    /// The kind of key of a known scheme.
     pub fn key(self) -> Option<SignatureKey> {
         self.row().map(|row| row.2)
     }

@@ -9,23 +9,23 @@ use super::{TlsVersion, UnknownName, string_form};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CipherSuite(u16);
 
-/// How a suite agrees on its secret.
+/// The key exchange of a suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyExchange {
-    /// TLS 1.3: the suite leaves the key exchange open.
+    /// TLS 1.3: the suite does not determine the key exchange.
     Any,
     /// Ephemeral elliptic-curve Diffie-Hellman.
     Ecdhe,
     /// Ephemeral finite-field Diffie-Hellman.
     Dhe,
-    /// RSA key transport; no group at all.
+    /// RSA key transport, without a group.
     Rsa,
 }
 
-/// What kind of certificate key a suite authenticates the server with.
+/// The kind of certificate key with which a suite authenticates the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerAuthentication {
-    /// TLS 1.3: the suite leaves it open.
+    /// TLS 1.3: the suite does not determine the kind of key.
     Any,
     /// An ECDSA (or EdDSA) certificate.
     Ecdsa,
@@ -77,7 +77,7 @@ const ROWS: [Row; 37] = [
     Row(0xc09d, "TLS_RSA_WITH_AES_256_CCM", "AES256-CCM"),
 ];
 
-/// Obsolete suites: RC4 is prohibited by RFC 7465, 3DES is deprecated for its short blocks.
+/// Obsolete suites: RC4 is prohibited by RFC 7465, 3DES is deprecated because of its short blocks.
 #[rustfmt::skip]
 const OBSOLETE: [Row; 8] = [
     Row(0x0004, "TLS_RSA_WITH_RC4_128_MD5", "RC4-MD5"),
@@ -91,22 +91,22 @@ const OBSOLETE: [Row; 8] = [
 ];
 
 impl CipherSuite {
-    /// The suites that are not obsolete: TLS 1.3, then ECDHE, DHE and static RSA of TLS 1.2.
+    /// The suites that are not obsolete: TLS 1.3, then TLS 1.2 with ECDHE, DHE and static RSA.
     pub fn all() -> impl Iterator<Item = Self> {
         ROWS.iter().map(|row| Self(row.0))
     }
 
-    /// The suites that need `--allow-obsolete`.
+    /// The suites that require `--allow-obsolete`.
     pub fn obsolete() -> impl Iterator<Item = Self> {
         OBSOLETE.iter().map(|row| Self(row.0))
     }
 
-    /// Whether this is one of [`CipherSuite::obsolete`].
+    /// True for a suite of [`CipherSuite::obsolete`].
     pub fn is_obsolete(self) -> bool {
         OBSOLETE.iter().any(|row| row.0 == self.0)
     }
 
-    /// A suite by its IANA code point, known here or not.
+    /// The suite with this IANA code point, known or not.
     pub const fn from_code_point(code_point: u16) -> Self {
         Self(code_point)
     }
@@ -124,18 +124,19 @@ impl CipherSuite {
         self.0
     }
 
-    /// OpenSSL's name; empty for a suite that is not known here.
+    /// OpenSSL's name; empty for an unknown suite.
     pub fn openssl_name(self) -> &'static str {
         self.row().map_or("", |row| row.2)
     }
 
-    /// The newest version that the suite belongs to: TLS 1.3 suites name no key exchange.
+    /// The version of the suite; the newest one for suites of several versions. TLS 1.3 suites name
+    /// no key exchange.
     pub fn version(self) -> TlsVersion {
         if self.iana_name().contains("_WITH_") { TlsVersion::Tls12 } else { TlsVersion::Tls13 }
     }
 
-    /// Whether the suite can be negotiated in a version: authenticated encryption and the hashes of
-    /// the SHA-2 family came with TLS 1.2, elliptic curves need the extensions of TLS 1.0.
+    /// True if the suite can be negotiated in a version. AEAD and SHA-2 require TLS 1.2, elliptic
+    /// curves require the extensions of TLS 1.0.
     pub fn fits(self, version: TlsVersion) -> bool {
         let name = self.iana_name();
         match version {
@@ -149,7 +150,7 @@ impl CipherSuite {
         }
     }
 
-    /// How the suite agrees on its secret.
+    /// The key exchange of the suite.
     pub fn key_exchange(self) -> KeyExchange {
         match self.iana_name() {
             name if !name.contains("_WITH_") => KeyExchange::Any,
@@ -159,8 +160,8 @@ impl CipherSuite {
         }
     }
 
-    /// Whether HTTP/2 bars the suite: the list of RFC 9113, appendix A, holds every suite of TLS 1.2
-    /// without an ephemeral key exchange or without AEAD.
+    /// True if HTTP/2 prohibits the suite: RFC 9113, appendix A, lists every TLS 1.2 suite without
+    /// an ephemeral key exchange or without AEAD.
     pub fn is_barred_from_http2(self) -> bool {
         let name = self.iana_name();
         let aead = ["_GCM_", "_CCM", "_CHACHA20_"].iter().any(|mode| name.contains(mode));
@@ -168,7 +169,7 @@ impl CipherSuite {
         name.contains("_WITH_") && !(aead && ephemeral)
     }
 
-    /// What the server's certificate key must be.
+    /// The required kind of certificate key.
     pub fn authentication(self) -> ServerAuthentication {
         match self.iana_name() {
             name if !name.contains("_WITH_") => ServerAuthentication::Any,
@@ -178,7 +179,7 @@ impl CipherSuite {
     }
 }
 
-/// All suites that are known here, obsolete or not.
+/// All known suites, including the obsolete ones.
 fn known() -> impl Iterator<Item = &'static Row> {
     ROWS.iter().chain(&OBSOLETE)
 }

@@ -24,18 +24,18 @@ impl TlsVersion {
     /// All versions, oldest first.
     pub const ALL: [Self; 5] = [Self::Ssl3, Self::Tls10, Self::Tls11, Self::Tls12, Self::Tls13];
 
-    /// The versions that are offered unless obsolete ones are asked for, oldest first.
+    /// The versions offered by default, oldest first.
     pub const CURRENT: [Self; 2] = [Self::Tls12, Self::Tls13];
 
-    /// The oldest version that is missing between others, which cannot be offered: before TLS 1.3 a
-    /// ClientHello names only the newest version.
+    /// The oldest missing version between two given ones. Such a list cannot be offered: before TLS
+    /// 1.3 a ClientHello names only the newest version.
     pub fn gap(versions: &[Self]) -> Option<Self> {
         let between = *versions.iter().min()?..=*versions.iter().max()?;
         let is_left_out = |version: &Self| between.contains(version) && !versions.contains(version);
         Self::ALL.into_iter().find(is_left_out)
     }
 
-    /// Whether the version needs `--allow-obsolete`.
+    /// True if the version requires `--allow-obsolete`.
     pub fn is_obsolete(self) -> bool {
         self < Self::Tls12
     }
@@ -59,7 +59,7 @@ impl FromStr for TlsVersion {
     fn from_str(name: &str) -> Result<Self, UnknownName> {
         let bare = match name {
             "SSLv3" | "SSL3" => "ssl3",
-            // OpenSSL leaves the zero out.
+            // OpenSSL omits the zero.
             "TLSv1" => "1.0",
             name => name.trim_start_matches("TLSv").trim_start_matches("TLS"),
         };

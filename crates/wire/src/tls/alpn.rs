@@ -1,8 +1,8 @@
-//! Application protocols: names in ALPN (RFC 7301).
+//! Application protocol names in ALPN (RFC 7301).
 
 use std::fmt;
 
-/// The most bytes of a name that are kept; IANA's longest has 22. ALPN itself allows 255.
+/// The highest length of a kept name in bytes. IANA's longest has 22; ALPN allows 255.
 pub const PROTOCOL_NAME_LIMIT: usize = 64;
 
 /// HTTP/1.1.
@@ -11,18 +11,18 @@ pub const HTTP_1_1: &str = "http/1.1";
 /// HTTP/2 over TLS (RFC 9113, section 3.2).
 pub const HTTP_2: &str = "h2";
 
-/// An application protocol that was agreed on.
+/// A selected application protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Alpn {
     /// `http/1.1`.
     Http11,
     /// `h2`, HTTP/2 over TLS.
     Http2,
-    /// One that the engine does not speak, by its name.
+    /// A protocol that the engine does not support, by name.
     Other(ProtocolName),
 }
 
-/// A protocol's name, held in place so that facts stay cheap to copy and to compare.
+/// A protocol's name, stored inline so that facts stay cheap to copy and compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProtocolName {
     length: u8,
@@ -30,8 +30,8 @@ pub struct ProtocolName {
 }
 
 impl Alpn {
-    /// The protocol of a name as it stands on the wire. What is beyond [`PROTOCOL_NAME_LIMIT`] is
-    /// cut off; no such name can be offered, so that none of these is mistaken for one that was.
+    /// The protocol with this name on the wire. Names are cut at [`PROTOCOL_NAME_LIMIT`]. No name
+    /// of that length can be offered, so a cut name never equals an offered one.
     pub fn of(name: &[u8]) -> Self {
         match name {
             b"http/1.1" => Self::Http11,
@@ -48,7 +48,7 @@ impl Alpn {
 }
 
 impl fmt::Display for Alpn {
-    /// Printable ASCII as it is, all else escaped: the name comes from the server.
+    /// Printable ASCII unchanged, all other bytes escaped: the name comes from the server.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Http11 => f.write_str("http/1.1"),
@@ -63,7 +63,7 @@ impl fmt::Display for Alpn {
     }
 }
 
-/// ALPN's list as OpenSSL takes it: each name behind its length (RFC 7301, section 3.1). Names have
+/// The ALPN list in OpenSSL's form: each name after its length (RFC 7301, section 3.1). Names have
 /// 1 to [`PROTOCOL_NAME_LIMIT`] bytes.
 pub fn wire_list(names: &[String]) -> Vec<u8> {
     names.iter().flat_map(|name| std::iter::once(name.len() as u8).chain(name.bytes())).collect()

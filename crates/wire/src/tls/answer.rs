@@ -1,4 +1,4 @@
-//! The answers of a server to a ClientHello: a flight of messages, or a refusal.
+//! A server's answer to a ClientHello: a flight of messages, or a refusal.
 
 use std::fmt;
 
@@ -11,34 +11,34 @@ use crate::outcome::{Failure, Step, alert_name};
 /// A server's answer.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// It goes on with the handshake.
+    /// The server continues with the handshake.
     Flight(Box<Flight>),
-    /// It does not.
+    /// The server refuses the handshake.
     Refused(Refusal),
 }
 
-/// The server's messages, up to the point where a client would have to send something.
+/// The server's messages, up to the point at which a client would have to answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flight {
-    /// The version that the server chose, by its number.
+    /// The number of the chosen version.
     pub version: u16,
-    /// The suite that it chose.
+    /// The chosen suite.
     pub suite: u16,
-    /// The compression method that it chose.
+    /// The chosen compression method.
     pub compression: u8,
-    /// The extensions of its ServerHello.
+    /// The extensions of the ServerHello.
     pub extensions: Vec<(u16, Vec<u8>)>,
-    /// Whether it asks for another key share (TLS 1.3).
+    /// Whether the server asks for another key share (TLS 1.3).
     pub retry: bool,
-    /// The certificates that it sent, DER, its own first (up to TLS 1.2).
+    /// The server's certificates, DER, its own first (up to TLS 1.2).
     pub certificates: Vec<Vec<u8>>,
-    /// The OCSP response that it stapled (up to TLS 1.2).
+    /// The stapled OCSP response (up to TLS 1.2).
     pub staple: Option<Vec<u8>>,
-    /// The group that it chose.
+    /// The chosen group.
     pub group: Option<u16>,
-    /// The size of its own Diffie-Hellman prime, in bits.
+    /// The size of the server's own Diffie-Hellman prime, in bits.
     pub prime_bits: Option<usize>,
-    /// The scheme that it signed the key exchange with (TLS 1.2).
+    /// The signature scheme of the key exchange (TLS 1.2).
     pub scheme: Option<u16>,
 }
 
@@ -48,39 +48,39 @@ impl Flight {
         self.extensions.iter().find(|e| e.0 == kind).map(|e| e.1.as_slice())
     }
 
-    /// The version that the server chose, if it is one that is known.
+    /// The chosen version, if it is known.
     pub fn protocol(&self) -> Option<Protocol> {
         Protocol::from_number(self.version)
     }
 }
 
-/// How a server refuses a handshake: the class that records count it under, and a sentence's end
-/// for people, to follow "the server".
+/// A server's refusal of a handshake: the class under which records count it, and words that
+/// complete a sentence after "the server".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
     /// A failure class: `alert_handshake_failure`, `closed_handshake`, `tls_protocol`, ...
     pub class: String,
     /// `answered handshake_failure (40)`, `closed the connection`, ...
     pub words: String,
-    /// Whether the server refused by a message of TLS.
+    /// Whether the server refused by a TLS message.
     #[serde(skip)]
     pub in_tls: bool,
 }
 
 impl Refusal {
-    /// The peer's alert.
+    /// Refusal by an alert of the peer.
     pub fn alert(number: u8) -> Self {
         let name = alert_name(number).unwrap_or("alert");
         let words = format!("answered {name} ({number})");
         Self { class: Failure::Alert(number).to_string(), words, in_tls: true }
     }
 
-    /// A handshake that continued, but not as it was asked for.
+    /// A handshake that continued, but not as requested.
     pub fn other(fact: &str, words: String) -> Self {
         Self { class: format!("unexpected_{fact}"), words, in_tls: true }
     }
 
-    /// The connection came to an end.
+    /// Refusal by the end of the connection.
     pub fn failure(failure: Failure) -> Self {
         let words = match failure {
             Failure::Closed(_) => "closed the connection".to_owned(),
@@ -91,28 +91,28 @@ impl Refusal {
         Self { class: failure.to_string(), words, in_tls: false }
     }
 
-    /// The answer is not TLS.
+    /// An answer that is not TLS.
     pub fn not_tls(words: impl Into<String>) -> Self {
         Self { class: Failure::TlsProtocol.to_string(), words: words.into(), in_tls: false }
     }
 
-    /// The peer sent nothing within the time limit.
+    /// No answer within the time limit.
     pub fn silence() -> Self {
         Self::failure(Failure::TimedOut(Step::Handshake))
     }
 
-    /// Whether the connection was reset.
+    /// True if the connection was reset.
     pub fn is_reset(&self) -> bool {
         *self == Self::failure(Failure::Reset)
     }
 
-    /// Whether the connection ended without an alert of the peer.
+    /// True if the connection ended without an alert from the peer.
     pub fn says_nothing(&self) -> bool {
         let closed = Self::failure(Failure::Closed(Step::Handshake));
         self.is_silence() || self.is_reset() || *self == closed
     }
 
-    /// Whether the peer was silent.
+    /// True if the peer was silent.
     pub fn is_silence(&self) -> bool {
         *self == Self::silence()
     }

@@ -1,8 +1,9 @@
-//! Writes ClientHellos for probes: a server's answer shows what it accepts, without a key exchange.
+//! Builds ClientHellos for probes: the server's answer shows what it accepts, without a key
+//! exchange.
 
 use super::registry::Protocol;
 
-/// Types of the extensions that are written or read here (IANA "TLS ExtensionType Values").
+/// Numbers of the extensions that are written or read here (IANA "TLS ExtensionType Values").
 pub mod extension {
     /// The extension `server_name`.
     pub const SERVER_NAME: u16 = 0;
@@ -32,35 +33,36 @@ pub mod extension {
 
 /// Compression methods (RFC 3749, RFC 3943).
 pub const NO_COMPRESSION: u8 = 0;
-/// DEFLATE and LZS, the only two that were ever registered.
+/// DEFLATE and LZS, the only registered methods.
 pub const COMPRESSIONS: [(u8, &str); 2] = [(1, "DEFLATE"), (64, "LZS")];
 
-/// Content type of handshake records, and type of a ClientHello.
+/// The content type of handshake records, and the type of a ClientHello.
 const HANDSHAKE: u8 = 22;
 const CLIENT_HELLO: u8 = 1;
 
-/// What a ClientHello offers.
+/// The offer of a ClientHello.
 #[derive(Debug, Clone)]
 pub struct ClientHello {
     /// The versions, newest first.
     pub versions: Vec<Protocol>,
     /// Suites, preferred first.
     pub suites: Vec<u16>,
-    /// Groups, preferred first; none: no such extension.
+    /// Groups, preferred first; empty: no such extension.
     pub groups: Vec<u16>,
-    /// Signature schemes, preferred first; they are sent from TLS 1.2 on.
+    /// Signature schemes, preferred first; sent from TLS 1.2 on.
     pub schemes: Vec<u16>,
-    /// For TLS 1.3: group and public key. Without any the server has to ask for one, and so names the
-    /// group that it prefers (RFC 8446, section 4.2.8).
+    /// For TLS 1.3: key shares, each a group and a public key. Without shares the server must ask
+    /// for one and thereby names its preferred group (RFC 8446, section 4.2.8).
     pub shares: Vec<(u16, Vec<u8>)>,
     /// The name for SNI.
     pub server_name: Option<String>,
-    /// Compression methods beside none.
+    /// Compression methods besides null.
     pub compression: Vec<u8>,
 }
 
 impl ClientHello {
-    /// The bytes on the wire, in one record; `random` makes what its random and its session ID hold.
+    /// The ClientHello as one record. `random` generates the contents of its random and its session
+    /// ID.
     pub fn bytes(&self, random: impl Fn() -> [u8; 32]) -> Vec<u8> {
         let newest = self.versions.iter().max().copied().unwrap_or(Protocol::Tls12);
         let mut body = Vec::with_capacity(1024);
@@ -110,7 +112,7 @@ impl ClientHello {
                 prefixed::<2>(data, |schemes| numbers(schemes, &self.schemes));
             });
         }
-        // One request by OCSP, with no responders and no extensions named (RFC 6066, section 8).
+        // An OCSP status request without responder IDs and extensions (RFC 6066, section 8).
         add(list, e::STATUS_REQUEST, |data| data.extend([1, 0, 0, 0, 0]));
         if self.versions.iter().any(|version| *version <= Protocol::Tls12) {
             for bare in [e::ENCRYPT_THEN_MAC, e::EXTENDED_MASTER_SECRET, e::SESSION_TICKET] {
@@ -128,7 +130,7 @@ impl ClientHello {
         add(list, extension::SUPPORTED_VERSIONS, |data| {
             prefixed::<1>(data, |list| numbers(list, &versions));
         });
-        // Resumption with a key exchange of its own only.
+        // Only resumption with a key exchange.
         add(list, extension::PSK_MODES, |data| data.extend([1, 1]));
         add(list, extension::KEY_SHARE, |data| {
             prefixed::<2>(data, |shares| {
@@ -141,7 +143,7 @@ impl ClientHello {
     }
 }
 
-/// A CLIENT-HELLO of SSL 2.0 with that protocol's seven kinds of cipher and no session
+/// An SSL 2.0 CLIENT-HELLO with that protocol's seven kinds of cipher and without a session
 /// (draft-hickman-netscape-ssl-00, section 2.5).
 pub fn ssl2(challenge: [u8; 16]) -> Vec<u8> {
     const KINDS: [[u8; 3]; 7] = [
@@ -170,7 +172,7 @@ fn add(list: &mut Vec<u8>, kind: u16, data: impl FnOnce(&mut Vec<u8>)) {
     prefixed::<2>(list, data);
 }
 
-/// Writes a field after its length, which takes N bytes.
+/// Writes a field after its length of N bytes.
 fn prefixed<const BYTES: usize>(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.extend([0; BYTES]);

@@ -1,18 +1,18 @@
-//! Reads extensions from the bytes of a ClientHello: rustls does not report them.
+//! Reads extensions from the bytes of a ClientHello, because rustls does not report them.
 
 /// The session_ticket extension (RFC 5077, section 3.2).
 const SESSION_TICKET: u16 = 35;
 
-/// Record header, handshake header, version and random lie before the session ID (RFC 5246, sections
-/// 6.2.1, 7.4 and 7.4.1.2).
+/// The offset of the session ID: record header, handshake header, version and random precede it
+/// (RFC 5246, sections 6.2.1, 7.4 and 7.4.1.2).
 const BEFORE_SESSION_ID: usize = 5 + 4 + 2 + 32;
 
-/// Whether the ClientHello of TLS 1.2 that these records begin with offers a ticket.
+/// True if the TLS 1.2 ClientHello at the start of these records offers a ticket.
 pub fn offers_ticket(records: &[u8]) -> bool {
     extension(records, SESSION_TICKET).is_some_and(|ticket| !ticket.is_empty())
 }
 
-/// All its extensions, each with its number and its length, behind the length of all.
+/// All extensions, each with its number and length, after the total length.
 pub fn extensions(records: &[u8]) -> Option<&[u8]> {
     let rest = records.get(BEFORE_SESSION_ID..)?;
     let (_session_id, rest) = split(rest, 1)?;
@@ -20,8 +20,8 @@ pub fn extensions(records: &[u8]) -> Option<&[u8]> {
     split(rest, 1).map(|(_compression, extensions)| extensions)
 }
 
-/// The content of an extension of the ClientHello that these records begin with; `None` if it has no
-/// such extension, or is cut short.
+/// The content of an extension of the ClientHello at the start of these records. `None` if the
+/// ClientHello has no such extension or is cut short.
 pub fn extension(records: &[u8], number: u16) -> Option<&[u8]> {
     let (mut extensions, _) = split(extensions(records)?, 2)?;
     while let Some((found, rest)) = extensions.split_first_chunk() {
@@ -34,7 +34,7 @@ pub fn extension(records: &[u8], number: u16) -> Option<&[u8]> {
     None
 }
 
-/// Splits off a field whose length stands in front of it, in N bytes.
+/// Splits off a field after its length of N bytes.
 pub fn split(bytes: &[u8], width: usize) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_at_checked(width)?;
     let length = length.iter().fold(0, |length, byte| length << 8 | usize::from(*byte));

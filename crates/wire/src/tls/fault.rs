@@ -1,9 +1,9 @@
-//! A server's fault: the alert that is sent for it (RFC 8446, section 6.2), and its description.
+//! A server's fault: its alert (RFC 8446, section 6.2), and its description.
 
 use crate::outcome::{Failure, alert_name};
 use crate::reason::Reason;
 
-/// Alerts that this client sends.
+/// The alerts that the minimal client sends.
 pub const UNEXPECTED_MESSAGE: u8 = 10;
 /// The alert `bad_record_mac`.
 pub const BAD_RECORD_MAC: u8 = 20;
@@ -24,7 +24,7 @@ pub const MISSING_EXTENSION: u8 = 109;
 /// The alert `unsupported_extension`.
 pub const UNSUPPORTED_EXTENSION: u8 = 110;
 
-/// A rule that a server has broken.
+/// A violation by a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     /// The alert to send.
@@ -34,13 +34,13 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault that is answered by this alert.
+    /// A fault with this alert.
     pub const fn new(alert: u8, words: &'static str) -> Self {
         Self { alert, words }
     }
 }
 
-/// A fault of a message that cannot be decoded, as most are.
+/// A message that cannot be decoded, the most frequent fault.
 impl From<&'static str> for Fault {
     fn from(words: &'static str) -> Self {
         Self::new(DECODE_ERROR, words)
@@ -59,12 +59,12 @@ impl From<Fault> for Reason {
     }
 }
 
-/// A message that is well-formed, with a value that it must not have.
+/// A well-formed message with a forbidden value.
 pub const fn illegal(words: &'static str) -> Fault {
     Fault::new(ILLEGAL_PARAMETER, words)
 }
 
-/// A record or message that has no place where it is.
+/// A record or message in the wrong place.
 pub const fn unexpected(words: &'static str) -> Fault {
     Fault::new(UNEXPECTED_MESSAGE, words)
 }

@@ -1,9 +1,9 @@
-//! The limit for peers that send without end.
+//! The limit for peers that send without making progress.
 
-/// The most bytes that a session receives without progress, which is the end of the handshake or a byte
-/// of plaintext: the largest certificate message that is accepted, and its framing. More is a flood of
-/// messages that carry nothing.
+/// The highest number of bytes that a session receives without progress, which means the end of the
+/// handshake or a byte of plaintext: the largest accepted certificate message, and its framing.
+/// More is a flood of messages without content.
 pub const FRUITLESS_LIMIT: usize = 192 * 1024;
 
-/// The explanation of such a flood.
+/// The explanation of a flood.
 pub const FLOOD: &str = "the peer floods the connection with messages that carry nothing";

@@ -1,5 +1,5 @@
-//! Invariants of the answers that a probe reads, whatever a server sends, and of its ClientHellos.
-//! Property tests and the fuzz targets `probe_flight` and `client_hello` check them.
+//! Invariants of the answers that a probe reads, for any input, and of its ClientHellos. Property
+//! tests and the fuzz targets `probe_flight` and `client_hello` check them.
 
 pub mod answers;
 pub mod hellos;

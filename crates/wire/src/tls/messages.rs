@@ -1,6 +1,6 @@
-//! Readers, without state, of a server's records (RFC 8446, section 5.1) and of the bodies of its
-//! messages (section 4). Each reader gets a whole body, and returns the fault of an invalid one. They
-//! accept nothing that rustls refuses: see `invariants`.
+//! Stateless readers of a server's records (RFC 8446, section 5.1) and of the bodies of its
+//! messages (section 4). Each reader gets a complete body, and returns the fault of an invalid one.
+//! They accept nothing that rustls rejects: see `invariants`.
 
 use super::fault::{
     Fault, MISSING_EXTENSION, PROTOCOL_VERSION, RECORD_OVERFLOW, UNSUPPORTED_EXTENSION, illegal,
@@ -22,8 +22,8 @@ pub const HANDSHAKE: u8 = 22;
 /// The type `application_data`.
 pub const APPLICATION_DATA: u8 = 23;
 
-/// The most plaintext that a record holds, and the most that encryption adds to it (sections 5.1 and
-/// 5.2).
+/// The highest plaintext length of a record, and the most bytes that encryption adds (sections 5.1
+/// and 5.2).
 pub const RECORD: usize = 1 << 14;
 const EXPANSION: usize = 256;
 
@@ -46,10 +46,10 @@ pub const FINISHED: u8 = 20;
 /// The type `key_update`.
 pub const KEY_UPDATE: u8 = 24;
 
-/// Length of a hello's random.
+/// Length of the random in a hello.
 pub const RANDOM_LENGTH: usize = 32;
 
-/// Versions: the one that a hello has in front, and that of its extension.
+/// Versions: `legacy_version` of a hello, and the version in its extension.
 const TLS12: [u8; 2] = [3, 3];
 
 /// Extensions (section 4.2).
@@ -67,25 +67,25 @@ const CERTIFICATE_AUTHORITIES: u16 = 47;
 /// The extension `key_share`.
 pub const KEY_SHARE: u16 = 51;
 
-/// Extensions that only TLS 1.2 has: ec_point_formats, extended_master_secret, session_ticket and
-/// renegotiation_info.
+/// Extensions that exist only in TLS 1.2: ec_point_formats, extended_master_secret, session_ticket
+/// and renegotiation_info.
 const OF_TLS12: [u16; 4] = [11, 23, 35, 0xff01];
 
-/// The most extensions of one message: there are not N that it may have.
+/// The highest number of extensions in a message: fewer are defined.
 const EXTENSIONS: usize = 64;
 
-/// The only type of a certificate's state (RFC 6066, section 8).
+/// The only type of certificate status (RFC 6066, section 8).
 const OCSP: u8 = 1;
 
-/// Section 4.2: an extension answers one of the client's.
+/// Section 4.2: an extension answers an extension of the client.
 const UNASKED: Fault = Fault::new(UNSUPPORTED_EXTENSION, "an extension that was not asked for");
 
-/// Section 6.2: a version that is known, and not offered.
+/// Section 6.2: a known version that was not offered.
 const OLD_VERSION: Fault =
     Fault::new(PROTOCOL_VERSION, "the server does not take TLS 1.3, and nothing else is offered");
 
-/// The length of the record that these bytes begin with, its header included; `None` while that is
-/// unknown, an error when they begin with no record, or with one that is longer than any may be.
+/// The length of the record at the start of these bytes, including its header. `None` until known;
+/// an error if the bytes begin no record, or one above the length limit.
 pub fn record_length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     let Some(&[kind, major, _, high, low]) = bytes.first_chunk::<HEADER>() else {
         return Ok(None);
@@ -103,7 +103,7 @@ pub fn record_length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     Ok(Some(HEADER + length))
 }
 
-/// What a ServerHello chooses, by its numbers.
+/// The choices in a ServerHello, by number.
 pub struct ServerHello<'m> {
     /// The cipher suite's code point.
     pub suite: u16,
@@ -113,8 +113,8 @@ pub struct ServerHello<'m> {
     pub share: &'m [u8],
 }
 
-/// Reads a ServerHello of TLS 1.3 from which a full handshake goes on, and which repeats this session
-/// ID (section 4.1.3).
+/// Reads a TLS 1.3 ServerHello that continues a full handshake and repeats this session ID (section
+/// 4.1.3).
 pub fn server_hello<'m>(body: &'m [u8], session_id: &[u8]) -> Result<ServerHello<'m>, Fault> {
     let cut = "the ServerHello is cut short";
     let (legacy_version, rest) = body.split_first_chunk().ok_or(cut)?;
@@ -131,7 +131,7 @@ pub fn server_hello<'m>(body: &'m [u8], session_id: &[u8]) -> Result<ServerHello
     let (suite, rest) = rest.split_first_chunk().ok_or(cut)?;
     let (compression, rest) = rest.split_first().ok_or(cut)?;
     let (mut version, mut share, mut unasked) = (None, None, false);
-    // Older versions need no extensions.
+    // Older versions allow a ServerHello without extensions.
     let rest = if rest.is_empty() { &[0, 0] } else { rest };
     let behind = for_each_extension(rest, |number, content| {
         match number {
@@ -144,7 +144,7 @@ pub fn server_hello<'m>(body: &'m [u8], session_id: &[u8]) -> Result<ServerHello
     if !behind.is_empty() {
         return Err("something lies behind the ServerHello's extensions".into());
     }
-    // All other rules are those of the version.
+    // All other rules depend on the version.
     match version {
         Some([3, 4]) => {}
         Some(_) => return Err(illegal("the server chooses a version that is not offered")),
@@ -167,8 +167,8 @@ pub fn server_hello<'m>(body: &'m [u8], session_id: &[u8]) -> Result<ServerHello
     Ok(ServerHello { suite: u16::from_be_bytes(*suite), group: u16::from_be_bytes(*group), share })
 }
 
-/// The application protocol that EncryptedExtensions choose, if they do, of a server that was offered
-/// extensions of these numbers (sections 4.2 and 4.3.1).
+/// The application protocol that EncryptedExtensions select, if any. The server was offered
+/// extensions with these numbers (sections 4.2 and 4.3.1).
 pub fn encrypted_extensions<'m>(
     body: &'m [u8],
     offered: &[u16],
@@ -183,7 +183,7 @@ pub fn encrypted_extensions<'m>(
         if !offered.contains(&number) {
             return Err(UNASKED);
         }
-        // Section 4.2: the extension belongs in another message, or in none of TLS 1.3.
+        // Section 4.2: the extension belongs in another message, or is not defined for TLS 1.3.
         if is_of_hellos || OF_TLS12.contains(&number) {
             return Err(illegal("an extension that has no place in EncryptedExtensions"));
         }
@@ -193,7 +193,7 @@ pub fn encrypted_extensions<'m>(
         return Err("something lies behind the extensions".into());
     }
     let Some(protocols) = protocols else { return Ok(None) };
-    // A list of one (RFC 7301, section 3.1).
+    // A list with one name (RFC 7301, section 3.1).
     whole(protocols, 2)
         .and_then(|list| whole(list, 1))
         .filter(|name| !name.is_empty())
@@ -201,8 +201,8 @@ pub fn encrypted_extensions<'m>(
         .ok_or("the server does not choose one protocol".into())
 }
 
-/// Reads a CertificateRequest, as it is in a handshake: without a context, and with schemes (section
-/// 4.3.2).
+/// Reads a CertificateRequest in a handshake: without a context, and with signature schemes
+/// (section 4.3.2).
 pub fn certificate_request(body: &[u8]) -> Result<(), Fault> {
     let wrong = "a CertificateRequest that is malformed";
     let list = body.strip_prefix(&[0]).ok_or(wrong)?;
@@ -223,8 +223,8 @@ pub fn certificate_request(body: &[u8]) -> Result<(), Fault> {
     has_schemes.then_some(()).ok_or(missing)
 }
 
-/// Reads the certificates of a Certificate, the server's own first (section 4.4.2), each with the OCSP
-/// response that is stapled to it; an empty one: none is.
+/// Reads the certificates of a Certificate message, the server's own first (section 4.4.2), each
+/// with its stapled OCSP response; empty without one.
 pub fn for_each_certificate<'m>(
     body: &'m [u8],
     mut take: impl FnMut(&'m [u8], &'m [u8]),
@@ -236,7 +236,8 @@ pub fn for_each_certificate<'m>(
     while !list.is_empty() {
         let (certificate, rest) = split(list, 3).ok_or(wrong)?;
         let mut response: &[u8] = &[];
-        // Of what may be said of a certificate, its state alone is asked for (section 4.4.2.1).
+        // The only extension that the client requests for a certificate is its status (section
+        // 4.4.2.1).
         list = for_each_extension(rest, |number, content| {
             if number != STATUS_REQUEST {
                 return Err(UNASKED);
@@ -269,8 +270,8 @@ pub fn new_session_ticket(body: &[u8]) -> Result<(), Fault> {
     (behind.is_empty() && !ticket.is_empty()).then_some(()).ok_or(wrong.into())
 }
 
-/// Reads a list of extensions after its length: each one's number and content. Returns the bytes after
-/// the list. An error if an extension is cut short, repeated, or refused by the callback.
+/// Reads a list of extensions after its length: number and content of each. Returns the bytes after
+/// the list. Fails if an extension is cut short, repeated, or rejected by the callback.
 pub fn for_each_extension<'m>(
     bytes: &'m [u8],
     mut take: impl FnMut(u16, &'m [u8]) -> Result<(), Fault>,
@@ -298,17 +299,17 @@ fn well_formed(is_well_formed: bool) -> Result<(), Fault> {
     if is_well_formed { Ok(()) } else { Err("an extension that is malformed".into()) }
 }
 
-/// A field after its length, which takes N bytes; nothing may follow it.
+/// A field after its length of N bytes; nothing may follow it.
 fn whole(bytes: &[u8], width: usize) -> Option<&[u8]> {
     split(bytes, width).and_then(|(field, behind)| behind.is_empty().then_some(field))
 }
 
-/// Whether this is a list of numbers of two bytes, at least one.
+/// True for a list of two-byte numbers with at least one element.
 fn are_numbers(list: &[u8]) -> bool {
     !list.is_empty() && list.len().is_multiple_of(2)
 }
 
-/// Whether this is a list of distinguished names, at least one, each of at least a byte.
+/// True for a list of at least one distinguished name, each of at least one byte.
 fn are_names(mut list: &[u8]) -> bool {
     if list.is_empty() {
         return false;
@@ -360,7 +361,7 @@ mod tests {
             list(&[entry(&[1], &[0, 18, 0, 0])]),
             list(&[entry(&[1], &[status, status].concat())]),
             list(&[entry(&[1], &status[..6])]),
-            // Of another type, empty, and with something behind it.
+            // Another type, an empty response, and trailing bytes.
             list(&[entry(&[1], &[0, 5, 0, 5, 2, 0, 0, 1, 9])]),
             list(&[entry(&[1], &[0, 5, 0, 4, 1, 0, 0, 0])]),
             list(&[entry(&[1], &[0, 5, 0, 6, 1, 0, 0, 1, 9, 9])]),

@@ -1,4 +1,4 @@
-//! TLS on the wire: names and code points, messages, rules, and the outcome of a handshake.
+//! TLS on the wire: names and code points, messages, rules, and negotiated facts.
 
 pub mod alpn;
 pub mod answer;

@@ -1,4 +1,4 @@
-//! What a handshake has negotiated: in numbers for the hot path, in names for records.
+//! Negotiated facts: as numbers for the hot path, as names for records.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Alpn, Resume};
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
-/// What was negotiated, in numbers: cheap to compare and to count on the hot path.
+/// The negotiated facts as numbers: cheap to compare and to count on the hot path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Negotiated {
     /// The protocol version.
@@ -15,52 +15,51 @@ pub struct Negotiated {
     pub suite: CipherSuite,
     /// The key-exchange group; `None` for static RSA.
     pub group: Option<KeyExchangeGroup>,
-    /// The scheme of the server's handshake signature; `None` when it made none.
+    /// The scheme of the server's handshake signature; `None` without a signature.
     pub signature_scheme: Option<SignatureScheme>,
     /// Full, or resumed.
     pub kind: HandshakeKind,
-    /// Whether the server asked for another key share first.
+    /// Whether the server first asked for another key share.
     pub hello_retry_request: bool,
     /// The application protocol.
     pub alpn: Option<Alpn>,
-    /// Whether the server asked for a certificate, and the client showed one and signed with its
-    /// key.
+    /// Whether the server requested a certificate and the client authenticated with one.
     pub client_authenticated: bool,
     /// How an earlier session was resumed; `None` in a full handshake.
     pub resumed_by: Resume,
-    /// What became of early data.
+    /// The outcome of early data.
     pub early_data: EarlyData,
-    /// The length of the OCSP response that the server stapled to its certificate; 0: none.
+    /// The length of the stapled OCSP response in bytes; 0 if none.
     pub ocsp_response_bytes: u32,
-    /// Whether the server was authenticated in full: on this connection, or on the one whose session
-    /// it resumes.
+    /// Whether the server was authenticated in full, either on this connection or in the handshake
+    /// of the session that it resumes.
     pub authenticated: bool,
     /// Whether the engine's minimal client made the handshake.
     pub minimal_client: bool,
 }
 
-/// What became of early data.
+/// The outcome of early data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum EarlyData {
-    /// None was sent.
+    /// No early data was sent.
     #[default]
     None,
-    /// The server took it.
+    /// The server accepted the early data.
     Accepted,
-    /// The server did not take it; the request was sent again (RFC 8446, section 4.2.10).
+    /// The server rejected the early data; the request was sent again (RFC 8446, section 4.2.10).
     Rejected,
 }
 
-/// The group that a handshake used.
+/// The group of a key exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyExchangeGroup {
-    /// A named group's IANA code point, known here or not.
+    /// The IANA code point of a named group, known or not.
     Named(u16),
-    /// Diffie-Hellman parameters of the server's own, with the size of the prime in bits.
+    /// The server's own Diffie-Hellman parameters, by the size of the prime in bits.
     FiniteField(u32),
 }
 
-/// Whether a handshake was full or resumed, and how.
+/// Whether a handshake was full or resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HandshakeKind {
@@ -70,7 +69,7 @@ pub enum HandshakeKind {
     Resumed,
 }
 
-/// What was negotiated, in the names that records use.
+/// The negotiated facts as names, for records.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Facts {
     /// The protocol version: `1.3`.
@@ -79,24 +78,23 @@ pub struct Facts {
     pub suite: String,
     /// The key-exchange group; `none` for static RSA, `DH-2048` for a server's own parameters.
     pub group: String,
-    /// The scheme of the server's handshake signature; `none` when it made none.
+    /// The scheme of the server's handshake signature; `none` without a signature.
     pub signature_scheme: String,
     /// `full` or `resumed`.
     pub kind: String,
-    /// Whether the server asked for another key share first.
+    /// Whether the server first asked for another key share.
     pub hello_retry_request: bool,
-    /// The application protocol; `none` when none was agreed on.
+    /// The application protocol; `none` if none was selected.
     pub alpn: String,
-    /// Whether the server asked for a certificate, and the client showed one and signed with its
-    /// key.
+    /// Whether the server requested a certificate and the client authenticated with one.
     #[serde(default)]
     pub client_authenticated: bool,
-    /// How an earlier session was resumed: `id`, `ticket`, `psk`, `psk-only`; `none` if it was not.
+    /// The kind of resumption: `id`, `ticket`, `psk`, `psk-only`; `none` for a full handshake.
     pub resumed_by: String,
-    /// Early data: `none` was sent, or it was `accepted` or `rejected`.
+    /// Early data: `none` if none was sent, otherwise `accepted` or `rejected`.
     pub early_data: String,
-    /// The length of the OCSP response that the server stapled to its certificate; 0: none. Every
-    /// client asks for one (RFC 6066, section 8).
+    /// The length of the stapled OCSP response in bytes; 0 if none. Every client requests a
+    /// response (RFC 6066, section 8).
     #[serde(default)]
     pub ocsp_response_bytes: u32,
 }
@@ -128,7 +126,7 @@ impl From<Negotiated> for Facts {
 }
 
 impl Facts {
-    /// The kind of the handshake in words: `resumed by psk, early data accepted`.
+    /// The kind of the handshake as text: `resumed by psk, early data accepted`.
     pub fn kind_in_words(&self) -> String {
         let mut words = self.kind.clone();
         if self.resumed_by != "none" {

@@ -1,7 +1,7 @@
-//! Checks a server's unencrypted messages for rules that libraries do not check.
+//! Checks a server's unencrypted messages against rules that libraries do not check.
 //!
-//! The [`Observer`] sees each byte on its way from the socket to the library; what is encrypted is
-//! checked by the back end where its library shows it.
+//! The [`Observer`] sees each byte between the socket and the library. Encrypted content is checked
+//! by the back end, as far as its library shows it.
 
 use super::HELLO_RETRY_REQUEST;
 use crate::rule::Rule;
@@ -15,7 +15,7 @@ const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
-/// Types of messages (RFC 8446, section 4).
+/// Message types (RFC 8446, section 4).
 const HELLO_REQUEST: u8 = 0;
 const SERVER_HELLO: u8 = 2;
 
@@ -30,26 +30,26 @@ const RENEGOTIATION_INFO: u16 = 0xff01;
 /// The version of TLS 1.3 in `supported_versions`.
 const TLS13: [u8; 2] = [3, 4];
 
-/// The last bytes of a random that tells of a downgrade to TLS 1.2, and to an older version.
+/// The last bytes of a random that signals a downgrade to TLS 1.2, and to an older version.
 const SENTINELS: [&[u8]; 2] = [b"DOWNGRD\x01", b"DOWNGRD\x00"];
 
-/// The most HelloRequests that may come during a handshake of TLS 1.2.
+/// The highest number of HelloRequests during a TLS 1.2 handshake.
 const HELLO_REQUESTS: u8 = 32;
 
-/// The length of a protected record of TLS 1.3 that holds its content type, a tag, and nothing else
-/// (RFC 8446, section 5.2; the tags of all suites that a client here offers have 16 bytes).
+/// The length of a protected TLS 1.3 record with empty content: content type and tag (RFC 8446,
+/// section 5.2; all suites offered here have tags of 16 bytes).
 pub const EMPTY_PROTECTED: usize = 1 + 16;
 
-/// The longest ServerHello that is read; libraries refuse much longer ones.
+/// The longest ServerHello that is read, in bytes; libraries reject much longer ones.
 const LONGEST_HELLO: usize = 16 * 1024;
 
-/// Numbers of extensions. Except for renegotiation_info, a client here offers only numbers up to 62;
-/// larger ones were never offered.
+/// A set of extension numbers. Except for renegotiation_info, the clients here offer only numbers
+/// up to 62; larger ones were never offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extensions(pub u64);
 
 impl Extensions {
-    /// The bit of renegotiation_info, whose number is too large for one of its own.
+    /// The bit of renegotiation_info, whose number is too large for a bit.
     const LAST: u32 = 63;
 
     fn bit(number: u16) -> Option<u64> {
@@ -60,13 +60,13 @@ impl Extensions {
         }
     }
 
-    /// Whether the extension of this number is among them.
+    /// True if the set contains the extension with this number.
     pub fn contains(self, number: u16) -> bool {
         Self::bit(number).is_some_and(|bit| self.0 & bit != 0)
     }
 
-    /// Those of a ClientHello's message, its session ID, and whether it offers TLS 1.3: a client of
-    /// TLS 1.2 alone may list its version, too.
+    /// The extensions of a ClientHello message, its session ID, and whether it offers TLS 1.3: a
+    /// client of TLS 1.2 alone may also list its version.
     pub fn of_client_hello(message: &[u8]) -> Option<(Self, &[u8], bool)> {
         let (session_id, rest) = field(message.get(4 + 2 + 32..)?, 1)?;
         let (_suites, rest) = field(rest, 2)?;
@@ -84,8 +84,8 @@ impl Extensions {
         Some((offered, session_id, offers_tls13))
     }
 
-    /// Whether all extensions of this list, whose length stands in front, were offered; `None` when it
-    /// is malformed, which the library reports.
+    /// True if all extensions of this list (after its length) were offered; `None` if the list is
+    /// malformed, which the library reports.
     pub fn allow(self, list: &[u8]) -> Option<bool> {
         let mut all = true;
         each(list, |number, _| {
@@ -96,15 +96,15 @@ impl Extensions {
     }
 }
 
-/// Splits off a field whose length stands in front of it, in N bytes.
+/// Splits off a field after its length of N bytes.
 pub fn field(bytes: &[u8], width: usize) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_at_checked(width)?;
     let length = length.iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
     rest.split_at_checked(length)
 }
 
-/// Reads a list of extensions whose length stands in front; `None` when it is malformed, or one is
-/// not taken.
+/// Reads a list of extensions after its length; `None` if the list is malformed, or `take` rejects
+/// an extension.
 fn each(list: &[u8], mut take: impl FnMut(u16, &[u8]) -> bool) -> Option<()> {
     let (mut list, _) = field(list, 2)?;
     while let Some((number, rest)) = list.split_first_chunk() {
@@ -117,20 +117,20 @@ fn each(list: &[u8], mut take: impl FnMut(u16, &[u8]) -> bool) -> Option<()> {
     Some(())
 }
 
-/// How the server's records are to be read at this point.
+/// How the server's records are read at this point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// No ClientHello is known, so nothing can be checked.
+    /// Nothing is checked: the ClientHello is unknown.
     Idle,
     /// All records are read.
     Clear,
-    /// The rest of a handshake of TLS 1.3 is encrypted: the headers of its records are read.
+    /// The rest of a TLS 1.3 handshake is encrypted: only record headers are read.
     Sealed,
-    /// Nothing can be read.
+    /// Nothing is read.
     Over,
 }
 
-/// Checks what a server sends unencrypted.
+/// Checks a server's unencrypted bytes.
 #[derive(Debug)]
 pub struct Observer {
     phase: Phase,
@@ -140,22 +140,22 @@ pub struct Observer {
     offers_tls13: bool,
     session_id: [u8; 32],
     id_length: usize,
-    /// The received bytes of a record's header, and the number of missing bytes of its content.
+    /// The received bytes of a record header, and the number of missing bytes of the content.
     header: [u8; 5],
     header_length: usize,
     content: usize,
-    /// The received bytes of a message: of a ServerHello all, of others the header.
+    /// The received bytes of a message: all of a ServerHello, otherwise the header.
     message: Vec<u8>,
     /// The number of missing bytes of a message whose header has arrived.
     to_come: usize,
     hello_requests: u8,
-    /// What the ServerHello has settled on.
+    /// Whether the ServerHello chose TLS 1.3; `None` before it.
     is_tls13: Option<bool>,
 }
 
 impl Observer {
-    /// Before the ClientHello. A library that shows what is within encrypted records needs no
-    /// `reads_sealed`.
+    /// The state before the ClientHello. `reads_sealed` is needed only for a library that does not
+    /// show the content of encrypted records.
     pub fn new(reads_sealed: bool) -> Self {
         Self {
             phase: Phase::Idle,
@@ -174,7 +174,7 @@ impl Observer {
         }
     }
 
-    /// Takes the record of the client's first ClientHello, once it is whole.
+    /// Processes the record of the client's first ClientHello, once it is complete.
     pub fn sent(&mut self, records: &[u8]) {
         if self.phase != Phase::Idle {
             return;
@@ -190,9 +190,10 @@ impl Observer {
         (self.id_length, self.phase) = (id.len(), Phase::Clear);
     }
 
-    /// Reads received bytes. Stops at an empty encrypted record, and returns its position: it breaks
-    /// [`Rule::EmptyRecord`] unless the bytes before it end the handshake, after which it is application
-    /// data (RFC 8446, section 5.1). The position of a record whose header began earlier is 0.
+    /// Processes received bytes. Stops at an empty encrypted record, and returns its position: the
+    /// record breaks [`Rule::EmptyRecord`], unless the bytes before it complete the handshake,
+    /// after which it is application data (RFC 8446, section 5.1). The position of a record whose
+    /// header began in earlier bytes is 0.
     pub fn received(&mut self, received: &[u8]) -> Result<Option<usize>, Rule> {
         let mut bytes = received;
         while matches!(self.phase, Phase::Clear | Phase::Sealed) && !bytes.is_empty() {
@@ -222,23 +223,23 @@ impl Observer {
         Ok(None)
     }
 
-    /// The record with the alert for the broken rule, while alerts are unencrypted.
+    /// The alert record for the broken rule, as long as alerts are unencrypted.
     pub fn alert(&self, rule: Rule) -> Option<[u8; 7]> {
         (self.phase == Phase::Clear).then(|| [ALERT, 3, 3, 0, 2, FATAL, rule.alert()])
     }
 
-    /// Notes that the handshake is done: from now on the library alone checks.
+    /// Notes the end of the handshake: from now on only the library checks.
     pub fn finished(&mut self) {
         self.phase = Phase::Over;
     }
 
-    /// Whether the record that has begun is encrypted and empty.
+    /// True if the current record is encrypted and empty.
     fn begins_empty(&self) -> bool {
         let is_encrypted = self.phase == Phase::Sealed && self.header[0] == APPLICATION_DATA;
         is_encrypted && self.content == EMPTY_PROTECTED
     }
 
-    /// Begins a record.
+    /// Processes a record header.
     fn record(&mut self) -> Result<(), Rule> {
         let [kind, _, _, high, low] = self.header;
         self.content = usize::from(u16::from_be_bytes([high, low]));
@@ -249,16 +250,16 @@ impl Observer {
             HANDSHAKE if self.content == 0 => Err(Rule::EmptyRecord),
             HANDSHAKE => Ok(()),
             _ if !self.message.is_empty() => Err(Rule::InterleavedRecord),
-            // In front of a ServerHello it is the library's to refuse, and so is what is too short
-            // to be protected.
+            // Before a ServerHello, the library rejects the record, and also a record too short to
+            // be encrypted.
             APPLICATION_DATA => {
                 let goes_on = self.reads_sealed && self.is_tls13 == Some(true);
                 let phase = if goes_on { Phase::Sealed } else { Phase::Over };
                 (self.phase, self.message) = (phase, Vec::new());
                 Ok(())
             }
-            // Behind it TLS 1.2 encrypts; TLS 1.3 has it for middle boxes, and behind a
-            // HelloRetryRequest as well.
+            // After this record TLS 1.2 encrypts. In TLS 1.3 it is for middleboxes, and may also
+            // follow a HelloRetryRequest.
             CHANGE_CIPHER_SPEC if self.is_tls13 == Some(false) => {
                 (self.phase, self.message) = (Phase::Over, Vec::new());
                 Ok(())
@@ -293,7 +294,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Checks a whole message.
+    /// Checks a complete message.
     fn whole(&mut self) -> Result<(), Rule> {
         let message = std::mem::take(&mut self.message);
         match message[0] {
@@ -306,19 +307,19 @@ impl Observer {
             SERVER_HELLO => self.server_hello(&message)?,
             _ => {}
         }
-        // The room serves the next message.
+        // The next message reuses the memory.
         self.message = message;
         self.message.clear();
         Ok(())
     }
 
-    /// Checks a ServerHello; the library refuses one that cannot be decoded.
+    /// Checks a ServerHello. The library rejects one that cannot be decoded.
     fn server_hello(&mut self, message: &[u8]) -> Result<(), Rule> {
         let (Some(version), Some(random)) = (message.get(4..6), message.get(6..38)) else {
             return Ok(());
         };
         let Some((echo, rest)) = field(&message[38..], 1) else { return Ok(()) };
-        // Suite and compression method lie before the extensions, which TLS 1.2 can do without.
+        // Suite and compression method precede the extensions, which TLS 1.2 may omit.
         let list = rest.get(3..).filter(|list| !list.is_empty()).unwrap_or(&[0, 0]);
         let mut broken = None;
         let mut is_tls13 = false;
@@ -345,14 +346,14 @@ impl Observer {
         broken.map_or(Ok(()), Err)
     }
 
-    /// The rule that an extension of a ServerHello breaks, if it does.
+    /// The rule that an extension of a ServerHello breaks, if any.
     fn extension(&self, number: u16, content: &[u8], tls13: bool, retry: bool) -> Option<Rule> {
         let has_place = match number {
             SUPPORTED_VERSIONS | KEY_SHARE => self.offered.contains(number),
             PRE_SHARED_KEY => tls13 && !retry && self.offered.contains(number),
-            // A server sends it unasked (RFC 8446, section 4.2.2).
+            // A server may send a cookie unasked (RFC 8446, section 4.2.2).
             COOKIE => retry,
-            // The suites can offer it (RFC 5746, section 3.3).
+            // A signalling suite can also offer it (RFC 5746, section 3.3).
             RENEGOTIATION_INFO => !tls13,
             _ => !tls13 && self.offered.contains(number),
         };

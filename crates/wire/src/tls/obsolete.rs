@@ -1,4 +1,4 @@
-//! The shortest keys and primes that do not need `--allow-obsolete`.
+//! The shortest keys and primes that do not require `--allow-obsolete`.
 
 /// The shortest RSA modulus and Diffie-Hellman prime, in bits, that are not obsolete (NIST SP
 /// 800-131A, revision 2: 112 bits of security).

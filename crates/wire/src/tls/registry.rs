@@ -1,7 +1,7 @@
-//! All that a probe can offer: IANA's registries of versions, suites, groups and signature schemes.
+//! Everything that a probe can offer: IANA's registries of versions, suites, groups and schemes.
 //!
-//! The names of [`crate::names`] cover what the engine can measure; a probe also offers what is long
-//! obsolete. Where the engine has a name, it is used here as well.
+//! [`crate::names`] covers what the engine can measure; a probe also offers items that are long
+//! obsolete. The names of the engine are used as far as they exist.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -12,12 +12,12 @@ use tls_parser::{TlsCipherAu, TlsCipherEnc, TlsCipherEncMode, TlsCipherKx, TlsCi
 
 use crate::names::{Group, SignatureKey, SignatureScheme};
 
-/// A protocol version, from the first to the last.
+/// A protocol version, oldest first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Protocol {
-    /// SSL 2.0, with a handshake of its own.
+    /// SSL 2.0, which has its own handshake.
     #[serde(rename = "SSL 2.0")]
     Ssl2,
     /// SSL 3.0, RFC 6101.
@@ -73,17 +73,17 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// A signal in the list of suites, not a suite: the client supports secure renegotiation (RFC 5746,
+/// A signalling value in the list of suites: the client supports secure renegotiation (RFC 5746,
 /// section 3.3).
 const RENEGOTIATION_SCSV: u16 = 0x00ff;
-/// A signal in the list of suites, not a suite: the client has fallen back to an older version (RFC
+/// A signalling value in the list of suites: the client has fallen back to an older version (RFC
 /// 7507).
 pub const FALLBACK_SCSV: u16 = 0x5600;
 
-/// Keys of fewer bits than this (the strength of 3DES) protect nothing.
+/// The key length in bits below which encryption counts as weak (the strength of 3DES).
 const WEAK_BITS: u16 = 112;
 
-/// All suites that are registered, in the order of their numbers.
+/// All registered suites, by number.
 static SUITES: LazyLock<Vec<&'static TlsCipherSuite>> = LazyLock::new(|| {
     (1..=u16::MAX)
         .filter(|number| ![RENEGOTIATION_SCSV, FALLBACK_SCSV].contains(number))
@@ -91,7 +91,7 @@ static SUITES: LazyLock<Vec<&'static TlsCipherSuite>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The kind of certificate key that a suite needs.
+/// The kind of certificate key that a suite requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authentication {
     /// An RSA certificate.
@@ -102,9 +102,9 @@ pub enum Authentication {
     Dsa,
 }
 
-/// The numbers of all suites of a version: for TLS 1.3 its own, for older versions all others.
-/// Authenticated suites with ephemeral keys come first, those with no or weak encryption last, so that
-/// a server that follows the client's order does not select a weak one.
+/// The numbers of all suites of a version: the suites of TLS 1.3, or all others for older versions.
+/// Authenticated suites with ephemeral keys come first, those with no or weak encryption last, so
+/// that a server that follows the client's order does not select a weak one.
 pub fn suites_of(version: Protocol) -> Vec<u16> {
     let wanted =
         |suite: &&&TlsCipherSuite| (suite.kx == TlsCipherKx::Tls13) == (version == Protocol::Tls13);
@@ -118,24 +118,24 @@ pub fn suites_of(version: Protocol) -> Vec<u16> {
     suites.into_iter().map(|suite| suite.id.0).collect()
 }
 
-/// The suite's entry in the registry, if it has one.
+/// The registry entry of a suite, if any.
 pub fn suite(number: u16) -> Option<&'static TlsCipherSuite> {
     TlsCipherSuite::from_id(number)
 }
 
-/// The size of a suite's key, in bits. The registry's table has 128 for ChaCha20, whose keys have 256
-/// (RFC 8439, section 2.3).
+/// The key size of a suite in bits. The registry's table has 128 for ChaCha20, whose keys have 256
+/// bits (RFC 8439, section 2.3).
 pub fn bits(number: u16) -> Option<u16> {
     let suite = suite(number)?;
     Some(if suite.enc == TlsCipherEnc::Chacha20_Poly1305 { 256 } else { suite.enc_size })
 }
 
-/// IANA's name of a suite; its number for one without.
+/// IANA's name of a suite; its number if there is none.
 pub fn suite_name(number: u16) -> String {
     suite(number).map_or_else(|| hex(number), |suite| suite.name.to_owned())
 }
 
-/// The certificate key that a suite of TLS 1.2 or older is for, if it names one.
+/// The kind of certificate key that a suite up to TLS 1.2 requires, if any.
 pub fn authentication(number: u16) -> Option<Authentication> {
     match suite(number)?.au {
         TlsCipherAu::Rsa => Some(Authentication::Rsa),
@@ -145,7 +145,7 @@ pub fn authentication(number: u16) -> Option<Authentication> {
     }
 }
 
-/// The kind of suite that a scheme goes with, up to TLS 1.2.
+/// The kind of suite that a scheme belongs to, up to TLS 1.2.
 pub fn authentication_of_scheme(number: u16) -> Option<Authentication> {
     let name = scheme_name(number);
     match name.split('_').next() {
@@ -156,7 +156,7 @@ pub fn authentication_of_scheme(number: u16) -> Option<Authentication> {
     }
 }
 
-/// Groups that the engine has no name for: number, IANA's name.
+/// Groups without a name in the engine: number, IANA's name.
 const OTHER_GROUPS: [(u16, &str); 44] = [
     (1, "sect163k1"),
     (2, "sect163r1"),
@@ -204,20 +204,20 @@ const OTHER_GROUPS: [(u16, &str); 44] = [
     (0xfe32, "SecP384r1Kyber768"),
 ];
 
-/// The numbers of all groups: those that the engine can measure, then the rest.
+/// The numbers of all groups, first those that the engine can measure.
 pub fn groups() -> Vec<u16> {
     let known = Group::all().map(Group::code_point);
     known.chain(OTHER_GROUPS.iter().map(|group| group.0)).collect()
 }
 
-/// A group's name as records have it; its number for one without.
+/// The name of a group in records; its number if there is none.
 pub fn group_name(number: u16) -> String {
     let known = Group::from_code_point(number).map(Group::name);
     let other = || OTHER_GROUPS.iter().find(|group| group.0 == number).map(|group| group.1);
     known.or_else(other).map_or_else(|| hex(number), str::to_owned)
 }
 
-/// Signature schemes that the engine has no name for: number, name.
+/// Signature schemes without a name in the engine: number, name.
 const OTHER_SCHEMES: [(u16, &str); 16] = [
     (0x0809, "rsa_pss_pss_sha256"),
     (0x080a, "rsa_pss_pss_sha384"),
@@ -237,17 +237,17 @@ const OTHER_SCHEMES: [(u16, &str); 16] = [
     (0x0709, "gostr34102012_256a"),
 ];
 
-/// The numbers of all signature schemes: those that the engine can measure, then the rest.
+/// The numbers of all signature schemes, first those that the engine can measure.
 pub fn schemes() -> Vec<u16> {
     let known = SignatureScheme::all().map(SignatureScheme::code_point);
     known.chain(OTHER_SCHEMES.iter().map(|scheme| scheme.0)).collect()
 }
 
-/// RSASSA-PSS with keys that are for nothing else (RFC 8446, section 4.2.3).
+/// RSASSA-PSS with keys that allow nothing else (RFC 8446, section 4.2.3).
 pub const PSS_ONLY: [u16; 3] = [0x0809, 0x080a, 0x080b];
 
-/// All signature schemes by kind of key. A server that has several kinds may choose its certificate
-/// by the suite, and then find no scheme for it: each kind is asked for by itself.
+/// All signature schemes by kind of key. A server with several kinds of key may choose its
+/// certificate by the suite, and then find no scheme for it. So each kind is offered separately.
 pub fn scheme_families() -> Vec<Vec<u16>> {
     let kind = |number: &u16| match SignatureScheme::from_code_point(*number).key() {
         Some(SignatureKey::Ecdsa) => 0,
@@ -263,7 +263,7 @@ pub fn scheme_families() -> Vec<Vec<u16>> {
     (0..=5).map(of_kind).collect()
 }
 
-/// A scheme's name; its number for one without.
+/// The name of a scheme; its number if there is none.
 pub fn scheme_name(number: u16) -> String {
     let other = OTHER_SCHEMES.iter().find(|scheme| scheme.0 == number);
     other.map_or_else(

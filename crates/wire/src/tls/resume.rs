@@ -9,12 +9,13 @@ use crate::names::TlsVersion;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resume {
-    /// Not at all: every handshake is a full one.
+    /// No resumption: every handshake is full.
     #[default]
     None,
-    /// By session ID (TLS 1.2; RFC 5246, section 7.3): the server keeps the session.
+    /// By session ID (TLS 1.2; RFC 5246, section 7.3): the server stores the session.
     Id,
-    /// By session ticket (TLS 1.2; RFC 5077): the client keeps the session, sealed by the server.
+    /// By session ticket (TLS 1.2; RFC 5077): the client stores the session, encrypted by the
+    /// server.
     Ticket,
     /// By pre-shared key with key exchange (TLS 1.3; psk_dhe_ke of RFC 8446, section 4.2.9).
     Psk,
@@ -23,7 +24,7 @@ pub enum Resume {
 }
 
 impl Resume {
-    /// The only version that has this kind of resumption.
+    /// The only version with this kind of resumption; `None` for [`Resume::None`].
     pub fn version(self) -> Option<TlsVersion> {
         match self {
             Self::None => None,
@@ -32,7 +33,7 @@ impl Resume {
         }
     }
 
-    /// The name in records, in messages and on command lines.
+    /// The name in records, messages and on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -1,4 +1,4 @@
-//! Reads the unencrypted part of the server's first flight, from any bytes.
+//! Reads the unencrypted part of a server's first flight, from any bytes.
 
 use tls_parser::{
     ECParametersContent, TlsCipherKx, TlsMessageHandshake, parse_dh_params, parse_ecdh_params,
@@ -12,10 +12,11 @@ use super::registry::{self, Protocol};
 use crate::sanitize::sanitize;
 use crate::tls::HELLO_RETRY_REQUEST;
 
-/// The most bytes of one answer: as for the back ends, 64 KiB of certificates and their framing.
+/// The highest length of an answer in bytes: as in the back ends, 64 KiB of certificates and
+/// framing.
 const ANSWER_LIMIT: usize = crate::tls::flood::FRUITLESS_LIMIT;
 
-/// The most bytes of a record beyond its header (RFC 5246, section 6.2.3).
+/// The highest length of a record's content in bytes (RFC 5246, section 6.2.3).
 const RECORD_LIMIT: usize = 16 * 1024 + 2048;
 
 /// Content types (RFC 8446, appendix B.1).
@@ -30,7 +31,7 @@ const CERTIFICATE_REQUEST: u8 = 13;
 const SERVER_HELLO_DONE: u8 = 14;
 const CERTIFICATE_STATUS: u8 = 22;
 
-/// Takes the bytes of an answer as they come, until it is complete.
+/// Collects the bytes of an answer as they arrive, until it is complete.
 #[derive(Debug, Default)]
 pub struct Reader {
     received: usize,
@@ -40,7 +41,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Takes further bytes; gives the answer once it is known.
+    /// Processes further bytes; returns the answer once it is known.
     pub fn feed(&mut self, bytes: &[u8]) -> Option<Answer> {
         self.received += bytes.len();
         self.records.extend_from_slice(bytes);
@@ -54,7 +55,7 @@ impl Reader {
         }
     }
 
-    /// Reads the bytes that have arrived; whether the flight is complete.
+    /// Processes the received bytes. Returns whether the flight is complete.
     fn read(&mut self) -> Result<bool, Refusal> {
         loop {
             if self.records.first().is_some_and(|kind| ![ALERT, HANDSHAKE].contains(kind)) {
@@ -98,7 +99,7 @@ impl Reader {
     }
 }
 
-/// A warning is passed over; anything else ends the handshake.
+/// Ignores a warning; any other alert ends the handshake.
 fn check_alert(content: &[u8]) -> Result<(), Refusal> {
     const WARNING: u8 = 1;
     const CLOSE_NOTIFY: u8 = 0;
@@ -119,7 +120,7 @@ fn not_tls(received: &[u8]) -> Refusal {
 }
 
 impl Flight {
-    /// Takes a message; whether it was the last, and `None` if it cannot be read.
+    /// Processes a message. Returns whether it was the last; `None` if it is invalid.
     fn take(&mut self, kind: u8, body: &[u8]) -> Option<bool> {
         match kind {
             SERVER_HELLO => self.take_hello(body),
@@ -137,10 +138,10 @@ impl Flight {
         }
     }
 
-    /// In TLS 1.3 all that follows is encrypted.
+    /// In TLS 1.3 everything after the ServerHello is encrypted.
     fn take_hello(&mut self, body: &[u8]) -> Option<bool> {
         let (rest, hello) = parse_tls_handshake_server_hello(body).ok()?;
-        // Extensions that cannot be read are left over; SSL 3.0 has none, whatever is there.
+        // Invalid extensions are ignored; SSL 3.0 has none, whatever follows.
         if !rest.is_empty() && hello.version.0 != Protocol::Ssl3.number() {
             return None;
         }
@@ -166,7 +167,7 @@ impl Flight {
     fn take_certificates(&mut self, body: &[u8]) -> Option<bool> {
         let message = whole(parse_tls_handshake_msg_certificate(body))?;
         let TlsMessageHandshake::Certificate(certificates) = message else { return None };
-        // The parser stops at the first certificate that is cut short, and says nothing.
+        // The parser silently stops at a certificate that is cut short.
         let read: usize = certificates.cert_chain.iter().map(|c| 3 + c.data.len()).sum();
         if 3 + read != body.len() {
             return None;
@@ -190,7 +191,7 @@ impl Flight {
                 self.prime_bits = Some(bits(params.dh_p));
                 rest
             }
-            // The parameters of other exchanges have nothing that is asked for here.
+            // The parameters of other key exchanges contain nothing that a probe needs.
             _ => return Some(()),
         };
         if let (Some(Protocol::Tls12), Some(&[a, b])) = (self.protocol(), rest.get(..2)) {
@@ -200,7 +201,7 @@ impl Flight {
     }
 }
 
-/// What was read, if nothing lies behind it.
+/// The parsed value, if nothing follows it.
 fn whole<T>(read: tls_parser::nom::IResult<&[u8], T>) -> Option<T> {
     read.ok().filter(|(rest, _)| rest.is_empty()).map(|(_, read)| read)
 }
@@ -239,7 +240,7 @@ mod tests {
         [&[22, 3, 3, 0, message.len() as u8][..], &message].concat()
     }
 
-    /// With these bytes behind the message of a record, as its last ones.
+    /// The record with these bytes appended to its last message.
     fn with_last(mut record: Vec<u8>, bytes: &[u8]) -> Vec<u8> {
         record.extend(bytes);
         record[4] += bytes.len() as u8;
@@ -247,7 +248,7 @@ mod tests {
         record
     }
 
-    /// A ServerHello, and this message behind it.
+    /// A ServerHello followed by this message.
     fn flight_with(message: &[u8]) -> Vec<u8> {
         let hello = server_hello(0x0303, [7; 32], 0xc02f, &[]);
         [&hello[..], &[22, 3, 3, 0, message.len() as u8], message].concat()
@@ -302,7 +303,8 @@ mod tests {
         for bytes in [
             &[22, 3, 3, 0, 4, 11, 0, 0, 0][..],
             &[22, 3, 3, 0, 5, 2, 0, 0, 1, 0],
-            // Extensions, a certificate and a staple that are longer or shorter than they say.
+            // Extensions, a certificate and a stapled response that are longer or shorter than
+            // their lengths.
             &with_last(server_hello(0x0303, [7; 32], 0xc02f, &[]), &[5]),
             &with_last(server_hello(0x0303, [7; 32], 0xc02f, &[]), &[0, 0]),
             &flight_with(&[11, 0, 0, 8, 0, 0, 5, 0, 0, 3, 0x30, 0]),

@@ -1,4 +1,4 @@
-//! What is noted of single connections, and how the record has it: each number by hand.
+//! Recorded connections and the resulting record: each expected number is computed by hand.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use tlslab_wire::outcome::{Failure, Mismatch};
 use super::super::histograms::Histograms;
 use super::*;
 
-/// Two milliseconds until a connection starts, then 4 to connect, 8 for the handshake, 16 until its last
-/// request, 32 to the first byte of the response, and 64 for the rest of it.
+/// A connection with distinct times: 2 ms start delay, 4 ms connect, 8 ms handshake, 16 ms until
+/// its last request, 32 ms until the first byte of the response, 64 ms until its last byte.
 const AT: Milestones = Milestones {
     intended: MILLISECOND,
     started: 3 * MILLISECOND,
@@ -18,11 +18,11 @@ const AT: Milestones = Milestones {
     secured: 15 * MILLISECOND,
     requested: 31 * MILLISECOND,
     answered: 63 * MILLISECOND,
-    // Of an earlier response.
+    // The first byte of an earlier response.
     first_answered: 27 * MILLISECOND,
 };
 const END: Nanos = 127 * MILLISECOND;
-/// The same in a closed loop.
+/// The same connection in a closed loop.
 const CLOSED: Milestones = Milestones { intended: 0, ..AT };
 
 const BYTES: Bytes =
@@ -32,13 +32,13 @@ const CPU: CpuTime = CpuTime { user_us: 5, system_us: 6 };
 const FAILED: Outcome = Outcome::Failed(Failure::Reset);
 const UNEXPECTED: Outcome = Outcome::Unexpected(Mismatch::Group);
 
-/// By the library, resuming a session.
+/// A resumed handshake by the library.
 fn resumed(early_data: EarlyData) -> Negotiated {
     let kind = HandshakeKind::Resumed;
     Negotiated { kind, early_data, minimal_client: false, authenticated: false, ..negotiated(1) }
 }
 
-/// How many times there are of each kind, and their mean in milliseconds.
+/// The number of times of each kind, and their mean in milliseconds.
 fn shown(histograms: &Histograms) -> BTreeMap<String, (u64, u64)> {
     let filled = histograms.summaries().into_iter().filter(|(_, summary)| summary.n > 0);
     filled.map(|(name, summary)| (name, (summary.n, summary.mean_ms.round() as u64))).collect()
@@ -150,8 +150,8 @@ fn a_slice_has_what_ended_in_it() {
     assert_eq!((recorder.second.completed, recorder.second.failed), (3, 4));
 }
 
-/// Three steps of an open loop, of which two were reached: a connection that completed and one that was
-/// reset in the first, an unexpected group in the second.
+/// Three steps of an open loop, of which two were reached. The first has a completed and a reset
+/// connection, the second an unexpected group.
 fn stepped() -> Recorder {
     let mut recorder = Recorder::new(3, true);
     recorder.start_measurement(4);
@@ -206,7 +206,7 @@ fn the_record_of_an_open_loop_has_what_was_noted() {
         ((8, Some(20.0)), (3.0, 1.0), (1, 0, 0, 1), CPU),
     ];
     assert!(steps.eq(expected));
-    // The more frequent ones first.
+    // The most frequent facts come first.
     assert_eq!(found.facts.iter().map(|facts| facts.count).collect::<Vec<_>>(), [2, 1]);
     let name = |name: &str, completed| CountedName {
         name: name.to_owned(),
@@ -215,7 +215,7 @@ fn the_record_of_an_open_loop_has_what_was_noted() {
         unexpected: 0,
     };
     assert_eq!(found.server_names, [name("a.test", 0), name("b.test", 1)]);
-    // One client made them all.
+    // One client made all connections.
     assert_eq!((found.clients.len(), found.summaries["service"].n), (0, 1));
     assert_eq!((found.carried, found.slow_connects, found.minimal_client), (4, 10, 1));
     let FlightTimes { within_s, before_s, troubled_s, unfinished_s } = found.flight.times();
@@ -241,7 +241,7 @@ fn steps_of_connections_have_their_level_and_two_clients_their_own_times() {
     let of = |step: &StepResult| {
         (step.connections, step.rate, step.at_s, step.seconds, step.completed, step.requests)
     };
-    // Of two workers the one that began and the one that lasted longest.
+    // The earliest start and the longest duration of the two workers.
     let expected = [(2, None, 4.0, 1.0, 4, 2), (5, None, 5.0, 6.0, 0, 0)];
     assert!(found.steps.iter().map(of).eq(expected));
     assert_eq!(found.steps[0].cpu, CpuTime { user_us: 10, system_us: 12 });
@@ -254,7 +254,7 @@ fn steps_of_connections_have_their_level_and_two_clients_their_own_times() {
     assert!(recorded_without_steps(&spec).steps.is_empty());
 }
 
-/// The record of a measurement without steps.
+/// The conclusion of a measurement without steps.
 fn recorded_without_steps(spec: &RunSpec) -> Conclusion {
     let mut spec = spec.clone();
     spec.load.connection_steps.clear();
@@ -326,7 +326,7 @@ fn each_count_of_a_second_is_added_to_its_own_and_cleared() {
     }
     assert_eq!((all.length, all.cpu), (1, CpuTime { user_us: 10, system_us: 12 }));
     assert_eq!((all.due, all.carried, all.started, all.completed), (4, 6, 8, 10));
-    // One of them by `trouble`.
+    // One of them was counted by `trouble`.
     assert_eq!((all.failed, all.requests, all.in_flight, all.waiting), (14, 14, 16, 18));
     assert!(all.troubles.each().eq([(FAILED, 2)]));
     let TimesInBuckets { handshake, service, response, exchange } = all.times;

@@ -1,4 +1,5 @@
-//! Little's law over simulated servers: right times are never doubted, wrong ones always are.
+//! Little's law over simulated servers: correct times are always accepted, wrong ones always
+//! rejected.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -10,21 +11,21 @@ use super::*;
 use tlslab_contract::histogram::{empty_histogram, summary};
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
 
-/// A closed loop around a server that serves one connection after the other.
+/// A closed loop around a server that serves one connection at a time.
 #[derive(Clone, Copy)]
 struct World {
     connections: u64,
     warmup: Nanos,
     measure: Nanos,
-    /// The mean of the time to serve one, which is drawn from an exponential distribution.
+    /// The mean of the exponentially distributed time to serve a connection.
     service: Nanos,
-    /// Connections that the server lets wait; another one's SYN is lost, and sent again after 1, 3, 7
-    /// seconds and so on (RFC 6298).
+    /// The length of the accept queue. The SYN of a further connection is lost and retransmitted
+    /// after 1, 3, 7 seconds and so on (RFC 6298).
     backlog: usize,
-    /// From when on the server takes so much longer.
+    /// From this instant on, the mean service time is `slower` times as long.
     slow_from: Nanos,
     slower: u64,
-    /// From when on, and until when, it stands still.
+    /// The interval in which the server serves nothing.
     frozen: (Nanos, Nanos),
 }
 
@@ -39,7 +40,7 @@ const STEADY: World = World {
     frozen: (Nanos::MAX, Nanos::MAX),
 };
 
-/// What was measured: each completed connection's time, and what was counted in flight.
+/// The measured quantities: each completed connection's time, and the counted time in flight.
 struct Measured {
     times: Vec<Nanos>,
     started: u64,
@@ -48,11 +49,12 @@ struct Measured {
     in_flight: u64,
 }
 
-/// The lives of all connections: begin and end, in order of their ends.
+/// Start and end of all connections, in order of their ends.
 fn lives(world: World, seed: u64) -> Vec<(Nanos, Nanos)> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let end = world.warmup + world.measure;
-    // What happens next: a connection that knocks for the so-many-th time, or that was served.
+    // The next events: attempt number N of a connection to enter the queue, or the end of its
+    // service.
     let mut events: BinaryHeap<Reverse<(Nanos, Nanos, u32)>> =
         (0..world.connections).map(|_| Reverse((0, 0, 1))).collect();
     let (mut queue, mut lives) = (VecDeque::new(), Vec::new());
@@ -81,7 +83,7 @@ fn lives(world: World, seed: u64) -> Vec<(Nanos, Nanos)> {
     lives
 }
 
-/// How long the next connection is served that gets its turn now.
+/// The service time of the connection whose service starts now.
 fn serving(world: World, random: &mut ChaCha8Rng, now: Nanos) -> Nanos {
     let uniform = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
     let mean = world.service * if now >= world.slow_from { world.slower } else { 1 };
@@ -118,7 +120,7 @@ fn measured(world: World, seed: u64) -> Measured {
     found
 }
 
-/// What is said of the run when these are the times that were recorded.
+/// The verdicts of the run if these times had been recorded.
 fn said(world: World, found: &Measured, times: impl Iterator<Item = Nanos>) -> Vec<VerdictCode> {
     let mut histogram = empty_histogram();
     times.for_each(|time| histogram.saturating_record(time));
@@ -135,13 +137,13 @@ fn said(world: World, found: &Measured, times: impl Iterator<Item = Nanos>) -> V
         (made.flight, made.carried, made.requests) = (found.flight, found.carried, completed);
         made.connections = u32::try_from(world.connections).ok();
         made.seconds = world.measure as f64 / SECOND as f64;
-        // When they ended is not asked here.
+        // The instants of completion do not matter here.
         made.intervals = vec![Interval { seconds: made.seconds, ..slice(0.0, completed) }];
         made.kinds = Kinds { full: completed, ..Kinds::default() };
     })
 }
 
-/// Servers that gave false alarms, and others, with a name for each.
+/// Servers that once gave false alarms, and others, each with a name.
 fn worlds() -> [(&'static str, World); 6] {
     let slow = World { slow_from: 2 * SECOND, slower: 20, ..STEADY };
     let frozen = World { frozen: (2 * SECOND, 3 * SECOND), ..STEADY };
@@ -169,7 +171,8 @@ fn right_times_are_not_doubted_whatever_the_server_does() {
 
 #[test]
 fn what_was_checked_before_raised_false_alarms_there() {
-    // rate x mean service time against the connections, as a closed loop had it.
+    // The former check of a closed loop: rate x mean service time against the number of
+    // connections.
     let doubted = |world: World| {
         let found = measured(world, 1);
         let seconds = world.measure as f64 / SECOND as f64;

@@ -1,4 +1,4 @@
-//! Connections whose server sends tickets before its response, as long as it does.
+//! Connections whose server sends tickets before its response, and later stops doing so.
 
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -21,11 +21,11 @@ const FLIGHT: &[u8] = &[b'f'; 200];
 const TICKETS: &[u8] = &[b't'; 100];
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/// Connections whose server sends tickets, and that come after it has ceased to.
+/// Connections that receive tickets; the connections after them receive none.
 const WITH_TICKETS: u64 = 30;
 const WITHOUT: u64 = 10;
 
-/// Opens sessions without secrets, and counts how often tickets alone had one woken.
+/// Opens sessions without encryption, and counts how often tickets alone woke one.
 #[derive(Default)]
 struct Plain {
     in_vain: Rc<Cell<u32>>,
@@ -64,7 +64,7 @@ impl Session for PlainSession {
             socket.send(b"h").unwrap();
             self.said_hello = true;
         }
-        // Longer than needed: a short read shows that nothing is left.
+        // Larger than needed: a short read shows that nothing is left.
         let mut flight = [0; 2 * FLIGHT.len()];
         Ok(match socket.receive(&mut flight).unwrap() {
             None => Progress::WantRead,
@@ -114,18 +114,19 @@ impl Session for PlainSession {
 }
 
 fn serve(mut peer: TcpStream, tickets: bool) {
-    // As servers of TLS do; else the response would wait until the tickets are acknowledged.
+    // TLS servers set TCP_NODELAY; without it the response would wait for the tickets'
+    // acknowledgement.
     peer.set_nodelay(true).unwrap();
     peer.read_exact(&mut [0]).unwrap();
     peer.write_all(FLIGHT).unwrap();
     peer.read_exact(&mut [0; 3]).unwrap();
     if tickets {
         peer.write_all(TICKETS).unwrap();
-        // Whoever is woken by tickets is by now.
+        // A client that the tickets wake has woken up by now.
         thread::sleep(Duration::from_millis(5));
     }
     peer.write_all(RESPONSE).unwrap();
-    // To the end of the connection, which is a reset.
+    // Reads until the end of the connection, which is a reset.
     _ = peer.read(&mut [0]);
 }
 
@@ -170,6 +171,6 @@ fn tickets_wake_nobody_twice_and_who_waits_for_them_in_vain_is_looked_after() {
     let report = Worker::new(share, backend, MonotonicClock).unwrap().run().unwrap();
     server.join().unwrap();
     assert_eq!(report.recorder.ended(), (WITH_TICKETS + WITHOUT, 0));
-    // Once, unless the tickets of one connection came in two parts.
+    // Once, or more often if the tickets of one connection arrived in two parts.
     assert!((1..=3).contains(&in_vain.get()), "{} times", in_vain.get());
 }

@@ -1,5 +1,5 @@
-//! Verifiers that verify in full, every time, and note the scheme of the signature: each side fetches
-//! it as soon as its turn is over. The load generator's verifier remembers and samples instead.
+//! Verifiers that verify in full, every time, and store the signature scheme, which each side reads
+//! at the end of its turn. The load generator's verifier caches and samples instead.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use tlslab_tls::BackendError;
 use tlslab_tls::rustls::{NAME, signed_with};
 use tlslab_wire::names::SignatureScheme;
 
-/// One of rustls' own verifiers, with one signature scheme.
+/// A verifier of rustls, restricted to one signature scheme.
 #[derive(Debug)]
 struct Noting<V: ?Sized> {
     scheme: rustls::SignatureScheme,

@@ -1,8 +1,8 @@
-//! Both sides by rustls, over its unbuffered interface, with its own provider as it is shipped.
+//! Both sides with rustls, over its unbuffered interface, with its default provider.
 //!
-//! The provider is not the one of the load generator, whose key schedule is our own (ADR 0011):
-//! here the library is what is measured. Groups that it lacks (P-521, X448) are those of the load
-//! generator.
+//! The load generator uses another provider, with a key schedule of its own (ADR 0011); here the
+//! library itself is measured. Groups that the default provider lacks (P-521, X448) come from the
+//! load generator.
 
 mod authentication;
 mod session;
@@ -30,7 +30,7 @@ use tlslab_tls::rustls::{GROUPS, NAME, key_exchange};
 use tlslab_tls::self_signed::Issued;
 use tlslab_wire::names::{CipherSuite, Group};
 
-/// A client and a server of one thread.
+/// The client and the server of one thread.
 pub struct RustlsLibrary {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
@@ -39,7 +39,7 @@ pub struct RustlsLibrary {
     session: Option<SharedSession>,
 }
 
-/// Whether rustls has all that a specification asks for; the error names what it lacks.
+/// Checks that rustls supports a specification; the error names the missing feature.
 pub fn supports(spec: &InMemorySpec) -> Result<(), BackendError> {
     spec.suites.iter().try_for_each(|suite| provider(*suite, spec.group).map(|_| ()))
 }
@@ -128,7 +128,7 @@ fn provider(suite: CipherSuite, group: Group) -> Result<CryptoProvider, BackendE
     })?;
     Ok(CryptoProvider {
         cipher_suites: vec![*found],
-        // A suite without a group gets none by its own rules; rustls has no such suites.
+        // A suite without a group would need no groups; rustls has no such suites.
         kx_groups: if has_group(suite) { vec![group] } else { Vec::new() },
         ..aws_lc_rs::default_provider()
     })
@@ -189,7 +189,7 @@ fn server(
     builder.with_single_cert(chain, key).map_err(refused)
 }
 
-/// The session, if it signs for this side.
+/// The session with the key, if the key belongs to this side.
 fn of<'a>(
     role: Role,
     settings: &Settings,

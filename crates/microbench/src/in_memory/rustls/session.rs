@@ -1,4 +1,4 @@
-//! One side's rustls session, client or server.
+//! The rustls session of one side, client or server.
 
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
@@ -12,18 +12,18 @@ use crate::in_memory::role::Role;
 use tlslab_tls::rustls::signed_with;
 use tlslab_wire::names::{CipherSuite, SignatureScheme, TlsVersion};
 
-/// What rustls' two kinds of connection have in common.
+/// The common interface of rustls' two kinds of connection.
 pub trait Connection {
-    /// The connection's own data.
+    /// The data of the connection.
     type Data;
 
-    /// Takes records; see rustls.
+    /// Processes records; see rustls.
     fn process<'c, 'i>(
         &'c mut self,
         incoming: &'i mut [u8],
     ) -> UnbufferedStatus<'c, 'i, Self::Data>;
 
-    /// What both kinds know.
+    /// The common state of both kinds.
     fn common(&self) -> &CommonState;
 }
 
@@ -57,7 +57,7 @@ impl Connection for UnbufferedServerConnection {
     }
 }
 
-/// One side's session.
+/// The session of one side.
 pub struct RustlsSide<C> {
     connection: C,
     role: Role,
@@ -73,7 +73,7 @@ impl<C: Connection> RustlsSide<C> {
         HandshakeError { side: self.role, message: message.to_owned() }
     }
 
-    /// Takes all records that have come: shows plaintext, appends what is to be sent.
+    /// Processes all received records: passes on plaintext, appends the bytes to send.
     fn process(
         &mut self,
         incoming: &mut Buffer,
@@ -113,7 +113,7 @@ impl<C: Connection> RustlsSide<C> {
     }
 }
 
-/// Appends what `write` writes; it says how much room it needs if it has too little.
+/// Appends the output of `write`, which returns the required room if it has too little.
 fn written(outgoing: &mut Buffer, mut write: impl FnMut(&mut [u8]) -> Result<usize, usize>) {
     loop {
         match write(outgoing.spare()) {
@@ -179,7 +179,7 @@ impl<C: Connection> Side for RustlsSide<C> {
         incoming: &mut Buffer,
         show: &mut impl FnMut(&[u8]),
     ) -> Result<(), HandshakeError> {
-        // What it answers to would be alerts or key updates, and neither is sent here.
+        // Only alerts and key updates would need an answer, and neither is sent here.
         self.process(incoming, &mut Buffer::empty(), show)
     }
 }

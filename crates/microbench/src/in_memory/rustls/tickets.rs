@@ -1,4 +1,4 @@
-//! Tickets that are used once.
+//! Single-use tickets.
 
 use std::sync::Mutex;
 
@@ -6,10 +6,10 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// A thread's tickets: who takes one takes it out for good. rustls' own store gives a TLS 1.2
-/// ticket again and again.
+/// The tickets of a thread. Taking a ticket removes it. rustls' own store returns a TLS 1.2 ticket
+/// repeatedly.
 ///
-/// rustls wants stores to be shareable. This one is not shared: its locks are never contended.
+/// rustls requires shareable stores. This one is not shared: its locks are never contended.
 #[derive(Debug, Default)]
 pub struct Tickets {
     tls12: Mutex<Vec<Tls12ClientSessionValue>>,
@@ -17,7 +17,7 @@ pub struct Tickets {
 }
 
 impl Tickets {
-    /// Tickets that wait to be used.
+    /// The number of unused tickets.
     pub fn count(&self) -> usize {
         locked(&self.tls12).len() + locked(&self.tls13).len()
     }
@@ -30,7 +30,7 @@ fn locked<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl ClientSessionStore for Tickets {
     fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
 
-    /// There is one group only; it needs no hint.
+    /// No hint: there is only one group.
     fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
         None
     }

@@ -1,4 +1,4 @@
-//! The other end of the bare TCP connection: answers one request on each with N bytes.
+//! The other end of the bare TCP connection: answers one request per connection with N bytes.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::SocketAddr;
@@ -14,13 +14,13 @@ use slab::Slab;
 use tlslab_system::clock::{Clock, ThreadClock};
 use tlslab_system::processor;
 
-/// The listening socket's token; connections have their slots.
+/// The token of the listening socket; connections use their slots.
 const LISTENER: Token = Token(usize::MAX);
 
-/// The thread looks so often whether it is to end.
+/// The interval at which the thread checks whether it must end.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A listener on a thread of its own, which ends with this value.
+/// A listener on a separate thread, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Listener {
     address: SocketAddr,
@@ -37,7 +37,7 @@ struct Shared {
 }
 
 impl Listener {
-    /// Listens on a free port of 127.0.0.1, away from the processor of the client.
+    /// Listens on a free port of 127.0.0.1, on another processor than the client.
     pub fn start(response_bytes: u32, client: Option<usize>) -> io::Result<Self> {
         let mut listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
         let address = listener.local_addr()?;
@@ -63,7 +63,7 @@ impl Listener {
         self.shared.cpu_ns.load(Ordering::Relaxed)
     }
 
-    /// Requests that were answered.
+    /// The number of answered requests.
     #[cfg(test)]
     pub fn served(&self) -> u64 {
         self.shared.served.load(Ordering::Relaxed)
@@ -74,14 +74,14 @@ impl Drop for Listener {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It has nothing to report; a panic of its was shown when it happened.
+            // The thread returns nothing; a panic was already reported when it occurred.
             let _ = thread.join();
         }
     }
 }
 
-/// Leaves the client's processor to the client, if there is another one: the thread inherits its
-/// parent's.
+/// Excludes the client's processor, if there is another one: the thread inherits its parent's
+/// affinity.
 fn keep_away(client: Option<usize>) {
     let Some(client) = client else { return };
     let others = (0..1024).filter(|processor| *processor != client);
@@ -97,7 +97,7 @@ fn serve(poll: &mut Poll, listener: &TcpListener, response: &[u8], shared: &Shar
     let mut connections: Slab<TcpStream> = Slab::new();
     let mut room = [0; 2048];
     while !shared.stop.load(Ordering::Relaxed) {
-        // An interrupted wait is one that ended early.
+        // An interrupted wait has merely ended early.
         let _ = poll.poll(&mut events, Some(TICK));
         for event in &events {
             match event.token() {
@@ -106,7 +106,8 @@ fn serve(poll: &mut Poll, listener: &TcpListener, response: &[u8], shared: &Shar
                     let over = match connections[slot].read(&mut room) {
                         Ok(0) => true,
                         Ok(_) => {
-                            // A new socket's buffer takes the response whole, or the peer is gone.
+                            // The buffer of a new socket accepts the whole response, unless the
+                            // peer is gone.
                             let _ = connections[slot].write_all(response);
                             shared.served.fetch_add(1, Ordering::Relaxed);
                             true

@@ -1,4 +1,4 @@
-//! Flags for a private key that is not in this process.
+//! Options for a private key outside this process.
 
 use std::env;
 use std::fs;
@@ -12,10 +12,10 @@ use tlslab_microbench::in_memory::{
 
 use crate::load::problem::Problem;
 
-/// The environment variable with the PIN, if no file has it.
+/// The environment variable with the PIN, if there is no PIN file.
 const PIN_VARIABLE: &str = "TLSLAB_PKCS11_PIN";
 
-/// The wire format of the file that describes signing nodes.
+/// The format of the file that describes signing nodes.
 const SIGNERS_SCHEMA: &str = "tlslab.signers/1";
 
 /// A private key outside of this process: behind PKCS #11, or on signing nodes.
@@ -58,7 +58,7 @@ enum SideName {
 }
 
 impl KeyArguments {
-    /// Where which key is; files are read here, so that the engine reads none.
+    /// The key and its location. Files are read here, because the engine reads none.
     pub fn key_away(self, form: HandshakeForm) -> Result<Option<KeyAway>, Problem> {
         let side = match (self.key_side, form) {
             (Some(SideName::Client), _) | (None, HandshakeForm::Mutual) => KeySide::Client,
@@ -93,7 +93,7 @@ impl KeyArguments {
     }
 }
 
-/// What the file says; other keys are for other readers.
+/// The parts of the file that this program uses; other keys are for other readers.
 #[derive(Debug, Deserialize)]
 struct Signers {
     schema: String,

@@ -1,4 +1,4 @@
-//! `tlslab-load in-memory`: TLS client and server back to back, without a socket.
+//! `tlslab-load in-memory`: TLS client and server in one process, without sockets.
 
 mod keys;
 mod text;
@@ -118,10 +118,10 @@ enum DirectionName {
     Both,
 }
 
-/// The sizes of records when none are asked for: small messages to full records.
+/// The default record sizes in bytes, from small messages to full records.
 const RECORD_SIZES: [u32; 4] = [256, 1024, 4096, 16 * 1024];
 
-/// Measures and prints.
+/// Measures and prints the record.
 pub fn run(arguments: Arguments) -> Result<Ending, Problem> {
     let interrupt = interrupt_flag()?;
     let json = arguments.json;

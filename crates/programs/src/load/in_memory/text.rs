@@ -1,10 +1,10 @@
-//! A measurement in memory, for people.
+//! The record of a measurement in memory, as text for people.
 
 use std::fmt::Write as _;
 
 use tlslab_microbench::in_memory::{BulkResult, HandshakeResult, InMemoryRecord};
 
-/// Below this share of the time on a processor, other programs had too much of it.
+/// The share of time on a processor below which other programs disturbed the measurement.
 const UNDISTURBED: f64 = 0.95;
 
 const MEGABYTE: f64 = 1e6;
@@ -74,7 +74,7 @@ fn handshakes(text: &mut String, found: &HandshakeResult) {
             "signing", signing.p50_ms, signing.p90_ms, signing.p99_ms, signing.max_ms
         );
     }
-    // With a key elsewhere a thread waits for it.
+    // With a key outside the process, a thread waits for the key.
     if found.on_processor < UNDISTURBED && found.signatures.is_empty() {
         let _ = writeln!(
             text,

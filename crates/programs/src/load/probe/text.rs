@@ -1,4 +1,4 @@
-//! What a probe found, as a table for people.
+//! The findings of a probe, as a table for people.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,13 @@ use tlslab_probe::{
     Protocols, Refusal, Renegotiation, Resumption, Suite,
 };
 
-/// The width of the first column.
+/// The width of the first column in characters.
 const NAME: usize = 26;
 
-/// The longest line of a list.
+/// The longest line of a list in characters.
 const WIDTH: usize = 100;
 
-/// The record as a table of two columns.
+/// The record as a table with two columns.
 pub fn table(record: &ProbeRecord) -> String {
     let mut table = Table::default();
     let name = record.server_name.as_deref().unwrap_or("none");
@@ -57,7 +57,7 @@ impl Table {
         let _ = writeln!(self.text, "{name:<NAME$}  {value}");
     }
 
-    /// Values one after the other, in as many lines as they need.
+    /// A list of values, folded into as many lines as needed.
     fn list(&mut self, name: &str, values: &[String]) {
         let mut line = String::new();
         let mut name = name;
@@ -190,7 +190,7 @@ fn summary<T>(found: &Accepted<T>) -> String {
     format!("{} accepted, {order}{rest}", found.accepted.len())
 }
 
-/// How a server refuses what it has no alert for.
+/// A server's refusal in short, in parentheses.
 fn short(refusal: &Refusal) -> String {
     match refusal.class.as_str() {
         "reset" => " (it resets)".to_owned(),
@@ -203,7 +203,7 @@ fn refused(refusal: &Refusal) -> String {
     format!(": {refusal}")
 }
 
-/// As other tables have it, without the word that stands for nearly all of them.
+/// The version as in other tables, without the prefix that nearly all of them share.
 fn version(version: Protocol) -> String {
     version.to_string().trim_start_matches("TLS ").to_owned()
 }
@@ -216,12 +216,12 @@ fn yes(answer: Option<bool>) -> &'static str {
     }
 }
 
-/// Seconds, or milliseconds where those would round to nothing.
+/// Seconds; milliseconds if those would round to zero.
 fn time(seconds: f64) -> String {
     if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
 }
 
-/// The day that a moment lies in, given in seconds since 1970.
+/// The date of an instant in seconds since 1970.
 fn date(seconds: i64) -> String {
     OffsetDateTime::from_unix_timestamp(seconds)
         .map_or_else(|_| format!("{seconds} s"), |moment| moment.date().to_string())

@@ -61,7 +61,7 @@ fn about_most(record: &RunRecord, counts: &BTreeMap<String, u64>, prefix: &str) 
         ("certificate", Some(reason)) => {
             Fault::of(reason).remedy(&record.spec.tls.trust).to_owned()
         }
-        // The reason is the status.
+        // The reason contains the status.
         ("http_status", Some(reason)) => {
             reason.parse().map_or_else(|_| remedy("http_status").to_owned(), remedy_of_status)
         }

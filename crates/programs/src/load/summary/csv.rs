@@ -1,4 +1,4 @@
-//! The figures of a record, a line for each, for spreadsheets.
+//! The figures of a record, one per line, for spreadsheets.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use tlslab_contract::record::{CLIENTS, HISTOGRAMS, OPEN_HISTOGRAMS, RunRecord, S
 use super::tables::quantiles;
 use crate::load::server::{ServerUsage, TICK_US};
 
-/// `figure,unit,value`, in which a figure that was not measured has no value.
+/// Lines of `figure,unit,value`. The value is empty for a figure that was not measured.
 pub fn csv(record: &RunRecord, server: Option<&ServerUsage>) -> String {
     let mut lines = Lines("figure,unit,value\n".to_owned());
     let rate = |number: u64| {
@@ -47,8 +47,7 @@ fn troubles(record: &RunRecord, lines: &mut Lines) {
     }
 }
 
-/// The times that the summary for people shows, then those of the other client, where two made
-/// connections.
+/// The times in the text summary, then those of the other client, if two clients made connections.
 fn latencies(record: &RunRecord, lines: &mut Lines) {
     let only = CLIENTS[usize::from(record.minimal_client > 0)];
     let shown = record.load_client().map_or(only, |(client, _)| client);
@@ -68,7 +67,7 @@ fn latencies(record: &RunRecord, lines: &mut Lines) {
     }
 }
 
-/// What has been written.
+/// The lines written so far.
 struct Lines(String);
 
 impl Lines {
@@ -92,7 +91,7 @@ impl Lines {
     }
 }
 
-/// A field, in quotation marks where it holds what ends one (RFC 4180, section 2).
+/// A field, in quotation marks if it contains a delimiter (RFC 4180, section 2).
 fn field(text: &str) -> Cow<'_, str> {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
@@ -101,7 +100,7 @@ fn field(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A verdict's code, as the record has it.
+/// The code of a verdict, as in the record.
 fn name(code: tlslab_contract::record::VerdictCode) -> String {
     let name = serde_json::to_value(code).ok();
     name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()

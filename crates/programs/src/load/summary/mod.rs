@@ -1,5 +1,5 @@
-//! A record in short, for people: the rate that was asked for first, then latencies, failures,
-//! processor time, and the verdict.
+//! The text summary of a record: the rate of interest first, then response and service times,
+//! failures, processor time, and the verdict.
 
 mod advice;
 mod csv;
@@ -18,21 +18,21 @@ pub use self::csv::csv;
 use self::tables::{count, figure, grouped};
 use crate::load::server::ServerUsage;
 
-/// The fewest columns that a summary is folded to.
+/// The lowest width of a summary in columns.
 const FEWEST: usize = 80;
 
-/// Its columns where standard output is no terminal.
+/// The width in columns if standard output is not a terminal.
 const ELSEWHERE: usize = 100;
 
-/// The summary for a terminal, as wide as that is or COLUMNS says.
+/// The summary for a terminal, in its width or the width of COLUMNS.
 pub fn text(record: &RunRecord, server: Option<&ServerUsage>) -> String {
     let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || terminal_size_of(io::stdout()).map(|(Width(columns), _)| columns.into());
     text_within(given.or_else(terminal).unwrap_or(ELSEWHERE), record, server)
 }
 
-/// The summary with tables of N columns. Sentences stay whole: a terminal folds them, and a
-/// program finds them.
+/// The summary with tables of N columns. Sentences are not folded: a terminal folds them, and a
+/// program can search for them.
 fn text_within(columns: usize, record: &RunRecord, server: Option<&ServerUsage>) -> String {
     let mut text = headline(record);
     for table in tables::all(record, server) {
@@ -44,7 +44,7 @@ fn text_within(columns: usize, record: &RunRecord, server: Option<&ServerUsage>)
     text
 }
 
-/// The same in Markdown.
+/// The summary in Markdown.
 pub fn markdown(record: &RunRecord, server: Option<&ServerUsage>) -> String {
     let mut text = String::new();
     let lines = headline(record);
@@ -64,7 +64,7 @@ fn line_of(text: &mut String, line: &str) {
     let _ = writeln!(text, "{line}");
 }
 
-/// What was measured, and the rates, first the rate of what was asked for.
+/// The kind of load, and the rates, first the rate of interest.
 fn headline(record: &RunRecord) -> String {
     let spec = &record.spec;
     let mut text = String::new();
@@ -141,7 +141,8 @@ fn closing(record: &RunRecord) -> Vec<String> {
     notes.chain(verdicts).collect()
 }
 
-/// Which client's times are shown if two clients made connections, and the other client's times.
+/// States whose times are shown if two clients made connections, and gives the other client's
+/// times.
 fn whose_times(record: &RunRecord) -> Option<String> {
     let (client, times) = record.load_client()?;
     let mut line = format!(
@@ -160,7 +161,7 @@ fn whose_times(record: &RunRecord) -> Option<String> {
     Some(line)
 }
 
-/// What processor time is divided by: requests where a connection carries several.
+/// The divisor of processor time: requests if a connection carries several, otherwise connections.
 fn unit(spec: &RunSpec, record: &RunRecord) -> (u64, &'static str) {
     match spec.requests_per_connection {
         _ if spec.handshake_only => (record.outcomes.completed, "connection"),

@@ -1,26 +1,26 @@
-//! A table of a summary, and how it is drawn.
+//! A table of a summary, and its rendering.
 
 use std::borrow::Cow;
 
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// The fewest columns in which words stand beside the figures; with less room they stand below.
+/// The lowest number of columns for words beside the figures; with less room they follow below.
 const BESIDE: usize = 24;
 
-/// How far words below the figures are set in.
+/// The indentation of words below the figures, in columns.
 const BELOW: usize = 6;
 
-/// What a table's rows begin with.
+/// The content of a table's first column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lead {
-    /// A name, which begins at the left.
+    /// A left-aligned name.
     Name,
-    /// A figure: what the row is of is in its last column, and may be long.
+    /// A figure. The description of the row is in the last column, and may be long.
     Figure,
 }
 
-/// A table with a title, the names of its columns, and rows. Its last column is of words, which are
-/// folded; all between the first and the last are of figures.
+/// A table with a title, column names, and rows. The last column contains words, which are folded;
+/// the columns between the first and the last contain figures.
 #[derive(Debug)]
 pub struct Table {
     title: &'static str,
@@ -31,20 +31,20 @@ pub struct Table {
 }
 
 impl Table {
-    /// Without rows; the title is the first column's name.
+    /// A table without rows. The title is the name of the first column.
     pub fn new<const N: usize>(title: &'static str, lead: Lead, others: [&str; N]) -> Self {
         let head = std::iter::once(title).chain(others).map(str::to_owned).collect();
         Self { title, lead, head, rows: Vec::new() }
     }
 
-    /// As text, with no line longer than `columns` as far as words can be folded. Columns of
-    /// figures stand on the right.
+    /// The table as text. No line is longer than `columns`, as far as words can be folded. Figures
+    /// are right-aligned.
     pub fn text(&self, columns: usize) -> String {
         let lines = || std::iter::once(&self.head).chain(&self.rows);
         let last = self.head.len() - 1;
         let width = |column: usize| lines().map(|line| length(&line[column])).max().unwrap_or(0);
         let mut widths: Vec<usize> = (0..last).map(width).collect();
-        // The title stands two columns further left than the rows.
+        // The title starts two columns to the left of the rows.
         let first = self.rows.iter().map(|row| length(&row[0])).max().unwrap_or(0);
         widths[0] = (first + 2).max(length(self.title));
         let start = widths.iter().sum::<usize>() + 2 * last;
@@ -86,7 +86,7 @@ impl Table {
         }
     }
 
-    /// As a table of Markdown.
+    /// The table in Markdown.
     pub fn markdown(&self) -> String {
         let line = |cells: &[String]| {
             let cells: Vec<_> = cells.iter().map(|cell| escaped(cell)).collect();
@@ -105,12 +105,14 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A cell's text in Markdown, where a bar ends the cell (GitHub Flavored Markdown, section 4.10).
+/// The text of a cell in Markdown, where a bar ends the cell (GitHub Flavored Markdown, section
+/// 4.10).
 fn escaped(cell: &str) -> String {
     cell.trim().replace('\\', "\\\\").replace('|', "\\|")
 }
 
-/// Words in lines of N columns, each set in as the first; a word that is too long is broken.
+/// Words in lines of N columns, with the indentation of the first line. A word that is too long is
+/// broken.
 fn folded(text: &str, columns: usize) -> Vec<String> {
     let words = text.trim_start_matches(' ');
     let indent = &text[..text.len() - words.len()];

@@ -11,8 +11,8 @@ use crate::load::server::{ServerUsage, TICK_US};
 /// The text in place of a missing value.
 const NOTHING: &str = "-";
 
-/// The latencies that are shown, in the order of a connection's life: the histogram, its name for
-/// people, and what it is.
+/// The times to show, in the order of a connection's life: the histogram, its name for people, and
+/// its definition.
 const LATENCIES: [(&str, &str, &str); 10] = [
     ("start_delay", "start delay", "due until really started"),
     ("connect", "connect", "TCP connection"),
@@ -45,7 +45,7 @@ fn latencies(record: &RunRecord) -> Table {
     let mut table = Table::new("latency in ms", Lead::Name, head);
     for (name, shown, what) in LATENCIES {
         let Some(summary) = record.load_summary(name) else { continue };
-        // Without resumption the handshake's time by kind says nothing new.
+        // Without resumption the handshake times by kind add nothing.
         let is_of_kind = name.starts_with("handshake_") && record.kinds.resumed == 0;
         let is_of_requests = matches!(name, "first_byte" | "exchange");
         if is_of_kind || is_of_requests && record.spec.handshake_only {
@@ -59,11 +59,11 @@ fn latencies(record: &RunRecord) -> Table {
     table
 }
 
-/// The values that a quantile needs, as in the lab's reports: 8 / (1 - p). With fewer its interval
-/// has no end, and p99.9 of 200 values is no more than the largest.
+/// The lowest number of values for each quantile, as in the lab's reports: 8 / (1 - p). With fewer,
+/// the interval has no upper end, and p99.9 of 200 values is merely the largest.
 const NEEDED: [u64; 4] = [16, 80, 800, 8_000];
 
-/// Those that are shown, and the largest value; none of what too few values were measured of.
+/// The quantiles to show, and the largest value; `None` for a quantile of too few values.
 pub fn quantiles(summary: &Summary) -> [Option<f64>; 5] {
     let Summary { p50_ms, p90_ms, p99_ms, p999_ms, max_ms, .. } = *summary;
     let [p50, p90, p99, p999] = NEEDED.map(|needed| summary.n >= needed);
@@ -76,7 +76,7 @@ pub fn quantiles(summary: &Summary) -> [Option<f64>; 5] {
     ]
 }
 
-/// Why quantiles are left out, where any of the latencies that are shown has too few values.
+/// The reason why quantiles are left out, if any of the times shown has too few values.
 pub fn too_few(record: &RunRecord) -> Option<String> {
     let mut shown = LATENCIES.iter().filter_map(|(name, ..)| record.load_summary(name));
     shown.any(|summary| (1..NEEDED[3]).contains(&summary.n)).then(|| {
@@ -85,7 +85,7 @@ pub fn too_few(record: &RunRecord) -> Option<String> {
     })
 }
 
-/// The most reasons of a class that are shown; the record has them all.
+/// The highest number of reasons shown per class; the record contains all.
 const REASONS: usize = 5;
 
 /// Failures by class, and unexpected handshakes by the fact that differed, each with its reasons.
@@ -147,7 +147,7 @@ fn handshakes(record: &RunRecord) -> Table {
     table
 }
 
-/// Both sides' processor time: of the generator's workers, and of the server's processes where they
+/// Processor time of both sides: of the generator's workers, and of the server's processes if they
 /// are on this machine.
 fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
     let (number, unit) = unit(&record.spec, record);
@@ -169,7 +169,7 @@ fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
     }
     row("generator".to_owned(), record.cpu.user_us, record.cpu.system_us, workers);
     if let Some(ServerUsage { name, processes, ticks: (user, system) }) = server {
-        // The kernel counts in ticks; a handful of them says nothing.
+        // The kernel counts in ticks; fewer than ten are not significant.
         if user + system >= 10 {
             let what = format!("{} that {}", count(*processes as u64, "process"), verb(*processes));
             row(format!("server ({name})"), user * TICK_US, system * TICK_US, what);
@@ -182,7 +182,7 @@ fn verb(processes: usize) -> &'static str {
     if processes == 1 { "listens there" } else { "listen there" }
 }
 
-/// The generators of a merged record: each one's rate, troubles and processor.
+/// The generators of a merged record: rate, failures and processor of each.
 fn hosts(record: &RunRecord) -> Option<Table> {
     let head = ["connections/s", "completed", "failed", "busy", "starts after ms", ""];
     let mut table = Table::new("generator", Lead::Name, head);
@@ -214,7 +214,7 @@ fn steps(record: &RunRecord) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// One step of a measurement in steps: its level, and what came of it.
+/// One step of a measurement in steps: its level and its results.
 fn step(step: &StepResult) -> Vec<String> {
     let level = match step.rate {
         Some(rate) => format!("{rate} connections/s"),
@@ -235,7 +235,7 @@ fn step(step: &StepResult) -> Vec<String> {
     ]
 }
 
-/// A number with N decimals and its thousands apart; a dash without one.
+/// A number with N decimals and grouped thousands; a dash for `None`.
 pub fn figure(value: Option<f64>, decimals: usize) -> String {
     let Some(value) = value else { return NOTHING.to_owned() };
     let text = format!("{value:.decimals$}");
@@ -243,7 +243,7 @@ pub fn figure(value: Option<f64>, decimals: usize) -> String {
     whole.parse().map_or(text.clone(), |whole: u64| format!("{}{rest}", grouped(whole)))
 }
 
-/// A count with its thousands apart.
+/// A count with grouped thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -256,7 +256,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A count of things: `1 connection`, `2 connections`, `2 processes`.
+/// A count with its noun: `1 connection`, `2 connections`, `2 processes`.
 pub fn count(number: impl Into<u64>, name: &str) -> String {
     let number = number.into();
     let ending = match (number, name.ends_with('s')) {

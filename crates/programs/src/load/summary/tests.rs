@@ -8,7 +8,7 @@ use super::advice::what_to_do;
 use super::tables::{count, figure, grouped};
 use super::{csv, markdown, tables, text_within};
 
-/// A record with nothing in it but its histograms.
+/// A record without content except its histograms.
 const EMPTY: &str = r#"{
     "schema": "tlslab.record/1",
     "spec": {"url": "https://localhost/", "stop": {"count": 1}, "tls": {"trust": {"pem": ""}}},
@@ -43,7 +43,7 @@ fn empty() -> RunRecord {
     serde_json::from_str(EMPTY).unwrap()
 }
 
-/// A record whose connections all failed, for this reason and with these words.
+/// A record whose connections all failed, for this reason and with these details.
 fn failing(class: &str, reason: &str, words: &str) -> RunRecord {
     let mut record = empty();
     let (class, reason) = (class.to_owned(), reason.to_owned());
@@ -120,7 +120,7 @@ fn a_bar_in_a_reason_ends_no_cell_in_markdown() {
     assert_eq!(line, "| 40 | 100.00 % | a\\|b: c\\|d |");
 }
 
-/// All that there are: the schema is derived from the type.
+/// All verdict codes: the schema is derived from the type.
 fn verdict_codes() -> Vec<VerdictCode> {
     let schema = schemars::schema_for!(VerdictCode);
     let variants = schema.get("oneOf").and_then(|variants| variants.as_array()).unwrap();

@@ -1,6 +1,6 @@
-//! Key exchanges by OpenSSL's EVP interface, which knows all groups by their names.
+//! Key exchanges by OpenSSL's EVP interface, which supports all groups by name.
 //!
-//! The `openssl` crate wraps neither the generation of keys by name nor encapsulation.
+//! The `openssl` crate wraps neither key generation by name nor encapsulation.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
@@ -22,16 +22,16 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// How OpenSSL calls a group: the kind of its keys, and the group's name where a kind has several.
+/// OpenSSL's names for a group: the kind of its keys, and a group name if the kind has several.
 pub struct Named {
     kind: &'static CStr,
     group: Option<&'static CStr>,
-    /// Whether the server encapsulates instead of agreeing.
+    /// Whether the group is a KEM: the server then encapsulates.
     is_kem: bool,
 }
 
 impl Named {
-    /// The names of a group.
+    /// OpenSSL's names for a group.
     pub fn of(group: Group) -> Self {
         let named = |kind, group, is_kem| Self { kind, group, is_kem };
         match group {
@@ -50,7 +50,7 @@ impl Named {
         }
     }
 
-    /// Generates a key, and encodes its public half as a key share.
+    /// Generates a key pair. Returns the private key and the public key as a key share.
     pub fn generate(&self) -> Result<(PKey<Private>, Vec<u8>), ErrorStack> {
         // SAFETY: the names are C strings; every pointer comes from the call before and is checked,
         // and is freed once.
@@ -74,7 +74,7 @@ impl Named {
         }
     }
 
-    /// Answers a client's share: the server's own share, or a ciphertext.
+    /// Answers a client's share: with the server's own share, or with a ciphertext.
     pub fn answer(&self, client: &PKey<Private>, share: &[u8]) -> Result<Vec<u8>, ErrorStack> {
         if self.is_kem {
             return encapsulate(&peer(client, share)?);
@@ -84,17 +84,17 @@ impl Named {
         Ok(answer)
     }
 
-    /// Takes the answer to the client's own share.
+    /// Derives the secret from the answer to the client's share.
     pub fn complete(&self, ours: &PKey<Private>, answer: &[u8]) -> Result<(), ErrorStack> {
         if self.is_kem { decapsulate(ours, answer) } else { agree(ours, &peer(ours, answer)?) }
     }
 }
 
-/// A context of a key, freed at the end.
+/// A key context, freed on drop.
 struct Context(*mut sys::EVP_PKEY_CTX);
 
 impl Context {
-    /// For keys of a kind.
+    /// A context for keys of a kind.
     fn named(kind: &CStr) -> Result<Self, ErrorStack> {
         // SAFETY: the name is a C string; no library context and no properties are the defaults.
         let context =
@@ -102,7 +102,7 @@ impl Context {
         if context.is_null() { Err(ErrorStack::get()) } else { Ok(Self(context)) }
     }
 
-    /// For operations with a key.
+    /// A context for operations with a key.
     fn of(key: &PKey<Private>) -> Result<Self, ErrorStack> {
         // SAFETY: the key is alive; the context counts a reference to it.
         let context = unsafe { sys::EVP_PKEY_CTX_new(key.as_ptr(), ptr::null_mut()) };
@@ -112,7 +112,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the pointer is this value's own.
+        // SAFETY: this value owns the pointer.
         unsafe { sys::EVP_PKEY_CTX_free(self.0) };
     }
 }
@@ -121,9 +121,9 @@ fn checked(result: c_int) -> Result<(), ErrorStack> {
     if result > 0 { Ok(()) } else { Err(ErrorStack::get()) }
 }
 
-/// The peer's key from its share, with the parameters of our own.
+/// The peer's public key from its share, with the parameters of our own key.
 fn peer(ours: &PKey<Private>, share: &[u8]) -> Result<PKey<Private>, ErrorStack> {
-    // SAFETY: both keys are alive, and the share is as long as it says.
+    // SAFETY: both keys are alive, and pointer and length describe the share.
     unsafe {
         let key = sys::EVP_PKEY_new();
         if key.is_null() {
@@ -140,7 +140,7 @@ fn agree(ours: &PKey<Private>, theirs: &PKey<Private>) -> Result<(), ErrorStack>
     let context = Context::of(ours)?;
     let mut secret = [0; 512];
     let mut length = secret.len();
-    // SAFETY: keys and context are alive; the secret has the room that is given.
+    // SAFETY: keys and context are alive; the secret's buffer has the given size.
     unsafe {
         checked(sys::EVP_PKEY_derive_init(context.0))?;
         checked(sys::EVP_PKEY_derive_set_peer(context.0, theirs.as_ptr()))?;
@@ -152,7 +152,7 @@ fn encapsulate(theirs: &PKey<Private>) -> Result<Vec<u8>, ErrorStack> {
     let context = Context::of(theirs)?;
     let (mut ciphertext, mut secret) = (vec![0; 2048], [0; 128]);
     let (mut length, mut secret_length) = (ciphertext.len(), secret.len());
-    // SAFETY: key and context are alive; both buffers have the room that is given.
+    // SAFETY: key and context are alive; both buffers have the given sizes.
     unsafe {
         checked(sys::EVP_PKEY_encapsulate_init(context.0, ptr::null()))?;
         checked(sys::EVP_PKEY_encapsulate(
@@ -171,7 +171,7 @@ fn decapsulate(ours: &PKey<Private>, ciphertext: &[u8]) -> Result<(), ErrorStack
     let context = Context::of(ours)?;
     let mut secret = [0; 128];
     let mut length = secret.len();
-    // SAFETY: key and context are alive; the secret has the room that is given.
+    // SAFETY: key and context are alive; the secret's buffer has the given size.
     unsafe {
         checked(sys::EVP_PKEY_decapsulate_init(context.0, ptr::null()))?;
         checked(sys::EVP_PKEY_decapsulate(

@@ -1,5 +1,5 @@
-//! Authenticates a server by its certificates and its signature (RFC 8446, sections 4.4.2 and 4.4.3),
-//! with the same verifier as connections of rustls.
+//! Authenticates a server by its certificates and its signature (RFC 8446, sections 4.4.2 and
+//! 4.4.3), with the same verifier as rustls connections.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use tlslab_wire::reason::Reason;
 use tlslab_wire::tls::fault::{DECODE_ERROR, DECRYPT_ERROR, Fault, ILLEGAL_PARAMETER};
 use tlslab_wire::tls::messages::for_each_certificate;
 
-/// The context string of a server's signature, which N spaces precede; a hash follows (section 4.4.3).
+/// The 64 spaces before the context string of a signature; a hash follows the string (section
+/// 4.4.3).
 const SPACES: [u8; 64] = [b' '; 64];
 const CONTEXT: &[u8] = b"TLS 1.3, server CertificateVerify\0";
 
@@ -27,7 +28,7 @@ pub struct ServerAuthenticator {
     name: ServerName<'static>,
 }
 
-/// A refusal of a server: the failure class, the alert to send, and the reason.
+/// A rejected server: the failure class, the alert to send, and the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub struct AuthError {
     pub failure: Failure,
@@ -40,8 +41,8 @@ impl ServerAuthenticator {
         Self { verifier, name }
     }
 
-    /// Authenticates by the bodies of Certificate and CertificateVerify (the latter as its reader needs
-    /// it), and by the hash of the transcript up to the Certificate.
+    /// Authenticates by the bodies of Certificate and CertificateVerify (the latter in the form
+    /// that its reader needs), and by the hash of the transcript up to the Certificate.
     pub fn authenticate(
         &self,
         certificate: &[u8],
@@ -56,13 +57,14 @@ impl ServerAuthenticator {
         };
         let signed = DigitallySignedStruct::read_bytes(proof)
             .map_err(|_| malformed("a CertificateVerify that cannot be read".into()))?;
-        // A stapled response is not verified, as in connections of rustls.
+        // A stapled response is not verified, as in rustls connections.
         self.verifier
             .verify_server_cert(server, others, &self.name, &[], UnixTime::now())
             .map_err(|error| refused(&error, false))?;
         let message = [&SPACES, CONTEXT, transcript.as_ref()].concat();
         let verified = self.verifier.verify_tls13_signature(&message, server, &signed);
-        // The verifier leaves a note for sessions of rustls, which have no other source of the scheme.
+        // Clears the scheme that the verifier stores for rustls sessions, which cannot learn it
+        // otherwise.
         signed_with::take();
         verified.map(|_| ()).map_err(|error| refused(&error, true))
     }

@@ -1,5 +1,6 @@
-//! The handshake and the messages after it (RFC 8446, section 4): the order of messages, and the keys
-//! derived from them. Of records this module knows only which keys protect them: see [`Keys`].
+//! The handshake and the messages after it (RFC 8446, section 4): the order of messages, and the
+//! keys derived from them. About records, this module only knows which keys protect them: see
+//! [`Keys`].
 
 use std::mem;
 use std::sync::Arc;
@@ -25,46 +26,46 @@ use tlslab_wire::tls::messages::{
     for_each_certificate, new_session_ticket,
 };
 
-/// A change_cipher_spec record, for middle boxes (RFC 8446, appendix D.4).
+/// A change_cipher_spec record for middleboxes (RFC 8446, appendix D.4).
 pub(super) const FOR_MIDDLE_BOXES: [u8; HEADER + 1] = [CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1];
 
-/// A message's header: its type, and its length in three bytes.
+/// The length of a message header: type (1 byte) and length (3 bytes).
 const MESSAGE_HEADER: usize = 4;
 
-/// The longest message that is accepted; rustls has the same limit.
+/// The longest accepted message; rustls has the same limit.
 pub(super) const LONGEST_MESSAGE: usize = 0xffff;
 
-/// The most KeyUpdates in a row without a byte of plaintext; rustls has the same limit.
+/// The highest number of consecutive KeyUpdates without plaintext; rustls has the same limit.
 pub(super) const KEY_UPDATES: u8 = 32;
 
-/// A Certificate message without a certificate, the answer to a CertificateRequest (section 4.4.2).
+/// A Certificate message without certificates, the answer to a CertificateRequest (section 4.4.2).
 const NO_CERTIFICATE: [u8; 8] = [CERTIFICATE, 0, 0, 4, 0, 0, 0, 0];
 
-/// The reason if a key for the next message cannot be made: it must not be sent unencrypted.
+/// The reason if the keys for the next message cannot be derived: it must not be sent unencrypted.
 const NO_KEY: Fault = Fault::new(INTERNAL_ERROR, "the server's records cannot be decrypted");
 
-/// The reason if the server's Finished does not fit the transcript (section 4.4.4).
+/// The reason if the server's Finished does not match the transcript (section 4.4.4).
 const UNFIT: Fault = Fault::new(DECRYPT_ERROR, "the server's Finished does not fit the handshake");
 
 const NO_SERVER_HELLO: Fault = unexpected("a message without a ServerHello before it");
 
 const NO_RANDOM: Fault = Fault::new(INTERNAL_ERROR, "there are no random bytes");
 
-/// What the client waits for.
+/// The state of the handshake, named by the message that the client expects next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Its own ClientHello has not been made.
+    /// The ClientHello was not created yet.
     Start,
     ServerHello,
     EncryptedExtensions,
     Certificate,
     CertificateVerify,
     Finished,
-    /// The handshake is done.
+    /// The handshake is complete.
     Ready,
 }
 
-/// A refusal of a message: the failure class, the alert to send, and the reason.
+/// A rejected message: the failure class, the alert to send, and the reason.
 #[derive(Debug)]
 pub struct Refused {
     pub failure: Failure,
@@ -88,34 +89,34 @@ impl From<AuthError> for Refused {
 pub struct Handshake {
     template: Arc<ClientHelloTemplate>,
     state: State,
-    /// The ClientHello, until the hash of the transcript is known.
+    /// The ClientHello, until the suite and with it the transcript hash is known.
     hello: Vec<u8>,
     session_id: [u8; 32],
-    /// The key exchange, until the server's share has arrived.
+    /// The key exchange, until the server's share arrives.
     exchange: Option<Box<dyn ActiveKeyExchange>>,
     suite: Option<&'static Suite>,
     secrets: Option<Box<dyn Secrets>>,
-    /// The client's and the server's traffic secrets, once the handshake is done.
+    /// The traffic secrets of client and server, after the handshake.
     traffic: Option<[OkmBlock; 2]>,
     /// The body of the server's Certificate, until it is verified.
     certificate: Vec<u8>,
-    /// The server has asked for a certificate.
+    /// Whether the server has requested a certificate.
     is_asked: bool,
-    /// The length of the OCSP response with the server's own certificate, 0 without a response;
-    /// `None` without a certificate.
+    /// The length of the OCSP response stapled to the server's own certificate; 0 without a
+    /// response, `None` without a certificate.
     stapled: Option<u32>,
-    /// The server has been authenticated.
+    /// Whether the server has been authenticated.
     authenticated: bool,
     /// KeyUpdates since the last plaintext.
     key_updates: u8,
-    /// The server has asked for a KeyUpdate and has not got it.
+    /// Whether the server has requested a KeyUpdate that was not sent yet.
     owes_key_update: bool,
     alpn: Option<Alpn>,
     signature_scheme: Option<SignatureScheme>,
 }
 
 impl Handshake {
-    /// A handshake that has not begun, with a fresh key share.
+    /// A handshake before its ClientHello, with a fresh key share.
     pub fn new(template: Arc<ClientHelloTemplate>) -> Result<Self, Failure> {
         let exchange = template.group.start().map_err(|_| Failure::TlsProtocol)?;
         Ok(Self {
@@ -138,17 +139,17 @@ impl Handshake {
         })
     }
 
-    /// What the client waits for.
+    /// The state of the handshake.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The server has asked for a KeyUpdate and has not got it.
+    /// True if the server has requested a KeyUpdate that was not sent yet.
     pub fn owes_key_update(&self) -> bool {
         self.owes_key_update
     }
 
-    /// Sets the count of KeyUpdates to zero, since plaintext has arrived.
+    /// Resets the count of KeyUpdates, because plaintext has arrived.
     pub fn got_plaintext(&mut self) {
         self.key_updates = 0;
     }
@@ -165,7 +166,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// Sets the keys for an alert sent in place of the client's last flight, if the server's share has
+    /// Sets the keys for an alert in place of the client's last flight, if the server's share has
     /// arrived.
     pub fn prepare_alert(&self, keys: &mut Keys, outgoing: &mut Vec<u8>) {
         if let (None, Some(suite), Some(secrets)) = (&keys.sending, self.suite, &self.secrets) {
@@ -174,7 +175,7 @@ impl Handshake {
         }
     }
 
-    /// Takes all messages that are whole; gives their length.
+    /// Processes all complete messages; returns their total length.
     pub fn messages(
         &mut self,
         bytes: &[u8],
@@ -191,7 +192,7 @@ impl Handshake {
             used += message.len();
             let before = self.state;
             self.take(kind, message, keys, outgoing)?;
-            // A message after which keys change must end its record (RFC 8446, section 5.1).
+            // A message before a change of keys must end its record (RFC 8446, section 5.1).
             let changes = kind == KEY_UPDATE || before == State::ServerHello || kind == FINISHED;
             if changes && used < bytes.len() {
                 return Err(unexpected("a record that goes on behind a change of keys").into());
@@ -200,7 +201,7 @@ impl Handshake {
         Ok(used)
     }
 
-    /// Takes one message.
+    /// Processes one message.
     fn take(
         &mut self,
         kind: u8,
@@ -268,7 +269,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// Authenticates the server by its certificates and its signature, if the run asks for it.
+    /// Authenticates the server by its certificates and its signature, if the run requires it.
     fn authenticate(&mut self, proof: &[u8]) -> Result<(), Refused> {
         let certificate = mem::take(&mut self.certificate);
         if self.stapled.is_none() {
@@ -317,8 +318,8 @@ impl Handshake {
         Ok(())
     }
 
-    /// Changes to the server's next keys, and with the next plaintext to the client's, if the server
-    /// asks for that (RFC 8446, section 4.6.3).
+    /// Changes to the server's next keys and, if the server requests it, to the client's next keys
+    /// with the next plaintext (RFC 8446, section 4.6.3).
     fn key_update(&mut self, body: &[u8], keys: &mut Keys) -> Result<(), Fault> {
         self.key_updates += 1;
         if self.key_updates > KEY_UPDATES {
@@ -357,7 +358,7 @@ impl Handshake {
         }
     }
 
-    /// What was negotiated, once the handshake is done.
+    /// The negotiated facts, after the handshake.
     pub fn facts(&self) -> Negotiated {
         Negotiated {
             version: TlsVersion::Tls13,
@@ -377,10 +378,10 @@ impl Handshake {
     }
 }
 
-/// What tests see of a handshake.
+/// Access for tests.
 #[cfg(test)]
 impl Handshake {
-    /// The client's and the server's traffic secrets, once the handshake is done.
+    /// The traffic secrets of client and server, after the handshake.
     pub fn traffic(&self) -> Option<&[OkmBlock; 2]> {
         self.traffic.as_ref()
     }
@@ -390,12 +391,12 @@ impl Handshake {
         self.session_id
     }
 
-    /// The client's key share, until the server's is there.
+    /// The client's key share, until the server's share arrives.
     pub fn share(&self) -> Option<&[u8]> {
         self.exchange.as_ref().map(|exchange| exchange.pub_key())
     }
 
-    /// Whether the body of a ServerHello answers the ClientHello.
+    /// Checks that the body of a ServerHello answers the ClientHello.
     pub fn may_answer(&self, body: &[u8]) -> Result<(), Fault> {
         self.template.read_answer(&self.session_id, body).map(|_| ())
     }

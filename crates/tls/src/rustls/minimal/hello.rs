@@ -1,4 +1,4 @@
-//! The hellos: the client's, made once by rustls and copied; the server's, read.
+//! The hellos: the ClientHello is a copy of one made by rustls, the ServerHello is parsed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,35 +22,36 @@ use tlslab_wire::tls::messages::{
     server_hello,
 };
 
-/// Handshake header and version lie before a hello's random (section 4.1.2).
+/// The offset of the random in a hello: handshake header and version precede it (section 4.1.2).
 const RANDOM: usize = 4 + 2;
 
-/// The longest session ID; rustls sends that (appendix D.4).
+/// The length of the session ID: the highest allowed one, as rustls sends it (appendix D.4).
 const SESSION_ID_LENGTH: usize = 32;
 const SESSION_ID: usize = RANDOM + RANDOM_LENGTH + 1;
 
-/// What all ClientHellos of a worker for one server name have in common.
+/// The common part of all ClientHellos of a worker for one server name.
 pub struct ClientHelloTemplate {
-    /// The whole record.
+    /// The complete record.
     record: Vec<u8>,
-    /// Where the key share lies in it.
+    /// The range of the key share in the record.
     share: Range<usize>,
-    /// The one group that is offered.
+    /// The only offered group.
     pub group: &'static dyn SupportedKxGroup,
     suites: Vec<u16>,
-    /// The numbers of its extensions.
+    /// The numbers of the extensions in the record.
     extensions: Vec<u16>,
-    /// The signature schemes that are offered, and that TLS 1.3 has for handshakes.
+    /// The offered signature schemes that TLS 1.3 allows for handshakes.
     schemes: Vec<SignatureScheme>,
-    /// The application protocols that are offered.
+    /// The offered application protocols.
     alpn: Vec<Vec<u8>>,
-    /// Authenticates the server; none where it is not to be authenticated.
+    /// Authenticates the server; `None` without authentication.
     pub authenticator: Option<ServerAuthenticator>,
 }
 
 impl ClientHelloTemplate {
-    /// A template of a configuration that offers only TLS 1.3 and one group, of which `group` may be
-    /// another implementation; `None` if this client cannot copy its ClientHello.
+    /// A template for a configuration that offers only TLS 1.3 and one group. `group` may be
+    /// another implementation of that group. `None` if this client cannot copy the configuration's
+    /// ClientHello.
     pub fn new(
         config: &Arc<ClientConfig>,
         server_name: &ServerName<'static>,
@@ -79,8 +80,8 @@ impl ClientHelloTemplate {
             Ok(())
         })
         .ok()?;
-        // A server may staple only for clients that ask (section 4.4.2.1): `for_each_certificate` relies
-        // on that.
+        // A server may staple only for clients that request it (section 4.4.2.1):
+        // `for_each_certificate` relies on that.
         let is_plain = is_plain && offered.contains(&STATUS_REQUEST);
         let schemes = schemes(&record)?;
         let alpn = config.alpn_protocols.clone();
@@ -97,8 +98,8 @@ impl ClientHelloTemplate {
         })
     }
 
-    /// Appends the record of a ClientHello with this key share, and with a fresh random and session ID.
-    /// Returns the session ID; `None` without random bytes, or if the share has another length.
+    /// Appends the record of a ClientHello with this key share and with a fresh random and session
+    /// ID. Returns the session ID; `None` without random bytes, or if the share has another length.
     pub fn append(&self, share: &[u8], outgoing: &mut Vec<u8>) -> Option<[u8; SESSION_ID_LENGTH]> {
         let start = outgoing.len();
         outgoing.extend_from_slice(&self.record);
@@ -112,15 +113,15 @@ impl ClientHelloTemplate {
         Some(*session_id)
     }
 
-    /// The scheme of a CertificateVerify's body; a fault where it is not offered.
+    /// The scheme in a CertificateVerify's body; a fault if it was not offered.
     pub fn read_scheme(&self, body: &[u8]) -> Result<SignatureScheme, Fault> {
         let scheme = certificate_verify(body)?;
         let is_offered = self.schemes.contains(&scheme);
         is_offered.then_some(scheme).ok_or(illegal("a signature scheme that is not offered"))
     }
 
-    /// The application protocol that EncryptedExtensions choose, if they do; a fault where they hold
-    /// what was not offered.
+    /// The application protocol that EncryptedExtensions select, if any; a fault if they contain
+    /// anything that was not offered.
     pub fn read_extensions<'m>(&self, body: &'m [u8]) -> Result<Option<&'m [u8]>, Fault> {
         match encrypted_extensions(body, &self.extensions)? {
             Some(name) if !self.alpn.iter().any(|known| known == name) => {
@@ -130,7 +131,7 @@ impl ClientHelloTemplate {
         }
     }
 
-    /// The server's choices in the body of a ServerHello; a fault if no full handshake can follow it.
+    /// The server's choices in the body of a ServerHello; a fault if no full handshake can follow.
     pub fn read_answer<'m>(&self, session_id: &[u8], body: &'m [u8]) -> Result<Answer<'m>, Fault> {
         let ServerHello { suite, group, share } = server_hello(body, session_id)?;
         if group != u16::from(self.group.name()) {
@@ -143,13 +144,13 @@ impl ClientHelloTemplate {
     }
 }
 
-/// What a server has chosen.
+/// The server's choices.
 pub struct Answer<'m> {
     pub suite: &'static Suite,
     pub share: &'m [u8],
 }
 
-/// The signature schemes of a ClientHello's record (section 4.2.3), without those that are only for
+/// The signature schemes in a ClientHello's record (section 4.2.3), without those that are only for
 /// certificates: PKCS #1 and SHA-1.
 fn schemes(record: &[u8]) -> Option<Vec<SignatureScheme>> {
     let (list, _) = split(extension(record, SIGNATURE_ALGORITHMS)?, 2)?;
@@ -158,7 +159,7 @@ fn schemes(record: &[u8]) -> Option<Vec<SignatureScheme>> {
     Some(codes.map(SignatureScheme::from_code_point).collect())
 }
 
-/// Where the only key share of a ClientHello lies, in its record (section 4.2.8).
+/// The range of the only key share in a ClientHello's record (section 4.2.8).
 fn share(record: &[u8], group: &dyn SupportedKxGroup) -> Option<Range<usize>> {
     let (shares, _) = split(extension(record, KEY_SHARE)?, 2)?;
     let (number, share) = shares.split_first_chunk()?;

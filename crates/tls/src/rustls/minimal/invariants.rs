@@ -1,6 +1,7 @@
-//! Compares the minimal client and rustls' client against the same scripted servers. Whatever the
-//! minimal client accepts, rustls accepts as well, with the same plaintext. Whatever only rustls accepts
-//! breaks a rule that is listed here. A property test and the fuzz target `minimal_client` check this.
+//! Compares the minimal client and the rustls client against the same scripted servers. rustls
+//! accepts everything that the minimal client accepts, with the same plaintext. Anything that only
+//! rustls accepts breaks a rule that is listed here. A property test and the fuzz target
+//! `minimal_client` check this.
 
 pub mod script;
 
@@ -14,40 +15,40 @@ use rustls::{ClientConfig, ClientConnection};
 use self::script::{Edit, Script};
 use super::{ClientHelloTemplate, Event, HANDSHAKE, MinimalClient, State};
 
-/// A reason of the minimal client's, and whether an edit breaks the rule behind it.
+/// A reason of the minimal client, and a test whether an edit breaks the rule behind it.
 pub type Stricter = (&'static str, fn(&Edit) -> bool);
 
-/// Rules by which the minimal client refuses what rustls accepts.
+/// Rules by which the minimal client rejects input that rustls accepts.
 pub const STRICTER: [Stricter; 6] = [
-    // RFC 8446, section 4.1.3: 0x0303; rustls lets in 0x0304 as well.
+    // RFC 8446, section 4.1.3: 0x0303; rustls also accepts 0x0304.
     ("the ServerHello has no legacy version", |edit| matches!(edit, Edit::Flip(..))),
     // RFC 8446, section 4.1.3.
     ("the server does not repeat the session ID", |edit| matches!(edit, Edit::Flip(..))),
-    // Section 4.2: the client has offered it, but the ServerHello may not hold it.
+    // Section 4.2: the client has offered the extension, but it is not allowed in a ServerHello.
     ("an extension that was not asked for", |edit| matches!(edit, Edit::Extension(..))),
-    // Section 5.4: no handshake record is empty, under keys neither.
+    // Section 5.4: no handshake record is empty, encrypted or not.
     (
         "a content that has no place here",
         |edit| matches!(edit, Edit::Record(true, HANDSHAKE, content) if content.is_empty()),
     ),
-    // Section 5.2: the version in front of an encrypted record is 0x0303, and is authenticated.
+    // Section 5.2: the version of an encrypted record is 0x0303, and is authenticated.
     ("a record that is not authentic", |edit| matches!(edit, Edit::Version(3, _))),
-    // Section 5.1: 0x0303 as well; rustls refuses the numbers that it does not know, and knows SSL 2.0.
+    // Section 5.1: also 0x0303. rustls rejects unknown versions, and knows SSL 2.0.
     ("a record of no known version", |edit| matches!(edit, Edit::Version(0, 2))),
 ];
 
-/// The errors of rustls where the minimal client is right to accept what rustls refuses. A
-/// change_cipher_spec may come at any time behind the ClientHello (RFC 8446, section 5); a client that
-/// shows no certificate needs no scheme to sign with (section 4.4.2).
+/// The errors of rustls on input that the minimal client rightly accepts. A change_cipher_spec may
+/// come at any time after the ClientHello (RFC 8446, section 5). A client without a certificate
+/// needs no signature scheme (section 4.4.2).
 pub const LAXER: [&str; 2] = [
     "received unexpected message: got ChangeCipherSpec when expecting Handshake",
     "peer is incompatible: NoCertificateRequestSignatureSchemesInCommon",
 ];
 
-/// What became of one connection.
+/// The outcome of one connection.
 #[derive(Debug, Default, PartialEq)]
 pub struct End {
-    /// The record that was refused, and why.
+    /// The index of the rejected record, and the reason.
     pub refused: Option<(usize, String)>,
     pub ready: bool,
     pub closed: bool,
@@ -62,8 +63,8 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Clients of a configuration with the one group X25519, without sessions of earlier connections and
-    /// without authentication; `group` is X25519 as well.
+    /// Clients of a configuration with only the group X25519, without earlier sessions and without
+    /// authentication. `group` must be X25519, too.
     pub fn new(config: Arc<ClientConfig>, group: &'static dyn SupportedKxGroup) -> Self {
         let offered = config.crypto_provider().kx_groups[0];
         let template =
@@ -76,20 +77,20 @@ fn name() -> ServerName<'static> {
     ServerName::try_from("localhost").expect("it is a name")
 }
 
-/// How the outcomes of both clients agree.
+/// The comparison of both outcomes.
 #[derive(Debug)]
 pub enum Agreed {
-    /// Both have accepted all of it.
+    /// Both clients have accepted the whole script.
     Taken,
-    /// The minimal client was right to accept what rustls refuses with this error.
+    /// The minimal client rightly accepts what rustls rejects with this error.
     Laxer(String),
-    /// Both have refused it, the minimal client in this state, for this reason.
+    /// Both clients have rejected the script, the minimal client in this state and for this reason.
     Refused(State, String),
-    /// The minimal client alone has refused it, by a rule that is named.
+    /// Only the minimal client has rejected the script, by a listed rule.
     Stricter(State, String),
 }
 
-/// Runs a script against both. Panics where they differ other than by a listed rule.
+/// Runs a script against both clients. Panics if they differ other than by a listed rule.
 pub fn hold(clients: &Clients, script: &Script) -> Agreed {
     let (own, state) = minimal(clients, script);
     let theirs = library(clients, script);
@@ -113,7 +114,7 @@ pub fn hold(clients: &Clients, script: &Script) -> Agreed {
     Agreed::Stricter(state, reason)
 }
 
-/// The outcome of a script at the minimal client, and the client's state at the end.
+/// The outcome of a script for the minimal client, and the client's final state.
 pub fn minimal(clients: &Clients, script: &Script) -> (End, State) {
     let mut client = MinimalClient::new(Arc::clone(&clients.template)).expect("a share is drawn");
     let mut hello = Vec::new();
@@ -142,7 +143,7 @@ pub fn minimal(clients: &Clients, script: &Script) -> (End, State) {
     (end, client.handshake.state())
 }
 
-/// The outcome of a script at rustls.
+/// The outcome of a script for rustls.
 pub fn library(clients: &Clients, script: &Script) -> End {
     let config = Arc::clone(&clients.config);
     let mut client = ClientConnection::new(config, name()).expect("a client is made");

@@ -1,11 +1,12 @@
-//! The minimal client of TLS 1.3, which makes only full handshakes with one group, for all
-//! connections of a run except those that are sampled (`docs/adr/0043`, `0044`).
+//! The minimal TLS 1.3 client. It makes only full handshakes with one group, for all connections of
+//! a run except the sampled ones (`docs/adr/0043`, `0044`).
 //!
-//! It sends what rustls would send: its ClientHello is a copy of one that rustls made, with its own
-//! random, session ID and key share. It derives all keys, verifies the server's Finished, and reads the
-//! facts for the record: suite, group, protocol, signature scheme. Certificates and signature are
-//! verified by rustls' verifier, or, with `--lean`, not at all. It keeps no tickets. All other features
-//! of TLS (other versions, a second ClientHello, resumption, a client's certificate) are left to rustls.
+//! The minimal client sends what rustls would send: its ClientHello is a copy of one that rustls
+//! made, with its own random, session ID and key share. It derives all keys, verifies the server's
+//! Finished, and reads the facts for the record: suite, group, protocol, signature scheme. The
+//! verifier of rustls checks certificates and signature; with `--lean`, they are not checked. The
+//! minimal client keeps no tickets. All other features of TLS (other versions, a second
+//! ClientHello, resumption, client certificates) are left to rustls.
 
 mod authentication;
 mod handshake;
@@ -34,13 +35,13 @@ use tlslab_wire::tls::messages::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, RECORD, record_length,
 };
 
-/// Alerts that do not end a session by an error (RFC 8446, section 6.1), and the levels of alerts.
+/// Alerts that end no session with an error (RFC 8446, section 6.1), and the levels of alerts.
 const CLOSE_NOTIFY: u8 = 0;
 const USER_CANCELED: u8 = 90;
 const WARNING: u8 = 1;
 const FATAL: u8 = 2;
 
-/// The most alerts that only warn, and the most records for middle boxes; rustls has the same limit.
+/// The highest number of warning alerts and middlebox records; rustls has the same limit.
 const WARNINGS: u8 = 4;
 const CHANGE_CIPHER_SPECS: u8 = 2;
 
@@ -51,7 +52,7 @@ pub enum Event<'r> {
     Nothing,
     /// Plaintext.
     Plaintext(&'r [u8]),
-    /// The server ends the session.
+    /// The server has ended the session.
     Closed,
 }
 
@@ -59,16 +60,16 @@ pub enum Event<'r> {
 pub struct MinimalClient {
     handshake: Handshake,
     keys: Keys,
-    /// The received part of a message that is not whole.
+    /// The received part of an incomplete message.
     message: Vec<u8>,
-    /// A record has been decrypted: from here on no record may be unencrypted.
+    /// Whether a record was decrypted: from then on no record may be unencrypted.
     has_decrypted: bool,
-    /// Alerts that only warn, and records for middle boxes.
+    /// The number of warning alerts and middlebox records.
     warnings: u8,
     change_cipher_specs: u8,
     /// The server's fault: the alert to send, and the reason.
     fault: Option<(u8, Reason)>,
-    /// An alert has been sent: nothing may follow it.
+    /// Whether an alert was sent: nothing may follow it.
     has_ended: bool,
 }
 
@@ -87,17 +88,17 @@ impl MinimalClient {
         })
     }
 
-    /// Whether the handshake is done.
+    /// True if the handshake is complete.
     pub fn is_ready(&self) -> bool {
         self.handshake.state() == State::Ready
     }
 
-    /// What went wrong.
+    /// The reason of the failure, if any.
     pub fn reason(&self) -> Option<Reason> {
         self.fault.as_ref().map(|(_, reason)| reason.clone())
     }
 
-    /// Appends a fatal alert, once (RFC 8446, section 6.2): encrypted, as soon as there are keys.
+    /// Appends a fatal alert, once (RFC 8446, section 6.2), encrypted as soon as there are keys.
     pub fn end_with(&mut self, alert: u8, outgoing: &mut Vec<u8>) {
         if mem::replace(&mut self.has_ended, true) || self.handshake.state() == State::Start {
             return;
@@ -105,13 +106,13 @@ impl MinimalClient {
         self.handshake.prepare_alert(&mut self.keys, outgoing);
         let content = [FATAL, alert];
         match &mut self.keys.sending {
-            // Without the key of its direction no alert can be sent.
+            // Without a sending key no alert can be sent.
             Some(sending) => drop(sending.seal(ALERT, &content, outgoing)),
             None => outgoing.extend([&[ALERT, 3, 3, 0, 2], &content[..]].concat()),
         }
     }
 
-    /// The length of the record that these bytes begin with, if it is known.
+    /// The length of the record at the start of these bytes, if known.
     pub fn record_length(
         &mut self,
         bytes: &[u8],
@@ -136,8 +137,8 @@ impl MinimalClient {
         self.handshake.begin(outgoing).or_else(|fault| self.fail(fault))
     }
 
-    /// Appends plaintext, encrypted; before it the KeyUpdate that the server waits for, a single one
-    /// even if it has asked several times (RFC 8446, section 4.6.3).
+    /// Appends encrypted plaintext, preceded by a requested KeyUpdate: a single one, even if the
+    /// server has requested several (RFC 8446, section 4.6.3).
     pub fn write(&mut self, plaintext: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Failure> {
         if self.handshake.owes_key_update() || self.keys.is_worn() {
             self.renew(outgoing)?;
@@ -150,7 +151,8 @@ impl MinimalClient {
         self.seal(ALERT, &[WARNING, CLOSE_NOTIFY], outgoing)
     }
 
-    /// Processes a whole record, with its header; appends the answer, which may be an alert.
+    /// Processes a complete record, including its header. Appends the answer, which may be an
+    /// alert.
     pub fn record<'r>(
         &mut self,
         record: &'r mut [u8],
@@ -181,7 +183,7 @@ impl MinimalClient {
                 Err(fault) => self.fail(fault),
             },
             (kind @ (ALERT | HANDSHAKE), None) => self.content(kind, body, outgoing),
-            // A server that refuses the handshake may have no keys yet.
+            // A server that rejects the handshake may have no keys yet.
             (ALERT, Some(_)) if !self.has_decrypted => self.content(ALERT, body, outgoing),
             (CHANGE_CIPHER_SPEC, _)
                 if *body == [1]
@@ -220,7 +222,7 @@ impl MinimalClient {
                     let mut begun = mem::take(&mut self.message);
                     begun.extend_from_slice(content);
                     let used = self.messages(&begun, outgoing)?;
-                    // A whole message frees its buffer.
+                    // A complete message frees its buffer.
                     if used < begun.len() {
                         begun.drain(..used);
                         self.message = begun;
@@ -232,8 +234,9 @@ impl MinimalClient {
         }
     }
 
-    /// The effect of an alert (RFC 8446, section 6). Anyone on the path can have sent an unencrypted
-    /// alert, so a close_notify ends the session only after the handshake. rustls does the same.
+    /// The effect of an alert (RFC 8446, section 6). Anyone on the path can have sent an
+    /// unencrypted alert, so a close_notify ends the session only after the handshake, as in
+    /// rustls.
     fn alert(&mut self, content: &[u8]) -> Result<Event<'static>, Failure> {
         let [level, alert] = *content else {
             return self.fail(Fault::from("an alert that is none"));
@@ -241,7 +244,7 @@ impl MinimalClient {
         if alert == CLOSE_NOTIFY && self.is_ready() && [WARNING, FATAL].contains(&level) {
             return Ok(Event::Closed);
         }
-        // Before the version of TLS is known, some alerts only warn.
+        // Before the TLS version is known, some alerts are only warnings.
         if level == WARNING && (alert == USER_CANCELED || self.keys.receiving.is_none()) {
             self.warnings += 1;
             if self.warnings <= WARNINGS {
@@ -250,7 +253,7 @@ impl MinimalClient {
             return self.fail(unexpected("one alert that only warns after the other"));
         }
         match level {
-            // The server has ended the session: no alert is to be sent.
+            // The server has ended the session: no alert must be sent.
             WARNING | FATAL => self.has_ended = true,
             _ => {
                 let fault = illegal("an alert of an unknown level");
@@ -264,26 +267,26 @@ impl MinimalClient {
         self.keys.seal(kind, content, outgoing).or_else(|fault| self.fail(fault))
     }
 
-    /// Takes all messages that are whole; gives their length.
+    /// Processes all complete messages; returns their total length.
     fn messages(&mut self, bytes: &[u8], outgoing: &mut Vec<u8>) -> Result<usize, Failure> {
         let taken = self.handshake.messages(bytes, &mut self.keys, outgoing);
         taken.or_else(|refused| self.fail(refused))
     }
 
-    /// Changes to the client's next keys.
+    /// Changes to the client's next sending keys.
     fn renew(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Failure> {
         let renewed = self.handshake.renew(&mut self.keys, outgoing);
         renewed.or_else(|fault| self.fail(fault))
     }
 
-    /// Keeps the reason why the connection ends; returns the failure.
+    /// Stores the reason why the connection ends; returns the failure.
     fn fail<T>(&mut self, refused: impl Into<Refused>) -> Result<T, Failure> {
         let Refused { failure, alert, reason } = refused.into();
         self.fault = Some((alert, reason));
         Err(failure)
     }
 
-    /// What was negotiated, once the handshake is done.
+    /// The negotiated facts, after the handshake.
     pub fn facts(&self) -> Negotiated {
         self.handshake.facts()
     }

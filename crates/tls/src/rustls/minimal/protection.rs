@@ -1,11 +1,12 @@
-//! Records under traffic keys (RFC 8446, sections 5.2 to 5.4): in one direction, and in both.
+//! Record protection by traffic keys (RFC 8446, sections 5.2 to 5.4): one direction, and both.
 
 use aws_lc_rs::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce};
 
 use tlslab_wire::tls::fault::{BAD_RECORD_MAC, Fault, INTERNAL_ERROR, RECORD_OVERFLOW, unexpected};
 use tlslab_wire::tls::messages::{APPLICATION_DATA, HEADER, RECORD};
 
-/// How many records one key protects; rustls has the same bound for AES-GCM (RFC 8446, section 5.5).
+/// The number of records that one key may protect; rustls has the same limit for AES-GCM (RFC 8446,
+/// section 5.5).
 const RECORDS: u64 = 1 << 24;
 
 /// The faults of a record (sections 5.2 and 5.4).
@@ -14,7 +15,7 @@ const OVERFLOWS: Fault = Fault::new(RECORD_OVERFLOW, "a record with more than 16
 const UNSEALED: Fault = Fault::new(INTERNAL_ERROR, "a record cannot be encrypted");
 const UNTYPED: Fault = unexpected("a record without a content type");
 
-/// The key of one direction, and how many records it has protected.
+/// The key of one direction, and the number of records that it has protected.
 pub struct Protection {
     key: LessSafeKey,
     iv: [u8; NONCE_LEN],
@@ -22,12 +23,12 @@ pub struct Protection {
 }
 
 impl Protection {
-    /// For the first record under this key.
+    /// The protection of the first record under this key.
     pub fn new(key: LessSafeKey, iv: [u8; NONCE_LEN]) -> Self {
         Self { key, iv, sequence: 0 }
     }
 
-    /// The nonce of the next record: its number, over the IV.
+    /// The nonce of the next record: its sequence number XOR the IV.
     fn nonce(&mut self) -> Nonce {
         let mut nonce = self.iv;
         let number = self.sequence.to_be_bytes();
@@ -36,18 +37,18 @@ impl Protection {
         Nonce::assume_unique_for_key(nonce)
     }
 
-    /// Whether it is time for another key.
+    /// True if the key has reached its limit of records.
     pub fn is_worn(&self) -> bool {
         self.sequence >= RECORDS
     }
 
-    /// Sets the number of protected records.
+    /// Sets the number of protected records to the limit.
     #[cfg(test)]
     pub fn wear(&mut self) {
         self.sequence = RECORDS;
     }
 
-    /// Decrypts a record in place; returns its content type and content. An error if it is not
+    /// Decrypts a record in place; returns its content type and content. Fails if the record is not
     /// authentic, is too long, or has no content type before its padding.
     pub fn open<'r>(
         &mut self,
@@ -60,8 +61,8 @@ impl Protection {
         if inner.len() > RECORD + 1 { Err(OVERFLOWS) } else { Ok((inner[end], &inner[..end])) }
     }
 
-    /// Appends a record with this content, of [`RECORD`] bytes at most. `None` when it cannot be
-    /// encrypted.
+    /// Appends a record with this content, of at most [`RECORD`] bytes. `None` if the encryption
+    /// fails.
     pub fn seal(&mut self, kind: u8, content: &[u8], outgoing: &mut Vec<u8>) -> Option<()> {
         debug_assert!(content.len() <= RECORD);
         let length = content.len() + 1 + self.key.algorithm().tag_len();
@@ -79,7 +80,7 @@ impl Protection {
     }
 }
 
-/// How records are protected now, in either direction; not at all before the ServerHello.
+/// The current protection of both directions; `None` before the ServerHello.
 #[derive(Default)]
 pub struct Keys {
     pub sending: Option<Protection>,
@@ -87,13 +88,13 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Appends a record with this content, encrypted.
+    /// Appends an encrypted record with this content.
     pub fn seal(&mut self, kind: u8, content: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Fault> {
         let sealed = self.sending.as_mut().and_then(|keys| keys.seal(kind, content, outgoing));
         sealed.ok_or(UNSEALED)
     }
 
-    /// Whether it is time for another key to send under.
+    /// True if the sending key has reached its limit of records.
     pub fn is_worn(&self) -> bool {
         self.sending.as_ref().is_some_and(Protection::is_worn)
     }

@@ -1,5 +1,5 @@
-//! From the shared secret to the keys of the records: the key schedule of a full handshake of TLS 1.3
-//! (RFC 8446, section 7.1).
+//! The key schedule of a full TLS 1.3 handshake, from the shared secret to the record keys (RFC
+//! 8446, section 7.1).
 
 use aws_lc_rs::aead::{self, LessSafeKey, NONCE_LEN, UnboundKey};
 use hmac::{Hmac, Mac};
@@ -13,15 +13,15 @@ use crate::rustls::key_schedule::{Expander, Keyed, Schedule, WITH_SHA256, WITH_S
 /// The longest key of a suite, in bytes.
 const LONGEST_KEY: usize = 32;
 
-/// A cipher suite of TLS 1.3 (RFC 8446, appendix B.4).
+/// A TLS 1.3 cipher suite (RFC 8446, appendix B.4).
 pub struct Suite {
-    /// Its IANA code point.
+    /// The IANA code point.
     pub code_point: u16,
     aead: &'static aead::Algorithm,
     hashing: &'static dyn Hashing,
 }
 
-/// The suites that this client supports.
+/// The suites that the minimal client supports.
 pub static SUITES: [Suite; 3] = [
     Suite {
         code_point: 0x1301,
@@ -46,7 +46,7 @@ impl Suite {
         self.hashing.begin(shared, hellos)
     }
 
-    /// The keys of a direction, from its traffic secret (section 7.3).
+    /// The record keys of one direction, from its traffic secret (section 7.3).
     pub fn protect(&self, traffic: &OkmBlock) -> Option<Protection> {
         let (mut key, mut iv) = ([0; LONGEST_KEY], [0; NONCE_LEN]);
         let key = &mut key[..self.aead.key_len()];
@@ -55,7 +55,7 @@ impl Suite {
         Some(Protection::new(LessSafeKey::new(key), iv))
     }
 
-    /// The traffic secret that follows this one (section 7.2).
+    /// The next traffic secret (section 7.2).
     pub fn update(&self, traffic: &OkmBlock) -> OkmBlock {
         let mut next = [0; OkmBlock::MAX_LEN];
         let next = &mut next[..traffic.as_ref().len()];
@@ -64,40 +64,40 @@ impl Suite {
     }
 }
 
-/// The side that sends.
+/// The sending side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Client,
     Server,
 }
 
-/// The secrets of a handshake under way, and its transcript.
+/// The secrets of a handshake in progress, and its transcript.
 pub trait Secrets: Send {
     /// Adds a message to the transcript.
     fn add(&mut self, message: &[u8]);
 
-    /// The secret under which the rest of the handshake is encrypted.
+    /// The handshake traffic secret of a side.
     fn traffic(&self, side: Side) -> &OkmBlock;
 
     /// The hash of the transcript so far.
     fn so_far(&self) -> hash::Output;
 
-    /// The content of a side's Finished, over the transcript so far (section 4.4.4).
+    /// The content of a side's Finished over the transcript so far (section 4.4.4).
     fn finished(&self, side: Side) -> OkmBlock;
 
-    /// Whether these bytes are the content of a side's Finished.
+    /// True if these bytes are the content of a side's Finished.
     fn is_finished(&self, side: Side, content: &[u8]) -> bool;
 
-    /// The secrets under which the client and the server send from now on; the transcript ends with
-    /// the server's Finished.
+    /// The application traffic secrets of client and server. The transcript must end with the
+    /// server's Finished.
     fn application(&self) -> [OkmBlock; 2];
 }
 
-/// The operations with a suite's hash.
+/// The operations that depend on the suite's hash.
 trait Hashing: Sync {
     fn begin(&self, shared: &[u8], hellos: [&[u8]; 2]) -> Box<dyn Secrets>;
 
-    /// HKDF-Expand-Label of a secret, with no context, for several labels.
+    /// HKDF-Expand-Label of a secret, without context, for several labels.
     fn expand(&self, secret: &OkmBlock, outputs: &mut [(&[u8], &mut [u8])]);
 }
 
@@ -114,7 +114,7 @@ impl Hash for Sha384 {
     type Mac = Hmac<Self>;
 }
 
-/// A hash, and where its constants are.
+/// A hash, and a function that returns its precomputed constants.
 struct With<H: Hash>(fn() -> &'static Schedule<H::Mac>);
 
 impl<H: Hash> Hashing for With<H> {

@@ -1,4 +1,4 @@
-//! How a session processes received bytes: with rustls, and with the minimal client.
+//! Processes received bytes, by rustls or by the minimal client.
 
 use rustls::Error;
 use rustls::client::UnbufferedClientConnection;
@@ -14,33 +14,33 @@ use crate::{Progress, Urgent};
 use tlslab_wire::outcome::Failure;
 use tlslab_wire::tls::client_hello_reader::offers_ticket;
 
-/// The implementation of TLS. In a box, since a connection is moved before it becomes idle.
+/// The TLS implementation. Boxed, because a connection is moved before it becomes idle.
 pub enum Machine {
     /// rustls.
     Library(Box<UnbufferedClientConnection>),
-    /// The engine's minimal client, where it supports the run's settings.
+    /// The minimal client, if it supports the run's settings.
     Minimal(Box<MinimalClient>),
 }
 
 /// The processed bytes of a session.
 pub struct State {
-    /// Encoded, and not yet sent.
+    /// Encoded bytes that were not sent yet.
     pub outgoing: Vec<u8>,
-    /// Decrypted, and not yet read, since the reader had no room for it.
+    /// Decrypted bytes that were not read yet, because the reader had no room for them.
     pub plaintext: Vec<u8>,
     pub seen: Seen,
     pub ready: bool,
-    /// Received bytes were not processed to their end, because something was urgent.
+    /// Whether processing stopped early for urgent work.
     pub stopped: bool,
     /// How the peer has ended the session, if it has.
     pub end: Option<Progress>,
     pub error: Option<Error>,
-    /// Whether the record that the error is about was authentic, where that is known.
+    /// Whether the record with the error was authentic, if known.
     pub whole: Option<bool>,
 }
 
 impl State {
-    /// Before the ClientHello.
+    /// The state before the ClientHello.
     pub fn new() -> Self {
         Self {
             outgoing: Vec::new(),
@@ -61,7 +61,7 @@ impl State {
         }
     }
 
-    /// Makes the ClientHello, if it is not made yet.
+    /// Creates the ClientHello, unless it exists already.
     pub fn start(&mut self, machine: &mut Machine) -> Result<(), Failure> {
         match machine {
             Machine::Minimal(client) => return client.begin(&mut self.outgoing),
@@ -73,7 +73,7 @@ impl State {
         Ok(())
     }
 
-    /// The same as [`Self::process`], by the minimal client, which keeps nothing of a record.
+    /// As [`Self::process`], by the minimal client, which keeps no part of a record.
     pub fn process_minimal(
         &mut self,
         client: &mut MinimalClient,
@@ -104,8 +104,8 @@ impl State {
         Ok((used, read))
     }
 
-    /// Drives the connection as far as these bytes carry it. Gives how many of them it used, and how
-    /// much plaintext went into the room. Between two records it stops for what is urgent.
+    /// Processes these bytes as far as possible. Returns the number of consumed bytes, and the
+    /// length of the plaintext in the room. Stops between two records for urgent work.
     pub fn process(
         &mut self,
         connection: &mut UnbufferedClientConnection,
@@ -169,8 +169,8 @@ impl State {
         }
     }
 
-    /// The same for bytes in which an empty record begins at this place: `Ok(None)` where what is in
-    /// front of it does not end the handshake.
+    /// As [`Self::process`], for bytes with an empty record at this position: `Ok(None)` if the
+    /// bytes before it do not complete the handshake.
     pub fn process_with_empty(
         &mut self,
         connection: &mut UnbufferedClientConnection,
@@ -187,7 +187,7 @@ impl State {
         Ok(Some((used + more_used, read + more_read)))
     }
 
-    /// Keeps why the session fails.
+    /// Stores the error of the session; returns the failure.
     pub fn fail(&mut self, error: Error) -> Failure {
         take_shown();
         let failure = failure(&error, signed_with::take().is_some());
@@ -195,7 +195,7 @@ impl State {
         failure
     }
 
-    /// Ends a session that the library would go on with.
+    /// Ends a session that the library would continue.
     pub fn give_up(&mut self, machine: &mut Machine, words: &str) -> Failure {
         self.error = Some(Error::General(words.to_owned()));
         if let Machine::Minimal(client) = machine {
@@ -205,10 +205,10 @@ impl State {
     }
 }
 
-/// Whether the record that an error is about was authentic. rustls calls two errors by one name:
-/// a record that cannot be decrypted, which it leaves where it is, and a Finished that does not
-/// fit, of which nothing is left. `is_left`: a whole record is; `has_taken`: others were taken
-/// before, of which one may have been a Finished.
+/// Whether the record with the error was authentic. rustls has one name for two errors: a record
+/// that cannot be decrypted, which stays in the input, and a wrong Finished, which does not.
+/// `is_left`: a complete record is left in the input; `has_taken`: earlier records were consumed,
+/// one of which may have been a Finished.
 fn was_authentic(is_ready: bool, is_left: bool, has_taken: bool) -> Option<bool> {
     match (is_left, has_taken) {
         _ if is_ready => Some(false),
@@ -218,12 +218,12 @@ fn was_authentic(is_ready: bool, is_left: bool, has_taken: bool) -> Option<bool>
     }
 }
 
-/// The most that the library may have ready when it has failed: its last flight, and the alert.
+/// The highest number of outputs of the library after an error: its last flight, and the alert.
 const LAST_WORDS: usize = 8;
 
-/// Encodes the alert that the library has ready when it has failed, and what it has in front of it: it
-/// gives them out when it is asked again, with what it has left of the incoming bytes, and must not be
-/// asked once more: it would take the same bytes for a second error.
+/// Encodes the alert of the library after an error, and the output before it. The library returns
+/// them if it is called again with the remaining input. It must not be called once more: it would
+/// report the same bytes as a second error.
 fn make_alert(
     connection: &mut UnbufferedClientConnection,
     left: &mut [u8],
@@ -240,7 +240,7 @@ fn make_alert(
     }
 }
 
-/// Copies plaintext into the room, and what does not fit behind what is kept; how much was copied.
+/// Copies plaintext into the room and appends the rest to `kept`; returns the copied length.
 fn deliver(payload: &[u8], room: &mut [u8], kept: &mut Vec<u8>) -> usize {
     let (now, later) = payload.split_at(payload.len().min(room.len()));
     room[..now.len()].copy_from_slice(now);
@@ -248,14 +248,14 @@ fn deliver(payload: &[u8], room: &mut [u8], kept: &mut Vec<u8>) -> usize {
     now.len()
 }
 
-/// Whether these bytes begin with a whole record.
+/// True if these bytes begin with a complete record.
 fn holds_record(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|&[_, _, _, high, low]: &[u8; 5]| {
         bytes.len() - 5 >= usize::from(u16::from_be_bytes([high, low]))
     })
 }
 
-/// Where the record that begins at `start` ends (RFC 8446, section 5.1); what has arrived of it.
+/// The end of the record that begins at `start` (RFC 8446, section 5.1), or of its received part.
 fn record_end(incoming: &[u8], start: usize) -> usize {
     let length = incoming
         .get(start + 3..start + 5)

@@ -2,7 +2,7 @@ mod responses;
 
 use super::*;
 
-/// Whether the response is complete, its status, its body's length.
+/// Whether the response is complete, its status, and the length of its body.
 type Read = (bool, u16, u64);
 
 fn read(bytes: &[u8]) -> Result<Read, HttpError> {
@@ -11,7 +11,7 @@ fn read(bytes: &[u8]) -> Result<Read, HttpError> {
     Ok((done, reader.status(), reader.body.bytes))
 }
 
-/// The same, one byte at a time: no cut may change the result.
+/// The same, one byte at a time: the split must not change the result.
 fn read_slowly(bytes: &[u8]) -> Result<Read, HttpError> {
     let mut reader = ResponseReader::default();
     let mut done = false;

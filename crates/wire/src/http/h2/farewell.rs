@@ -1,28 +1,28 @@
-//! Reads from the last frames of a client the error that ends a connection (RFC 9113, section 5.4).
+//! Reads the connection error in the last frames of a client (RFC 9113, section 5.4).
 
 use std::borrow::Cow;
 
 use super::streams::error_name;
 use crate::reason::Reason;
 
-/// The connection preface of a client (section 3.4), and the length of a frame's header (section 4.1).
+/// The client connection preface (section 3.4), and the length of a frame header (section 4.1).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEAD: usize = 9;
 
-/// Types of frames, and the positions of the code and of the debug data in a GOAWAY (section 6.8).
+/// Frame types, and the offsets of the error code and of the debug data in a GOAWAY (section 6.8).
 const RST_STREAM: u8 = 3;
 const GOAWAY: u8 = 7;
 const GOAWAY_CODE: usize = 4;
 const GOAWAY_WORDS: usize = 8;
 
-/// An error that is sent to the server.
+/// An error that the client sends to the server.
 pub struct LastError<'f> {
     pub code: u32,
-    /// The session's words on the error; only in a GOAWAY.
+    /// The session's message about the error; only in a GOAWAY.
     words: Option<Cow<'f, str>>,
 }
 
-/// The first error among these whole frames.
+/// The first error in these complete frames.
 pub fn last_error(frames: &[u8]) -> Option<LastError<'_>> {
     let mut rest = frames.strip_prefix(PREFACE).unwrap_or(frames);
     while let Some(&[high, middle, low, kind, ..]) = rest.first_chunk::<HEAD>() {
@@ -41,8 +41,8 @@ pub fn last_error(frames: &[u8]) -> Option<LastError<'_>> {
     None
 }
 
-/// The reason, with the code that these frames send to the server and the session's words on it, or with
-/// `ours`.
+/// The reason: the error code that these frames send to the server, with the session's message or
+/// with `ours`.
 pub fn protocol_reason(frames: &[u8], ours: Option<&str>) -> Reason {
     let Some(LastError { code, words }) = last_error(frames) else {
         return Reason::named(ours.unwrap_or("unknown").to_owned());

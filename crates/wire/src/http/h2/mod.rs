@@ -1,7 +1,7 @@
-//! HTTP/2 as a client (RFC 9113): several requests at once on one connection.
+//! The HTTP/2 client side (RFC 9113): concurrent requests on one connection.
 //!
-//! [`Client`] is fed with plaintext and makes plaintext; [`session`] is nghttp2 behind a safe
-//! interface, [`streams`] is what is kept of each request under way.
+//! [`Client`] consumes and produces plaintext; [`session`] wraps nghttp2 in a safe interface;
+//! [`streams`] holds the state of each request.
 
 mod farewell;
 pub mod session;
@@ -19,19 +19,19 @@ use crate::outcome::{Failure, Step};
 use crate::reason::Reason;
 use crate::time::Nanos;
 
-/// The most streams that a connection may be asked to have open at once; servers allow 100 to 256.
+/// The highest number of concurrent streams on a connection; servers allow 100 to 256.
 pub const STREAMS_LIMIT: u32 = 1000;
 
-/// The flow-control window of a stream and of the connection: bodies are not kept, so there is no reason
-/// to slow a server down. Browsers allow 6 to 12 MiB.
+/// The flow-control window of a stream and of the connection, in bytes. Bodies are not stored, so
+/// there is no reason to slow a server down. Browsers allow 6 to 12 MiB.
 const WINDOW: i32 = 16 << 20;
 
-/// The size of the server's table of header fields: the protocol's default, which browsers send as well.
-/// A server that uses no table (nginx) says so only if the client has sent a size; otherwise the client
-/// would enter each of its fields in the table and evict it again.
+/// The size of the server's header table: the protocol's default, which browsers also send. A
+/// server without a table (nginx) announces that only if the client has sent a size. Otherwise the
+/// client would enter each of the server's fields in the table and evict it again.
 const HEADER_TABLE: u32 = 4096;
 
-/// Plaintext that is made before it is sent: requests of some 40 bytes each.
+/// The highest number of bytes of plaintext prepared for sending: requests have some 40 bytes each.
 const OUTGOING_LIMIT: usize = 16 * 1024;
 
 /// The fields of a request.
@@ -61,30 +61,30 @@ impl Request {
     }
 }
 
-/// One connection's HTTP/2.
+/// The HTTP/2 client of one connection.
 #[derive(Debug)]
 pub struct Client {
     session: Session<Streams>,
     streams: Streams,
-    /// Streams that the server lets be open at once.
+    /// Number of concurrent streams that the server allows.
     allowed: u32,
-    /// Plaintext that is made, and how much of it was sent.
+    /// Prepared plaintext, and how much of it was sent.
     outgoing: Vec<u8>,
     sent: usize,
-    /// The session may have something to send that is not made yet.
+    /// Whether the session may have more to send than is prepared.
     to_make: bool,
-    /// The failure that ends the connection, if one does.
+    /// The reason why the connection failed, if it has.
     reason: Option<Reason>,
 }
 
 impl Client {
-    /// A client that has sent nothing yet; `rule` is for all bodies, and every 2xx status counts as
-    /// success.
+    /// A client that has sent nothing yet. `rule` applies to all bodies, and every 2xx status
+    /// counts as success.
     pub fn new(rule: BodyRule) -> Result<Self, Failure> {
         Self::expecting(rule, StatusSet::default(), None)
     }
 
-    /// The same client with the statuses that count as success, and the body of every request.
+    /// The same client with these success statuses, and this body for every request.
     pub fn expecting(
         rule: BodyRule,
         statuses: StatusSet,
@@ -110,14 +110,14 @@ impl Client {
         })
     }
 
-    /// How many requests may be begun now, when N are to be under way at once. Until the
-    /// server's SETTINGS have arrived, one: a server may refuse what is above its limit.
+    /// The number of requests that may start now, if N are to be in flight. One until the server's
+    /// SETTINGS arrive, because a server may reject requests above its limit.
     pub fn room(&self, wanted: u32) -> u32 {
         let allowed = if self.streams.ends() { 0 } else { self.allowed.min(wanted) };
         allowed.saturating_sub(self.streams.under_way())
     }
 
-    /// Begins a request.
+    /// Starts a request.
     pub fn begin(&mut self, request: &Request, now: Nanos) -> Result<(), Failure> {
         let stream =
             self.session.request(request.fields(), self.streams.has_content()).map_err(refused)?;
@@ -126,7 +126,7 @@ impl Client {
         Ok(())
     }
 
-    /// The plaintext that waits to be sent.
+    /// The plaintext waiting to be sent.
     pub fn outgoing(&mut self) -> Result<&[u8], Failure> {
         if self.sent == self.outgoing.len() {
             self.outgoing.clear();
@@ -145,13 +145,14 @@ impl Client {
         self.sent += length;
     }
 
-    /// Takes plaintext that arrived at an instant. What it completes is in [`Client::next_done`].
+    /// Processes plaintext that arrived at an instant. [`Client::next_done`] returns the requests
+    /// that it completes.
     ///
     /// # Errors
-    /// The server broke the protocol, reset a stream, answered with another status or
-    /// another body than expected, or ended the connection with an error. The first failed request
-    /// ends the connection, as in HTTP/1.1. Where the server has broken the protocol,
-    /// [`Client::outgoing`] then says so, and nothing comes behind.
+    /// The server violated the protocol, reset a stream, answered with another status or body than
+    /// expected, or ended the connection with an error. The first failed request ends the
+    /// connection, as in HTTP/1.1. After a protocol violation, [`Client::outgoing`] contains the
+    /// error frame for the server, and nothing follows it.
     pub fn take(&mut self, bytes: &[u8], now: Nanos) -> Result<(), Failure> {
         self.streams.at(now);
         let taken = self.session.receive(&mut self.streams, bytes).map_err(refused);
@@ -162,13 +163,13 @@ impl Client {
         done
     }
 
-    /// Makes the session's answer to what has arrived.
+    /// Prepares the session's answer to the received bytes.
     fn answer(&mut self) -> Result<(), Failure> {
         if !self.session.wants_to_send() {
             return Ok(());
         }
         self.to_make = true;
-        // What the session itself refuses it reports when it makes its answer.
+        // The session reports its own rejections when it prepares its answer.
         let answered = self.outgoing().map(|_| ());
         self.streams.trouble().and(answered)?;
         if self.streams.has_settings() {
@@ -178,9 +179,9 @@ impl Client {
         if goes_on { Ok(()) } else { Err(Failure::HttpProtocol) }
     }
 
-    /// Makes the last frame to the server, and keeps the reason. An error of the connection is sent in a
-    /// GOAWAY, an error of a stream in a RST_STREAM. The session makes the frames of the errors that it
-    /// has found; for those found by the client, the client sends the code.
+    /// Prepares the last frame to the server, and stores the reason. A connection error is sent in
+    /// a GOAWAY, a stream error in a RST_STREAM. The session prepares the frames for errors that it
+    /// has found; for errors found by the client, the client sends the code.
     fn part(&mut self, failure: Failure) {
         if failure != Failure::HttpProtocol {
             self.to_make = false;
@@ -204,61 +205,62 @@ impl Client {
 
     fn make_rest(&mut self) {
         let limit = self.outgoing.len() + OUTGOING_LIMIT;
-        // A session that can send nothing more stays silent.
+        // If the session cannot send any more, the server gets no frame.
         let _ = self.session.send(&mut self.streams, &mut self.outgoing, limit);
     }
 
-    /// The next completed request that was not asked for yet.
+    /// The next completed request that was not returned yet.
     pub fn next_done(&mut self) -> Option<Done> {
         self.streams.next_done()
     }
 
-    /// When the first byte of the first response arrived.
+    /// Arrival of the first byte of the first response.
     pub fn first_answered(&self) -> Option<Nanos> {
         self.streams.first_answered()
     }
 
-    /// Whether no request is under way.
+    /// True if no request is in flight.
     pub fn is_idle(&self) -> bool {
         self.streams.under_way() == 0
     }
 
-    /// Whether the server has said that it ends the connection, and nothing is under way any more.
+    /// True if the server has announced the end of the connection and no request is in flight.
     pub fn has_ended(&self) -> bool {
         self.streams.ends() && self.is_idle()
     }
 
-    /// Looks for a request that takes too long, with the times allowed for its first byte and for its
-    /// body; else when to look again. `since`: when a request could have begun last.
+    /// Finds a request that exceeds its deadline for the first byte or for the body; otherwise
+    /// returns when to check again. `since`: the latest instant at which a request could have
+    /// started.
     pub fn overdue(&self, now: Nanos, since: Nanos, first_byte: Nanos, body: Nanos) -> Overdue {
         self.streams.overdue(now, since, first_byte, body)
     }
 
-    /// The step that the requests are in, for a connection that ends too early: a response has begun,
-    /// or none.
+    /// The step of the requests, for a connection that ends early: waiting for a first byte, or
+    /// within a body.
     pub fn step(&self) -> Step {
         self.streams.step()
     }
 
-    /// Why the connection has failed, if it has.
+    /// The reason why the connection failed, if it has.
     pub fn reason(&self) -> Option<Reason> {
         self.reason.clone()
     }
 
-    /// The response that was completed last, or failed.
+    /// The properties of the last completed or failed response.
     pub fn seen(&self) -> &Seen {
         self.streams.seen()
     }
 }
 
-/// The library breaks a session off for want of memory or on what the peer has sent.
+/// The library breaks a session if memory is exhausted, or because of the peer's input.
 fn refused(_: Broken) -> Failure {
     Failure::HttpProtocol
 }
 
-/// Feeds bytes, as if a server had sent them, to a client with requests under way; the way in for
-/// tests that make bytes up. The first byte says in what pieces the others arrive. What comes out is
-/// a failure or nothing: it must always return.
+/// Processes bytes as if a server had sent them to a client with requests in flight; the entry
+/// point for tests with generated bytes. The first byte determines how the others are split. The
+/// result is a failure or success; the call must always return.
 pub fn feed(bytes: &[u8]) -> Result<(), Failure> {
     let Some((piece, bytes)) = bytes.split_first() else { return Ok(()) };
     let mut client = Client::new(BodyRule::Learn { hash: true })?;

@@ -1,9 +1,9 @@
-//! nghttp2's sessions behind a safe interface: every call into the C library is in this file, and the
-//! functions that it calls are in [`callbacks`].
+//! nghttp2's sessions behind a safe interface. This file contains every call into the C library;
+//! [`callbacks`] contains the functions that C calls.
 //!
-//! A [`Session`] takes the plaintext that was received and makes the plaintext that is to be sent; it
-//! does no input or output. Each call lends it an [`Events`], to which it reports what it has read. So a
-//! session holds no reference to its user, and its user none to C's memory.
+//! A [`Session`] consumes received plaintext and produces plaintext to send; it does no I/O. Each
+//! call borrows an [`Events`], to which the session reports what it has read. So a session holds no
+//! reference to its user, and its user holds none to C's memory.
 
 mod callbacks;
 
@@ -13,16 +13,16 @@ use std::ptr::{self, NonNull};
 
 use libnghttp2_sys as sys;
 
-/// The most CONTINUATION frames behind one HEADERS frame; nghttp2's own default too.
+/// The highest number of CONTINUATION frames after a HEADERS frame, as in nghttp2's default.
 const CONTINUATION_LIMIT: usize = 8;
 
-/// The most answers to SETTINGS and PING that may wait to be sent; nghttp2's own default is 1,000.
+/// The highest number of waiting answers to SETTINGS and PING; nghttp2's default is 1,000.
 const ANSWER_LIMIT: usize = 100;
 
-/// The most fields of a response that is sent; requests may have more.
+/// The highest number of fields in a sent response.
 const FIELDS: usize = 8;
 
-/// The kind of a frame (RFC 9113, section 11.2).
+/// The type of a frame (RFC 9113, section 11.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the registry's own names")]
 pub enum Kind {
@@ -33,7 +33,7 @@ pub enum Kind {
     PushPromise,
     GoAway,
     Continuation,
-    /// A frame without a part of a response: PRIORITY, PING, WINDOW_UPDATE, an extension.
+    /// A frame that is not part of a response: PRIORITY, PING, WINDOW_UPDATE, an extension.
     Other,
 }
 
@@ -52,14 +52,14 @@ impl Kind {
     }
 }
 
-/// A frame's header.
+/// A frame header.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameHead {
-    /// What it carries.
+    /// The type of the frame.
     pub kind: Kind,
-    /// The stream that it belongs to; 0: the connection.
+    /// The stream of the frame; 0: the connection.
     pub stream: i32,
-    /// The length of its payload in bytes.
+    /// The length of the payload in bytes.
     pub length: usize,
     flags: u8,
 }
@@ -70,79 +70,79 @@ impl FrameHead {
         Self { kind, stream: head.stream_id, length: head.length, flags: head.flags }
     }
 
-    /// Whether the peer sends nothing more on this stream; of DATA and HEADERS frames.
+    /// For DATA and HEADERS frames: true if the peer sends nothing more on this stream.
     pub fn ends_stream(&self) -> bool {
         u32::from(self.flags) & sys::NGHTTP2_FLAG_END_STREAM != 0
     }
 
-    /// Whether it only confirms what was sent; of SETTINGS frames.
+    /// For SETTINGS frames: true for an acknowledgement.
     pub fn is_acknowledgement(&self) -> bool {
         u32::from(self.flags) & sys::NGHTTP2_FLAG_ACK != 0
     }
 }
 
-/// The peer will end the connection (RFC 9113, section 6.8).
+/// The peer is ending the connection (RFC 9113, section 6.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GoAway {
     /// No stream above this one was or will be processed.
     pub last_stream: i32,
-    /// The reason, by its number (RFC 9113, section 7).
+    /// The error code (RFC 9113, section 7).
     pub code: u32,
 }
 
-/// The session must not go on.
+/// The session must not continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken;
 
-/// What a session reports. An error breaks the session.
+/// Receives the events of a session. An error breaks the session.
 pub trait Events {
-    /// A frame begins; for HEADERS, before its fields.
+    /// The start of a frame; for HEADERS, before its fields.
     fn begin(&mut self, frame: &FrameHead) -> Result<(), Broken>;
 
-    /// A field of the header block that has begun.
+    /// A field of the current header block.
     fn field(&mut self, stream: i32, name: &[u8], value: &[u8]) -> Result<(), Broken>;
 
     /// Bytes of a DATA frame.
     fn data(&mut self, stream: i32, bytes: &[u8]) -> Result<(), Broken>;
 
-    /// A frame has arrived in full and was found to be good.
+    /// A complete and valid frame.
     fn frame(&mut self, frame: &FrameHead) -> Result<(), Broken>;
 
-    /// The peer will end the connection. Streams above the last one are closed next.
+    /// The peer is ending the connection. Streams above the last one are closed next.
     fn go_away(&mut self, notice: GoAway) -> Result<(), Broken>;
 
-    /// A frame has arrived that breaks the protocol; in the library's words, how.
+    /// A frame that violates the protocol, with the library's message.
     fn violation(&mut self, words: &'static str);
 
-    /// A stream is over, with this error code (RFC 9113, section 7).
+    /// The end of a stream, with its error code (RFC 9113, section 7).
     fn closed(&mut self, stream: i32, code: u32);
 
-    /// Fills the room with the next bytes of what is sent on a stream: how many, and whether they are
-    /// the last.
+    /// Writes the next bytes of a stream's body into `room`. Returns their number, and whether they
+    /// are the last.
     fn fill(&mut self, stream: i32, room: &mut [u8]) -> (usize, bool);
 }
 
-/// A header field to be sent.
+/// A header field to send.
 pub type Field<'f> = (&'f [u8], &'f [u8]);
 
-/// One side of an HTTP/2 connection, which reports to an `E`.
+/// One side of an HTTP/2 connection. It reports to an `E`.
 #[derive(Debug)]
 pub struct Session<E> {
     raw: NonNull<sys::nghttp2_session>,
     events: PhantomData<fn(&mut E)>,
 }
 
-// SAFETY: a session is plain memory of its own that no thread is bound to, and `Session` hands out no
+// SAFETY: a session is plain memory of its own without ties to a thread, and `Session` hands out no
 // second reference to it.
 unsafe impl<E> Send for Session<E> {}
 
 impl<E: Events> Session<E> {
-    /// A client's session; `None` without memory.
+    /// A client session; `None` if memory is exhausted.
     pub fn client() -> Option<Self> {
         Self::new(sys::nghttp2_session_client_new2)
     }
 
-    /// A server's session; `None` without memory.
+    /// A server session; `None` if memory is exhausted.
     pub fn server() -> Option<Self> {
         Self::new(sys::nghttp2_session_server_new2)
     }
@@ -157,8 +157,8 @@ impl<E: Events> Session<E> {
     ) -> Option<Self> {
         let mut raw = ptr::null_mut();
         let (mut callbacks, mut option) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the constructors store a valid pointer or fail; a session copies both objects when
-        // it is made, so that they are freed here (freeing null does nothing).
+        // SAFETY: the constructors store a valid pointer or fail; a new session copies both
+        // objects, so they are freed here (freeing null does nothing).
         unsafe {
             if sys::nghttp2_session_callbacks_new(&raw mut callbacks) == 0
                 && sys::nghttp2_option_new(&raw mut option) == 0
@@ -176,8 +176,8 @@ impl<E: Events> Session<E> {
         Some(Self { raw: NonNull::new(raw)?, events: PhantomData })
     }
 
-    /// Sends these settings (their numbers are those of RFC 9113, section 6.5.2), and lets the peer
-    /// have N bytes in flight on the connection.
+    /// Sends these settings (RFC 9113, section 6.5.2), and sets the connection's flow-control
+    /// window to N bytes.
     pub fn settings(&mut self, settings: &[(u32, u32)], window: i32) -> Result<(), Broken> {
         let entries: Vec<_> = settings
             .iter()
@@ -191,28 +191,29 @@ impl<E: Events> Session<E> {
         if done { Ok(()) } else { Err(Broken) }
     }
 
-    /// Takes plaintext that was received.
+    /// Processes received plaintext.
     pub fn receive(&mut self, events: &mut E, bytes: &[u8]) -> Result<(), Broken> {
-        // SAFETY: the session and the bytes are valid; the callbacks get `events`, which nobody else
-        // uses during the call, and which is taken away again behind it.
+        // SAFETY: the session and the bytes are valid; the callbacks get `events`, which has no
+        // other user during the call, and which is taken back after it.
         let taken = self.lending(events, |raw| unsafe {
             sys::nghttp2_session_mem_recv2(raw, bytes.as_ptr(), bytes.len())
         });
         if taken == bytes.len() as isize { Ok(()) } else { Err(Broken) }
     }
 
-    /// Appends plaintext that is to be sent: all there is, or a frame more than N bytes.
+    /// Appends waiting plaintext to send: all of it, or up to a frame more than N bytes.
     pub fn send(&mut self, events: &mut E, to: &mut Vec<u8>, limit: usize) -> Result<(), Broken> {
         while to.len() < limit {
             let mut made = ptr::null();
-            // SAFETY: as in `receive`; the library stores a pointer to bytes of its own.
+            // SAFETY: as in `receive`; the library stores a pointer to its own bytes.
             let length = self.lending(events, |raw| unsafe {
                 sys::nghttp2_session_mem_send2(raw, &raw mut made)
             });
             match usize::try_from(length) {
                 Ok(0) => return Ok(()),
                 Ok(length) => {
-                    // SAFETY: the library has made that many bytes, which live until the next call.
+                    // SAFETY: the library has produced that number of bytes, which live until the
+                    // next call.
                     let frames = unsafe { std::slice::from_raw_parts(made, length) };
                     to.extend_from_slice(frames);
                 }
@@ -228,7 +229,7 @@ impl<E: Events> Session<E> {
         call: impl FnOnce(*mut sys::nghttp2_session) -> T,
     ) -> T {
         let raw = self.raw.as_ptr();
-        // SAFETY: the session is valid; it only keeps the pointer, for the callbacks of this call.
+        // SAFETY: the session is valid; it only stores the pointer, for the callbacks of this call.
         unsafe { sys::nghttp2_session_set_user_data(raw, ptr::from_mut(events).cast()) };
         let result = call(raw);
         // SAFETY: as above.
@@ -236,7 +237,7 @@ impl<E: Events> Session<E> {
         result
     }
 
-    /// Begins a request; its stream. With a body, [`Events::fill`] is asked for it.
+    /// Starts a request; returns its stream. [`Events::fill`] supplies the body, if there is one.
     pub fn request<'f>(
         &mut self,
         fields: impl ExactSizeIterator<Item = Field<'f>>,
@@ -268,7 +269,7 @@ impl<E: Events> Session<E> {
         if stream > 0 { Ok(stream) } else { Err(Broken) }
     }
 
-    /// Answers a request; with a body, [`Events::fill`] is asked for it.
+    /// Answers a request. [`Events::fill`] supplies the body, if there is one.
     pub fn respond(&mut self, stream: i32, fields: &[Field<'_>], body: bool) -> Result<(), Broken> {
         let (list, length) = (field_list(fields), fields.len());
         let provider = provider::<E>();
@@ -286,7 +287,7 @@ impl<E: Events> Session<E> {
         if done == 0 { Ok(()) } else { Err(Broken) }
     }
 
-    /// Reports to the peer that requests after those begun will not be answered.
+    /// Sends GOAWAY: requests after those already started will not be answered.
     pub fn go_away(&mut self) -> Result<(), Broken> {
         let raw = self.raw.as_ptr();
         // SAFETY: the session is valid; there is no opaque data.
@@ -297,27 +298,28 @@ impl<E: Events> Session<E> {
         if done == 0 { Ok(()) } else { Err(Broken) }
     }
 
-    /// Ends the connection with this error code (RFC 9113, section 7), which is sent next.
+    /// Prepares the GOAWAY that ends the connection with this error code (RFC 9113, section 7).
     pub fn terminate(&mut self, code: u32) -> Result<(), Broken> {
         // SAFETY: the session is valid.
         let done = unsafe { sys::nghttp2_session_terminate_session(self.raw.as_ptr(), code) };
         if done == 0 { Ok(()) } else { Err(Broken) }
     }
 
-    /// How many streams the peer lets be open at once, once its SETTINGS have arrived.
+    /// The number of concurrent streams that the peer allows. Valid after its SETTINGS have
+    /// arrived.
     pub fn peer_streams(&self) -> u32 {
         let id = sys::NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS;
         // SAFETY: the session is valid.
         unsafe { sys::nghttp2_session_get_remote_settings(self.raw.as_ptr(), id) }
     }
 
-    /// Whether anything that the peer sends could still matter.
+    /// True if the session still wants to receive.
     pub fn wants_to_read(&self) -> bool {
         // SAFETY: the session is valid, and the call changes nothing.
         unsafe { sys::nghttp2_session_want_read(self.raw.as_ptr()) != 0 }
     }
 
-    /// Whether there is something to send.
+    /// True if the session has something to send.
     pub fn wants_to_send(&self) -> bool {
         // SAFETY: as above.
         unsafe { sys::nghttp2_session_want_write(self.raw.as_ptr()) != 0 }
@@ -326,28 +328,28 @@ impl<E: Events> Session<E> {
 
 impl<E> Drop for Session<E> {
     fn drop(&mut self) {
-        // SAFETY: the session is valid and used by nobody any more.
+        // SAFETY: the session is valid and has no user any more.
         unsafe { sys::nghttp2_session_del(self.raw.as_ptr()) }
     }
 }
 
 /// The version of nghttp2.
 pub fn version() -> &'static str {
-    // SAFETY: with 0 the call always gives a static struct, whose text is static too.
+    // SAFETY: with 0 the call always returns a static struct with a static text.
     let text = unsafe { CStr::from_ptr((*sys::nghttp2_version(0)).version_str) };
     text.to_str().unwrap_or_default()
 }
 
-/// Where a body comes from: [`Events::fill`].
+/// The source of bodies: [`Events::fill`].
 fn provider<E: Events>() -> sys::nghttp2_data_provider2 {
     let source = sys::nghttp2_data_source { ptr: ptr::null_mut() };
     sys::nghttp2_data_provider2 { source, read_callback: Some(callbacks::fill::<E>) }
 }
 
-/// The fields as C takes them, on the stack; those behind the last are empty.
+/// The fields in C's form, on the stack. Unused entries are empty.
 ///
 /// # Panics
-/// With more fields than [`FIELDS`].
+/// If there are more fields than [`FIELDS`].
 fn field_list(fields: &[Field<'_>]) -> [sys::nghttp2_nv; FIELDS] {
     let mut list = [raw_field((b"", b"")); FIELDS];
     assert!(fields.len() <= FIELDS);
@@ -368,9 +370,9 @@ fn raw_field((name, value): Field<'_>) -> sys::nghttp2_nv {
 }
 
 /// # Safety
-/// The pointer is one that `nghttp2_session_callbacks_new` has made.
+/// `to` must come from `nghttp2_session_callbacks_new`.
 unsafe fn set_callbacks<E: Events>(to: *mut sys::nghttp2_session_callbacks) {
-    // SAFETY: by this function's own contract; functions live for ever.
+    // SAFETY: by this function's own contract; functions live forever.
     unsafe {
         sys::nghttp2_session_callbacks_set_on_begin_frame_callback(to, Some(callbacks::begin::<E>));
         sys::nghttp2_session_callbacks_set_on_header_callback(to, Some(callbacks::field::<E>));

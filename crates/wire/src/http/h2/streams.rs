@@ -10,11 +10,11 @@ use crate::outcome::{Failure, Step, http2_error_name};
 use crate::reason::Reason;
 use crate::time::Nanos;
 
-/// The most frames that may come without a part of a response between them: SETTINGS, PING, RST_STREAM
-/// of closed streams, empty DATA. An honest server sends a few.
+/// The highest number of consecutive frames without a part of a response: SETTINGS, PING,
+/// RST_STREAM of closed streams, empty DATA. Ordinary servers send a few.
 const IDLE_LIMIT: u32 = 256;
 
-/// What each field of a header list costs beyond its own bytes (RFC 9113, section 6.5.2).
+/// The size of a field in a header list beyond its own bytes (RFC 9113, section 6.5.2).
 const FIELD_OVERHEAD: usize = 32;
 
 /// Error codes (RFC 9113, section 7).
@@ -25,34 +25,34 @@ pub const ENHANCE_YOUR_CALM: u32 = libnghttp2_sys::NGHTTP2_ENHANCE_YOUR_CALM;
 /// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
-    /// It was begun.
+    /// Start of the request.
     pub requested: Nanos,
-    /// The first byte of its response arrived.
+    /// Arrival of the first byte of the response.
     pub answered: Nanos,
-    /// The last one arrived.
+    /// Arrival of the last byte of the response.
     pub ended: Nanos,
-    /// Bytes of its header blocks, as they were compressed.
+    /// Bytes of the response's header blocks, as compressed.
     pub head_bytes: u64,
-    /// Bytes of its body.
+    /// Bytes of the response's body.
     pub body_bytes: u64,
 }
 
-/// Whether a request takes too long.
+/// Whether a request exceeds its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overdue {
-    /// A request does, in this step.
+    /// A request has exceeded the deadline of this step.
     Now(Step),
-    /// No request will before this instant.
+    /// No request exceeds its deadline before this instant.
     Until(Nanos),
 }
 
 /// The details of a failure.
 #[derive(Debug)]
 pub struct Fault {
-    /// The code with which it ends the connection (RFC 9113, section 5.4.1), where the session does
-    /// not end it by itself.
+    /// The error code that ends the connection (RFC 9113, section 5.4.1); `None` if the session
+    /// itself ends it.
     pub code: Option<u32>,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -62,12 +62,12 @@ impl Fault {
     }
 }
 
-/// An error code's name, or its number.
+/// The name of an error code, or its number.
 pub fn error_name(code: u32) -> String {
     http2_error_name(code).map_or_else(|| code.to_string(), str::to_owned)
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug)]
 struct Stream {
     id: i32,
@@ -78,11 +78,11 @@ struct Stream {
     head_bytes: u64,
     body: BodyMeter,
     server: Option<String>,
-    /// Bytes of the request's body that were taken to be sent.
+    /// Bytes of the request's body that the session has taken.
     sent: usize,
-    /// All of the response has arrived.
+    /// Whether the response is complete.
     complete: bool,
-    /// The server has reset the stream before that.
+    /// Whether the server reset the stream before that.
     reset: bool,
 }
 
@@ -108,19 +108,19 @@ impl Stream {
 #[derive(Debug)]
 pub struct Streams {
     rule: BodyRule,
-    /// The statuses that count as success.
+    /// The statuses of a successful response.
     statuses: StatusSet,
     /// The body of every request.
     content: Option<Arc<[u8]>>,
     now: Nanos,
-    /// The first byte of the first response arrived.
+    /// Arrival of the first byte of the first response.
     first_answered: Option<Nanos>,
     under_way: Vec<Stream>,
     done: VecDeque<Done>,
     seen: Seen,
-    /// The size of the header list that is being received.
+    /// The size of the header list being received.
     list: usize,
-    /// Frames since the last that carried something.
+    /// Frames since the last part of a response.
     idle: u32,
     has_settings: bool,
     notice: Option<GoAway>,
@@ -128,7 +128,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// No requests; `rule` is for the bodies of all.
+    /// A connection without requests. `rule` applies to all bodies.
     pub fn new(rule: BodyRule) -> Self {
         Self {
             rule,
@@ -147,22 +147,22 @@ impl Streams {
         }
     }
 
-    /// The same requests with the statuses that count as success, and the body of every request.
+    /// The same with these success statuses, and this body for every request.
     pub fn expecting(self, statuses: StatusSet, content: Option<Arc<[u8]>>) -> Self {
         Self { statuses, content, ..self }
     }
 
-    /// Whether requests have a body.
+    /// True if requests have a body.
     pub fn has_content(&self) -> bool {
         self.content.is_some()
     }
 
-    /// Notes the time at which the next bytes have arrived.
+    /// Sets the arrival time of the next bytes.
     pub fn at(&mut self, now: Nanos) {
         self.now = now;
     }
 
-    /// A request was begun on a stream.
+    /// Registers a request that was started on a stream.
     pub fn begin(&mut self, id: i32, now: Nanos) {
         self.under_way.push(Stream {
             id,
@@ -179,7 +179,7 @@ impl Streams {
         });
     }
 
-    /// The number of requests under way.
+    /// The number of requests in flight.
     pub fn under_way(&self) -> u32 {
         self.under_way.len() as u32
     }
@@ -189,44 +189,44 @@ impl Streams {
         self.done.pop_front()
     }
 
-    /// Whether the server's SETTINGS have arrived.
+    /// True if the server's SETTINGS have arrived.
     pub fn has_settings(&self) -> bool {
         self.has_settings
     }
 
-    /// Whether the server has said that it ends the connection.
+    /// True if the server has announced the end of the connection.
     pub fn ends(&self) -> bool {
         self.notice.is_some()
     }
 
-    /// When the first byte of the first response arrived.
+    /// Arrival of the first byte of the first response.
     pub fn first_answered(&self) -> Option<Nanos> {
         self.first_answered
     }
 
-    /// The first failure, if there was one.
+    /// The first failure, if any.
     pub fn trouble(&self) -> Result<(), Failure> {
         self.trouble.as_ref().map_or(Ok(()), |(failure, _)| Err(*failure))
     }
 
-    /// The details of the first failure.
+    /// The details of the first failure, if any.
     pub fn fault(&self) -> Option<&Fault> {
         self.trouble.as_ref().map(|(_, fault)| fault)
     }
 
-    /// The response that was completed last, or failed.
+    /// The properties of the last completed or failed response.
     pub fn seen(&self) -> &Seen {
         &self.seen
     }
 
-    /// The step of a connection that ends now.
+    /// The step of the requests, for a connection that ends now.
     pub fn step(&self) -> Step {
         let begun = self.under_way.iter().any(|stream| stream.answered.is_some());
         if begun { Step::Body } else { Step::FirstByte }
     }
 
-    /// Looks for a request that takes too long. Where the server lets none begin, the wait for that
-    /// has lasted `since` an instant.
+    /// Finds a request that exceeds its deadline. If no request is in flight, because the server
+    /// allows none, the wait for the next one counts from `since`.
     pub fn overdue(&self, now: Nanos, since: Nanos, first_byte: Nanos, body: Nanos) -> Overdue {
         let deadlines = self.under_way.iter().map(|stream| match stream.answered {
             Some(answered) => (answered + body, Step::Body),
@@ -244,13 +244,13 @@ impl Streams {
         self.trouble.get_or_insert((failure, fault));
     }
 
-    /// Notes that the server has broken a rule that the session does not check.
+    /// Records a rule violation that the session does not check.
     fn refuse<T>(&mut self, code: u32, words: &'static str) -> Result<T, Broken> {
         self.fail(Failure::HttpProtocol, Fault { code: Some(code), reason: Reason::named(words) });
         Err(Broken)
     }
 
-    /// Checks a response that has arrived in full.
+    /// Checks a complete response.
     fn check(&mut self, stream: &Stream) {
         let done = Done {
             requested: stream.requested,
@@ -280,7 +280,7 @@ impl Events for Streams {
     fn begin(&mut self, frame: &FrameHead) -> Result<(), Broken> {
         let now = self.now;
         let carries = match frame.kind {
-            // Push is switched off (RFC 9113, section 8.4).
+            // Server push is disabled (RFC 9113, section 8.4).
             Kind::PushPromise => return self.refuse(PROTOCOL_ERROR, "a push, which is off"),
             Kind::Headers | Kind::Continuation => {
                 if frame.kind == Kind::Headers {
@@ -343,8 +343,8 @@ impl Events for Streams {
         Ok(())
     }
 
-    /// Without an error code the connection ends orderly: streams above the last one were not processed,
-    /// and count neither as completed nor as failed (RFC 9113, section 6.8).
+    /// Without an error code the connection ends in an orderly way: streams above the last one were
+    /// not processed, and count neither as completed nor as failed (RFC 9113, section 6.8).
     fn go_away(&mut self, notice: GoAway) -> Result<(), Broken> {
         if notice.code != libnghttp2_sys::NGHTTP2_NO_ERROR {
             let fault = Fault::with_reason(Reason::named(error_name(notice.code)));
@@ -367,7 +367,8 @@ impl Events for Streams {
         } else if stream.reset {
             self.fail(Failure::StreamReset, Fault::with_reason(Reason::named(error_name(code))));
         } else {
-            // The session has refused the stream; a RST_STREAM of the server's is noted already.
+            // The session has rejected the stream. A RST_STREAM from the server was already
+            // recorded.
             let fault = Fault::with_reason(Reason::named("a stream that breaks the protocol"));
             self.fail(Failure::HttpProtocol, fault);
         }

@@ -1,4 +1,4 @@
-//! Answers, read twice: by the probe's reader, and by a second reader that shares no code with it.
+//! Answers, read twice: by the probe's reader, and by a second reader without common code.
 
 use tls_parser::TlsCipherKx;
 
@@ -8,12 +8,14 @@ use crate::tls::registry::{self, Protocol};
 use crate::tls::server_flight::Reader;
 use crate::tls::{HELLO_RETRY_REQUEST, flood::FRUITLESS_LIMIT};
 
-/// The most characters of the text of a refusal.
+/// The highest length of a refusal's text, in characters.
 const WORDS: usize = 80;
 
-/// However an answer is cut, the reader has the same result, and the second reader the same flight; the
-/// text of a refusal is short and without control characters. Panics otherwise. Returns whether the
+/// The reader has the same result for any split of an answer, and the second reader finds the same
+/// flight. The text of a refusal is short and without control characters. Returns whether the
 /// answer is a flight.
+///
+/// Panics on a violation.
 pub fn hold_answer(bytes: &[u8], piece: usize) -> bool {
     let bytes = &bytes[..bytes.len().min(FRUITLESS_LIMIT)];
     let whole = read(bytes.chunks(bytes.len().max(1)));
@@ -25,7 +27,7 @@ pub fn hold_answer(bytes: &[u8], piece: usize) -> bool {
             Some(*whole)
         }
         (Some(Answer::Refused(whole)), Some(Answer::Refused(pieces))) => {
-            // The words may hold what came, as much of it as was there.
+            // The words may contain the received bytes, as far as they had arrived.
             assert_eq!((&whole.class, whole.in_tls), (&pieces.class, pieces.in_tls));
             [whole, pieces].iter().for_each(hold_refusal);
             None
@@ -46,8 +48,9 @@ fn hold_refusal(refusal: &Refusal) {
     assert!(words.chars().count() <= WORDS && !words.contains(char::is_control), "{words:?}");
 }
 
-/// A server that repeats the same bytes is read as an answer in the end, or is refused. Panics
-/// otherwise.
+/// Input that repeats the same bytes ends as an answer or as a refusal.
+///
+/// Panics on a violation.
 pub fn hold_end(bytes: &[u8]) {
     const AT_ONCE: usize = 1024;
     if bytes.is_empty() {
@@ -59,7 +62,7 @@ pub fn hold_end(bytes: &[u8]) {
     assert!((0..times).any(|_| reader.feed(&many).is_some()), "no end to {bytes:?}");
 }
 
-/// The flight in these bytes, if it is whole and can be read.
+/// The flight in these bytes; `None` if it is incomplete or invalid.
 fn second_reading(bytes: &[u8]) -> Option<Flight> {
     let mut messages = Fields(contents(bytes));
     let mut flight = Flight::default();
@@ -91,7 +94,7 @@ fn second_reading(bytes: &[u8]) -> Option<Flight> {
     }
 }
 
-/// What the handshake records hold, up to the first record that ends the handshake or is none.
+/// The contents of the handshake records, up to the first other record or the end of the handshake.
 fn contents(bytes: &[u8]) -> Vec<u8> {
     let (mut records, mut contents) = (Fields(bytes.to_vec()), Vec::new());
     let mut next = || {
@@ -143,7 +146,7 @@ fn key_exchange(flight: &mut Flight, body: &mut Fields) -> Option<()> {
         TlsCipherKx::Ecdhe | TlsCipherKx::Ecdh | TlsCipherKx::Aecdh => {
             match body.number(1)? {
                 NAMED => flight.group = Some(body.number(2)? as u16),
-                // A prime, two coefficients, a point, its order and cofactor.
+                // Prime, two coefficients, a point, its order and cofactor.
                 1 => (0..6).try_for_each(|_| body.field(1).map(drop))?,
                 _ => return None,
             }
@@ -164,7 +167,7 @@ fn key_exchange(flight: &mut Flight, body: &mut Fields) -> Option<()> {
     Some(())
 }
 
-/// Bytes of which one field after the other is taken.
+/// Bytes from which fields are taken in order.
 struct Fields(Vec<u8>);
 
 impl Fields {
@@ -177,13 +180,13 @@ impl Fields {
         Some(bytes.into_iter().fold(0, |number, byte| number * 256 + usize::from(byte)))
     }
 
-    /// What stands behind its length, in N bytes.
+    /// A field after its length of N bytes.
     fn field(&mut self, width: usize) -> Option<Vec<u8>> {
         let length = self.number(width)?;
         self.take(length)
     }
 
-    /// The same, behind which nothing lies.
+    /// The same, as the last field.
     fn last_field(&mut self, width: usize) -> Option<Vec<u8>> {
         self.field(width).filter(|_| self.0.is_empty())
     }
@@ -207,7 +210,7 @@ mod tests {
         [vec![kind], field(3, body)].concat()
     }
 
-    /// Bodies of messages, right ones, of which a flight is put together.
+    /// Valid message bodies, from which flights are composed.
     fn bodies() -> Vec<(u8, Vec<u8>)> {
         let hello = |suite: [u8; 2], extensions: &[u8]| {
             let start = [&[3, 3][..], &[7; 32], &[0], &suite, &[0]].concat();

@@ -1,5 +1,5 @@
-//! ClientHellos, read back by a parser that shares no code with their writer, and by the reader of the
-//! extensions of rustls' hellos.
+//! ClientHellos, read back by a parser without common code, and by the reader for the extensions of
+//! rustls' ClientHellos.
 
 use tls_parser::{
     TlsClientHelloContents, TlsExtension, TlsExtensionType, TlsMessage, TlsMessageHandshake,
@@ -10,7 +10,9 @@ use crate::tls::client_hello::{ClientHello, NO_COMPRESSION, extension};
 use crate::tls::client_hello_reader;
 use crate::tls::registry::Protocol;
 
-/// Exactly what is offered is read back. Panics otherwise.
+/// Reading back a ClientHello yields exactly its offer.
+///
+/// Panics on a violation.
 pub fn hold_hello(hello: &ClientHello) {
     let bytes = hello.bytes(|| [7; 32]);
     let read = Read::new(&bytes);
@@ -45,7 +47,9 @@ pub fn hold_hello(hello: &ClientHello) {
     assert!(!client_hello_reader::offers_ticket(&bytes));
 }
 
-/// The reader of extensions accepts any bytes, and returns a part of them. Panics otherwise.
+/// The reader of extensions accepts any bytes, and returns a part of them.
+///
+/// Panics on a violation.
 pub fn hold_readers(bytes: &[u8], number: u16) {
     let lies_within = |part: &[u8]| bytes.as_ptr_range().contains(&part.as_ptr());
     if let Some(content) = client_hello_reader::extension(bytes, number) {
@@ -60,7 +64,7 @@ pub fn hold_readers(bytes: &[u8], number: u16) {
     );
 }
 
-/// A field behind its length, in N bytes.
+/// A field after its length of N bytes.
 fn field(width: usize, content: &[u8]) -> Vec<u8> {
     [&content.len().to_be_bytes()[size_of::<usize>() - width..], content].concat()
 }
@@ -70,11 +74,11 @@ fn list(numbers: &[u16], width: usize) -> Vec<u8> {
     field(width, &content)
 }
 
-/// A ClientHello as the parser has it.
+/// A ClientHello as the parser reads it.
 pub struct Read {
     /// `legacy_version`.
     pub version: u16,
-    /// The length of its session ID.
+    /// The length of the session ID.
     session_id: usize,
     /// Cipher suites.
     pub suites: Vec<u16>,
@@ -85,7 +89,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// Of a record with a hello and nothing else, whose extensions are all known to the parser.
+    /// Parses a record with a single ClientHello, all of whose extensions the parser knows.
     pub fn new(bytes: &[u8]) -> Self {
         let (rest, record) = parse_tls_plaintext(bytes).expect("it can be read");
         assert!(rest.is_empty());
@@ -110,7 +114,7 @@ impl Read {
         }
     }
 
-    /// The content of the extension of this number.
+    /// The content of the extension with this number.
     pub fn content(&self, number: u16) -> Option<&[u8]> {
         self.extensions.iter().find(|one| one.0 == number).map(|one| &one.1[..])
     }

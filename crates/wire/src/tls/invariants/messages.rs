@@ -1,4 +1,4 @@
-//! Invariants of the readers of a server's messages, whatever it sends. Property tests and the fuzz
+//! Invariants of the readers of a server's messages, for any input. Property tests and the fuzz
 //! target `tls13_message` check them.
 
 use rustls::internal::msgs::base::Payload;
@@ -11,10 +11,10 @@ use crate::tls::messages::{
     for_each_certificate, new_session_ticket, server_hello,
 };
 
-/// Extensions that clients offer, a few that have no place in answers among them.
+/// Extensions that clients offer, including a few that are not allowed in answers.
 const OFFERED: [u16; 11] = [0, 5, 10, 11, 13, 16, 23, 43, 45, 51, 0x3a3a];
 
-/// Types of messages whose bodies are read.
+/// The message types whose bodies are read.
 pub const TYPES: [u8; 6] = [
     SERVER_HELLO,
     ENCRYPTED_EXTENSIONS,
@@ -24,8 +24,10 @@ pub const TYPES: [u8; 6] = [
     NEW_SESSION_TICKET,
 ];
 
-/// A body that is accepted is accepted by rustls as well; it is refused without its last byte, and with
-/// a byte more. Panics otherwise. Returns whether this body is accepted.
+/// rustls accepts every body that the reader accepts. The reader rejects such a body without its
+/// last byte, and with an additional byte. Returns whether the reader accepts the body.
+///
+/// Panics on a violation.
 pub fn hold(kind: u8, body: &[u8]) -> bool {
     if !is_taken(kind, body) {
         return false;
@@ -38,7 +40,7 @@ pub fn hold(kind: u8, body: &[u8]) -> bool {
     true
 }
 
-/// Whether rustls can read it.
+/// The result of rustls for the body.
 fn rustls_reads(kind: u8, body: &[u8]) -> Result<(), rustls::InvalidMessage> {
     let [_, high, middle, low] = (body.len() as u32).to_be_bytes();
     let payload = Payload::new([&[kind, high, middle, low], body].concat());
@@ -49,7 +51,7 @@ fn rustls_reads(kind: u8, body: &[u8]) -> Result<(), rustls::InvalidMessage> {
 
 fn is_taken(kind: u8, body: &[u8]) -> bool {
     match kind {
-        // The server repeats whatever it was sent.
+        // The server repeats any session ID.
         SERVER_HELLO => body.get(35..35 + 32).is_some_and(|id| server_hello(body, id).is_ok()),
         ENCRYPTED_EXTENSIONS => encrypted_extensions(body, &OFFERED).is_ok(),
         CERTIFICATE_REQUEST => certificate_request(body).is_ok(),
@@ -60,7 +62,7 @@ fn is_taken(kind: u8, body: &[u8]) -> bool {
     }
 }
 
-/// Whether this is a Certificate; if so, all its certificates and OCSP responses have room in it.
+/// True for a Certificate whose certificates and OCSP responses all lie within the body.
 fn is_chain(body: &[u8]) -> bool {
     let mut length = 4;
     let read = for_each_certificate(body, |certificate, response| {
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A field behind its length, in N bytes.
+    /// A field after its length of N bytes.
     fn field(width: usize, content: &[u8]) -> Vec<u8> {
         let length = (content.len() as u32).to_be_bytes();
         [&length[4 - width..], content].concat()
@@ -107,7 +109,7 @@ mod tests {
         }
     }
 
-    /// What extensions hold, some of it where it belongs.
+    /// Contents of extensions, some valid for one of them.
     const CONTENTS: [&[u8]; 13] = [
         b"",
         &[3, 4],
@@ -133,7 +135,7 @@ mod tests {
         prop::collection::vec((numbers, contents), 0..4)
     }
 
-    /// Extensions that a message of this type may hold, with contents that are right.
+    /// The extensions that a message of this type may contain, with valid contents.
     fn fitting(kind: u8) -> Vec<(u16, &'static [u8])> {
         match kind {
             SERVER_HELLO => vec![(43, &[3, 4]), (51, &[0, 29, 0, 2, 1, 1])],
@@ -152,7 +154,7 @@ mod tests {
         }
     }
 
-    /// Some of them, in any order; those that must be there always are.
+    /// A subset of them in any order, which includes the mandatory ones.
     fn well_formed() -> impl Strategy<Value = (u8, Vec<(u16, Vec<u8>)>)> {
         prop::sample::select(&TYPES[..]).prop_flat_map(|kind| {
             let all = fitting(kind);

@@ -1,6 +1,6 @@
-//! A server that sends a correct flight with a few edits, under the right keys, so that the edits pass
-//! the checks of lengths and keys and reach the rules after them. It shares no state with a client: it
-//! reads the ClientHello that it gets, from either client.
+//! A server that sends a correct flight with a few edits. The edits are encrypted with the right
+//! keys, so that they pass the checks of lengths and keys and reach the later rules. The server
+//! shares no state with a client: it reads the ClientHello of either client.
 
 use std::mem;
 
@@ -22,30 +22,30 @@ pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind, high, middle, low], body].concat()
 }
 
-/// A record that is not encrypted.
+/// An unencrypted record.
 pub fn plain(kind: u8, content: &[u8]) -> Vec<u8> {
     let [high, low] = (content.len() as u16).to_be_bytes();
     [&[kind, 3, 3, high, low], content].concat()
 }
 
-/// The messages of a server after its ServerHello, in order, up to the Finished.
+/// The messages of a server after its ServerHello, up to the Finished, in order.
 pub const RIGHT: [(u8, &[u8]); 3] = [
     (ENCRYPTED_EXTENSIONS, &[0, 0]),
     (CERTIFICATE, &[0, 0, 0, 6, 0, 0, 1, 9, 0, 0]),
     (CERTIFICATE_VERIFY, &[4, 3, 0, 1, 9]),
 ];
 
-/// Where a ServerHello that repeats 32 bytes has its suite, and its extensions.
+/// Offsets of the suite and of the extensions in a ServerHello that repeats a 32-byte session ID.
 const SUITE: usize = 2 + 32 + 1 + 32;
 const EXTENSIONS: usize = SUITE + 2 + 1;
 
-/// Types of messages: of the handshake, of what follows, of TLS 1.2, and of no version.
+/// Message types: of the handshake, of the messages after it, of TLS 1.2, and of no version.
 pub const MESSAGES: [u8; 14] = [0, 1, 2, 4, 5, 8, 11, 13, 14, 15, 20, 22, 24, 99];
 
-/// Numbers of extensions that are offered, that servers have somewhere, and GREASE.
+/// Extension numbers: offered ones, ones that servers send in other messages, and GREASE.
 pub const NUMBERS: [u16; 16] = [0, 5, 10, 11, 13, 16, 18, 23, 27, 35, 41, 42, 43, 47, 51, 0x3a3a];
 
-/// What extensions hold, each where it belongs to one of them.
+/// Extension contents, each valid for one of them.
 pub const CONTENTS: [&[u8]; 9] = [
     b"",
     &[3, 4],
@@ -61,28 +61,28 @@ pub const CONTENTS: [&[u8]; 9] = [
 /// An edit of the flight.
 #[derive(Debug, Clone)]
 pub enum Edit {
-    /// To the body of a message, ahead of its transcript.
+    /// Edits of a message body, before it enters the transcript.
     Flip(u16, u8),
     Cut(u16),
     Insert(u16, u8),
     Extension(u16, Vec<u8>),
-    /// To the place of a message among the others.
+    /// Edits of a message's position among the others.
     Remove,
     Twice,
     Swap,
     Other(u8),
-    /// To records: a message in two of them, two messages in one, zeros behind, a byte that is another
-    /// on its way, the version in front.
+    /// Edits of records: a message in two records, two messages in one record, zero padding, a byte
+    /// changed in transit, the version in the header.
     Split(u16),
     Join,
     Pad(u16),
     Spoil(u16, u8),
     Version(u8, u8),
-    /// Another record ahead, under keys where there are any or in the clear.
+    /// Another record before this one, encrypted if there are keys, or unencrypted.
     Record(bool, u8, Vec<u8>),
 }
 
-/// What records come between, by their types and contents.
+/// Types and contents of such records.
 pub const BETWEEN: [(u8, &[u8]); 11] = [
     (CHANGE_CIPHER_SPEC, &[1]),
     (CHANGE_CIPHER_SPEC, &[2]),
@@ -97,7 +97,7 @@ pub const BETWEEN: [(u8, &[u8]); 11] = [
     (0, &[]),
 ];
 
-/// A flight: its optional messages, and its edits, each of the message at an index.
+/// A flight: its optional messages, and its edits, each with the index of a message.
 #[derive(Debug, Clone)]
 pub struct Script {
     pub asks: bool,
@@ -107,7 +107,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// The types of the messages, each with its edits.
+    /// The message types, each with its edits.
     fn parts(&self) -> Vec<Part> {
         let asked: &[u8] = if self.asks { &[CERTIFICATE_REQUEST] } else { &[] };
         let kinds = [
@@ -137,8 +137,8 @@ impl Script {
         parts
     }
 
-    /// All records of the flight as an answer to this ClientHello, one after the other, and a byte of
-    /// plaintext and a close_notify behind them; the server's share is of this group, X25519.
+    /// All records of the flight in answer to this ClientHello, followed by one byte of plaintext
+    /// and a close_notify. The server's share is of this group, X25519.
     pub fn records(&self, hello: &[u8], group: &'static dyn SupportedKxGroup) -> Vec<Vec<u8>> {
         let mut server = Server::new(hello, group);
         let mut updates = self.updates.iter();
@@ -159,7 +159,7 @@ struct Part {
     edits: Vec<Edit>,
 }
 
-/// How a record differs from a plain one.
+/// The deviations of a record from a plain one.
 #[derive(Default)]
 struct Dress {
     padding: usize,
@@ -174,14 +174,14 @@ struct Server {
     secrets: Option<Box<dyn Secrets>>,
     keys: Option<Protection>,
     traffic: Option<OkmBlock>,
-    /// Messages that share a record with the next one, and the keys that apply behind it.
+    /// Messages that share a record with the next one, and the keys that apply after it.
     waiting: Vec<u8>,
     next: Option<Protection>,
     records: Vec<Vec<u8>>,
 }
 
 impl Server {
-    /// Answers the ClientHello in this record, with a share of this group, which is X25519.
+    /// Answers the ClientHello in this record with a share of this group, which is X25519.
     fn new(hello: &[u8], group: &'static dyn SupportedKxGroup) -> Self {
         let exchange = group.start().expect("a key exchange begins");
         Self {
@@ -229,7 +229,7 @@ impl Server {
         self.keep_up(part.kind, &message);
         if let Some(at) = split {
             let rest = self.waiting.split_off(at % self.waiting.len());
-            // Keys change after the whole message.
+            // Keys change after the complete message.
             let next = self.next.take();
             self.flush(&Dress::default());
             (self.waiting, self.next) = (rest, next);
@@ -239,7 +239,7 @@ impl Server {
         }
     }
 
-    /// A body that a message of this type may have here.
+    /// A valid body for a message of this type at this position.
     fn right_body(&self, kind: u8, asked: Option<u8>) -> Vec<u8> {
         match kind {
             SERVER_HELLO => {
@@ -336,8 +336,8 @@ impl Server {
     }
 }
 
-/// Appends an extension to those of a body, and mends the lengths in front; where an earlier edit has
-/// left no such place it does nothing.
+/// Appends an extension to a body and corrects the lengths before it. Does nothing if an earlier
+/// edit has removed that place.
 fn add_extension(kind: u8, body: &mut Vec<u8>, number: u16, content: &[u8]) {
     let at = match kind {
         SERVER_HELLO => EXTENSIONS,

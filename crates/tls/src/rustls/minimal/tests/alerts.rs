@@ -1,4 +1,4 @@
-//! What alerts mean, to this client and to rustls.
+//! The effect of alerts on the minimal client and on rustls.
 
 use rustls::unbuffered::ConnectionState;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::rustls::failure::failure;
 use crate::rustls::flight::encode_flight;
 
-/// What the client says to an alert in the clear, before the ServerHello or behind it.
+/// The minimal client's result after an unencrypted alert, before or after the ServerHello.
 fn says_to(alert: [u8; 2], times: usize, behind: bool) -> Result<(), Failure> {
     let (mut client, outgoing) = begun(&template(Group::X25519));
     let mut incoming = if behind { server_hello_to(&outgoing) } else { Vec::new() };
@@ -14,7 +14,7 @@ fn says_to(alert: [u8; 2], times: usize, behind: bool) -> Result<(), Failure> {
     feed(&mut client, &mut incoming, &mut Vec::new()).map(|_| ())
 }
 
-/// The same of rustls.
+/// The result of rustls after the same alert.
 fn rustls_says_to(alert: [u8; 2], times: usize, behind: bool) -> Result<(), Failure> {
     let suites = SUITES.each_ref().map(|suite| suite.code_point);
     let mut library =

@@ -1,4 +1,4 @@
-//! A client that authenticates its server, against servers that are who they should be and others.
+//! An authenticating client against genuine servers and impostors.
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
@@ -26,12 +26,12 @@ impl Owner {
         Self { certificate: made.cert.der().to_vec(), pkcs8, key }
     }
 
-    /// A Certificate's body.
+    /// The body of a Certificate message.
     fn chain(&self) -> Vec<u8> {
         self.chain_with(&[0, 0])
     }
 
-    /// The same with these extensions, in front of which stands their length.
+    /// The same body with these extensions, which their length precedes.
     pub fn chain_with(&self, extensions: &[u8]) -> Vec<u8> {
         let length = self.certificate.len() as u32;
         let [_, entry @ ..] = length.to_be_bytes();
@@ -39,7 +39,7 @@ impl Owner {
         [&[0], &list[..], &entry, &self.certificate, extensions].concat()
     }
 
-    /// A CertificateVerify's body, over a transcript with this hash.
+    /// The body of a CertificateVerify over a transcript with this hash.
     pub fn proof(&self, transcript: &[u8]) -> Vec<u8> {
         let signed =
             [&[b' '; 64], &b"TLS 1.3, server CertificateVerify\0"[..], transcript].concat();
@@ -49,14 +49,14 @@ impl Owner {
     }
 }
 
-/// Of a client that trusts this certificate, and asks for this name.
+/// A client that trusts this certificate, and asks for this name.
 fn authenticating(trusted: &Owner, name: &str) -> Arc<ClientHelloTemplate> {
     let config = config(Group::X25519, &[0x1301]);
     let algorithms = config.crypto_provider().signature_verification_algorithms;
     authenticating_by(trusted, name, algorithms.supported_schemes())
 }
 
-/// The same of one that offers these schemes.
+/// The same client with these signature schemes.
 fn authenticating_by(
     trusted: &Owner,
     name: &str,
@@ -72,7 +72,7 @@ fn authenticating_by(
     Arc::new(ClientHelloTemplate::new(&config, &name, group, Some(authenticator)).unwrap())
 }
 
-/// A server that has shown this chain, in the words of a Certificate.
+/// A server that has sent a Certificate with this body.
 fn shown(template: &Arc<ClientHelloTemplate>, chain: &[u8]) -> Peer {
     let mut peer = Peer::of(template);
     peer.say_first(1);
@@ -80,7 +80,7 @@ fn shown(template: &Arc<ClientHelloTemplate>, chain: &[u8]) -> Peer {
     peer
 }
 
-/// What the client says to a server that shows this chain and signs with this key.
+/// The client's result for a server that sends this chain and signs with this key.
 fn said(template: &Arc<ClientHelloTemplate>, chain: &[u8], signer: &Owner) -> Result<(), Failure> {
     let mut peer = shown(template, chain);
     let proof = signer.proof(&peer.transcript());
@@ -94,7 +94,7 @@ fn said(template: &Arc<ClientHelloTemplate>, chain: &[u8], signer: &Owner) -> Re
 fn a_server_that_is_who_it_should_be_passes_and_no_other() {
     let (owner, other) = (Owner::new(), Owner::new());
     let localhost = authenticating(&owner, "localhost");
-    // Twice, since chain and key are remembered.
+    // Twice, because chain and key are cached.
     for _ in 0..2 {
         assert_eq!(said(&localhost, &owner.chain(), &owner), Ok(()));
         assert_eq!(said(&localhost, &owner.chain(), &other), Err(Failure::Signature));
@@ -102,7 +102,7 @@ fn a_server_that_is_who_it_should_be_passes_and_no_other() {
         let elsewhere = authenticating(&owner, "example.com");
         assert_eq!(said(&elsewhere, &owner.chain(), &owner), Err(Failure::Certificate));
     }
-    // Sessions of rustls find no note of a signature that was not theirs.
+    // Sessions of rustls find no scheme of a signature that was not theirs.
     assert_eq!(signed_with::take(), None);
 }
 
@@ -112,7 +112,7 @@ fn a_signature_of_a_scheme_that_is_not_offered_is_refused() {
     let right = SignatureScheme::ECDSA_NISTP256_SHA256;
     let template = authenticating_by(&owner, "localhost", vec![right]);
     assert_eq!(said(&template, &owner.chain(), &owner), Ok(()));
-    // Though it is one that the library could verify.
+    // The library could verify this scheme.
     let template =
         authenticating_by(&owner, "localhost", vec![SignatureScheme::ECDSA_NISTP384_SHA384]);
     assert_eq!(said(&template, &owner.chain(), &owner), Err(Failure::TlsProtocol));
@@ -141,7 +141,7 @@ fn no_bit_of_the_transcript_or_of_the_signature_may_be_another() {
     }
 }
 
-/// Bytes that are right but for some.
+/// Correct bytes with some changed.
 fn edited(right: &[u8], edits: &[(prop::sample::Index, u8)]) -> Vec<u8> {
     let mut bytes = right.to_vec();
     for (place, edit) in edits {
@@ -174,7 +174,7 @@ fn no_bytes_pass_for_a_server() {
         let failure = authenticated.err().map(|error| error.failure);
         *seen.borrow_mut().entry(format!("{failure:?}")).or_insert(0) += 1;
     });
-    // A good share gets past the lengths, as far as the chain and as far as the signature.
+    // A valid share gets past the length checks, to the chain and to the signature.
     let seen = seen.into_inner();
     for failure in [Failure::TlsProtocol, Failure::Certificate, Failure::Signature] {
         let times = seen.get(&format!("{:?}", Some(failure))).copied().unwrap_or(0);
@@ -245,13 +245,13 @@ fn a_server_of_rustls_is_authenticated() {
     }
     hello.clear();
     assert_eq!(feed(&mut client, &mut flight, &mut hello), Err(Failure::Certificate));
-    // A record for middle boxes and an alert, encrypted: its header, two bytes, the content type
-    // and the tag.
+    // A middlebox record and an encrypted alert: its header, two bytes, the content type and the
+    // tag.
     assert!(hello.len() == HEADER + 1 + HEADER + 2 + 1 + 16 && !client.is_ready());
 }
 
-/// What this client says to a server with these extensions at its certificate, and the length of the
-/// OCSP response that it has noted.
+/// The client's result for a server with these extensions at its certificate, and the recorded
+/// length of the OCSP response.
 fn stapled(owner: &Owner, extensions: &[u8]) -> Result<u32, Failure> {
     let template = authenticating(owner, "localhost");
     let chain = owner.chain_with(&[&[0, extensions.len() as u8], extensions].concat());
@@ -270,10 +270,11 @@ fn a_response_that_is_stapled_is_noted_and_nothing_else_is_let_in() {
     assert_eq!(stapled(&owner, &[]), Ok(0));
     assert_eq!(stapled(&owner, &[0, 5, 0, 7, 1, 0, 0, 3, 7, 7, 7]), Ok(3));
     for wrong in [
-        // An extension that was not asked for, alone and beside one that was (RFC 8446, 4.2).
+        // An extension that was not requested, alone and beside one that was (RFC 8446, 4.2).
         &[0, 18, 0, 0][..],
         &[0, 5, 0, 5, 1, 0, 0, 1, 7, 0, 18, 0, 0],
-        // Twice; of another type; empty; shorter and longer than it says (RFC 6066, section 8).
+        // A duplicate; another type; empty; shorter and longer than its length (RFC 6066, section
+        // 8).
         &[0, 5, 0, 5, 1, 0, 0, 1, 7, 0, 5, 0, 5, 1, 0, 0, 1, 7],
         &[0, 5, 0, 5, 2, 0, 0, 1, 7],
         &[0, 5, 0, 4, 1, 0, 0, 0],

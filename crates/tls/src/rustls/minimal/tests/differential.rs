@@ -1,4 +1,4 @@
-//! Scripts by chance, given to both clients; what they have to agree on is in `invariants`.
+//! Random scripts for both clients. `invariants` defines how they must agree.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use crate::rustls::minimal::invariants::{
     Agreed, Clients, LAXER, STRICTER, hold, library, minimal,
 };
 
-/// Scripts that are tried, each time the same ones.
+/// The number of scripts, which are the same in each run.
 const CASES: u32 = 4_000;
 
-/// One group, no sessions of earlier connections.
+/// Clients with one group and without earlier sessions.
 fn clients() -> Clients {
     let suites = SUITES.each_ref().map(|suite| suite.code_point);
     let mut config = Arc::unwrap_or_clone(config(Group::X25519, &suites));
@@ -24,7 +24,7 @@ fn clients() -> Clients {
     Clients::new(Arc::new(config), group)
 }
 
-/// How often something was seen.
+/// The number of times that each observation occurred.
 #[derive(Default)]
 struct Counts(RefCell<BTreeMap<String, u32>>);
 
@@ -68,7 +68,7 @@ fn edited_flights_are_taken_as_rustls_takes_them_or_refused_by_a_named_rule() {
             stricter.add(&reason);
         }
     };
-    // By chance they would come up too seldom.
+    // These edits would be too rare at random.
     for edit in [(1, Edit::Version(0, 2)), (0, Edit::Flip(1, 7))] {
         note(&Script { asks: false, tickets: 0, updates: Vec::new(), edits: vec![edit] });
     }
@@ -77,7 +77,7 @@ fn edited_flights_are_taken_as_rustls_takes_them_or_refused_by_a_named_rule() {
         Ok(())
     });
     run.unwrap_or_else(|error| panic!("{error}"));
-    // The edits get as far as this, or else the test has become one that sees nothing.
+    // The edits must reach all of these states; otherwise the test checks too little.
     let states = states.0.into_inner();
     let deep = |state: &str, least| {
         let seen = states.get(state).copied().unwrap_or_default();
@@ -91,7 +91,7 @@ fn edited_flights_are_taken_as_rustls_takes_them_or_refused_by_a_named_rule() {
     deep("Finished", CASES / 100);
     let reasons = reasons.0.into_inner();
     assert!(reasons.len() >= 25, "{reasons:#?}");
-    // Each exception is one.
+    // Each listed exception has occurred.
     assert_eq!(stricter.0.into_inner().len(), STRICTER.len());
     assert_eq!(laxer.0.into_inner().len(), LAXER.len());
 }

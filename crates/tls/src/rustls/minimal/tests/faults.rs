@@ -1,4 +1,4 @@
-//! What a server that breaks a rule is sent: an alert, encrypted as soon as there are keys.
+//! The alert for a server that breaks a rule: encrypted as soon as there are keys.
 
 use super::peer::Peer;
 use super::*;
@@ -9,8 +9,8 @@ use tlslab_wire::tls::messages::{
     CERTIFICATE_REQUEST, ENCRYPTED_EXTENSIONS, FINISHED, SERVER_HELLO,
 };
 
-/// What a client has said last, as its server reads it: the alert's number. Like a flight, it comes
-/// behind a record for middle boxes (RFC 8446, appendix D.4).
+/// The number of the alert that a client has sent last, as its server reads it. A middlebox record
+/// precedes the alert, as it precedes a flight (RFC 8446, appendix D.4).
 fn alert_of(peer: &Peer, said: &mut [u8]) -> u8 {
     let mut keys = SUITES[0].protect(peer.client_secret()).unwrap();
     let (for_middle_boxes, said) = said.split_at_mut(FOR_MIDDLE_BOXES.len());
@@ -21,7 +21,7 @@ fn alert_of(peer: &Peer, said: &mut [u8]) -> u8 {
     content[1]
 }
 
-/// The alert that follows on a record, which must agree with the reason that is kept.
+/// The reason after a record. The alert that the client sends must match that reason.
 fn reported(mut peer: Peer, mut record: Vec<u8>) -> &'static str {
     let mut said = Vec::new();
     assert_eq!(peer.client.record(&mut record, &mut said), Err(Failure::TlsProtocol));
@@ -82,7 +82,7 @@ fn a_server_of_another_version_gets_its_alert_whatever_else_is_wrong() {
         client.record(&mut record, &mut said).unwrap_err();
         said[6]
     };
-    // Without extensions, with renegotiation_info, and with a version that is no answer.
+    // Without extensions, with renegotiation_info, and with a version that answers nothing.
     assert_eq!(older([3, 3], &[]), 70);
     assert_eq!(older([3, 1], &[]), 70);
     assert_eq!(older([3, 3], &[0, 5, 0xff, 1, 0, 1, 0]), 70);
@@ -144,7 +144,7 @@ fn behind_the_handshake_the_alert_comes_under_the_keys_of_the_application() {
     peer.client.record(&mut record, &mut said).unwrap_err();
     let (header, body) = said.split_first_chunk_mut::<HEADER>().unwrap();
     assert_eq!(keys.open(*header, body), Ok((ALERT, &[FATAL, 20][..])));
-    // And once only.
+    // The alert is sent only once.
     let mut more = Vec::new();
     peer.client.end_with(80, &mut more);
     assert!(more.is_empty());

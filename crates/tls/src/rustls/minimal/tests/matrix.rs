@@ -1,5 +1,5 @@
-//! Servers that break rules which libraries may let pass, against all three clients; and the table of
-//! what each client says to them, in `docs/reference/protocol-checks.md`.
+//! Servers that break rules which libraries may not check, against all three clients. The table of
+//! results is in `docs/reference/protocol-checks.md`.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -22,13 +22,13 @@ use tlslab_wire::tls::messages::{
     CERTIFICATE, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED, KEY_SHARE, SERVER_HELLO,
 };
 
-/// What the table is written to, and the variable that makes the test write it.
+/// The file with the table. An environment variable makes the test write it.
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/protocol-checks.md");
 const REWRITE: &str = "TLSLAB_REWRITE_TABLES";
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a server does wrong; the first is nothing, and `EmptyPlaintext` is allowed.
+/// The fault of a server. The first variant is no fault, and `EmptyPlaintext` is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Breach {
     Nothing,
@@ -56,7 +56,7 @@ enum Breach {
     HelloRequests,
 }
 
-/// Each with the rule that it breaks, and in words.
+/// Each fault with the rule that it breaks, and its description.
 const BREACHES: [(Breach, Rule, &str); 21] = [
     (Breach::OtherSessionId, Rule::SessionId, "1.3: another session ID in the ServerHello"),
     (Breach::NoSessionId, Rule::SessionId, "1.3: no session ID in the ServerHello"),
@@ -105,7 +105,7 @@ const BREACHES: [(Breach, Rule, &str); 21] = [
     (Breach::HelloRequests, Rule::HelloRequest, "1.2: a thousand HelloRequests"),
 ];
 
-/// An extension that is not registered, and max_fragment_length, which no client here offers.
+/// An unregistered extension, and max_fragment_length, which no client here offers.
 const UNKNOWN: &[u8] = &[0x12, 0x34, 0, 0];
 const UNOFFERED: &[u8] = &[0, 1, 0, 1, 1];
 
@@ -124,7 +124,7 @@ impl Breach {
         )
     }
 
-    /// The ServerHello to this ClientHello, with this share.
+    /// The ServerHello for this ClientHello, with this share.
     fn server_hello(self, hello: &[u8], share: &[u8]) -> Vec<u8> {
         let id = match self {
             Self::OtherSessionId => &[9; 32][..],
@@ -157,7 +157,7 @@ impl Breach {
         message(SERVER_HELLO, &body.concat())
     }
 
-    /// All that a server sends in answer to this record of a ClientHello, up to a byte of plaintext.
+    /// The server's complete answer to the record of a ClientHello, up to one byte of plaintext.
     fn flight(self, hello: &[u8], owner: &Owner) -> Vec<u8> {
         let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
         let answer = self.server_hello(hello, own.pub_key());
@@ -257,13 +257,13 @@ fn settings(breach: Breach, client: ClientChoice) -> ClientSettings {
     }
 }
 
-/// How a session ends that gets this flight: `None` if it reads the plaintext behind it, or waits for
-/// more.
+/// The failure of a session that receives this flight; `None` if it reads the plaintext at the end
+/// or waits for more.
 fn refusal<S: Session>(session: S, breach: Breach, owner: &Owner) -> Option<Failure> {
     refusal_in_parts(session, breach, owner, 0)
 }
 
-/// The same; the last N bytes of the flight are held back until all before them has been read.
+/// The same. The last N bytes of the flight are withheld until all earlier bytes were read.
 fn refusal_in_parts<S: Session>(
     mut session: S,
     breach: Breach,
@@ -312,11 +312,11 @@ fn client_hello(peer: &mut TcpStream) -> Vec<u8> {
     record
 }
 
-/// What the minimal client, rustls and OpenSSL say.
+/// The results of the minimal client, rustls and OpenSSL.
 fn refusals(breach: Breach, owner: &Owner) -> [Option<Failure>; 3] {
     let library = settings(breach, ClientChoice::Library);
     let mut minimal = RustlsBackend::new(&settings(breach, ClientChoice::Auto)).unwrap();
-    // The first connection is the library's.
+    // The library makes the first connection.
     minimal.open().unwrap();
     let minimal = minimal.open().unwrap();
     assert!(minimal.is_minimal());
@@ -343,7 +343,7 @@ fn no_client_lets_a_server_break_a_rule_and_the_docs_say_who_checks_it() {
                 Some(failure) => write!(table, " `{failure}` |").unwrap(),
                 None => table.push_str(" - |"),
             }
-            // By whatever name it is refused, it is not another rule's.
+            // The failure may have another name, but not that of another rule.
             let is_named = failure == Some(Failure::Rule(rule));
             if !is_named && failure != Some(Failure::TlsProtocol) {
                 lenient.push((breach, said));
@@ -369,7 +369,7 @@ fn an_empty_record_is_judged_by_the_finished_in_front_of_it_wherever_the_flight_
         (Breach::EmptyEncryptedRecord, Some(Failure::Rule(Rule::EmptyRecord))),
     ] {
         let mut backend = library(breach);
-        // Beyond the record in question, from the end of each flight.
+        // Enough to reach back past the record in question, from the end of each flight.
         for held_back in 0..800 {
             let session = backend.open().unwrap();
             let ended = refusal_in_parts(session, breach, &owner, held_back);

@@ -1,4 +1,4 @@
-//! Against a server of rustls; against one that says what it should not in `peer`.
+//! Tests against a rustls server; `peer` has a server that sends invalid messages.
 
 mod alerts;
 mod authentication;
@@ -32,7 +32,7 @@ use tlslab_wire::names::{CipherSuite, Group, SignatureScheme};
 use tlslab_wire::tls::client_hello_reader::split;
 use tlslab_wire::tls::messages::{for_each_extension, record_length};
 
-/// The groups that differ in what their shares look like.
+/// Groups with different forms of shares.
 const GROUPS: [Group; 3] = [Group::X25519, Group::P256, Group::X25519MlKem768];
 
 fn config(group: Group, suites: &[u16]) -> Arc<ClientConfig> {
@@ -61,7 +61,7 @@ fn template(group: Group) -> Arc<ClientHelloTemplate> {
     trusting(&config(group, &suites))
 }
 
-/// Of the group as the configuration has it, and without authentication, as `--lean` has it.
+/// A template with the configuration's group and without authentication, as with `--lean`.
 fn trusting(config: &Arc<ClientConfig>) -> Arc<ClientHelloTemplate> {
     let group = config.crypto_provider().kx_groups[0];
     Arc::new(ClientHelloTemplate::new(config, &name(), group, None).unwrap())
@@ -72,7 +72,8 @@ fn server_config(asks: bool) -> ServerConfig {
     server_config_of(made.cert.der().to_vec(), made.signing_key.serialize_der(), asks)
 }
 
-/// With this certificate and its key, which asks for a client's certificate or not.
+/// A server configuration with this certificate and its key, which requests a client certificate or
+/// not.
 fn server_config_of(certificate: Vec<u8>, pkcs8: Vec<u8>, asks: bool) -> ServerConfig {
     let chain = vec![CertificateDer::from(certificate)];
     let key = PrivateKeyDer::try_from(pkcs8).unwrap();
@@ -97,7 +98,7 @@ fn server(config: ServerConfig) -> ServerConnection {
     ServerConnection::new(Arc::new(config)).unwrap()
 }
 
-/// A client that has begun, and its ClientHello's record.
+/// A client that has sent its ClientHello, and the record of that ClientHello.
 fn begun(template: &Arc<ClientHelloTemplate>) -> (MinimalClient, Vec<u8>) {
     let mut client = MinimalClient::new(Arc::clone(template)).unwrap();
     let mut hello = Vec::new();
@@ -105,7 +106,8 @@ fn begun(template: &Arc<ClientHelloTemplate>) -> (MinimalClient, Vec<u8>) {
     (client, hello)
 }
 
-/// Gives all whole records to the client, and takes them off; what it says, and what it read.
+/// Passes all complete records to the client and removes them. Returns the result and the
+/// plaintext.
 fn feed(
     client: &mut MinimalClient,
     bytes: &mut Vec<u8>,
@@ -126,7 +128,8 @@ fn feed(
     Ok(plaintext)
 }
 
-/// Carries bytes to and fro until neither side has any; what the client read, and the server.
+/// Transfers bytes in both directions until neither side has any. Returns the client's plaintext,
+/// and the server.
 fn exchange(
     client: &mut MinimalClient,
     server: &mut ServerConnection,
@@ -152,7 +155,7 @@ fn exchange(
     (plaintext, received)
 }
 
-/// A connection whose handshake is done.
+/// A connection with a completed handshake.
 fn connected(
     template: &Arc<ClientHelloTemplate>,
     config: ServerConfig,
@@ -164,7 +167,7 @@ fn connected(
     (client, server)
 }
 
-/// Sends both ways.
+/// Sends plaintext in both directions.
 fn converse(client: &mut MinimalClient, server: &mut ServerConnection) {
     let mut outgoing = Vec::new();
     let request: Vec<u8> = (0..40_000_u32).map(|number| number as u8).collect();
@@ -200,7 +203,7 @@ fn messages_may_lie_across_records() {
     let mut config = server_config(false);
     config.max_fragment_size = Some(64);
     let (mut client, mut server) = connected(&template(Group::X25519), config);
-    // No room is kept for them.
+    // No memory is kept for partial messages.
     assert_eq!(client.message.capacity(), 0);
     converse(&mut client, &mut server);
 }
@@ -214,7 +217,7 @@ fn a_key_that_is_worn_is_renewed() {
     converse(&mut client, &mut server);
     client.keys.sending.as_mut().unwrap().wear();
     client.write(b"x", &mut outgoing).unwrap();
-    // A KeyUpdate of 5 bytes and a byte of plaintext, each in a record that adds 22.
+    // A KeyUpdate of 5 bytes and one byte of plaintext, each in a record that adds 22 bytes.
     assert_eq!(outgoing.len(), 27 + 23);
     assert!(!client.keys.sending.as_ref().unwrap().is_worn());
 }
@@ -284,13 +287,13 @@ fn a_fresh_share_is_another_one_for_each_connection() {
         assert_ne!(first, second);
         let (mut client, mut server) = connected(&template, server_config(false));
         converse(&mut client, &mut server);
-        // A template is of one group only.
+        // A template belongs to a single group.
         let other = key_exchange::own(Group::P521, KeyShare::Fresh).unwrap();
         assert!(ClientHelloTemplate::new(&config, &name(), other, None).is_none());
     }
 }
 
-/// Types of messages that have a place somewhere.
+/// Message types with a place in some handshake.
 const KINDS: [u8; 8] = [2, 4, 8, 11, 13, 15, 20, 24];
 
 proptest! {
@@ -310,8 +313,8 @@ proptest! {
         let place = place % finished;
         let hello = record_length(&flight).unwrap().unwrap_or(0);
         flight[place] ^= 1 << bit;
-        // The minor version of a record that is not encrypted means nothing (RFC 8446, section 5.1):
-        // that of the ServerHello and of the record for middle boxes behind it.
+        // The minor version of an unencrypted record has no meaning (RFC 8446, section 5.1): in the
+        // ServerHello's record and in the middlebox record after it.
         let is_free = [2, hello + 2].contains(&place);
         let said = feed(&mut client, &mut flight, &mut Vec::new());
         prop_assert!(is_free || said.is_err() || !client.is_ready());
@@ -326,8 +329,8 @@ proptest! {
     ) {
         let mut peer = Peer::new();
         peer.say_first(said);
-        // As they are, or behind the header of a message of a type that there is, so that they get
-        // as far as its reader.
+        // The bytes unchanged, or after the header of a known message type, so that they reach its
+        // parser.
         let content = kind.map_or_else(|| bytes.clone(), |kind| message(kind, &bytes));
         let mut record = peer.seal(HANDSHAKE, &content);
         let _ = peer.client.record(&mut record, &mut Vec::new());

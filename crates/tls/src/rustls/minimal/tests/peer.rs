@@ -1,4 +1,4 @@
-//! Against a server of the tests' own, which says what no library would.
+//! Tests against a scripted server that sends messages which no library would send.
 
 use rustls::crypto::ActiveKeyExchange;
 
@@ -11,14 +11,14 @@ use tlslab_wire::tls::messages::{
     KEY_UPDATE, NEW_SESSION_TICKET, SERVER_HELLO,
 };
 
-/// A server of our own, made of the client's parts.
+/// A server made of the client's own parts.
 pub struct Peer {
     pub client: MinimalClient,
     secrets: Box<dyn Secrets>,
     keys: Protection,
 }
 
-/// A ServerHello's body.
+/// The body of a ServerHello.
 fn server_hello(client: &MinimalClient, exchange: &dyn ActiveKeyExchange) -> Vec<u8> {
     let share = exchange.pub_key();
     let mut body = vec![3, 3];
@@ -31,12 +31,12 @@ fn server_hello(client: &MinimalClient, exchange: &dyn ActiveKeyExchange) -> Vec
 }
 
 impl Peer {
-    /// As far as the ServerHello.
+    /// A server and client after the ServerHello.
     pub fn new() -> Self {
         Self::of(&template(Group::X25519))
     }
 
-    /// The same to a client of this template, whose group is X25519.
+    /// The same with a client of this template, whose group is X25519.
     pub fn of(template: &Arc<ClientHelloTemplate>) -> Self {
         let (mut client, hello) = begun(template);
         let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
@@ -51,7 +51,7 @@ impl Peer {
         Self { client, secrets, keys }
     }
 
-    /// The secret of what the client says in the handshake.
+    /// The client's handshake traffic secret.
     pub fn client_secret(&self) -> &OkmBlock {
         self.secrets.traffic(Side::Client)
     }
@@ -62,7 +62,7 @@ impl Peer {
         record
     }
 
-    /// Says a message of the handshake, in a record of its own.
+    /// Sends a handshake message in a record of its own.
     pub fn say(&mut self, kind: u8, body: &[u8]) -> Result<(), Failure> {
         let message = message(kind, body);
         self.secrets.add(&message);
@@ -70,12 +70,12 @@ impl Peer {
         self.client.record(&mut record, &mut Vec::new()).map(|_| ())
     }
 
-    /// Says messages up to the CertificateVerify.
+    /// Sends the messages up to the CertificateVerify.
     pub fn say_all_but_finished(&mut self) {
         self.say_first(RIGHT.len());
     }
 
-    /// Says N messages behind the ServerHello; the fourth is the Finished.
+    /// Sends the first N messages after the ServerHello; the fourth is the Finished.
     pub fn say_first(&mut self, count: usize) {
         RIGHT.iter().take(count).for_each(|(kind, body)| self.say(*kind, body).unwrap());
         if count > RIGHT.len() {
@@ -83,12 +83,12 @@ impl Peer {
         }
     }
 
-    /// The hash of what has been said.
+    /// The hash of the transcript so far.
     pub fn transcript(&self) -> Vec<u8> {
         self.secrets.so_far().as_ref().to_vec()
     }
 
-    /// A body that a message of this type may have in this handshake.
+    /// A valid body for a message of this type in this handshake.
     fn right_body(&self, kind: u8) -> Vec<u8> {
         match kind {
             SERVER_HELLO => {
@@ -143,7 +143,7 @@ fn no_message_may_be_missing_out_of_turn_or_there_twice() {
             }
             let mut peer = Peer::new();
             peer.say_first(place);
-            // A body that is right where the message has its place: only the order is wrong.
+            // The body is valid for a message of this type: only the order is wrong.
             let body = peer.right_body(wrong);
             assert_eq!(peer.say(wrong, &body), Err(Failure::TlsProtocol), "{wrong} at {place}");
             assert!(!peer.client.is_ready());
@@ -162,8 +162,9 @@ fn what_messages_may_not_hold_is_refused() {
         peer.say(last.0, last.1).unwrap_err()
     };
     let [extensions, certificate, _] = RIGHT;
-    // A protocol that is not offered, two of them, and lengths that are wrong; what was not asked for,
-    // what belongs into the ServerHello or to TLS 1.2, a name with content, and one twice.
+    // A protocol that was not offered, two protocols, and wrong lengths; an extension that was not
+    // requested, extensions of the ServerHello and of TLS 1.2, a server name with content, and a
+    // duplicate.
     for body in [
         &[0, 4, 0, 99, 0, 0][..],
         &[0, 6, 0, 43, 0, 2, 3, 4],
@@ -196,14 +197,14 @@ fn what_messages_may_not_hold_is_refused() {
         let cut = (CERTIFICATE_REQUEST, &whole[..length]);
         assert_eq!(refused(&[extensions, cut]), Failure::TlsProtocol);
     }
-    // Names of authorities that are none: without a byte, and cut short.
+    // Invalid authority names: empty, and cut short.
     for names in [&[0, 2, 0, 0][..], &[0, 3, 0, 2, 9], &[0, 1, 0]] {
         let list = [&whole[3..], &[0, 47, 0, names.len() as u8], names].concat();
         let body = [&[0, 0, list.len() as u8], &list[..]].concat();
         let wrong = (CERTIFICATE_REQUEST, &body[..]);
         assert_eq!(refused(&[extensions, wrong]), Failure::TlsProtocol, "{body:?}");
     }
-    // With a context, with something behind it, without schemes, and with them twice.
+    // With a context, with trailing bytes, without schemes, and with duplicate schemes.
     let schemes = &whole[3..];
     for body in [
         [&[1, 5], &whole[1..]].concat(),
@@ -296,12 +297,12 @@ fn only_what_may_come_unencrypted_does() {
     assert!(client.record(&mut plain(APPLICATION_DATA, &[0; 64]), &mut empty).is_err());
     let (mut client, _) = begun(&template(Group::X25519));
     assert_eq!(client.record(&mut plain(ALERT, &[2, 40]), &mut empty), Err(Failure::Alert(40)));
-    // Nor alerts, once a record was encrypted.
+    // Nor unencrypted alerts, once a record was encrypted.
     let mut reported = Peer::new();
     reported.say_first(1);
     let mut alert = plain(ALERT, &[2, 40]);
     assert_eq!(reported.client.record(&mut alert, &mut empty), Err(Failure::TlsProtocol));
-    // After the handshake there are no more records for middle boxes.
+    // After the handshake, middlebox records are not allowed.
     peer.say_all_but_finished();
     peer.finish().unwrap();
     assert!(peer.client.record(&mut plain(20, &[1]), &mut empty).is_err());
@@ -332,13 +333,13 @@ fn a_server_hello_that_is_not_an_answer_is_refused() {
         read(&right[..length]).unwrap_err();
     }
     read(&[&right[..], &[0]].concat()).unwrap_err();
-    // Only the random and the share's value may be anything.
+    // Only the random and the value of the share may have any value.
     let free = |place: usize| (2..34).contains(&place) || place >= right.len() - 32;
     for place in (0..right.len()).filter(|place| !free(*place)) {
         for bit in 0..8 {
             let mut wrong = right.clone();
             wrong[place] ^= 1 << bit;
-            // Another suite that is offered is an answer, too.
+            // Another offered suite is a valid answer, too.
             let is_suite = place == 68 && (1..=3).contains(&wrong[place]);
             assert_eq!(read(&wrong).is_err(), !is_suite, "bit {bit} of byte {place}");
         }

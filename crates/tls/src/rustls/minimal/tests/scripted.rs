@@ -1,4 +1,4 @@
-//! Scripts of the server in `invariants::script`, by chance.
+//! Random scripts for the server in `invariants::script`.
 
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Any script: most have an edit or two.
+/// Any script; most have one or two edits.
 pub fn scripts() -> impl Strategy<Value = Script> {
     let edits = prop_oneof![
         1 => Just(0..1_usize),

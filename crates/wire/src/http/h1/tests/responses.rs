@@ -1,6 +1,5 @@
-//! Responses that are put together, so that it is known what a reader has to make of them: those that are
-//! valid are read with the same facts, those with one fault are refused. The reader's own parser is no
-//! oracle for that.
+//! Generated responses, whose meaning is known: valid ones are read with the same facts, those with
+//! one fault are rejected. The reader's own parser cannot serve as the oracle.
 
 use proptest::prelude::*;
 
@@ -10,10 +9,10 @@ use super::*;
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Framed {
     Length,
-    /// In chunks of these sizes; with trailer fields or not.
+    /// In chunks of these sizes, with or without trailer fields.
     Chunks(Vec<usize>, bool),
     Close,
-    /// By the status: there is none.
+    /// By the status, which allows no body.
     Bare,
 }
 
@@ -24,7 +23,7 @@ struct Response {
     interim: usize,
     framed: Framed,
     body: Vec<u8>,
-    /// Values of Connection fields.
+    /// The values of the Connection fields.
     connection: Vec<&'static str>,
     others: Vec<&'static str>,
     upper: bool,
@@ -34,11 +33,11 @@ struct Response {
 const CONNECTION: [&str; 6] =
     ["close", "Keep-Alive", "keep-alive, x-y", "x-y ,CLOSE", "x-y", "keep-alive, close"];
 
-/// Fields that say nothing of the framing.
+/// Fields that do not affect the framing.
 const OTHERS: [&str; 5] =
     ["Server: a", "X-Length: 5", "Content-Type: text/html", "Trailer: T", "X:"];
 
-/// Faults, each of a field ahead of the others or of the bytes behind the response.
+/// Faults: a header field before the others, or bytes after the response.
 const FAULTY_FIELDS: [&str; 9] = [
     "Content-Length: +1",
     "Content-Length: 1, 2",
@@ -157,7 +156,7 @@ proptest! {
             let surplus = [&bytes[..], b"x"].concat();
             prop_assert_eq!(read(&surplus), Err(HttpError::Surplus));
         }
-        // A second framing, and another length.
+        // A second framing field, and another length.
         let second = match response.framed {
             Framed::Length => ["Transfer-Encoding: chunked", "Content-Length: 999"],
             Framed::Chunks(..) => ["Content-Length: 1", "Transfer-Encoding: chunked"],

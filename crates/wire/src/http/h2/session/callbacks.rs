@@ -1,5 +1,5 @@
-//! The functions that C calls. In each, `user` is the `E` that [`Session::lending`](super::Session) has
-//! lent for the outer call, and every other pointer is valid for the time of the inner call.
+//! The functions that C calls. In each, `user` is the `E` that [`Session::lending`](super::Session)
+//! lends for the outer call, and every other pointer is valid during the inner call.
 
 use super::{Broken, Events, FrameHead, GoAway, Kind};
 use libnghttp2_sys as sys;
@@ -20,7 +20,7 @@ pub unsafe extern "C" fn begin<E: Events>(
 ) -> c_int {
     // SAFETY: see the module.
     let (events, head) = unsafe { (&mut *user.cast::<E>(), &*head) };
-    // The library passes over what is left of priorities, this error among it (RFC 9113, section 6.3).
+    // The library ignores PRIORITY frames, including this error (RFC 9113, section 6.3).
     if u32::from(head.type_) == sys::NGHTTP2_PRIORITY && head.stream_id == 0 {
         events.violation("PRIORITY of stream 0");
         // SAFETY: see the module; a session may be terminated from within its callbacks.
@@ -41,8 +41,8 @@ pub unsafe extern "C" fn field<E: Events>(
     _: u8,
     user: *mut c_void,
 ) -> c_int {
-    // SAFETY: see the module; every frame begins with its header, and both texts are as long as
-    // is said.
+    // SAFETY: see the module; every frame begins with its header, and both texts have the given
+    // lengths.
     let (events, stream, name, value) = unsafe {
         (
             &mut *user.cast::<E>(),
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn data<E: Events>(
     length: usize,
     user: *mut c_void,
 ) -> c_int {
-    // SAFETY: see the module; the bytes are as many as is said.
+    // SAFETY: see the module; `bytes` has the given length.
     let (events, bytes) = unsafe { (&mut *user.cast::<E>(), slice::from_raw_parts(bytes, length)) };
     code(events.data(stream, bytes))
 }
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn frame<E: Events>(
     frame: *const sys::nghttp2_frame,
     user: *mut c_void,
 ) -> c_int {
-    // SAFETY: see the module; which field of the union is meant the header says.
+    // SAFETY: see the module; the header determines the valid field of the union.
     let (events, frame) = unsafe { (&mut *user.cast::<E>(), &*frame) };
     // SAFETY: every frame begins with its header.
     let head = FrameHead::of(unsafe { &frame.hd });
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn violation<E: Events>(
     error: c_int,
     user: *mut c_void,
 ) -> c_int {
-    // SAFETY: see the module; the library's words for an error are static.
+    // SAFETY: see the module; the library's error messages are static.
     let (events, words) =
         unsafe { (&mut *user.cast::<E>(), CStr::from_ptr(sys::nghttp2_strerror(error))) };
     events.violation(words.to_str().unwrap_or_default());
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn fill<E: Events>(
     _: *mut sys::nghttp2_data_source,
     user: *mut c_void,
 ) -> sys::nghttp2_ssize {
-    // SAFETY: see the module; the room is as long as is said, and memory of C's own.
+    // SAFETY: see the module; `room` has the given length, and is C's own memory.
     let (events, room) =
         unsafe { (&mut *user.cast::<E>(), slice::from_raw_parts_mut(room, length)) };
     let (filled, last) = events.fill(stream, room);
