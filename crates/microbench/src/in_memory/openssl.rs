@@ -98,8 +98,8 @@ impl OpensslLibrary {
         opened: Result<Ssl, ErrorStack>,
         role: Role,
     ) -> Result<OpensslSide, HandshakeError> {
-        let buffer = BioBuffer { incoming: Buffer::empty(), outgoing: Buffer::empty() };
-        match opened.and_then(|ssl| SslStream::new(ssl, buffer)) {
+        let lent = LentBuffers { incoming: Buffer::empty(), outgoing: Buffer::empty() };
+        match opened.and_then(|ssl| SslStream::new(ssl, lent)) {
             Ok(stream) => Ok(OpensslSide { stream, role, done: false, has_group: self.has_group }),
             Err(errors) => Err(trouble(role, &errors)),
         }
@@ -207,20 +207,20 @@ fn trust(
     Ok(())
 }
 
-/// What OpenSSL reads from and writes to: the buffers are buffers to it for each turn.
+/// What OpenSSL reads from and writes to: buffers of both directions, lent to it for each turn.
 #[derive(Debug)]
-struct BioBuffer {
+struct LentBuffers {
     incoming: Buffer,
     outgoing: Buffer,
 }
 
-impl Read for BioBuffer {
+impl Read for LentBuffers {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         self.incoming.read(into)
     }
 }
 
-impl Write for BioBuffer {
+impl Write for LentBuffers {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.outgoing.write(bytes)
     }
@@ -232,7 +232,7 @@ impl Write for BioBuffer {
 
 /// One side's session.
 pub struct OpensslSide {
-    stream: SslStream<BioBuffer>,
+    stream: SslStream<LentBuffers>,
     role: Role,
     done: bool,
     has_group: bool,
@@ -247,9 +247,9 @@ impl OpensslSide {
         call: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let swap = |side: &mut Self, incoming: &mut Buffer, outgoing: &mut Buffer| {
-            let buffer = side.stream.get_mut();
-            std::mem::swap(&mut buffer.incoming, incoming);
-            std::mem::swap(&mut buffer.outgoing, outgoing);
+            let lent = side.stream.get_mut();
+            std::mem::swap(&mut lent.incoming, incoming);
+            std::mem::swap(&mut lent.outgoing, outgoing);
         };
         swap(self, incoming, outgoing);
         let result = call(self);

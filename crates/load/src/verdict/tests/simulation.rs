@@ -48,31 +48,32 @@ struct Measured {
     in_flight: u64,
 }
 
-/// The lives of all connections: begin and end, in order of their ends.
+/// The lives of all connections: start and end, in order of their ends.
 fn lives(world: World, seed: u64) -> Vec<(Nanos, Nanos)> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let end = world.warmup + world.measure;
-    // What happens next: a connection that knocks for the so-many-th time, or that was served.
+    // What happens next: the Nth attempt of a connection that has begun to wait, or, with N = 0, the
+    // end of its service. In order of time, each with its connection's start.
     let mut events: BinaryHeap<Reverse<(Nanos, Nanos, u32)>> =
         (0..world.connections).map(|_| Reverse((0, 0, 1))).collect();
     let (mut queue, mut lives) = (VecDeque::new(), Vec::new());
-    while let Some(Reverse((now, began, knocks))) = events.pop() {
+    while let Some(Reverse((now, began, attempt))) = events.pop() {
         if now >= end {
             lives.push((began, Nanos::MAX));
             continue;
         }
-        if knocks > 0 && queue.len() > world.backlog {
-            events.push(Reverse((now + SECOND * (1 << (knocks - 1)), began, knocks + 1)));
+        if attempt > 0 && queue.len() > world.backlog {
+            events.push(Reverse((now + SECOND * (1 << (attempt - 1)), began, attempt + 1)));
             continue;
         }
-        if knocks > 0 {
+        if attempt > 0 {
             queue.push_back(began);
         } else {
             queue.pop_front();
             lives.push((began, now));
             events.push(Reverse((now, now, 1)));
         }
-        let is_idle = if knocks > 0 { queue.len() == 1 } else { !queue.is_empty() };
+        let is_idle = if attempt > 0 { queue.len() == 1 } else { !queue.is_empty() };
         if is_idle {
             events.push(Reverse((now + serving(world, &mut random, now), queue[0], 0)));
         }
