@@ -101,8 +101,7 @@ impl Terms {
         }
         ssl.set_status_type(StatusType::OCSP)?;
         if let Some(session) = &self.session {
-            // SAFETY: the session comes from a context with the same method and no other data.
-            unsafe { ssl.set_session(session)? };
+            ffi::session::resume(&mut ssl, session)?;
         }
         Ok(ssl)
     }

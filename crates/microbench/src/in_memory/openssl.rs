@@ -66,8 +66,7 @@ impl Library for OpensslLibrary {
         let opened = Ssl::new(&self.client).and_then(|mut ssl| {
             ssl.set_hostname(SERVER_NAME)?;
             if let Some(ticket) = &ticket {
-                // SAFETY: the ticket comes from a session of this very context.
-                unsafe { ssl.set_session(ticket)? };
+                ffi::session::resume(&mut ssl, ticket)?;
             }
             ssl.set_connect_state();
             Ok(ssl)

@@ -2,6 +2,7 @@
 //! crates. Those into aws-lc are in `rustls/ffi.rs`.
 
 pub mod key_exchange;
+pub mod session;
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 use std::ptr;

@@ -138,9 +138,7 @@ impl OpensslBackend {
         // 8) then sends the same to both.
         ssl.set_status_type(StatusType::OCSP).map_err(|_| OUT_OF_MEMORY)?;
         if let Some(ticket) = ticket {
-            // SAFETY: the ticket's session was made with this very context: each ticket notes whether
-            // its server was authenticated, and `verify` is chosen by that.
-            unsafe { ssl.set_session(&ticket.session) }.map_err(|_| OUT_OF_MEMORY)?;
+            ffi::session::resume(&mut ssl, &ticket.session).map_err(|_| OUT_OF_MEMORY)?;
         }
         let mut session = OpensslSession::new(ssl, authenticating.is_some(), name)?;
         if self.resume != Resume::None {
