@@ -21,7 +21,7 @@ use tlslab_wire::names::Group;
 use tlslab_wire::outcome::{Failure, Mismatch};
 
 /// On one handshake in N the sides are timed. Some eight readings of the thread's clock, of
-/// 200 ns each, on one handshake in sixteen are 0.03 % of a handshake of 400 us.
+/// 200 ns each, on one handshake in sixteen are 0.03 % of a handshake of 400 µs.
 const TIMED_PERIOD: u64 = 16;
 
 /// What one thread found.
