@@ -63,7 +63,7 @@ def run(command: Sequence[str], seconds: float, server: int) -> Run:
     waits for a reader. Raises CannotRunError when the child does not end.
     """
     with tempfile.TemporaryFile() as output:
-        begin = time.monotonic()
+        start = time.monotonic()
         child = subprocess.Popen(
             pinned(command, [PROCESSOR], "KILL"),
             stdin=subprocess.DEVNULL,
@@ -71,8 +71,8 @@ def run(command: Sequence[str], seconds: float, server: int) -> Run:
             stderr=subprocess.STDOUT,
         )
         try:
-            busy = _watch(begin, seconds, server)
-            status, usage = _reap(child.pid, begin + seconds + PATIENCE_S)
+            busy = _watch(start, seconds, server)
+            status, usage = _reap(child.pid, start + seconds + PATIENCE_S)
         except BaseException:
             child.kill()
             child.wait()
@@ -83,7 +83,7 @@ def run(command: Sequence[str], seconds: float, server: int) -> Run:
         return Run(
             output=output.read().decode("utf-8", "replace"),
             code=child.returncode,
-            seconds=ended - begin,
+            seconds=ended - start,
             user_us=usage.ru_utime * 1e6,
             system_us=usage.ru_stime * 1e6,
             busy=busy,
@@ -100,11 +100,11 @@ def _reap(pid: int, deadline: float) -> tuple[int, resource.struct_rusage]:
     raise CannotRunError(f"process {pid} has not ended in time")
 
 
-def _watch(begin: float, seconds: float, server: int) -> Busy:
+def _watch(start: float, seconds: float, server: int) -> Busy:
     """Sleeps through the run, and reads at the start and at the end of its middle part."""
     readings = []
     for share in WINDOW:
-        time.sleep(max(0.0, begin + share * seconds - time.monotonic()))
+        time.sleep(max(0.0, start + share * seconds - time.monotonic()))
         readings.append((time.monotonic(), psutil.cpu_times(percpu=True), read_process(server)))
     (began, processors, process), (ended, later_processors, later_process) = readings
     own_us = 0

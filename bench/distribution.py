@@ -147,10 +147,10 @@ def merge_s(record: RunRecord, folder: Path) -> float:
         content["started"]["unix_s"] += 1e-6
         path.write_text(json.dumps(content), "utf-8")
         named.append(f"host-{number}={path}")
-    begin = time.monotonic()
+    start = time.monotonic()
     command = [require_program("tlslab-load"), "merge", "--json", *named]
     done = subprocess.run(command, capture_output=True, check=False)
-    seconds = time.monotonic() - begin
+    seconds = time.monotonic() - start
     if done.returncode > 1:
         raise CannotRunError(f"merge ended with {done.returncode}: {done.stderr[-300:]!r}")
     return seconds
@@ -162,10 +162,10 @@ def simulate(spec: Mapping[str, Any], repeated: Repeated) -> tuple[float, float]
     # Each has a connection at least.
     wanted = {**spec, "connections": HOSTS * CONNECTIONS, "cpus": []}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begin = time.monotonic()
+    start = time.monotonic()
     with SeveralHosts(hosts, "fail", require_program("tlslab-load"), boot_id()) as pool:
         pool.run(wanted, lambda event: None)
-    seconds = time.monotonic() - begin - repeated.seconds
+    seconds = time.monotonic() - start - repeated.seconds
     return seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / MIB
 
 

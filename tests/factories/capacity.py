@@ -84,7 +84,7 @@ def made_cell(**factors: str) -> Cell:
 class CapacityWorld:
     """How the made-up server behaves: a universal scalability law over connections.
 
-    `alone` connections/s with one connection at a time, contention and crosstalk as Gunther has
+    `alone` connections/s with one connection at a time, contention and coherency as Gunther has
     them; `noise` between runs, on a logarithmic scale; the generator needs `client_us` for each,
     and starts those of an open loop `late_ms` late. At its maximum the server is busy for `busy` of
     its processors' time, and other programs take `taken` of it. Of several generators, each on a
@@ -94,7 +94,7 @@ class CapacityWorld:
 
     alone: float = 900.0
     contention: float = 0.2
-    crosstalk: float = 0.0005
+    coherency: float = 0.0005
     noise: float = 0.005
     client_us: float = 60.0
     late_ms: float = 0.01
@@ -113,7 +113,7 @@ class CapacityWorld:
     def rate(self, connections: int) -> float:
         """New connections/s in a closed loop, without noise."""
         n = connections
-        return self.alone * n / (1 + self.contention * (n - 1) + self.crosstalk * n * (n - 1))
+        return self.alone * n / (1 + self.contention * (n - 1) + self.coherency * n * (n - 1))
 
     @property
     def best(self) -> float:

@@ -133,9 +133,9 @@ fn work_together<B: Backend>(
         let begun = gate.open(starter, job.interrupt);
         let finished = || workers.iter().all(|worker| worker.is_finished());
         let watched = match &begun {
-            Ok(begin) => {
+            Ok(start) => {
                 let (spec, permit) = (job.spec, job.permit);
-                watch(spec, permit, statuses, begin.at, observer, job.interrupt, finished)
+                watch(spec, permit, statuses, start.at, observer, job.interrupt, finished)
             }
             Err(_) => (Ending::Planned, Vec::new()),
         };

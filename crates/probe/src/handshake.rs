@@ -102,8 +102,7 @@ impl Terms {
         }
         ssl.set_status_type(StatusType::OCSP)?;
         if let Some(session) = &self.session {
-            // SAFETY: the session was created by a context with the same method and no other data.
-            unsafe { ssl.set_session(session)? };
+            ffi::session::resume(&mut ssl, session)?;
         }
         Ok(ssl)
     }

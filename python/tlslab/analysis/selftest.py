@@ -37,14 +37,14 @@ class Pair:
         """The slowdown that was planted in the second."""
         return float(self.second.cell.factors["burn"].removesuffix("%")) / 100
 
-    def within(self, begin: int, end: int) -> tuple[Measured, Measured]:
+    def within(self, start: int, end: int) -> tuple[Measured, Measured]:
         """Both cells with the trials of these blocks alone."""
-        return self._cell(self.first, begin, end), self._cell(self.second, begin, end)
+        return self._cell(self.first, start, end), self._cell(self.second, start, end)
 
     @staticmethod
-    def _cell(cell: JudgedCell, begin: int, end: int) -> Measured:
-        trials = [each for each in cell.trials if begin <= each.trial.block < end]
-        return JudgedCell(cell.cell, trials).measured(end - begin, anytime=False)
+    def _cell(cell: JudgedCell, start: int, end: int) -> Measured:
+        trials = [each for each in cell.trials if start <= each.trial.block < end]
+        return JudgedCell(cell.cell, trials).measured(end - start, anytime=False)
 
 
 def judge_selftest(contents: RunContents, blocks: int) -> Selftest:

@@ -27,6 +27,7 @@ from tlslab.cli.load_arguments import (
 from tlslab.cli.load_pool import pool_spec, run_pool
 from tlslab.cli.load_run import Loaded, Shown, run_plainly, run_watched
 from tlslab.cli.load_table import VALID, load_table
+from tlslab.cli.remedies import in_lab
 from tlslab.cli.watching import Watching, watched
 from tlslab.lab.generators.choose import check_generators, check_policy
 from tlslab.lab.programs import require_program
@@ -163,7 +164,7 @@ def error_of(loaded: Loaded) -> tuple[str, str]:
         message, remedy = str(data["message"]), str(data["remedy"])
     except (ValueError, KeyError, TypeError):
         message, remedy = engine_error(loaded.error)
-    return message, remedy.replace("see --help", "see `tlslab load --help`")
+    return message, in_lab(remedy).replace("see --help", "see `tlslab load --help`")
 
 
 def _reason(code: int, record: RunRecord | None) -> str:

@@ -10,13 +10,21 @@ _OPTION = re.compile(r"--[a-z][a-z-]*")
 # Stands for the command's name in remedies that hold for every command.
 _ANY_COMMAND = "`tlslab COMMAND "
 
+# The engine's probe, and the lab's own command for it.
+_ENGINE_PROBE, _PROBE = "`tlslab-load probe ", "`tlslab probe "
+
+
+def in_lab(remedy: str) -> str:
+    """A remedy of the engine that advises the lab's probe in place of the engine's."""
+    return remedy.replace(_ENGINE_PROBE, _PROBE)
+
 
 def fitting(remedy: str, command: str, known: Collection[str]) -> str:
     """The remedy for a command with these options: says of the others which command has them.
 
     `command` is its name; empty where the command line names none.
     """
-    remedy = remedy.replace("with --probe", "with `tlslab probe`")
+    remedy = in_lab(remedy)
     if command:
         remedy = remedy.replace(_ANY_COMMAND, f"`tlslab {command} ")
     named = dict.fromkeys(_OPTION.findall(_QUOTED.sub("", remedy)))

@@ -58,7 +58,7 @@ def capturing(
             start_new_session=True,
         )
     try:
-        _wait_for_begin(child, words)
+        _wait_for_start(child, words)
         yield capture
         time.sleep(SETTLE_S)
         child.send_signal(signal.SIGINT)
@@ -70,7 +70,7 @@ def capturing(
             child.wait()
 
 
-def _wait_for_begin(child: subprocess.Popen[bytes], words: Path) -> None:
+def _wait_for_start(child: subprocess.Popen[bytes], words: Path) -> None:
     deadline = time.monotonic() + START_S
     while b"listening on" not in words.read_bytes():
         if child.poll() is not None or time.monotonic() > deadline:

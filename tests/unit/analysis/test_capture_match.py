@@ -69,7 +69,7 @@ def test_one_per_cent_is_the_bar(more: int, agrees: str) -> None:
 
 
 def test_below_the_resolution_a_difference_is_not_held_against_the_tool() -> None:
-    """Connect takes 2 us on the wire, and 30 us by the tool: 40 us are within the resolution."""
+    """Connect takes 2 µs on the wire, and 30 µs by the tool: 40 µs are within the resolution."""
     connect = phase(compare(pairs(1000, 0), RESOLUTION), "connect")
     assert [comparison.agrees for comparison in connect.comparisons] == ["resolution"] * 2
     finer = phase(compare(pairs(1000, 0), Resolution(20, 20, 1000)), "connect")

@@ -14,7 +14,11 @@ from bench.open_loop import (
 
 
 def made(
-    law: str, late_us: float = 20.0, random: bool = True, busy_us: float = 0.0, tick_us: float = 0.0
+    arrivals: str,
+    late_us: float = 20.0,
+    random: bool = True,
+    busy_us: float = 0.0,
+    tick_us: float = 0.0,
 ) -> Punctuality:
     """Five seconds of arrivals, each started so late; evenly spaced unless random.
 
@@ -32,7 +36,7 @@ def made(
         started = (started + tick - 1) // tick * tick
     loop = {"offered_per_s": float(RATE), "achieved_per_s": float(RATE)}
     record = {"cpu": {"user_us": 900_000, "system_us": 100_000}, "seconds": 5.0, "open_loop": loop}
-    return punctuality(law, record, intended, started)
+    return punctuality(arrivals, record, intended, started)
 
 
 def test_a_punctual_run_meets_every_bar() -> None:
@@ -52,7 +56,7 @@ def test_arrivals_that_are_not_random_do_not_pass_for_it() -> None:
     assert list(made("poisson", random=False).bars().values()) == [True, True, False, False]
 
 
-def test_that_a_start_takes_its_time_is_not_held_against_the_law() -> None:
+def test_that_a_start_takes_its_time_is_not_held_against_random_arrivals() -> None:
     assert all(made("poisson", late_us=0.0, busy_us=40.0).bars().values())
 
 
@@ -61,7 +65,7 @@ def test_starts_at_the_ticks_of_a_clock_do_not_pass_for_random_ones() -> None:
     assert not ticking["actual starts pass Anderson-Darling"]
 
 
-def test_the_test_sees_a_wrong_law_in_a_thousand_distances() -> None:
+def test_the_test_sees_a_wrong_distribution_in_a_thousand_distances() -> None:
     generator = np.random.default_rng(2)
     right, critical = anderson_darling(generator.exponential(1.0, 1000))
     wrong, _ = anderson_darling(generator.gamma(2.0, 0.5, 1000))

@@ -123,9 +123,9 @@ def test_every_module_that_makes_an_interval_has_rows_that_judge_it() -> None:
         if QUANTILE.search(path.read_text("utf-8"))
     }
     assert found == set(JUDGED) | NO_INTERVAL
-    for module, begins in JUDGED.items():
-        for begin in begins:
-            assert any(row.estimator.startswith(begin) for row in ROWS), (module, begin)
+    for module, starts in JUDGED.items():
+        for start in starts:
+            assert any(row.estimator.startswith(start) for row in ROWS), (module, start)
 
 
 def test_the_kept_results_are_of_todays_rows_and_none_misses_its_bar() -> None:

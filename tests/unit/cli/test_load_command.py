@@ -88,6 +88,9 @@ def test_the_engines_error_is_shown_in_the_labs_form(capsys: pytest.CaptureFixtu
     assert error_of(ended) == ("unexpected argument '-q' found", "see `tlslab load --help`")
     data = {"class": "no_tls", "message": "m; m", "remedy": "r; r"}
     assert error_of(loaded(3, json.dumps(data).encode(), line)) == ("m; m", "r; r")
+    data["remedy"] = "see `tlslab-load probe HOST`"
+    probing = error_of(loaded(3, json.dumps(data).encode(), line))
+    assert probing == ("m; m", "see `tlslab probe HOST`")
 
 
 def test_a_warning_of_the_engine_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:

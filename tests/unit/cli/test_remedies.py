@@ -22,7 +22,11 @@ from tlslab.cli.remedies import fitting
             "give --allow HOST, --sni NAME or --proof TOKEN; --sni and --proof are options of"
             " `tlslab load`",
         ),
-        ("see what it takes with --probe", set(), "see what it takes with `tlslab probe`"),
+        (
+            "see what it takes with `tlslab-load probe HOST`, and ask for that with --group",
+            {"--group"},
+            "see what it takes with `tlslab probe HOST`, and ask for that with --group",
+        ),
         ("ask `tlslab probe --only x`", set(), "ask `tlslab probe --only x`"),
         ("see `tlslab COMMAND --help`", set(), "see `tlslab run --help`"),
     ],

@@ -37,7 +37,7 @@ def test_a_second_has_rates_times_and_both_sides_processors() -> None:
     assert (now.times, host.p50_ms, host.p99_ms) == ("response", 1.5, 6.25)
     assert now.point is not None
     assert (now.point.t, now.point.server, now.point.offered) == (3.0, 0.83, 105.0)
-    # 100 connections in this second, 400 us each; one failed.
+    # 100 connections in this second, 400 µs each; one failed.
     assert now.point.generator == 0.04
     assert now.point.failed == 1.0
     assert (now.arrivals, now.completed, now.failed) == (307, 300, {"reset": 3})

@@ -33,14 +33,14 @@ def searched(
     rules: SearchRules = RULES,
 ) -> tuple[SearchState, list[int]]:
     """How a search ends on a universal scalability law, and the concurrencies it tried."""
-    law = {"alone": 900.0, "contention": 0.2, "crosstalk": 0.0005} | (curve or {})
+    law = {"alone": 900.0, "contention": 0.2, "coherency": 0.0005} | (curve or {})
     levels: list[Level] = []
     for _ in range(200):
         state = search_state(levels, rules)
         if not isinstance(state, Next):
             return state, [level.connections for level in levels]
         n = state.connections
-        drag = law["contention"] * (n - 1) + law["crosstalk"] * n * (n - 1)
+        drag = law["contention"] * (n - 1) + law["coherency"] * n * (n - 1)
         errors = 0.3 if n >= fails_from else 0.0
         levels.append(Level(n, law["alone"] * n / (1 + drag), noise, errors, busy))
     raise AssertionError("the search does not end")
@@ -57,7 +57,7 @@ def test_it_finds_the_peak_of_a_scalability_law() -> None:
 
 
 def test_of_a_plateau_it_takes_the_fewest_connections() -> None:
-    state, tried = searched({"contention": 1.0, "crosstalk": 0.0, "alone": 3500.0})
+    state, tried = searched({"contention": 1.0, "coherency": 0.0, "alone": 3500.0})
     assert isinstance(state, Converged)
     assert state.peak.connections == 4
     assert tried == [4, 8, 16]
@@ -72,7 +72,7 @@ def test_a_busy_generator_makes_it_inconclusive_at_once() -> None:
 
 
 def test_a_rate_that_still_rises_at_the_limit() -> None:
-    state, _ = searched({"contention": 0.0, "crosstalk": 0.0})
+    state, _ = searched({"contention": 0.0, "coherency": 0.0})
     assert isinstance(state, Inconclusive)
     assert state.reason == "still_rising"
     assert state.peak is not None
@@ -80,7 +80,7 @@ def test_a_rate_that_still_rises_at_the_limit() -> None:
 
 
 def test_errors_that_rise_before_the_rate_has_stopped() -> None:
-    state, tried = searched({"contention": 0.0, "crosstalk": 0.0}, fails_from=50)
+    state, tried = searched({"contention": 0.0, "coherency": 0.0}, fails_from=50)
     assert isinstance(state, Inconclusive)
     assert state.reason == "errors_rise"
     assert state.peak is not None
@@ -89,9 +89,9 @@ def test_errors_that_rise_before_the_rate_has_stopped() -> None:
 
 
 def test_errors_beyond_a_plateau_do_not_make_it_inconclusive() -> None:
-    state, _ = searched({"contention": 1.0, "crosstalk": 0.0}, fails_from=8)
+    state, _ = searched({"contention": 1.0, "coherency": 0.0}, fails_from=8)
     assert not isinstance(state, Converged) or state.peak.connections < 8
-    state, _ = searched({"contention": 1.0, "crosstalk": 0.0}, fails_from=40)
+    state, _ = searched({"contention": 1.0, "coherency": 0.0}, fails_from=40)
     assert isinstance(state, Converged)
 
 
@@ -106,7 +106,7 @@ def test_a_server_that_always_fails() -> None:
 
 
 def test_noise_larger_than_the_step() -> None:
-    state, tried = searched({"contention": 1.0, "crosstalk": 0.0}, noise=0.2)
+    state, tried = searched({"contention": 1.0, "coherency": 0.0}, noise=0.2)
     assert isinstance(state, Inconclusive)
     assert state.reason == "noise"
     assert state.peak is not None

@@ -38,7 +38,7 @@ impl Gate {
         if begun.is_err() {
             self.fail();
         }
-        let at = begun.as_ref().map_or_else(|_| MonotonicClock.now(), |begin| begin.at);
+        let at = begun.as_ref().map_or_else(|_| MonotonicClock.now(), |start| start.at);
         self.start.store(at, Ordering::SeqCst);
         self.barrier.wait();
         begun

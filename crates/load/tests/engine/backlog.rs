@@ -1,7 +1,7 @@
 //! Servers with hardly any room for connections that wait: their SYNs are lost, and sent again after a
 //! second. What is measured then is true, and is said to be.
 
-use crate::harness::{BACKENDS, measured, own, spec, trust};
+use crate::harness::{BACKENDS, measured, spec, trust, with_minimal_client};
 use tlslab_contract::record::{RunRecord, VerdictCode};
 use tlslab_contract::spec::{BackendChoice, RunSpec, Stop};
 use tlslab_testkit::certificates::{Authority, Key};
@@ -15,7 +15,7 @@ fn crowded(backend: BackendChoice, backlog: i32) -> RunRecord {
     let settings = Settings { identities, backlog: Some(backlog), ..Settings::default() };
     let server = TlsServer::start(&settings);
     let stop = Stop::DurationMs(2_500);
-    let spec = own(spec(server.address(), backend));
+    let spec = with_minimal_client(spec(server.address(), backend));
     let spec = RunSpec { stop, warmup_ms: 300, connections: 200, ..spec };
     let trust: TrustAnchors = trust(&authority);
     measured(spec, trust)

@@ -142,15 +142,16 @@ fn the_same_is_negotiated_and_the_same_bytes_are_received() {
             };
             assert_eq!(after(&fast), after(&complete), "{cell:?}");
             if cell.versions == [TlsVersion::Tls13] {
-                for (own, authenticated) in [(cell.clone(), COUNT), (lean(&cell), 1)] {
-                    let own = run(&server, &trust, &own, BackendChoice::Rustls);
+                for (minimal, authenticated) in [(cell.clone(), COUNT), (lean(&cell), 1)] {
+                    let minimal = run(&server, &trust, &minimal, BackendChoice::Rustls);
                     // The first connection is the library's.
-                    assert_eq!((own.minimal_client, own.authenticated), (COUNT - 1, authenticated));
-                    assert_eq!(own.facts, fast.facts, "{cell:?}");
-                    let apart = received(&fast).abs_diff(received(&own));
+                    assert_eq!(minimal.minimal_client, COUNT - 1);
+                    assert_eq!(minimal.authenticated, authenticated);
+                    assert_eq!(minimal.facts, fast.facts, "{cell:?}");
+                    let apart = received(&fast).abs_diff(received(&minimal));
                     assert!(apart <= signatures * DER * COUNT, "{apart} bytes, {cell:?}");
-                    assert_eq!(sent(&own), sent(&fast), "{cell:?}");
-                    assert_eq!(after(&own), after(&fast), "{cell:?}");
+                    assert_eq!(sent(&minimal), sent(&fast), "{cell:?}");
+                    assert_eq!(after(&minimal), after(&fast), "{cell:?}");
                 }
             }
         }
@@ -168,12 +169,12 @@ fn a_server_that_asks_for_a_certificate_gets_the_same_answer() {
     let (scheme, suite) = ("ecdsa_secp256r1_sha256", "TLS_AES_128_GCM_SHA256");
     let cell = pinned(TlsVersion::Tls13, suite, Group::X25519, scheme);
     let library = run(&server, &trust, &by_library(&cell), BackendChoice::Rustls);
-    for own in [cell.clone(), lean(&cell)] {
-        let own = run(&server, &trust, &own, BackendChoice::Rustls);
-        assert_eq!((library.minimal_client, own.minimal_client), (0, COUNT - 1));
-        assert_eq!(own.facts, library.facts);
+    for minimal in [cell.clone(), lean(&cell)] {
+        let minimal = run(&server, &trust, &minimal, BackendChoice::Rustls);
+        assert_eq!((library.minimal_client, minimal.minimal_client), (0, COUNT - 1));
+        assert_eq!(minimal.facts, library.facts);
         let sent = |record: &RunRecord| (record.bytes.handshake_sent, record.bytes.sent);
-        assert_eq!(sent(&own), sent(&library));
+        assert_eq!(sent(&minimal), sent(&library));
     }
 }
 

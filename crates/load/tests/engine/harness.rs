@@ -42,7 +42,7 @@ pub fn impatient(address: SocketAddr, backend: BackendChoice) -> RunSpec {
 }
 
 /// The same with TLS 1.3 and one group: the engine's minimal client does all connections but the first.
-pub fn own(spec: RunSpec) -> RunSpec {
+pub fn with_minimal_client(spec: RunSpec) -> RunSpec {
     let (versions, groups) = (vec![TlsVersion::Tls13], vec![Group::X25519]);
     RunSpec { tls: TlsSpec { versions, groups, ..spec.tls }, ..spec }
 }
@@ -50,7 +50,7 @@ pub fn own(spec: RunSpec) -> RunSpec {
 /// The same as `--lean` runs it: the first connection is verified, and one in 128 thereafter.
 pub fn lean(spec: RunSpec) -> RunSpec {
     let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
-    let spec = own(spec);
+    let spec = with_minimal_client(spec);
     RunSpec { tls: TlsSpec { authenticate, key_share, ..spec.tls }, ..spec }
 }
 

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
-use crate::harness::{BACKENDS, lean, measured, own, spec, trust};
+use crate::harness::{BACKENDS, lean, measured, spec, trust, with_minimal_client};
 use tlslab_contract::spec::{BackendChoice, KeyShare, RunSpec, Stop};
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::lockstep::LockstepServer;
@@ -107,7 +107,7 @@ fn where_the_minimal_client_is_refused_the_library_makes_all_connections_and_a_n
     // The library's connection, the minimal client's; if that fails, one of each once more.
     let cases: [(&[usize], usize, u64); 3] = [(&[1, 3], 4, 0), (&[1], 4, 3), (&[], 2, 3)];
     for (refused, preflight, minimal) in cases {
-        for change in [own, lean] {
+        for change in [with_minimal_client, lean] {
             let (address, server) = refusing_server(&authority, refused);
             let spec = change(spec(address, BackendChoice::Rustls));
             let record = measured(RunSpec { stop: Stop::Count(4), ..spec }, trust(&authority));
@@ -128,6 +128,7 @@ fn where_the_library_fails_as_well_the_minimal_client_goes_on() {
     let settings = settings(&authority, "X25519");
     // The server ends each connection but the first: that is not for the client's sake.
     let peer = Peer::start(&settings, 1, bare(vec![Act::Reset]));
-    let record = measured(own(spec(peer.address(), BackendChoice::Rustls)), trust(&authority));
+    let spec = with_minimal_client(spec(peer.address(), BackendChoice::Rustls));
+    let record = measured(spec, trust(&authority));
     assert_eq!((record.outcomes.completed, record.notes.len()), (0, 0), "{:?}", record.notes);
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::harness::{BACKENDS, impatient, lean, measured, own, trust, try_run};
+use crate::harness::{BACKENDS, impatient, lean, measured, trust, try_run, with_minimal_client};
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::spec::{BackendChoice, HttpVersion, RunSpec};
 use tlslab_testkit::certificates::{Authority, Key};
@@ -40,7 +40,7 @@ const CLIENTS: [&str; 4] = ["rustls", "openssl", "minimal", "lean"];
 fn spec_of(client: &str, address: SocketAddr) -> RunSpec {
     match client {
         "openssl" => impatient(address, BackendChoice::Openssl),
-        "minimal" => own(impatient(address, BackendChoice::Rustls)),
+        "minimal" => with_minimal_client(impatient(address, BackendChoice::Rustls)),
         "lean" => lean(impatient(address, BackendChoice::Rustls)),
         _ => impatient(address, BackendChoice::Rustls),
     }

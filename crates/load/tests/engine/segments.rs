@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::harness::{measured, own, spec, trust};
+use crate::harness::{measured, spec, trust, with_minimal_client};
 use tlslab_contract::spec::{BackendChoice, ClientChoice, Close, Finished, RunSpec, Stop};
 use tlslab_testkit::certificates::Authority;
 use tlslab_testkit::lockstep::LockstepServer;
@@ -107,7 +107,7 @@ fn counting() -> (SocketAddr, Authority, JoinHandle<Vec<Seen>>) {
 fn seen(change: impl FnOnce(RunSpec) -> RunSpec, backend: BackendChoice) -> Seen {
     let stop = Stop::Count(CONNECTIONS as u64);
     let (address, authority, server) = counting();
-    let spec = change(own(RunSpec { stop, ..spec(address, backend) }));
+    let spec = change(with_minimal_client(RunSpec { stop, ..spec(address, backend) }));
     let client = spec.tls.client;
     let record = measured(spec, trust(&authority));
     assert_eq!(record.outcomes.completed, CONNECTIONS as u64, "{:?}", record.outcomes);

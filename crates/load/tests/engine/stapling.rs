@@ -14,7 +14,7 @@ use tlslab_tls::TrustAnchors;
 use tlslab_tls::self_signed::self_signed;
 use tlslab_wire::names::{Group, KeyKind, TlsVersion};
 
-use crate::harness::{BACKENDS, lean, measured, own, spec, try_run};
+use crate::harness::{BACKENDS, lean, measured, spec, try_run, with_minimal_client};
 use crate::serve::client::{Client, context, only_version};
 
 /// The length of a response as authorities make them, more than one byte of a length holds.
@@ -43,7 +43,7 @@ fn clients(address: SocketAddr) -> Vec<RunSpec> {
         })
     });
     let minimal = spec(address, BackendChoice::Rustls);
-    libraries.chain([own(minimal.clone()), lean(minimal)]).collect()
+    libraries.chain([with_minimal_client(minimal.clone()), lean(minimal)]).collect()
 }
 
 #[test]

@@ -14,7 +14,7 @@ use tlslab_testkit::certificates::{Authority, Identity, Key};
 use tlslab_testkit::tls_server::{Settings, TlsServer};
 use tlslab_tls::TrustAnchors;
 
-use crate::harness::{BACKENDS, own, spec, try_run};
+use crate::harness::{BACKENDS, spec, try_run, with_minimal_client};
 
 /// A folder of a test's own for the files of `openssl`.
 struct Folder(PathBuf);
@@ -92,7 +92,7 @@ const NAMES: &str = "subjectAltName=DNS:localhost,IP:127.0.0.1";
 /// Both back ends, and all clients that they have; the minimal client makes one of two connections.
 fn clients(server: &TlsServer) -> Vec<RunSpec> {
     let of = |backend, client| {
-        let mut spec = own(spec(server.address(), backend));
+        let mut spec = with_minimal_client(spec(server.address(), backend));
         spec.tls.client = client;
         spec
     };

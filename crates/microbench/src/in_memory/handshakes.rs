@@ -21,7 +21,7 @@ use tlslab_wire::names::Group;
 use tlslab_wire::outcome::{Failure, Mismatch};
 
 /// The sides are timed on 1 handshake in N. Some eight readings of the thread's clock, 200 ns each,
-/// on 1 handshake in 16 are 0.03 % of a handshake of 400 us.
+/// on 1 handshake in 16 are 0.03 % of a handshake of 400 µs.
 const TIMED_PERIOD: u64 = 16;
 
 /// The results of one thread.

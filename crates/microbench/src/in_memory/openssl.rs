@@ -67,8 +67,7 @@ impl Library for OpensslLibrary {
         let opened = Ssl::new(&self.client).and_then(|mut ssl| {
             ssl.set_hostname(SERVER_NAME)?;
             if let Some(ticket) = &ticket {
-                // SAFETY: the ticket comes from a session of this very context.
-                unsafe { ssl.set_session(ticket)? };
+                ffi::session::resume(&mut ssl, ticket)?;
             }
             ssl.set_connect_state();
             Ok(ssl)
@@ -99,8 +98,8 @@ impl OpensslLibrary {
         opened: Result<Ssl, ErrorStack>,
         role: Role,
     ) -> Result<OpensslSide, HandshakeError> {
-        let buffer = BioBuffer { incoming: Buffer::empty(), outgoing: Buffer::empty() };
-        match opened.and_then(|ssl| SslStream::new(ssl, buffer)) {
+        let lent = LentBuffers { incoming: Buffer::empty(), outgoing: Buffer::empty() };
+        match opened.and_then(|ssl| SslStream::new(ssl, lent)) {
             Ok(stream) => Ok(OpensslSide { stream, role, done: false, has_group: self.has_group }),
             Err(errors) => Err(trouble(role, &errors)),
         }
@@ -210,18 +209,18 @@ fn trust(
 
 /// The stream that OpenSSL reads and writes. It borrows the buffers for each turn.
 #[derive(Debug)]
-struct BioBuffer {
+struct LentBuffers {
     incoming: Buffer,
     outgoing: Buffer,
 }
 
-impl Read for BioBuffer {
+impl Read for LentBuffers {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         self.incoming.read(into)
     }
 }
 
-impl Write for BioBuffer {
+impl Write for LentBuffers {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.outgoing.write(bytes)
     }
@@ -233,7 +232,7 @@ impl Write for BioBuffer {
 
 /// The session of one side.
 pub struct OpensslSide {
-    stream: SslStream<BioBuffer>,
+    stream: SslStream<LentBuffers>,
     role: Role,
     done: bool,
     has_group: bool,
@@ -248,9 +247,9 @@ impl OpensslSide {
         call: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let swap = |side: &mut Self, incoming: &mut Buffer, outgoing: &mut Buffer| {
-            let buffer = side.stream.get_mut();
-            std::mem::swap(&mut buffer.incoming, incoming);
-            std::mem::swap(&mut buffer.outgoing, outgoing);
+            let lent = side.stream.get_mut();
+            std::mem::swap(&mut lent.incoming, incoming);
+            std::mem::swap(&mut lent.outgoing, outgoing);
         };
         swap(self, incoming, outgoing);
         let result = call(self);

@@ -87,6 +87,15 @@ impl Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::shown::assert_shown;
+
+    const FAULTS: [Fault; 5] = [
+        Fault::Expired,
+        Fault::NotYetValid,
+        Fault::WrongName,
+        Fault::UnknownAuthority,
+        Fault::Other,
+    ];
 
     #[test]
     fn only_what_the_library_says_itself_counts() {
@@ -108,13 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn no_two_faults_have_the_same_remedy() {
-        use Fault::{Expired, NotYetValid, Other, UnknownAuthority, WrongName};
-        let faults = [Expired, NotYetValid, WrongName, UnknownAuthority, Other];
+    fn no_two_faults_have_the_same_remedy_and_every_mode_that_connects_has_its_options() {
         for trust in [Trust::System, Trust::Pem(String::new())] {
             let remedies: std::collections::BTreeSet<_> =
-                faults.iter().map(|fault| fault.remedy(&trust)).collect();
-            assert_eq!(remedies.len(), faults.len(), "{remedies:?}");
+                FAULTS.iter().map(|fault| fault.remedy(&trust)).collect();
+            assert_eq!(remedies.len(), FAULTS.len(), "{remedies:?}");
+            for mode in ["run", "hold", "probe"] {
+                remedies.iter().for_each(|remedy| assert_shown(remedy, mode));
+            }
         }
     }
 }

@@ -16,6 +16,8 @@ mod primitives;
 mod probe;
 mod problem;
 mod server;
+#[cfg(test)]
+mod shown;
 mod summary;
 mod totals;
 mod trace;

@@ -121,8 +121,8 @@ pub fn remedy(class: &str) -> &'static str {
         }
         "no_tls" => "check that the port speaks TLS; a site that goes by its name needs --sni NAME",
         "alert_handshake_failure" => {
-            "the server takes nothing of what was offered: see what it takes with --probe, and ask for \
-             that with --group, --suite or --tls"
+            "the server takes nothing of what was offered: see what it takes with \
+             `tlslab-load probe HOST`, and ask for that with --group, --suite or --tls"
         }
         "alert_certificate_required" => "the server wants --client-cert FILE --client-key FILE",
         "alert_unknown_ca" | "alert_bad_certificate" | "alert_certificate_unknown" => {
@@ -150,11 +150,12 @@ pub fn remedy(class: &str) -> &'static str {
             "have the server send tickets or keep sessions, or ask for another kind with --resume"
         }
         "unexpected_hello_retry_request" => {
-            "ask for the group that the server takes with --group (--probe names it)"
+            "ask for the group that the server takes with --group \
+             (`tlslab-load probe HOST` names it)"
         }
         "unexpected_ocsp_stapling" => {
-            "give the server an OCSP response to staple, or take it away (--probe shows whether it \
-             staples); or leave --ocsp-stapling out"
+            "give the server an OCSP response to staple, or take it away \
+             (`tlslab-load probe HOST` shows whether it staples), or leave --ocsp-stapling out"
         }
         _ if class.starts_with("unexpected_") => {
             "the server prefers something else; ask for what it takes"
@@ -175,7 +176,8 @@ pub fn remedy(class: &str) -> &'static str {
         "output" => "check that the folder is there, with room and the right to write",
         "panic" => "please report it with the command line: it is a fault of tlslab-load",
         _ if class.starts_with("alert_") => {
-            "see the server's log for why it refused, and --probe for what it accepts"
+            "see the server's log for why it refused, and `tlslab-load probe HOST` for what it \
+             accepts"
         }
         _ if ["reset", "closed_", "goaway_"].iter().any(|start| class.starts_with(start)) => {
             "see the server's log for why it ended the connection"
@@ -228,6 +230,7 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
+    use crate::load::shown::assert_shown;
     use tlslab_system::guard::GuardError;
     use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
     use tlslab_wire::rule::Rule;
@@ -301,32 +304,31 @@ mod tests {
         of_errors.chain(named.map(str::to_owned)).collect()
     }
 
-    #[test]
-    fn every_class_has_a_remedy_of_its_own() {
+    /// The classes of all problems.
+    fn classes() -> impl Iterator<Item = String> {
         let of_failures = failures().into_iter().map(|failure| failure.to_string());
         let of_facts = MISMATCHES.into_iter().map(|fact| format!("unexpected_{fact}"));
-        for class in of_failures.chain(of_facts).chain(other_classes()) {
+        of_failures.chain(of_facts).chain(other_classes())
+    }
+
+    #[test]
+    fn every_class_has_a_remedy_of_its_own() {
+        for class in classes() {
             let remedy = remedy(&class);
             assert!(!remedy.is_empty() && remedy != UNKNOWN, "{class}");
         }
     }
 
     #[test]
-    fn what_is_advised_of_a_status_is_an_option_of_every_mode_that_asks_for_a_page() {
-        use crate::load::mode::CommandLine;
-        use clap::CommandFactory as _;
+    fn a_remedy_names_what_the_help_of_a_load_shows() {
+        classes().for_each(|class| assert_shown(remedy(&class), "run"));
+    }
 
-        let command = CommandLine::command();
-        for mode in ["run", "hold"] {
-            let mode = command.find_subcommand(mode).unwrap();
-            for status in [302, 401, 404, 405, 500] {
-                let remedy = remedy_of_status(status);
-                let options = remedy.split_whitespace().filter_map(|word| word.strip_prefix("--"));
-                for option in options.map(|option| option.trim_end_matches(',')) {
-                    let known = mode.get_arguments().any(|arg| arg.get_long() == Some(option));
-                    assert!(known, "{}: {remedy}", mode.get_name());
-                }
-            }
+    #[test]
+    fn what_is_advised_of_a_status_is_an_option_of_every_mode_that_asks_for_a_page() {
+        for status in [302, 401, 404, 405, 418, 500] {
+            let remedy = remedy_of_status(status);
+            ["run", "hold"].into_iter().for_each(|mode| assert_shown(&remedy, mode));
         }
     }
 

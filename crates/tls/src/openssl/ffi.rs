@@ -3,6 +3,7 @@
 
 pub mod key_exchange;
 pub(super) mod messages;
+pub mod session;
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 use std::ptr;

@@ -137,9 +137,7 @@ impl OpensslBackend {
         // section 8) then sends the same to both back ends.
         ssl.set_status_type(StatusType::OCSP).map_err(|_| OUT_OF_MEMORY)?;
         if let Some(ticket) = ticket {
-            // SAFETY: the ticket's session was created with this very context: each ticket stores
-            // whether its server was authenticated, and `verify` follows from that.
-            unsafe { ssl.set_session(&ticket.session) }.map_err(|_| OUT_OF_MEMORY)?;
+            ffi::session::resume(&mut ssl, &ticket.session).map_err(|_| OUT_OF_MEMORY)?;
         }
         let mut session = OpensslSession::new(ssl, authenticating.is_some(), name)?;
         if self.resume != Resume::None {

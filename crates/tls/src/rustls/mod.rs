@@ -326,7 +326,7 @@ mod tests {
     }
 
     /// For each of the first connections: whether the minimal client makes it.
-    fn own(settings: &ClientSettings) -> Vec<bool> {
+    fn by_minimal_client(settings: &ClientSettings) -> Vec<bool> {
         let mut backend = RustlsBackend::new(settings).unwrap();
         (0..2 * SAMPLING_PERIOD).map(|_| backend.open().unwrap().is_minimal()).collect()
     }
@@ -335,13 +335,11 @@ mod tests {
     fn connections_that_are_not_sampled_are_the_minimal_clients() {
         let mut turns = Turns::new(settings().server_names.len(), SAMPLING_PERIOD);
         let expected: Vec<_> = (0..2 * SAMPLING_PERIOD).map(|_| !turns.next().is_sampled).collect();
-        assert!(!expected[0] && !expected[1] && expected[2..100].iter().all(|own| *own));
+        assert!(!expected[0] && !expected[1] && expected[2..100].iter().all(|minimal| *minimal));
         for settings in [settings(), lean()] {
             for group in GROUPS {
-                assert_eq!(
-                    own(&ClientSettings { groups: vec![group], ..settings.clone() }),
-                    expected
-                );
+                let settings = ClientSettings { groups: vec![group], ..settings.clone() };
+                assert_eq!(by_minimal_client(&settings), expected);
             }
         }
     }
@@ -362,7 +360,7 @@ mod tests {
             ClientSettings { client_identity: Some(identity.unwrap()), ..settings() },
             ClientSettings { key_log: Some(Arc::new(KeyLog::new(std::io::sink()))), ..settings() },
         ] {
-            assert!(!own(&other).contains(&true), "{other:?}");
+            assert!(!by_minimal_client(&other).contains(&true), "{other:?}");
         }
     }
 }

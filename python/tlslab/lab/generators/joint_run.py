@@ -171,11 +171,11 @@ class JointRun:
 
     def _start(self) -> None:
         """Agrees on the instant at which all begin."""
-        begin = monotonic_ns() + LEAD_NS
-        unix_s = time.time() + (begin - monotonic_ns()) / NS
-        self._begun_ns = begin
+        start_ns = monotonic_ns() + LEAD_NS
+        unix_s = time.time() + (start_ns - monotonic_ns()) / NS
+        self._begun_ns = start_ns
         for run in self._runs:
-            run.start(begin, unix_s)
+            run.start(start_ns, unix_s)
 
     def _end(self) -> None:
         """Ends the running engines in order, so that the server sees its connections closed."""

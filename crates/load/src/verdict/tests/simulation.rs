@@ -58,23 +58,23 @@ fn lives(world: World, seed: u64) -> Vec<(Nanos, Nanos)> {
     let mut events: BinaryHeap<Reverse<(Nanos, Nanos, u32)>> =
         (0..world.connections).map(|_| Reverse((0, 0, 1))).collect();
     let (mut queue, mut lives) = (VecDeque::new(), Vec::new());
-    while let Some(Reverse((now, began, knocks))) = events.pop() {
+    while let Some(Reverse((now, began, attempt))) = events.pop() {
         if now >= end {
             lives.push((began, Nanos::MAX));
             continue;
         }
-        if knocks > 0 && queue.len() > world.backlog {
-            events.push(Reverse((now + SECOND * (1 << (knocks - 1)), began, knocks + 1)));
+        if attempt > 0 && queue.len() > world.backlog {
+            events.push(Reverse((now + SECOND * (1 << (attempt - 1)), began, attempt + 1)));
             continue;
         }
-        if knocks > 0 {
+        if attempt > 0 {
             queue.push_back(began);
         } else {
             queue.pop_front();
             lives.push((began, now));
             events.push(Reverse((now, now, 1)));
         }
-        let is_idle = if knocks > 0 { queue.len() == 1 } else { !queue.is_empty() };
+        let is_idle = if attempt > 0 { queue.len() == 1 } else { !queue.is_empty() };
         if is_idle {
             events.push(Reverse((now + serving(world, &mut random, now), queue[0], 0)));
         }

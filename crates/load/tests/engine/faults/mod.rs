@@ -9,7 +9,7 @@ mod tls;
 use std::net::SocketAddr;
 
 use crate::alone::measured_alone;
-use crate::harness::{BACKENDS, impatient, lean, own};
+use crate::harness::{BACKENDS, impatient, lean, with_minimal_client};
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::spec::{BackendChoice, RunSpec};
 use tlslab_testkit::certificates::{Authority, Key};
@@ -71,7 +71,7 @@ impl Client {
     fn spec(self, address: SocketAddr) -> RunSpec {
         match self {
             Self::Library(backend) => impatient(address, backend),
-            Self::Minimal => own(impatient(address, BackendChoice::Rustls)),
+            Self::Minimal => with_minimal_client(impatient(address, BackendChoice::Rustls)),
             Self::Lean => lean(impatient(address, BackendChoice::Rustls)),
         }
     }

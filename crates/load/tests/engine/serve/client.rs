@@ -1,16 +1,15 @@
 //! A blocking TLS and HTTP/1.1 client that says what was negotiated.
 
-use std::ffi::CStr;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use foreign_types::ForeignTypeRef;
 use openssl::ssl::{
     Ssl, SslContext, SslContextBuilder, SslMethod, SslStream, SslVerifyMode, SslVersion,
 };
 use openssl::x509::X509;
 use tlslab_serve::{Identity, ServeSpec, Server, ServerBackend};
+use tlslab_tls::openssl::ffi;
 use tlslab_tls::self_signed::{SelfSigned, self_signed};
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, TlsVersion};
@@ -106,10 +105,7 @@ impl Client {
 
     /// The name of the group that was used; `None` with static RSA.
     pub fn group(&self) -> Option<String> {
-        // SAFETY: the session is alive; the name is a static string or null.
-        let name = unsafe { openssl_sys::SSL_get0_group_name(self.0.ssl().as_ptr()) };
-        // SAFETY: not null, and ends with a zero.
-        (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_str().unwrap().to_owned())
+        ffi::group_name(self.0.ssl()).map(str::to_owned)
     }
 
     /// The suite that was used.

@@ -5,6 +5,7 @@ use openssl::ssl::SslSessionCacheMode;
 use openssl::x509::X509;
 use tlslab_serve::ServerBackend::{Openssl, Rustls};
 use tlslab_serve::{Identity, ServeSpec, Server, ServerBackend};
+use tlslab_tls::openssl::ffi;
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, Group, ServerAuthentication, TlsVersion};
 
@@ -181,14 +182,14 @@ fn nothing_is_ever_resumed() {
         for version in TlsVersion::CURRENT {
             let mut offer = context(&trusted);
             only_version(&mut offer, version);
-            offer.set_session_cache_mode(SslSessionCacheMode::CLIENT);
+            let cache = SslSessionCacheMode::CLIENT | SslSessionCacheMode::NO_INTERNAL;
+            offer.set_session_cache_mode(cache);
             let offer = offer.build();
             let mut first = Client::try_connect(&server, &offer).unwrap();
             assert_eq!(first.get("/bytes/1").status, 200);
             let session = first.0.ssl().session().unwrap().to_owned();
             let mut ssl = openssl::ssl::Ssl::new(&offer).unwrap();
-            // SAFETY: the session was made with the same context.
-            unsafe { ssl.set_session(&session).unwrap() };
+            ffi::session::resume(&mut ssl, &session).unwrap();
             let second = ssl.connect(super::client::tcp(server.address())).unwrap();
             assert!(!second.ssl().session_reused(), "{backend:?} {version}");
         }

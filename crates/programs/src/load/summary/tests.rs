@@ -7,6 +7,7 @@ use tlslab_wire::reason::{CountedReason, Example};
 use super::advice::what_to_do;
 use super::tables::{count, figure, grouped};
 use super::{csv, markdown, tables, text_within};
+use crate::load::shown::assert_shown;
 
 /// A record without content except its histograms.
 const EMPTY: &str = r#"{
@@ -164,6 +165,25 @@ fn what_to_do_about_a_status_goes_by_the_status() {
         let advice = what_to_do(&record, VerdictCode::Failures).unwrap();
         assert!(advice.contains(words), "{advice}");
         assert!(advice.ends_with(&format!("--expect-status {status}")), "{advice}");
+    }
+}
+
+#[test]
+fn what_to_do_about_a_verdict_is_an_option_of_a_load() {
+    for code in [
+        VerdictCode::ClientSaturated,
+        VerdictCode::LittlesLaw,
+        VerdictCode::LateArrivals,
+        VerdictCode::RateNotAchieved,
+        VerdictCode::ResumeRatio,
+        VerdictCode::Stalled,
+        VerdictCode::NothingCompleted,
+        VerdictCode::NotSimultaneous,
+        VerdictCode::HostLost,
+        VerdictCode::ClockMoved,
+        VerdictCode::Interrupted,
+    ] {
+        assert_shown(&what_to_do(&empty(), code).unwrap(), "run");
     }
 }
 

@@ -92,18 +92,18 @@ pub enum Agreed {
 
 /// Runs a script against both clients. Panics if they differ other than by a listed rule.
 pub fn hold(clients: &Clients, script: &Script) -> Agreed {
-    let (own, state) = minimal(clients, script);
-    let theirs = library(clients, script);
-    let Some((_, reason)) = own.refused.clone() else {
-        return match &theirs.refused {
+    let (by_minimal, state) = minimal(clients, script);
+    let by_library = library(clients, script);
+    let Some((_, reason)) = by_minimal.refused.clone() else {
+        return match &by_library.refused {
             Some((_, words)) if LAXER.contains(&&words[..]) => Agreed::Laxer(words.clone()),
             _ => {
-                assert_eq!(own, theirs, "{script:?}");
+                assert_eq!(by_minimal, by_library, "{script:?}");
                 Agreed::Taken
             }
         };
     };
-    if theirs.refused.is_some() {
+    if by_library.refused.is_some() {
         return Agreed::Refused(state, reason);
     }
     let names = |(words, breaks): &&Stricter| {

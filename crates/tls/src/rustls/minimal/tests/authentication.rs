@@ -5,6 +5,7 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
 
 use rustls::SignatureScheme;
 
+use super::edits::{edited, edits};
 use super::*;
 use crate::TrustAnchors;
 use crate::rustls::certificate_error::BAD_SIGNATURE;
@@ -141,20 +142,6 @@ fn no_bit_of_the_transcript_or_of_the_signature_may_be_another() {
     }
 }
 
-/// Correct bytes with some changed.
-fn edited(right: &[u8], edits: &[(prop::sample::Index, u8)]) -> Vec<u8> {
-    let mut bytes = right.to_vec();
-    for (place, edit) in edits {
-        let at = place.index(bytes.len().max(1));
-        match edit % 8 {
-            0 => bytes.truncate(at),
-            1 => bytes.insert(at.min(bytes.len()), *edit),
-            bit => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << (bit - 1)),
-        }
-    }
-    bytes
-}
-
 #[test]
 fn no_bytes_pass_for_a_server() {
     let owner = Owner::new();
@@ -165,7 +152,6 @@ fn no_bytes_pass_for_a_server() {
     assert_eq!(authenticator.authenticate(&chain, &proof, &hash), Ok(()));
     let seen = std::cell::RefCell::new(std::collections::BTreeMap::new());
     let cases = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) };
-    let edits = || prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3);
     proptest!(cases, |(of_chain in edits(), of_proof in edits())| {
         let (false_chain, false_proof) = (edited(&chain, &of_chain), edited(&proof, &of_proof));
         let is_right = false_chain == chain && false_proof == proof;

@@ -39,10 +39,10 @@ fn a_right_flight_is_right_for_both() {
     let clients = clients();
     for asks in [false, true] {
         let script = Script { asks, tickets: 2, updates: vec![0, 1], edits: Vec::new() };
-        let (own, state) = minimal(&clients, &script);
-        assert_eq!((&own.refused, state), (&None, State::Ready));
-        assert!(own.closed && own.plaintext == b"x", "{own:?}");
-        assert_eq!(own, library(&clients, &script));
+        let (end, state) = minimal(&clients, &script);
+        assert_eq!((&end.refused, state), (&None, State::Ready));
+        assert!(end.closed && end.plaintext == b"x", "{end:?}");
+        assert_eq!(end, library(&clients, &script));
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Peer {
 }
 
 /// The body of a ServerHello.
-fn server_hello(client: &MinimalClient, exchange: &dyn ActiveKeyExchange) -> Vec<u8> {
+pub fn server_hello(client: &MinimalClient, exchange: &dyn ActiveKeyExchange) -> Vec<u8> {
     let share = exchange.pub_key();
     let mut body = vec![3, 3];
     body.extend([7; 32]);
@@ -80,6 +80,8 @@ impl Peer {
         RIGHT.iter().take(count).for_each(|(kind, body)| self.say(*kind, body).unwrap());
         if count > RIGHT.len() {
             self.finish().unwrap();
+            let [_, server] = self.client.handshake.traffic().unwrap();
+            self.keys = SUITES[0].protect(server).unwrap();
         }
     }
 
@@ -89,7 +91,7 @@ impl Peer {
     }
 
     /// A valid body for a message of this type in this handshake.
-    fn right_body(&self, kind: u8) -> Vec<u8> {
+    pub fn right_body(&self, kind: u8) -> Vec<u8> {
         match kind {
             SERVER_HELLO => {
                 let own = implementation(Group::X25519, KeyShare::Reused).unwrap();
@@ -225,8 +227,6 @@ fn a_session_ticket_is_read_though_none_is_kept() {
     for (length, said) in [(ticket.len(), Ok(())), (12, Err(Failure::TlsProtocol))] {
         let mut peer = Peer::new();
         peer.say_first(4);
-        let [_, server] = peer.client.handshake.traffic().unwrap();
-        peer.keys = SUITES[0].protect(server).unwrap();
         assert_eq!(peer.say(NEW_SESSION_TICKET, &ticket[..length]), said);
     }
 }

@@ -63,34 +63,34 @@ public final class Timeline {
         counters.times();
         counters.failures();
         System.out.println(JSON.writeValueAsString(Map.of("event", "begun")));
-        long begin = System.nanoTime();
-        long last = begin;
+        long start = System.nanoTime();
+        long last = start;
         for (int slice = 1; slice * (long) sliceMillis <= Math.round(seconds * 1000); slice++) {
-            long due = begin + TimeUnit.MILLISECONDS.toNanos(slice * (long) sliceMillis);
+            long due = start + TimeUnit.MILLISECONDS.toNanos(slice * (long) sliceMillis);
             TimeUnit.NANOSECONDS.sleep(due - System.nanoTime());
             long now = System.nanoTime();
-            System.out.println(JSON.writeValueAsString(second(begin, last, now)));
+            System.out.println(JSON.writeValueAsString(second(start, last, now)));
             last = now;
         }
     }
 
     private void repeat(Work work) {
         while (true) {
-            long begin = System.nanoTime();
+            long start = System.nanoTime();
             try {
                 work.run();
-                counters.completed(System.nanoTime() - begin);
+                counters.completed(System.nanoTime() - start);
             } catch (Exception error) {
                 counters.failed(error);
             }
         }
     }
 
-    private Second second(long begin, long last, long now) {
+    private Second second(long start, long last, long now) {
         Histogram times = counters.times();
         boolean any = times.getTotalCount() > 0;
         return new Second(
-                (now - begin) / 1e9,
+                (now - start) / 1e9,
                 (now - last) / 1e9,
                 times.getTotalCount(),
                 counters.failures(),
