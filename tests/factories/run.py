@@ -13,18 +13,15 @@ import numpy as np
 from factories.histogram import encoded_histogram
 from tlslab.experiment import load
 from tlslab.model.experiment import Experiment
+from tlslab.model.handshake import Certificate, CountedFacts, Facts, Preflight
+from tlslab.model.outcomes import Outcomes
 from tlslab.model.plan import Cell, Plan, PlannedTrial
 from tlslab.model.primitives import Primitive, Primitives
 from tlslab.model.record import (
     Bytes,
-    Certificate,
-    CountedFacts,
     CpuTime,
-    Facts,
     FlightTimes,
     Interval,
-    Outcomes,
-    Preflight,
     RunRecord,
     TimeSummary,
     Verdict,
