@@ -9,13 +9,13 @@ from bench.simulated import FACTOR, NAMES, RATE, SEQUENTIAL, measured, stopped
 from tlslab.analysis.compare import compare
 from tlslab.analysis.gate import gate
 from tlslab.analysis.history.changes import find, welch
-from tlslab.analysis.overlay import independent, ratio_estimate
+from tlslab.analysis.overlay import independent
 from tlslab.analysis.proof.figures import figures
 from tlslab.analysis.proof.sides import RATES, Sides
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.change_points import segments
-from tlslab.analysis.stats.estimate import CONFIDENCE, estimate, mean_interval
+from tlslab.analysis.stats.estimate import CONFIDENCE, estimate, mean_interval, ratio_of
 from tlslab.analysis.stats.posterior import credible, draws_of_means, probability_of_least
 from tlslab.analysis.trade_offs import weigh
 from tlslab.model.estimate import Estimate
@@ -91,7 +91,8 @@ def independent_runs(blocks: int, other: float, anytime: bool = False) -> Trial:
 
     def trial(draw: Draw) -> bool | None:
         first = _run(draw, 1000.0, TRIAL, blocks, anytime)
-        found = ratio_estimate(_run(draw, 1100.0, other, blocks, anytime), first)
+        second = _run(draw, 1100.0, other, blocks, anytime)
+        found = ratio_of(second, first, "ratio", "")
         return holds(found.low, found.high, 1.1)
 
     return trial

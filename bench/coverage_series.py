@@ -13,8 +13,7 @@ from tlslab.analysis.benchmark.cells import RATE as OPERATIONS
 from tlslab.analysis.benchmark.curves import make_curves
 from tlslab.analysis.benchmark.processors import costs
 from tlslab.analysis.capacity.saturation import Loaded, capacity
-from tlslab.analysis.overlay import ratio_estimate
-from tlslab.analysis.stats.estimate import estimate, two_stage_estimate
+from tlslab.analysis.stats.estimate import estimate, ratio_of, two_stage_estimate
 from tlslab.analysis.stats.latency import Distribution, quantiles
 from tlslab.analysis.stats.proportion import proportion_interval
 from tlslab.analysis.stats.scaling import find_knee, fit_law, law_value
@@ -116,7 +115,7 @@ def queue_quantile_ratio(kind: Kind, load: float, trials: int, n: int, p: int) -
             quantiles("x", [_histogram(each) for each in times(draw)])[0][f"x_p{p}"]
             for _ in range(2)
         )
-        found = ratio_estimate(second, first)
+        found = ratio_of(second, first, "ratio", "")
         return holds(found.low, found.high, 1.0)
 
     return trial

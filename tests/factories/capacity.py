@@ -18,19 +18,17 @@ from tlslab.model.capacity import (
     Step,
 )
 from tlslab.model.experiment import Experiment, Factor
+from tlslab.model.handshake import CountedFacts, Facts, Preflight
 from tlslab.model.hosts import HostClock, HostFound, LastTotals, Lost
+from tlslab.model.outcomes import Outcomes
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.profile import Profile
 from tlslab.model.record import (
     Bytes,
-    CountedFacts,
     CpuTime,
-    Facts,
     HostPart,
     Interval,
     OpenLoop,
-    Outcomes,
-    Preflight,
     RunRecord,
     TimeSummary,
     Verdict,

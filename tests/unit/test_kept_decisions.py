@@ -1,35 +1,23 @@
 """The kept decisions: the page is what they say, and each file that it links to is there."""
 
-import importlib.util
 import json
 import lzma
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from kept import proof_verdict
+from kept.scripts import script
 from tlslab.report.html import HEAVIEST
 
 ROOT = Path(__file__).parents[2]
 DECISIONS = ROOT / "docs/decisions"
 
 
-def loaded() -> ModuleType:
-    file = ROOT / "scripts/keep_decisions.py"
-    spec = importlib.util.spec_from_file_location("keep_decisions", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look it up
-    spec.loader.exec_module(module)
-    return module
-
-
-keep_decisions = loaded()
+script("decisions_page")  # keep_decisions imports it
+keep_decisions = script("keep_decisions")
 FACTS: dict[str, Any] = json.loads((DECISIONS / "decisions.json").read_text("utf-8"))
 
 

@@ -41,6 +41,10 @@ impl Target {
         }
         // A host with a port, which other tools accept, is a URL of the only supported scheme.
         let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+        if is_list(&whole) {
+            let words = "names several servers; give one, and write a comma in its path as %2C";
+            return Err(refuse(words.to_owned()));
+        }
         let url = Url::parse(&whole)
             .map_err(|e| refuse(format!("{e}; it has the form https://HOST[:PORT]/PATH")))?;
         if url.scheme() != "https" {
@@ -51,6 +55,10 @@ impl Target {
             return Err(refuse("must not carry a user name or a password".to_owned()));
         }
         let host = url.host_str().ok_or_else(|| refuse("names no host".to_owned()))?;
+        // The parser lets a comma pass, which is in no name and in no address.
+        if host.contains(',') {
+            return Err(refuse("has a comma in its host; give one server".to_owned()));
+        }
         let path = match url.query() {
             Some(query) => format!("{}?{query}", url.path()),
             None => url.path().to_owned(),
@@ -66,6 +74,20 @@ impl Target {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         Ok(Self { host, port, path, authority, has_port: has_port(&whole) })
     }
+}
+
+/// Whether a URL is a list with another URL in it, or goes on behind its first slash as a list does.
+fn is_list(url: &str) -> bool {
+    let is_url = |part: &str| {
+        part.split_once("://").is_some_and(|(scheme, _)| {
+            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+    };
+    let mut parts = url.trim().split(|c: char| c == ',' || c.is_whitespace());
+    let first = parts.next().unwrap_or_default();
+    let is_origin = first.matches('/').count() == 3 && first.ends_with('/');
+    let mut others = parts.filter(|part| !part.is_empty());
+    others.any(|part| is_origin || is_url(part))
 }
 
 /// The host in one of the forms of [`Target::host`]: a name, an IPv6 address with or without
@@ -116,6 +138,33 @@ mod tests {
             ("[2001:DB8:0::1]:8443", "2001:db8::1"),
         ] {
             assert_eq!(host_of(text).as_deref(), Ok(host), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_servers_is_no_url() {
+        for text in [
+            "https://127.0.0.1:1/,https://127.0.0.1:2/",
+            "https://a, https://b/x",
+            "https://a/x https://b/y",
+            "https://a/,nginx",
+            "nginx,https://a/",
+        ] {
+            let error = Target::parse(text).unwrap_err().to_string();
+            assert!(error.contains("names several servers"), "{text}: {error}");
+        }
+        for text in ["a,b", "https://a,b/", "https://a%2Cb/"] {
+            let error = Target::parse(text).unwrap_err().to_string();
+            assert!(error.contains("has a comma in its host"), "{text}: {error}");
+            assert!(host_of(text).is_err(), "{text}");
+        }
+        for (text, path) in [
+            ("https://a/b,c", "/b,c"),
+            ("https://a/?b,c=https://d/", "/?b,c=https://d/"),
+            ("https://a/%2Chttps://b/", "/%2Chttps://b/"),
+            ("https://a/,", "/,"),
+        ] {
+            assert_eq!(Target::parse(text).map(|target| target.path), Ok(path.to_owned()));
         }
     }
 

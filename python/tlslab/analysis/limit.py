@@ -17,8 +17,9 @@ a ratio of 1 cannot be reached.
 
 import math
 
+from tlslab.model.handshake import Facts
 from tlslab.model.primitives import Primitives
-from tlslab.model.record import Facts, RunRecord
+from tlslab.model.record import RunRecord
 from tlslab.model.trial import Trial
 
 # The most plaintext that a record holds (RFC 8446, section 5.1).

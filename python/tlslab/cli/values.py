@@ -23,6 +23,13 @@ _PLACE = re.compile(
     rf"(?:(?:{_HOST}):\d{{1,5}}|\[[0-9A-Fa-f:.]+\]|localhost|[^/\s,:]+\.[^/\s,:]+)(/\S*)?"
 )
 
+# What separates the servers of a list that has a URL in it: commas or blanks, behind the slash that
+# ends a URL, or before another URL, a `host:port` or the name of a server. `https://h/a,b` is one.
+_BETWEEN = re.compile(
+    r"(?<=/)[,\s]+|[,\s]+(?=[A-Za-z][A-Za-z0-9+.-]*://"
+    rf"|(?:{_HOST}):\d{{1,5}}(?![^/,\s])|(?:{'|'.join(MANAGED_SERVERS)})(?![^,\s]))"
+)
+
 _RATE = re.compile(r"(\d+(?:\.\d+)?)(k?)(?:/s)?")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(k|kB|KiB|M|MB|MiB|B)?")
 _UNIT_BYTES = {
@@ -30,8 +37,33 @@ _UNIT_BYTES = {
 }  # fmt: skip
 
 
+def servers_in(text: str) -> list[str]:
+    """The servers of a list: names, places and URLs, with commas between them."""
+    parts = _BETWEEN.split(text) if "://" in text else [text]
+    names = (name for part in parts for name in ([part] if "://" in part else part.split(",")))
+    return [name.strip() for name in names if name.strip()]
+
+
+def _only(target: str) -> str:
+    """The one server of a text. Raises UsageError for several, and for a URL without a host."""
+    servers = servers_in(target)
+    if len(servers) > 1:
+        raise UsageError(
+            f"{target}: one server at a time",
+            "give one; a comma in the path of a URL is written %2C",
+        )
+    _, sign, rest = target.partition("://")
+    if sign and not re.match(r"(?!:)[^/?#,\s]+(?:[/?#]|$)", rest):
+        raise UsageError(
+            f"{target}: its host is empty, or has a comma or a blank",
+            "write it like https://HOST[:PORT]/PATH",
+        )
+    return servers[0] if servers else target
+
+
 def as_url(target: str) -> str:
     """A target as the lab names it: a server's name unchanged, `localhost:8443` as an HTTPS URL."""
+    target = _only(target)
     scheme, sign, rest = target.partition("://")
     if sign and scheme.lower() != "https":
         raise UsageError(
@@ -45,6 +77,7 @@ def as_url(target: str) -> str:
 
 def as_place(target: str) -> str:
     """`HOST[:PORT]` of a target that may be an HTTPS URL."""
+    target = _only(target)
     if "://" not in target:
         return target.partition("/")[0]
     parts = urlsplit(target)

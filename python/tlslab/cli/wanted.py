@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tlslab.cli.values import as_seconds, as_share, as_url
+from tlslab.cli.values import as_seconds, as_share, as_url, servers_in
 from tlslab.experiment import file_kind, with_levels
 from tlslab.experiment.short import asked_for, few
 from tlslab.experiment.workload import required_status
@@ -86,20 +86,18 @@ def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
 
 
 def parse_targets(given: list[str]) -> tuple[str, ...]:
-    """The targets of `--target` options: a URL, or names with commas between them; each once.
+    """The targets of `--target` options: names and URLs, with commas between them; each once.
 
     `localhost:8443` is the URL https://localhost:8443/. Raises UsageError for unknown names.
     """
-    names = [
-        as_url(part.strip())
-        for each in given
-        for part in ([each] if "://" in each else each.split(","))
-        if part.strip()
-    ]
+    names = tuple(dict.fromkeys(as_url(part) for each in given for part in servers_in(each)))
+    if len(names) > 1 and any("://" in name for name in names):
+        # `with_targets` refuses a URL beside others, whatever these are.
+        return names
     for name in names:
         if "://" not in name:
             find_kind(name)
-    return tuple(dict.fromkeys(names))
+    return names
 
 
 def with_targets(
@@ -116,7 +114,8 @@ def with_targets(
         if len(targets) > 1 or experiment.levels("server"):
             raise UsageError(
                 "--target: a URL cannot be compared with other servers in one run",
-                "make a run for each server; `tlslab compare A B` compares two runs",
+                "make a run for each server; `tlslab compare A B` compares two runs (a comma in "
+                "the path of a URL is written %2C)",
             )
         return experiment, targets
     if len(targets) > 1 or experiment.levels("server"):

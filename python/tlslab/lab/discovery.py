@@ -10,9 +10,9 @@ from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.trial import UNSUPPORTED_PREFIXES
 from tlslab.model.errors import EngineError
 from tlslab.model.experiment import Experiment, Factor
+from tlslab.model.handshake import Preflight
 from tlslab.model.names import ECDSA_SCHEMES, RSA_SCHEMES
 from tlslab.model.profile import Profile
-from tlslab.model.record import Preflight
 from tlslab.model.run import TargetInfo
 from tlslab.model.workload import Workload
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from tlslab.lab.engine_output import Event, EventLines, Listener, answer
 from tlslab.model.errors import EngineError
+from tlslab.model.handshake import Preflight
 from tlslab.model.offered import Offered
 from tlslab.model.primitives import Primitives
 from tlslab.model.probe import AbilitiesFound, ProbeRecord
-from tlslab.model.record import Preflight, RunRecord
+from tlslab.model.record import RunRecord
 from tlslab.model.scale import HoldRecord
 from tlslab.orphans import bound
 from tlslab.store import from_json

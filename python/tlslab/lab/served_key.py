@@ -3,9 +3,10 @@
 import re
 
 from tlslab.model.errors import EngineError
+from tlslab.model.handshake import Preflight
 from tlslab.model.names import is_key
 from tlslab.model.plan import Cell
-from tlslab.model.record import Preflight, RunRecord
+from tlslab.model.record import RunRecord
 
 
 def key_level(preflight: Preflight) -> str:

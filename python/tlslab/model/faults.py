@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from tlslab.model.finding import Note
-from tlslab.model.record import FailureReason, Outcomes, RunRecord
+from tlslab.model.outcomes import FailureReason, Outcomes
+from tlslab.model.record import RunRecord
 from tlslab.model.trial import RunKind, Trial
 from tlslab.model.wording import counted, figure
 

@@ -7,10 +7,10 @@ from typing import Any, Literal
 from tlslab.model.answer import Answer
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, TextBlock
+from tlslab.model.handshake import Facts
 from tlslab.model.host_use import HostUse
 from tlslab.model.plan import Excluded
 from tlslab.model.proof import Proof
-from tlslab.model.record import Facts
 from tlslab.model.run import Environment
 from tlslab.model.stacks import Flame, Why
 

@@ -7,8 +7,8 @@ from tlslab.model.configuration import Configuration
 from tlslab.model.estimate import Estimate
 from tlslab.model.experiment import Experiment
 from tlslab.model.grading import Outcome
+from tlslab.model.handshake import Facts
 from tlslab.model.offered import Offered
-from tlslab.model.record import Facts
 
 # Measured by default: a current browser, what most connections to a public server are made by.
 CLIENT = "Chromium 156"

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tlslab.model.handshake import CountedFacts, Preflight
 from tlslab.model.hosts import HostFound, Lost
+from tlslab.model.outcomes import CountedName, Kinds, Outcomes
 
 
 @dataclass(frozen=True)
@@ -22,159 +24,6 @@ class CpuTime:
     def total_us(self) -> int:
         """User and system time together."""
         return self.user_us + self.system_us
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What a handshake negotiated, in the names of records; `group` is None for static RSA.
-
-    `client_authenticated`: the server asked for a certificate, and the client showed one.
-    `resumed_by` is `none`, `id`, `ticket`, `psk` or `psk-only`; `early_data` is `none`, `accepted`
-    or `rejected`. `ocsp_response_bytes` is the length of the stapled OCSP response, 0 for none.
-    """
-
-    tls: str
-    suite: str
-    group: str | None
-    signature_scheme: str | None
-    kind: str
-    hello_retry_request: bool
-    alpn: str | None = None
-    client_authenticated: bool = False
-    resumed_by: str = "none"
-    early_data: str = "none"
-    ocsp_response_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class CountedFacts(Facts):
-    """Facts, and how many connections had them."""
-
-    count: int = 0
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What the server's certificate says; the strings are the server's, and hostile."""
-
-    subject: str
-    issuer: str
-    key: str
-    not_before: int
-    not_after: int
-    chain_length: int
-    chain_bytes: int
-
-
-@dataclass(frozen=True)
-class SessionsGiven:
-    """The sessions to resume that came with each kind of handshake in the preflight."""
-
-    full: int
-    resumed: int
-
-
-@dataclass(frozen=True)
-class Preflight:
-    """The one connection made before the load; `server` is the Server header, and hostile.
-
-    `body_sha256` is the body's digest in hexadecimal, where bodies were checked by it; `sessions`
-    is None where nothing was to be resumed.
-    """
-
-    facts: Facts
-    certificate: Certificate | None
-    status: int | None
-    body_bytes: int | None
-    server: str | None
-    body_sha256: str | None = None
-    sessions: SessionsGiven | None = None
-
-
-@dataclass(frozen=True)
-class FailedConnection:
-    """One connection that failed: its port on the generator's side, and what else is known of it.
-
-    The words may be the server's, and hostile.
-    """
-
-    local_port: int
-    words: str
-
-
-@dataclass(frozen=True)
-class FailureReason:
-    """How many connections of a class failed for one reason, the first few as examples."""
-
-    class_: str
-    reason: str
-    count: int
-    examples: tuple[FailedConnection, ...] = ()
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """The accounting over all connections of a measurement.
-
-    `reasons` say more of the classes in `failed` and `unexpected`: where a class is among them, the
-    counts of its reasons add up to its own. `lost_with_host` connections of a merged record were
-    under way on a generator when it was last heard of, before it was lost.
-    """
-
-    attempts: int
-    completed: int
-    in_flight_at_stop: int
-    failed: Mapping[str, int]
-    unexpected: Mapping[str, int]
-    reasons: tuple[FailureReason, ...] = ()
-    lost_with_host: int = 0
-
-    @property
-    def failures(self) -> int:
-        """All failed connections."""
-        return sum(self.failed.values())
-
-    @property
-    def mismatches(self) -> int:
-        """All connections whose handshake was not the one asked for."""
-        return sum(self.unexpected.values())
-
-    @property
-    def balanced(self) -> bool:
-        """Whether attempts = completed + failed + unexpected + in flight + lost, exactly.
-
-        And whether the reasons of each class that has any add up to it.
-        """
-        ended = self.completed + self.failures + self.mismatches
-        counts = {**self.unexpected, **self.failed}
-        explained = {each.class_ for each in self.reasons}
-        whole = all(
-            sum(each.count for each in self.reasons_of(name)) == counts.get(name, 0)
-            for name in explained
-        )
-        return whole and self.attempts == ended + self.in_flight_at_stop + self.lost_with_host
-
-    def reasons_of(self, class_: str) -> tuple[FailureReason, ...]:
-        """The reasons of a class, most frequent first."""
-        return tuple(each for each in self.reasons if each.class_ == class_)
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """Completed connections by the kind of their handshake, and what priming took.
-
-    `primed_connections` are full handshakes made before the warm-up, `refill_connections` those
-    made beside the load where a server gives no ticket on resumed connections, and counted nowhere
-    else.
-    """
-
-    full: int = 0
-    resumed: int = 0
-    early_data_accepted: int = 0
-    early_data_rejected: int = 0
-    primed_connections: int = 0
-    primed_sessions: int = 0
-    refill_connections: int = 0
 
 
 @dataclass(frozen=True)
@@ -231,16 +80,6 @@ class Verdict:
 
     code: str
     message: str
-
-
-@dataclass(frozen=True)
-class CountedName:
-    """A server name of several that connections took in turn, and how those ended."""
-
-    name: str
-    completed: int
-    failed: int
-    unexpected: int
 
 
 @dataclass(frozen=True)

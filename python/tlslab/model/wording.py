@@ -204,6 +204,14 @@ def with_interval(estimate: Estimate) -> str:
     return f"{figure(estimate.value)} (95 %: {figure(estimate.low)} to {figure(estimate.high)})"
 
 
+def share_with_interval(estimate: Estimate) -> str:
+    """A share in words, with its interval where it has one: `19 % (95 %: 17 to 21)`."""
+    if estimate.low is None or estimate.high is None:
+        return percent(estimate.value)
+    low, high = (percent(end).removesuffix(" %") for end in (estimate.low, estimate.high))
+    return f"{percent(estimate.value)} (95 %: {low} to {high})"
+
+
 def counted(number: int, what: str) -> str:
     """A number with its noun: `1 cell`, `1,024 connections`."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

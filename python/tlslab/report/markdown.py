@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tlslab.model.finding import Summary
 from tlslab.model.plain import plain
 from tlslab.model.wording import counted
-from tlslab.report import view
+from tlslab.report import cautions, view
 from tlslab.report.answer import (
     answer_lines,
     answering_figure,
@@ -102,14 +102,15 @@ def _listings(
     summary: Summary, sections: tuple[view.Section, ...]
 ) -> Iterator[tuple[str, list[str]]]:
     """Titles and sentences of the lists."""
-    yield "Warnings", [_warning(each) for each in view.warnings(summary)]
+    yield "Warnings", [_warning(each) for each in cautions.warnings(summary)]
     for section in sections:
         yield section.label, [section.reported(finding) for finding in section.findings]
     large = view.general_findings(summary, sections)
     yield "What the numbers say", [finding.text for finding in large]
-    failed = [f"{name} ({verdict}): {why}" for name, verdict, why in view.without_result(summary)]
+    without = cautions.without_result(summary)
+    failed = [f"{name} ({verdict}): {why}" for name, verdict, why in without]
     yield "Cells without a valid result", failed
-    out = [f"{name}: {reason}" for name, reason in view.left_out(summary)]
+    out = [f"{name}: {reason}" for name, reason in cautions.left_out(summary)]
     yield "Not tried or not supported", out
 
 
@@ -129,7 +130,7 @@ def _answered(summary: Summary, sections: tuple[view.Section, ...]) -> Iterator[
         yield from (*(f"- {escaped(tile_words(tile))}" for tile in answer.tiles), "")
     if answer.confidence:
         yield from (escaped(answer.confidence), "")
-    if count := len(view.warnings(summary)):
+    if count := len(cautions.warnings(summary)):
         yield from (f"{count} warning{'' if count == 1 else 's'}: see Details.", "")
     drawn = answering_figure(summary)
     if drawn is not None and has_dots(drawn):
@@ -177,7 +178,7 @@ def listing_lines(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield from (f"#### {escaped(title)}", "", *(f"- {escaped(line)}" for line in lines), "")
 
 
-def _warning(warning: view.Caution) -> str:
+def _warning(warning: cautions.Caution) -> str:
     return warning.message + (f" ({warning.about})" if warning.cells else "")
 
 

@@ -12,7 +12,7 @@ from tlslab.model.figure import Figure
 from tlslab.model.finding import Summary
 from tlslab.model.plain import plain
 from tlslab.model.wording import counted
-from tlslab.report import view
+from tlslab.report import cautions, view
 from tlslab.report.answer import answer_lines, answering_figure, enough_words, question
 from tlslab.report.brief import Brief, Part
 from tlslab.report.commands import Command
@@ -104,7 +104,8 @@ def _section(
 
 def _details(summary: Summary, sections: tuple[view.Section, ...]) -> list[Part]:
     """What was found, published and left out."""
-    failed = [f"{name} ({verdict}): {why}" for name, verdict, why in view.without_result(summary)]
+    without = cautions.without_result(summary)
+    failed = [f"{name} ({verdict}): {why}" for name, verdict, why in without]
     large = view.general_findings(summary, sections)
     parts = [
         _list_part("Cells without a valid result", failed, "red"),
@@ -135,7 +136,7 @@ def _answered(summary: Summary, more: Sequence[str]) -> list[RenderableType]:
         parts.append(Command(enough_words(answer.lacking), answer.lacking.command))
     if answer.confidence:
         parts.append(Text(plain(answer.confidence, _LIMIT), style="dim"))
-    if count := len(view.warnings(summary)):
+    if count := len(cautions.warnings(summary)):
         parts.append(Text(f"{counted(count, 'warning')}: see Details", style="yellow"))
     drawn = answering_figure(summary)
     if drawn is not None and has_dots(drawn):
@@ -171,17 +172,17 @@ class _Dots:
 
 def warning_lines(summary: Summary) -> list[str]:
     """The warnings of a run, a line each, the gravest first."""
-    return [_warning(each) for each in view.warnings(summary)]
+    return [_warning(each) for each in cautions.warnings(summary)]
 
 
 def _left_out(summary: Summary) -> list[str]:
     """Cells that were not tried, those with the same reason together."""
     by_reason: dict[str, list[str]] = {}
-    for name, reason in view.left_out(summary):
+    for name, reason in cautions.left_out(summary):
         by_reason.setdefault(reason, []).append(name)
     total = len(summary.cells) + len(summary.excluded)
     return [
-        f"{view.Caution(reason, tuple(names), total).about}: {reason}"
+        f"{cautions.Caution(reason, tuple(names), total).about}: {reason}"
         for reason, names in by_reason.items()
     ]
 
@@ -331,5 +332,5 @@ def _listing(
     return Group(Text(title, style=f"bold {style}"), *sentences, *rest, Text())
 
 
-def _warning(warning: view.Caution) -> str:
+def _warning(warning: cautions.Caution) -> str:
     return warning.message + (f" ({warning.about})" if warning.cells else "")

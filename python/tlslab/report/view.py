@@ -1,4 +1,4 @@
-"""What page and terminal show, picked from a summary: sections, rows, warnings, in their order."""
+"""What page and terminal show, picked from a summary: sections, rows, findings, in their order."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -48,15 +48,6 @@ VERDICTS = {
 
 # How the ids of the figures of a section begin.
 OF_SECTIONS = "setting-"
-
-# The most cells that a warning names.
-_NAMED = 3
-
-# Warnings of cells by what they do to the numbers: those that nobody may use come first.
-_GRAVITY = {"failed": 0, "invalid": 1, "at_least": 3, "valid": 4, "unsupported": 5}
-
-# What the machine may have done to them stands between.
-_OF_THE_RUN = 2
 
 
 @dataclass(frozen=True)
@@ -171,29 +162,6 @@ class PublishedRow:
     def ours_both(self) -> Value | None:
         """Our ratio by the processor time of both sides in figures."""
         return ratio_value(self.comparison_of_both) if self.comparison_of_both else None
-
-
-@dataclass(frozen=True)
-class Caution:
-    """A statement, and the cells that it is about; none when it is about the whole run.
-
-    The figures in it are those of the first of the cells; `total` is the number of all cells.
-    """
-
-    message: str
-    cells: tuple[str, ...]
-    total: int = 0
-
-    @property
-    def about(self) -> str:
-        """The cells in words: `all 20 cells`, or how many, with the names of the first few."""
-        first, *others = self.cells
-        if others and len(self.cells) == self.total:
-            return f"all {self.total} cells; the figures are those of {first}"
-        if len(others) < _NAMED:
-            return first + (f"; likewise: {'; '.join(others)}" if others else "")
-        named = "; ".join(self.cells[:_NAMED])
-        return f"{len(self.cells)} of {self.total} cells: {named}; and {len(others) - 2} more"
 
 
 def value(found: Estimate) -> Value:
@@ -335,41 +303,6 @@ def _comparable(found: Comparison | None) -> Comparison | None:
     return found if found and found.verdict != "not_comparable" else None
 
 
-def warnings(summary: Summary) -> tuple[Caution, ...]:
-    """Everything that the reader must know, alike statements together, the gravest first."""
-    ranked = presentation(summary).ranked
-    reported = [(_OF_THE_RUN, Caution(text, ())) for text in summary.environment.warnings]
-    if ranked:
-        reported += [(_OF_THE_RUN, Caution(f.text, ())) for f in summary.findings if not f.cells]
-    by_code: dict[str, tuple[str, list[CellSummary]]] = {}
-    elsewhere = {"unsupported"} if ranked else {"unsupported", "invalid", "failed"}
-    for cell in summary.cells:
-        for reason in cell.reasons:
-            if cell.verdict not in elsewhere:
-                _, cells = by_code.setdefault(reason.code, (reason.message, []))
-                cells.append(cell)
-    for text, cells in by_code.values():
-        names = tuple(cell_label(cell.factors) for cell in cells)
-        gravity = min(_GRAVITY[cell.verdict] for cell in cells)
-        reported.append((gravity, Caution(text, names, len(summary.cells))))
-    return tuple(caution for _, caution in sorted(reported, key=lambda each: each[0]))
-
-
-def without_result(summary: Summary) -> tuple[tuple[str, str, str], ...]:
-    """Cells without a valid result that no section shows: label, verdict, reasons."""
-    if presentation(summary).ranked:
-        return ()
-    return tuple(
-        (
-            cell_label(cell.factors),
-            VERDICTS[cell.verdict],
-            "; ".join(reason.message for reason in cell.reasons),
-        )
-        for cell in summary.cells
-        if cell.verdict in ("invalid", "failed")
-    )
-
-
 def headline(summary: Summary, shown: tuple[Section, ...]) -> str:
     """The first answer; else what stands in its way."""
     reported = (
@@ -390,14 +323,3 @@ def general_findings(summary: Summary, shown: tuple[Section, ...]) -> tuple[Find
     within = {finding for section in shown for finding in section.findings}
     ranked = presentation(summary).ranked
     return tuple(f for f in summary.findings if f not in within and (f.cells or not ranked))
-
-
-def left_out(summary: Summary) -> tuple[tuple[str, str], ...]:
-    """Combinations that were not tried, or that the server does not support: what and why."""
-    excluded = [(cell_label(each.factors), each.reason) for each in summary.excluded]
-    unsupported = [
-        (cell_label(cell.factors), "; ".join(reason.message for reason in cell.reasons))
-        for cell in summary.cells
-        if cell.verdict == "unsupported"
-    ]
-    return (*excluded, *unsupported)

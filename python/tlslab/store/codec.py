@@ -15,8 +15,8 @@ from cattrs.v import transform_error
 from tlslab.model.errors import StoreError
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import TableCell
+from tlslab.model.outcomes import FailureReason
 from tlslab.model.probe import Refusal
-from tlslab.model.record import FailureReason
 from tlslab.model.trial import Reason
 
 T = TypeVar("T")

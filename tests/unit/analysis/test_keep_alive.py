@@ -11,7 +11,8 @@ from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.experiment import load
 from tlslab.model.finding import Summary
-from tlslab.model.record import CpuTime, Outcomes, WorkerUsage
+from tlslab.model.outcomes import Outcomes
+from tlslab.model.record import CpuTime, WorkerUsage
 from tlslab.model.trial import Trial
 from tlslab.model.workload import KeepAlive, Window
 from tlslab.report import render_html, render_text

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from factories.run import CLIENT_US, PRIMITIVES_US, SERVER_US, made_primitives, made_run
+from factories.primitives import PRIMITIVES_US, made_primitives
+from factories.run import CLIENT_US, SERVER_US, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.limit import client_limit_us, limit_ratios, server_limit_us
 from tlslab.model.primitives import Primitive, Primitives

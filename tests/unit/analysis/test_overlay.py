@@ -12,7 +12,7 @@ from factories.run import SERVER_US, World, made_run
 from tlslab.analysis import keep_alive, summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
-from tlslab.analysis.overlay import Side, overlay, ratio_estimate
+from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.overlay.answer import answer as opening
 from tlslab.analysis.overlay.tables import verdict_words
 from tlslab.experiment import load, with_levels
@@ -92,18 +92,6 @@ def test_runs_that_cannot_be_compared(capacity_runs: tuple[Side, Side]) -> None:
     matrix = Side("groups", summarise(made_run(quick=True)))
     with pytest.raises(UsageError, match="of the kind"):
         overlay(matrix, capacity_runs[0])
-
-
-def test_a_ratio_knows_the_intervals_of_both_sides() -> None:
-    above, below = (Estimate(v, v * 0.9, v * 1.1, 5, "1/s", "") for v in (200.0, 100.0))
-    found = ratio_estimate(above, below)
-    assert found.value == 2
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < 1.8
-    assert found.high > 2.2
-    bare = Estimate(100.0, None, None, 1, "1/s", "one trial")
-    assert ratio_estimate(above, bare).low is None
 
 
 def groups(name: str, seed: int = 1, **slower: float) -> Side:

@@ -13,15 +13,8 @@ from tlslab.analysis import summarise
 from tlslab.analysis.validity import _FALLBACK
 from tlslab.experiment import load, with_levels
 from tlslab.model.finding import CellSummary
-from tlslab.model.record import (
-    CommonWindow,
-    CpuTime,
-    FailedConnection,
-    FailureReason,
-    Outcomes,
-    RunRecord,
-    SlowConnects,
-)
+from tlslab.model.outcomes import FailedConnection, FailureReason, Outcomes
+from tlslab.model.record import CommonWindow, CpuTime, RunRecord, SlowConnects
 from tlslab.model.trial import Reason, ServerUsage, Trial
 
 KEY = "tls=1.3,key=ecdsa-p256,group=P-256"

@@ -26,6 +26,8 @@ def test_settings_that_say_nothing_are_refused(settings: list[str]) -> None:
 def test_targets_are_names_with_commas_or_urls() -> None:
     assert parse_targets(["nginx,apache", "haproxy", "nginx"]) == ("nginx", "apache", "haproxy")
     assert parse_targets(["https://host/a,b"]) == ("https://host/a,b",)
+    assert parse_targets(["https://h/,https://h/"]) == ("https://h/",)
+    assert parse_targets(["https://h/,ngnix"]) == ("https://h/", "ngnix")
 
 
 def test_several_targets_are_a_factor_and_one_is_none() -> None:

@@ -16,7 +16,7 @@ from tlslab import __version__, cli
 from tlslab.cli import console, dry
 from tlslab.cli.app import app
 from tlslab.cli.options import EXPERIMENTS
-from tlslab.cli.values import as_place, as_url
+from tlslab.cli.values import as_place, as_url, servers_in
 from tlslab.experiment import shipped
 from tlslab.lab.discovery import with_status_remedy
 from tlslab.model.errors import EngineError, UsageError
@@ -130,6 +130,73 @@ def test_a_url_of_another_scheme_has_its_remedy(
     assert (code, out) == (2, "")
     assert err[0] == "error: http://localhost:80/x: only https:// can be measured"
     assert err[1].startswith("  help: write https://localhost:80/x")
+
+
+LISTS = (
+    "https://127.0.0.1:1/,https://127.0.0.1:2/",
+    "https://127.0.0.1:1, https://127.0.0.1:2",
+    "https://127.0.0.1:1/x,127.0.0.1:2",
+    "https://127.0.0.1:1/ nginx",
+    "nginx,https://127.0.0.1:1/",
+    "127.0.0.1:1,127.0.0.1:2",
+)
+
+
+@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("several", LISTS)
+def test_no_experiment_takes_a_list_with_a_url_for_one_server(
+    name: str, several: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--set", "jdk=jdk-21"] if name == "runtimes" else []
+    line = ["run", name, *options, "--target", several, "--dry-run"]
+    code, out, err = ended(*line, capsys=capsys)
+    assert (code, out) == (2, "")
+    assert err[0] == "error: --target: a URL cannot be compared with other servers in one run"
+    assert err[1].startswith("  help: make a run for each server")
+    assert err[2:] == ["wrong usage: exit 2"]
+
+
+ONE_SERVER = (
+    ["scale", "--target"],
+    ["validate", "--target"],
+    ["probe"],
+    ["grade"],
+    ["prove", "--apply", "true", "--revert", "true", "--url"],
+)
+
+
+@pytest.mark.parametrize("command", ONE_SERVER, ids=lambda command: command[0])
+@pytest.mark.parametrize("several", LISTS)
+def test_a_command_for_one_server_refuses_a_list(
+    command: list[str], several: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ended(*command, several, capsys=capsys)
+    assert (code, out) == (2, "")
+    assert err[0] == f"error: {several}: one server at a time"
+    assert err[1:] == [
+        "  help: give one; a comma in the path of a URL is written %2C",
+        "wrong usage: exit 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    "command", [["run", "groups", "--dry-run", "--target"], *ONE_SERVER], ids=lambda each: each[0]
+)
+@pytest.mark.parametrize("url", ["https://a,b/", "https://a b/", "https:///x", "https://:1/"])
+def test_a_url_needs_a_host_without_a_comma_and_a_blank(
+    command: list[str], url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ended(*command, url, capsys=capsys)
+    assert (code, out) == (2, "")
+    assert err[0] == f"error: {url}: its host is empty, or has a comma or a blank"
+    assert err[1].startswith("  help: write it like https://HOST")
+
+
+@pytest.mark.parametrize("url", ["https://h/a,b", "https://h/a?b=c,d", "https://h/a,b/c.css"])
+def test_a_comma_in_a_path_makes_no_list(url: str) -> None:
+    assert servers_in(url) == [url]
+    assert as_url(url) == url
+    assert as_place(url) == "h"
 
 
 def test_a_plan_of_a_run_that_goes_on_has_its_remedy() -> None:

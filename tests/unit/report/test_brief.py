@@ -14,8 +14,8 @@ from tlslab.model.figure import Figure
 from tlslab.model.finding import Note, Summary
 from tlslab.report import render_text
 from tlslab.report.brief import Brief, Part
+from tlslab.report.cautions import warnings
 from tlslab.report.text import CAUTIONS, DOTS, FIRST, HOSTS, PICTURE, SCREEN, SCREENS
-from tlslab.report.view import warnings
 
 MORE = ("tlslab", "report", "runs/x", "--details")
 COMMAND = " ".join(MORE)

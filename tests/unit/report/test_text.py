@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from factories.capacity import made_capacity_run
-from factories.run import World, made_primitives, made_run
+from factories.primitives import made_primitives
+from factories.run import World, made_run
 from tlslab.analysis import capacity, summarise
 from tlslab.model.finding import Summary
 from tlslab.report import render_ab, render_text

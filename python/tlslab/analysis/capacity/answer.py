@@ -18,6 +18,7 @@ from tlslab.analysis.capacity.known import (
 )
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import judged
+from tlslab.analysis.capacity.share import of_maximum
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.analysis.ranking import differing
 from tlslab.model.answer import Answer, Lacking, Tile
@@ -26,7 +27,7 @@ from tlslab.model.enough import too_wide
 from tlslab.model.figure import Figure
 from tlslab.model.leading import value_words
 from tlslab.model.run import RunContents
-from tlslab.model.wording import capital, counted, difference, figure, percent, ratio_figure
+from tlslab.model.wording import capital, counted, difference, figure, ratio_figure
 
 _FEWEST_TILES = 3
 _MOST_TILES = 5
@@ -149,15 +150,13 @@ def _missing(named: Named) -> tuple[str, ...]:
 def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, ...]:
     """The highest load that meets the objective, where there is one."""
     found = cell.capacity
-    if plan.objective is None or found is None or found.n < FEWEST or cell.maximum is None:
+    if plan.objective is None or found is None or found.n < FEWEST:
         return ()
     load = figure(found.load.value)
-    most = "at most " if is_open(cell) else ""
-    share = f" ({most}{percent(found.load.value / cell.maximum.value)} of the maximum)"
     also = f"; {found.reservation}" if found.reservation else ""
     match found.bound:
         case "exact" if not found.reservation:
-            where = f"up to {value_words(found.load)}/s{share}"
+            where = f"up to {value_words(found.load)}/s{of_maximum(cell)}"
         case "exact":
             where = f"up to {load}/s{also}"
         case "between":

@@ -26,8 +26,8 @@ from tlslab.model.capacity import CapacityPlan, Stage
 from tlslab.model.estimate import Estimate
 from tlslab.model.faults import usable
 from tlslab.model.finding import CellSummary
+from tlslab.model.handshake import CountedFacts, Facts
 from tlslab.model.plan import Cell
-from tlslab.model.record import CountedFacts, Facts
 from tlslab.model.run import Environment
 from tlslab.model.search import (
     Level,

@@ -23,6 +23,7 @@ from tlslab.analysis.capacity.points import judged
 from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs, variant_pairs
 from tlslab.analysis.capacity.ratios import Ratios
 from tlslab.analysis.capacity.remedies import Remedy, remedies
+from tlslab.analysis.capacity.share import of_maximum
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.stats.estimate import spread_of_ratio
 from tlslab.analysis.stats.families import LEVEL, holm
@@ -238,10 +239,7 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
             )
             yield Finding("objective", text, (cell.key,))
             continue
-        share = ""
-        if cell.maximum is not None and has_maximum(cell):
-            most = "at most " if is_open(cell) else ""
-            share = f", {most}{percent(found.load.value / cell.maximum.value)} of the maximum"
+        share = of_maximum(cell)
         match found.bound:
             case "exact":
                 text = f"up to {value_words(found.load)} connections/s{share}"

@@ -6,6 +6,7 @@ from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
 from tlslab.analysis.capacity.remedies import Remedy, remedies
+from tlslab.analysis.capacity.share import share_cell
 from tlslab.analysis.measures import RATE, SHARE
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.model.capacity import CapacityPlan
@@ -40,7 +41,7 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
         "server busy", "generator busy", "memory MB", "verdict",
     ]  # fmt: skip
     if plan.objective is not None:
-        columns.insert(4, f"connections/s with {plan.objective}")
+        columns[4:4] = [f"connections/s with {plan.objective}", "of the maximum"]
     rows = []
     for name, cell in named:
         found = cell.summary.estimates
@@ -56,7 +57,7 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
             cell.summary.verdict.replace("_", " "),
         ]
         if plan.objective is not None:
-            row.insert(4, _capacity(cell))
+            row[4:4] = [_capacity(cell), share_cell(cell)]
         rows.append(tuple(row))
     return DataTable(
         id="maxima",
@@ -64,7 +65,8 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
         caption=(
             "A closed loop at the concurrency that the pre-test found; intervals of 95 % over "
             f"trials, from {LEAST_BLOCKS} on. The capacity under the objective is interpolated "
-            "between the loads below; with 'below' the server did not keep up with the higher one."
+            "between the loads below; with 'below' the server did not keep up with the higher one. "
+            "Its share of the maximum has the interval of the maximum alone where it was offered."
         ),
         columns=tuple(columns),
         rows=tuple(rows),

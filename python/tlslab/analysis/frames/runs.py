@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from tlslab.analysis.frames.rows import EngineRun, engine_runs, run_fields
 from tlslab.model.frame import Column, Field, Frame, field, make_frame
-from tlslab.model.record import Facts, RunRecord, TimeSummary
+from tlslab.model.handshake import Facts
+from tlslab.model.record import RunRecord, TimeSummary
 from tlslab.model.run import RunContents
 
 # Of each histogram; more of it is in the table `histograms`.

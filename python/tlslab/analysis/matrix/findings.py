@@ -17,9 +17,9 @@ from tlslab.model.wording import (
     figure,
     joined,
     number_word,
-    percent,
     ratio_figure,
     setting_of,
+    share_with_interval,
     short_label,
     with_interval,
 )
@@ -275,10 +275,8 @@ def _kernel_share(cell: Measured) -> str:
     system, both = cell.values[f"{SERVER}_system"], cell.values[SERVER]
     shares = [min(1.0, system[block] / both[block]) for block in both if block in system]
     found = share(shares, cell.anytime)
-    if found.low is None or found.high is None:
-        return f"{percent(found.value)} (no interval)"
-    low, high = (percent(end).removesuffix(" %") for end in (found.low, found.high))
-    return f"{percent(found.value)} (95 %: {low} to {high})"
+    words = share_with_interval(found)
+    return words if found.low is not None else f"{words} (no interval)"
 
 
 def _interval(cell: Measured, name: str) -> str:

@@ -28,7 +28,7 @@ from tlslab.analysis.studies.suites import SuitesStudy, is_suites_study, suites_
 from tlslab.model.estimate import Estimate
 from tlslab.model.experiment import MATRIX
 from tlslab.model.finding import Note, Summary
-from tlslab.model.record import CountedFacts, Facts
+from tlslab.model.handshake import CountedFacts, Facts
 from tlslab.model.run import RunContents
 from tlslab.model.trial import RunKind, Trial
 from tlslab.model.wording import ratio_figure

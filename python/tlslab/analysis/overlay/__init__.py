@@ -1,7 +1,7 @@
 """Two runs of the same kind, one over the other: ratios of shared cells, figures overlaid."""
 
 from tlslab.analysis.overlay.pairs import Side
-from tlslab.analysis.overlay.ratios import independent, ratio_estimate
+from tlslab.analysis.overlay.ratios import independent
 from tlslab.analysis.overlay.summary import WARNING, overlay
 
-__all__ = ["WARNING", "Side", "independent", "overlay", "ratio_estimate"]
+__all__ = ["WARNING", "Side", "independent", "overlay"]

@@ -1,8 +1,7 @@
 """Ratios of the cells that two runs share, and what one of them lacks.
 
 The runs are independent: no block of one belongs to a block of the other. The interval of a ratio
-is put together from the intervals of both sides (MOVER: Zou and Donner 2008, "Construction of
-confidence limits about effect measures"), on logarithms. Its p-value is Welch's
+is put together from the intervals of both sides (stats.estimate.ratio_of), its p-value is Welch's
 (stats.estimate.spread_of_ratio).
 """
 
@@ -15,11 +14,11 @@ from tlslab.analysis.judged_estimates import gated_rates, judged_names, leading_
 from tlslab.analysis.measures import RATIO
 from tlslab.analysis.overlay.pairs import Pair, Side
 from tlslab.analysis.server_side import comparable
-from tlslab.analysis.stats.estimate import spread_of_ratio
+from tlslab.analysis.stats.estimate import MOVER, ratio_of, spread_of_ratio
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary, Comparison, Summary
 
-METHOD = "independent runs; MOVER on the logarithms of both intervals, 95 %"
+METHOD = f"independent runs; {MOVER}"
 
 Ratio = tuple[Pair, str, Comparison]
 
@@ -132,7 +131,7 @@ def _open(cell: CellSummary, name: str) -> str:
 
 def independent(name: str, first: Estimate, second: Estimate) -> Comparison:
     """Second over first, two estimates of which neither knows the other; without a verdict yet."""
-    ratio = ratio_estimate(second, first)
+    ratio = ratio_of(second, first, RATIO, METHOD)
     spread = spread_of_ratio(first, second)
     return Comparison(
         baseline="",
@@ -149,17 +148,3 @@ def independent(name: str, first: Estimate, second: Estimate) -> Comparison:
         error=None if spread is None else spread.error,
         degrees=None if spread is None else spread.degrees,
     )
-
-
-def ratio_estimate(above: Estimate, below: Estimate) -> Estimate:
-    """The ratio of two independent estimates; without an interval if one of them has none."""
-    value = above.value / below.value
-    n = min(above.n, below.n)
-    ends = (above.low, above.high, below.low, below.high)
-    if any(end is None or end <= 0 for end in ends):
-        return Estimate(value, None, None, n, RATIO, "no interval: a side has none")
-    x, x_low, x_high = (math.log(v) for v in (above.value, above.low or 1, above.high or 1))
-    y, y_low, y_high = (math.log(v) for v in (below.value, below.low or 1, below.high or 1))
-    low = x - y - math.hypot(x - x_low, y_high - y)
-    high = x - y + math.hypot(x_high - x, y - y_low)
-    return Estimate(value, math.exp(low), math.exp(high), n, RATIO, METHOD)

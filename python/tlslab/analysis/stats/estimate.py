@@ -38,6 +38,9 @@ SEQUENCE = "confidence sequence"
 _BY_FIRST = "by the spread of the first {}"
 _FIRST = re.compile(_BY_FIRST.format(r"(\d+)"))
 
+# How the interval of a ratio is made of two others (ratio_of).
+MOVER = "MOVER on the logarithms of both intervals, 95 %"
+
 _RESAMPLES = 4_999
 
 # The resamples depend on the values alone: the same run folder gives the same summary.
@@ -216,6 +219,24 @@ def spread_of_ratio(first: Estimate, second: Estimate) -> Spread | None:
     )
     whole = sum(variances)
     return Spread(math.sqrt(whole), whole**2 / parts if parts > 0 else None)
+
+
+def ratio_of(above: Estimate, below: Estimate, unit: str, method: str) -> Estimate:
+    """The ratio of two independent estimates; without an interval if one of them has none.
+
+    The interval is put together from those of both (MOVER: Zou and Donner 2008, "Construction of
+    confidence limits about effect measures"), on logarithms. `method` says so in words.
+    """
+    value = above.value / below.value
+    n = min(above.n, below.n)
+    ends = (above.low, above.high, below.low, below.high)
+    if any(end is None or end <= 0 for end in ends):
+        return Estimate(value, None, None, n, unit, "no interval: a side has none")
+    x, x_low, x_high = (math.log(v) for v in (above.value, above.low or 1, above.high or 1))
+    y, y_low, y_high = (math.log(v) for v in (below.value, below.low or 1, below.high or 1))
+    low = x - y - math.hypot(x - x_low, y_high - y)
+    high = x - y + math.hypot(x_high - x, y - y_low)
+    return Estimate(value, math.exp(low), math.exp(high), n, unit, method)
 
 
 def _spread(found: Estimate) -> Spread | None:

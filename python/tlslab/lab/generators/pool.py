@@ -9,10 +9,11 @@ from typing import Any, Protocol
 
 from tlslab.lab.engine_output import Listener
 from tlslab.model.errors import EngineError, NoGeneratorError
+from tlslab.model.handshake import Preflight
 from tlslab.model.offered import Offered
 from tlslab.model.primitives import Primitives
 from tlslab.model.probe import AbilitiesFound, ProbeRecord
-from tlslab.model.record import Preflight, RunRecord
+from tlslab.model.record import RunRecord
 from tlslab.model.scale import HoldRecord
 
 

@@ -18,11 +18,12 @@ from tlslab.lab.generators.pool import LostInRunError, require_generator
 from tlslab.lab.generators.pretest import LostBeforeError, handshakes_per_processor
 from tlslab.lab.generators.shares import most_hosts, processors_of, split
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
+from tlslab.model.handshake import Preflight
 from tlslab.model.hosts import HostFound
 from tlslab.model.offered import Offered
 from tlslab.model.primitives import Primitives
 from tlslab.model.probe import AbilitiesFound, ProbeRecord
-from tlslab.model.record import Preflight, RunRecord
+from tlslab.model.record import RunRecord
 from tlslab.model.scale import HoldRecord
 from tlslab.store import from_json
 

@@ -18,11 +18,11 @@ from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.trial import Bench, failed_trial
 from tlslab.model.errors import EngineError
 from tlslab.model.experiment import Experiment
+from tlslab.model.handshake import Facts
 from tlslab.model.names import find_group, find_suite
 from tlslab.model.plan import Cell, PlannedTrial
 from tlslab.model.probe import Probed
 from tlslab.model.profile import Profile
-from tlslab.model.record import Facts
 from tlslab.model.trial import Reason, Trial
 from tlslab.targets.external import Hook, HookError
 

@@ -67,6 +67,8 @@ def parse_address(text: str) -> Address:
     if parts.username is not None or parts.password is not None:
         # The command line is kept in the run folder.
         raise UsageError("--server-metrics: a URL with a password would be kept in the run folder")
+    if "," in parts.netloc or "://" in parts.path:
+        raise UsageError(f"--server-metrics {text}: one exporter at a time", REMEDY)
     if any(not 33 <= ord(letter) <= 126 for letter in given):
         raise UsageError("--server-metrics: the URL has characters that no URL may have", REMEDY)
     path = parts.path if parts.path not in ("", "/") else "/metrics"

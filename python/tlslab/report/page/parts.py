@@ -8,6 +8,7 @@ from tlslab.model.figure import TextBlock
 from tlslab.model.finding import Comparison, Finding, Published, Summary
 from tlslab.model.wording import counted
 from tlslab.report import view
+from tlslab.report.cautions import Caution, left_out, warnings, without_result
 from tlslab.report.facts import facts
 from tlslab.report.page.drawn import Drawn
 from tlslab.report.page.flames import DrawnFlame
@@ -54,7 +55,7 @@ class Part:
     undrawn: tuple[str, ...] = ()
     flames: tuple[DrawnFlame, ...] = ()
     text: TextBlock | None = None
-    cautions: tuple[view.Caution, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     findings: tuple[Finding, ...] = ()
     groups: tuple[Group, ...] = ()
     paragraphs: tuple[str, ...] = ()
@@ -83,7 +84,7 @@ def text_part(text: TextBlock) -> Part:
 
 def warnings_part(summary: Summary) -> Part | None:
     """What the reader must know, the gravest first; None where there is nothing."""
-    found = view.warnings(summary)
+    found = warnings(summary)
     if not found:
         return None
     line = found[0].message
@@ -103,7 +104,7 @@ def findings_part(findings: Sequence[Finding]) -> Part | None:
 def excluded_part(summary: Summary) -> Part | None:
     """Combinations that were not tried or are not supported, by reason; None for none."""
     by_reason: dict[str, list[str]] = {}
-    for name, reason in view.left_out(summary):
+    for name, reason in left_out(summary):
         by_reason.setdefault(reason, []).append(short(name))
     groups = tuple(
         Group(reason, tuple(names))
@@ -121,7 +122,7 @@ def excluded_part(summary: Summary) -> Part | None:
 def cells_part(summary: Summary) -> Part | None:
     """Cells without a valid result that no table shows, by reason; None for none."""
     by_reason: dict[str, list[str]] = {}
-    for name, verdict, reason in view.without_result(summary):
+    for name, verdict, reason in without_result(summary):
         by_reason.setdefault(f"{verdict}: {reason}", []).append(short(name))
     groups = tuple(Group(reason, tuple(names)) for reason, names in by_reason.items())
     if not groups:

@@ -6,48 +6,25 @@ from dataclasses import replace
 
 import pytest
 
-from factories.capacity import (
-    FIFTHS,
-    CapacityWorld,
-    Uneven,
-    drive,
-    made_capacity_run,
-    made_cell,
-    made_plan,
-)
+from factories.capacity import FIFTHS, CapacityWorld, drive, made_capacity_run, made_cell, made_plan
+from factories.capacity_summary import FIVE, figure, first_sentence, table, texts
 from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.cells import measure
 from tlslab.analysis.capacity.findings import findings, longer
 from tlslab.analysis.capacity.published import load_study
-from tlslab.model.capacity import GeneratorRules, Objective
+from tlslab.model.capacity import Objective
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, Figure
 from tlslab.model.finding import Summary
 from tlslab.model.record import Verdict
 from tlslab.model.run import RunContents
 from tlslab.model.validation import Comparison, PhaseResult, RateResult, Resolution
 from tlslab.store import from_json, to_json
 
-# Five repetitions of everything: fewer carry no sentence.
-FIVE = made_plan(remedies=True, objective=Objective("p99", 5.0), repetitions=5)
-
 
 @pytest.fixture(name="summary", scope="module")
 def _summary() -> Summary:
     return summarise(made_capacity_run(plan=FIVE))
-
-
-def figure(summary: Summary, name: str) -> Figure:
-    return next(each for each in summary.figures if each.id == name)
-
-
-def table(summary: Summary, name: str) -> DataTable:
-    return next(each for each in summary.tables if each.id == name)
-
-
-def texts(summary: Summary, code: str) -> list[str]:
-    return [finding.text for finding in summary.findings if finding.code == code]
 
 
 def test_the_maximum_comes_out_as_it_went_in(summary: Summary) -> None:
@@ -274,101 +251,6 @@ def test_a_capture_stands_in_a_table_of_its_own() -> None:
     assert any("own times" in str(row[0]) for row in table(summary, "published").rows)
 
 
-def generators_summary(world: CapacityWorld, rules: GeneratorRules) -> Summary:
-    plan = replace(made_plan(remedies=True, objective=Objective("p99", 5.0)), generators=rules)
-    return summarise(made_capacity_run({"nginx": world}, plan))
-
-
-def test_a_report_names_the_generators_and_their_clocks() -> None:
-    summary = generators_summary(CapacityWorld(), GeneratorRules(2, 2))
-    first, second = summary.hosts
-    assert (first.name, first.processors, first.lost) == ("node-0", (1,), 0)
-    assert (second.clock_error_s, second.start_skew_s) == (2e-5, 1e-4)
-    assert (second.drift_ppm, second.handshakes_per_s) == (3.0, 2000.0)
-    assert second.runs == first.runs > 20
-    (text,) = texts(summary, "generators")
-    assert text.startswith("nginx: 2 generators made the load of the maximum; the server was")
-    assert summarise(made_capacity_run()).hosts == ()
-    assert not texts(summarise(made_capacity_run()), "generators")
-
-
-def test_a_report_says_whether_the_generators_were_the_limit() -> None:
-    summary = generators_summary(CapacityWorld(client_us=4000.0), GeneratorRules(1, 4))
-    (text,) = texts(summary, "generators")
-    assert "4 generators made the load" in text
-    assert "they were the limit: the server takes more" in text
-    assert summary.cells[0].verdict == "at_least"
-
-
-def test_a_maximum_that_lost_a_generator_does_not_count() -> None:
-    world = CapacityWorld(loses=lambda step: step.stage == "maximum" and step.repetition == 0)
-    summary = generators_summary(world, GeneratorRules(2, 2))
-    assert (summary.hosts[1].lost, summary.hosts[1].reason) == (1, "it died")
-    (cell,) = summary.cells
-    assert "host_lost" in {note.code for note in cell.reasons}
-    assert cell.verdict == "valid"
-
-
-def bounded(alone: float = 500.0) -> CapacityWorld:
-    """A world whose generator is the limit long before the server is."""
-    return CapacityWorld(alone=alone, client_us=600.0, seed=5)
-
-
-def first_sentence(summary: Summary) -> str:
-    assert summary.answer is not None
-    return summary.answer.sentences[0]
-
-
-def codes(summary: Summary, server: str) -> set[str]:
-    return {note.code for note in summary.cell(f"server={server},processors=1").reasons}
-
-
-def test_a_maximum_whose_search_ended_in_noise_is_not_crowned() -> None:
-    worlds = {"nginx": Uneven(alone=1100.0, busy=0.5), "apache": CapacityWorld(seed=3)}
-    summary = summarise(made_capacity_run(worlds, FIVE))
-    assert "search_noise" in codes(summary, "nginx")
-    text = first_sentence(summary)
-    assert text.startswith("Nginx: 4,")
-    assert re.search(r"\) new connections/s or more, at least 1\.\d+ times that of apache\.$", text)
-    assert summary.answer is not None
-    label = "search inconclusive, not the server's limit"
-    assert summary.answer.tiles[0].title == f"New connections/s, {label}"
-    assert "(at most " in summary.answer.sentences[1]
-    (maxima,) = texts(summary, "answer")
-    assert f" at once ({label}); apache: " in maxima
-    assert texts(summary, "open") == [
-        "Maxima that are not known exactly, and why: nginx (the search for the maximum was "
-        "inconclusive (noise), and neither the server nor the generator was busy all the time)."
-    ]
-    assert "apache takes at most 0." in texts(summary, "platforms")[0]
-    assert figure(summary, "maximum").caption.endswith(f" May take more: nginx ({label}).")
-    assert "at most" in next(t for t in texts(summary, "objective") if t.startswith("nginx"))
-
-
-def test_a_busy_server_s_rate_is_compared_at_the_connections_that_a_noisy_search_chose() -> None:
-    worlds = {"nginx": Uneven(alone=1100.0), "apache": CapacityWorld(seed=3)}
-    summary = summarise(made_capacity_run(worlds, FIVE))
-    assert "search_noise" in codes(summary, "nginx")
-    text = first_sentence(summary)
-    assert re.search(r" or more, 1\.\d+ times \(95 %: 1\.\d+ to 1\.\d+\) that of apache\.$", text)
-    (platforms,) = texts(summary, "platforms")
-    assert platforms.startswith("apache takes 0.")
-    assert platforms.endswith(
-        " of nginx on 1 processor, at the connections at once that the searches chose "
-        "(inconclusive: noise)."
-    )
-
-
-def test_a_noisy_search_of_the_rival_is_named_in_the_answer() -> None:
-    worlds = {"nginx": CapacityWorld(alone=1100.0, seed=3), "apache": Uneven(alone=700.0)}
-    summary = summarise(made_capacity_run(worlds, FIVE))
-    assert codes(summary, "nginx").isdisjoint({"search_noise"})
-    assert "search_noise" in codes(summary, "apache")
-    assert first_sentence(summary).endswith(" that of apache; apache may take more.")
-    (open_,) = texts(summary, "open")
-    assert open_.endswith(" apache (the search for the maximum was inconclusive (noise)).")
-
-
 def test_cells_that_differ_in_one_level_are_compared_with_the_baseline() -> None:
     worlds = {
         ("jdk-17", "none"): CapacityWorld(alone=500.0, seed=1),
@@ -389,40 +271,6 @@ def test_cells_that_differ_in_one_level_are_compared_with_the_baseline() -> None
     both = r"; among both ratios here \(Holm\) a difference is established\."
     assert re.fullmatch(f"jdk-25, direct {ratio} jdk-17, direct{both}", pairs[0][0])
     assert re.fullmatch(f"jdk-25, behind nginx {ratio} jdk-25, direct{both}", pairs[1][0])
-
-
-def test_a_converged_maximum_has_none_of_these_words() -> None:
-    summary = summarise(made_capacity_run({"nginx": CapacityWorld(alone=1100.0)}, FIVE))
-    assert not {code for code in codes(summary, "nginx") if code.startswith("search_")}
-    text = first_sentence(summary)
-    assert text.endswith(" new connections/s at most.")
-    assert "may take more" not in text
-    assert summary.answer is not None
-    assert summary.answer.tiles[0].title == "Maximum, new connections/s"
-    assert "search inconclusive" not in texts(summary, "answer")[0]
-    assert "ay take more" not in figure(summary, "maximum").caption
-
-
-def test_a_rival_that_may_take_more_is_named_beside_the_first() -> None:
-    worlds = {"nginx": CapacityWorld(alone=1100.0), "apache": CapacityWorld(alone=700.0, seed=3)}
-    summary = summarise(made_capacity_run({**worlds, "haproxy": bounded()}, FIVE))
-    text = first_sentence(summary)
-    assert "new connections/s at most, 1.5" in text
-    assert text.endswith("that of apache; haproxy may take more.")
-    assert "haproxy (the generator was the limit)" in texts(summary, "open")[0]
-    assert "haproxy takes at least 0." in texts(summary, "platforms")[1]
-
-
-def test_of_two_lower_bounds_nothing_is_said() -> None:
-    worlds = {"nginx": bounded(), "apache": bounded(450.0)}
-    summary = summarise(made_capacity_run(worlds, FIVE))
-    assert {cell.verdict for cell in summary.cells} == {"at_least"}
-    assert texts(summary, "platforms") == [
-        "Whether apache takes more connections/s than nginx on 1 processor is not known: both may "
-        "take more than was measured."
-    ]
-    rows = [row for row in table(summary, "published").rows if "platforms" in str(row[0])]
-    assert [str(row[2]).startswith("both are lower bounds: ") for row in rows] == [True]
 
 
 def with_spoiled_maxima(contents: RunContents, server: str) -> RunContents:
@@ -474,32 +322,3 @@ def test_an_objective_that_the_loads_do_not_enclose_is_a_bound_or_no_value(
     else:
         assert (name in cell.estimates, cell.lower_bounds) == (True, (name,))
         assert [each.bound for each in tiles] == [True]
-
-
-def test_a_maximum_that_other_programs_disturbed_is_not_crowned() -> None:
-    disturbed = CapacityWorld(alone=1100.0, busy=0.8, taken=0.2)
-    contents = made_capacity_run({"nginx": disturbed, "apache": CapacityWorld(seed=3)}, FIVE)
-    summary = summarise(contents)
-    assert "disturbed" in codes(summary, "nginx")
-    assert summary.cell("server=nginx,processors=1").verdict == "valid"
-    text = first_sentence(summary)
-    assert re.search(r"\) new connections/s or more, at least 1\.\d+ times that of apache\.$", text)
-    assert "nginx (other programs took a part of the server's" in texts(summary, "open")[0]
-    assert summary.answer is not None
-    assert summary.answer.tiles[0].title == "New connections/s, disturbed"
-    assert " at once (disturbed); apache: " in texts(summary, "answer")[0]
-    assert "apache takes at most 0." in texts(summary, "platforms")[0]
-    assert figure(summary, "maximum").caption.endswith(" May take more: nginx (disturbed).")
-    assert "at most" in next(t for t in texts(summary, "objective") if t.startswith("nginx"))
-
-
-def test_a_rival_that_was_disturbed_is_named_and_two_have_no_ratio() -> None:
-    worlds = {
-        "nginx": CapacityWorld(alone=1100.0),
-        "apache": CapacityWorld(alone=700.0, busy=0.8, taken=0.2, seed=3),
-    }
-    text = first_sentence(summarise(made_capacity_run(worlds, FIVE)))
-    assert text.endswith(" new connections/s at most; apache may take more.")
-    both = {name: CapacityWorld(busy=0.8, taken=0.2, seed=n) for n, name in enumerate(worlds)}
-    (platforms,) = texts(summarise(made_capacity_run(both, FIVE)), "platforms")
-    assert platforms.endswith(" is not known: both may take more than was measured.")

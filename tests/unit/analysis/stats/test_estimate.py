@@ -13,6 +13,7 @@ from tlslab.analysis.stats.estimate import (
     estimate,
     mean_interval,
     p_value,
+    ratio_of,
     spread_of_ratio,
     two_stage_estimate,
 )
@@ -187,6 +188,22 @@ def test_the_error_of_a_ratio_at_its_edges() -> None:
     stein = spread_of_ratio(two_stage_estimate(values, "1/s", 2), same)
     assert stein is not None
     assert stein.degrees == pytest.approx(1)
+
+
+def test_a_ratio_knows_the_intervals_of_both_sides() -> None:
+    above, below = (Estimate(v, v * 0.9, v * 1.1, 5, "1/s", "") for v in (200.0, 100.0))
+    found = ratio_of(above, below, "ratio", "a method")
+    assert (found.value, found.n, found.unit, found.method) == (2, 5, "ratio", "a method")
+    assert found.low is not None
+    assert found.high is not None
+    assert 200 * 0.9 / (100 * 1.1) < found.low < 1.8
+    assert 200 * 1.1 / (100 * 0.9) > found.high > 2.2
+    exact = Estimate(200.0, 200.0, 200.0, 5, "1/s", "")
+    alone = ratio_of(exact, below, "ratio", "a method")
+    assert (alone.low, alone.high) == (pytest.approx(200 / 110), pytest.approx(200 / 90))
+    bare = Estimate(100.0, None, None, 1, "1/s", "one trial")
+    for one, other in ((above, bare), (bare, below)):
+        assert ratio_of(one, other, "ratio", "a method").low is None
 
 
 @pytest.mark.parametrize("values", [[0.99, 0.9, 1.0, 0.97, 1.01, 0.9, 1.0], [1.01] * 7])

@@ -48,7 +48,8 @@ def test_the_cluster_of_this_machines_node_is_found_where_ray_writes_it() -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["https://host/", "ray://host:99999", "ray://host:10001", "ray://"]
+    "text",
+    ["https://host/", "ray://host:99999", "ray://host:10001", "ray://", "ray://a,b", "a b"],
 )
 def test_what_is_no_address_of_a_cluster_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--generators"):

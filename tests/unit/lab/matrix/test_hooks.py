@@ -15,9 +15,9 @@ from tlslab.lab.matrix.hooks import RIGHT_ANSWERS, find_choices, hooked
 from tlslab.lab.specs import Aim
 from tlslab.lab.trial import Bench
 from tlslab.model.errors import EngineError, NoGeneratorError
+from tlslab.model.handshake import Facts, Preflight
 from tlslab.model.plan import Cell
 from tlslab.model.probe import OfferFound, ProbeRecord, Refusal
-from tlslab.model.record import Facts, Preflight
 from tlslab.model.trial import Trial
 from tlslab.targets.external import parse_hook
 

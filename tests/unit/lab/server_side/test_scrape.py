@@ -138,7 +138,8 @@ def test_an_exporter_that_is_not_there() -> None:
 @pytest.mark.parametrize(
     "text",
     ["ftp://host/metrics", "http://", "http://user:secret@host/metrics", "http://host:many/",
-     "http://host/\r\nX: 1", "file:///etc/passwd", ""],
+     "http://host/\r\nX: 1", "file:///etc/passwd", "", "a,b",
+     "http://a:9100/metrics,http://b:9100/metrics"],
 )  # fmt: skip
 def test_what_is_no_url_is_wrong_usage(text: str) -> None:
     with pytest.raises(UsageError) as error:

@@ -76,7 +76,7 @@ def gcs_address(text: str) -> str:
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port = None, None
-    if parts.scheme != "ray" or not host or parts.path.strip("/"):
+    if parts.scheme != "ray" or not host or parts.path.strip("/") or {",", " "} & set(host):
         raise UsageError(f"--generators {text}: no address of a Ray cluster", "ray://HOST:6379")
     if port == CLIENT_PORT:
         raise UsageError(

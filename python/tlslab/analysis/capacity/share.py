@@ -1,0 +1,49 @@
+"""The load that meets the objective as a share of the maximum, with its interval. Pure."""
+
+from dataclasses import replace
+
+from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.known import has_maximum, is_open
+from tlslab.analysis.measures import SHARE
+from tlslab.analysis.stats.estimate import MOVER, ratio_of
+from tlslab.model.estimate import Estimate
+from tlslab.model.figure import TableCell
+from tlslab.model.wording import share_with_interval
+
+METHOD = f"the load over the maximum; {MOVER}"
+
+
+def share_of_maximum(cell: CapacityCell) -> Estimate | None:
+    """The load of a cell's capacity over its maximum; None without either.
+
+    The loads and the maximum are of different trials. A load that was offered has no error: the
+    interval is that of the maximum alone. It has none where the load is a bound's that was not
+    offered, or where some repetitions know a bound only.
+    """
+    found = cell.capacity
+    if found is None or cell.maximum is None or not has_maximum(cell):
+        return None
+    load = found.load
+    if load.low is None and any(point.offered == load.value for point in cell.points):
+        load = replace(load, low=load.value, high=load.value)
+    return ratio_of(load, cell.maximum, SHARE, METHOD)
+
+
+def of_maximum(cell: CapacityCell) -> str:
+    """`, at most 75 % (95 %: 70 to 81) of the maximum`, of a load in words; empty for none."""
+    share = share_of_maximum(cell)
+    if share is None:
+        return ""
+    most = "at most " if is_open(cell) else ""
+    return f", {most}{share_with_interval(share)} of the maximum"
+
+
+def share_cell(cell: CapacityCell) -> TableCell:
+    """The share in a table, with the side on which it is a bound; None where nothing is known."""
+    found, share = cell.capacity, share_of_maximum(cell)
+    if found is None or share is None or (found.is_least and is_open(cell)):
+        return None
+    if found.bound == "below":
+        return f"below {share_with_interval(share)}"
+    sign = "at least " if found.is_least else "at most " if is_open(cell) else ""
+    return f"{sign}{share_with_interval(share)}" if sign or share.low is None else share

@@ -1,0 +1,35 @@
+"""The plan of five repetitions of everything, and what a capacity summary says."""
+
+from factories.capacity import made_plan
+from tlslab.model.capacity import Objective
+from tlslab.model.figure import DataTable, Figure
+from tlslab.model.finding import Summary
+
+# Five repetitions of everything: fewer carry no sentence.
+FIVE = made_plan(remedies=True, objective=Objective("p99", 5.0), repetitions=5)
+
+
+def figure(summary: Summary, name: str) -> Figure:
+    """The figure of this id."""
+    return next(each for each in summary.figures if each.id == name)
+
+
+def table(summary: Summary, name: str) -> DataTable:
+    """The table of this id."""
+    return next(each for each in summary.tables if each.id == name)
+
+
+def texts(summary: Summary, code: str) -> list[str]:
+    """The findings of this code."""
+    return [finding.text for finding in summary.findings if finding.code == code]
+
+
+def first_sentence(summary: Summary) -> str:
+    """The first sentence of the answer."""
+    assert summary.answer is not None
+    return summary.answer.sentences[0]
+
+
+def codes(summary: Summary, server: str) -> set[str]:
+    """What is said of the cell of a server with one processor, by codes."""
+    return {note.code for note in summary.cell(f"server={server},processors=1").reasons}

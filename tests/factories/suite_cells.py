@@ -1,0 +1,85 @@
+"""Made-up cells of the suites study: requests and handshakes of chosen cost."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.published import load_order
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.studies.suites import SuitesStudy
+from tlslab.analysis.studies.suites.places import HANDSHAKE, KEEP_ALIVE, KEEP_ALIVE_REQUEST_COST
+from tlslab.model.finding import CellSummary
+from tlslab.model.names import find_suite
+
+STUDY = load_order("rwserve-2019")
+
+# Fewer than a bootstrap needs, so that the tests are quick.
+BLOCKS = 7
+
+# Microseconds of the server for a request and for a new connection, of the size that nginx has.
+REQUEST_US = {"GCM": 20.0, "CCM": 24.0, "CHACHA20": 26.0, "SHA": 30.0}
+CONNECTION_US = {"ECDHE-ECDSA": 300.0, "ECDHE-RSA": 800.0, "DHE-RSA": 1500.0, "RSA": 620.0}
+DH_US = {1024: 1050.0, 2048: 1500.0, 3072: 2500.0, 4096: 4000.0}
+
+
+def cell(
+    openssl: str,
+    request_us: float,
+    connection_us: float,
+    bits: int | None = None,
+    noise: float = 0.003,
+    **changes: object,
+) -> Measured:
+    """The cell of a suite by OpenSSL's name; `changes` are those of its summary."""
+    suite = find_suite(openssl)
+    assert suite is not None
+    factors = {"tls": "1.2", "suite": suite.name, "http": "2", "dh_bits": str(bits or "none")}
+    key = ",".join(f"{name}={level}" for name, level in factors.items())
+    draw = np.random.default_rng(sum(key.encode()))
+    values: dict[str, Mapping[int, float]] = {}
+    for name, centre in (
+        (KEEP_ALIVE, 1e6 / request_us),
+        (KEEP_ALIVE_REQUEST_COST, request_us),
+        (HANDSHAKE, connection_us),
+    ):
+        values[name] = {block: centre * math.exp(draw.normal(0, noise)) for block in range(BLOCKS)}
+    summary = CellSummary(
+        key=key,
+        factors=factors,
+        verdict="valid",
+        reasons=(),
+        trials=BLOCKS,
+        estimates={name: estimate(list(v.values()), "") for name, v in values.items()},
+    )
+    return Measured(replace(summary, **changes), values)  # type: ignore[arg-type]
+
+
+def request_us(name: str) -> float:
+    """What a request with this suite costs the server."""
+    return next(cost for part, cost in REQUEST_US.items() if part in name)
+
+
+def all_cells() -> list[Measured]:
+    """All suites of the study and one more, a suite of Diffie-Hellman in all sizes."""
+    assert STUDY is not None
+    cells = []
+    for name in (*STUDY.order, "ECDHE-ECDSA-AES128-GCM-SHA256"):
+        suite = find_suite(name)
+        assert suite is not None
+        exchange = suite.name.removeprefix("TLS_").partition("_WITH_")[0].replace("_", "-")
+        bits = 2048 if exchange == "DHE-RSA" else None
+        cells.append(cell(name, request_us(name), CONNECTION_US[exchange], bits))
+    cells += [
+        cell("DHE-RSA-AES128-GCM-SHA256", request_us("GCM"), cost, bits)
+        for bits, cost in DH_US.items()
+        if bits != 2048
+    ]
+    return cells
+
+
+def reported(study: SuitesStudy, code: str) -> str:
+    """The findings of this code."""
+    return "\n".join(finding.text for finding in study.findings if finding.code == code)
