@@ -8,7 +8,7 @@ import numpy as np
 
 from factories.offered import offered
 from factories.run import World, environment
-from tlslab.advice.proof import proved
+from tlslab.advice.proof_verdict import proved
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.proof.answer import answer

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tlslab.advice.choice import Aim, Price, Recommendation, decide, measures, rivals
 from tlslab.advice.field import compared_subject, field_of
 from tlslab.advice.policy import Policy
-from tlslab.advice.recommend import Aim, Price, Recommendation, decide, measures, rivals
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.trade_offs import measured_cells, ratios, weigh

@@ -4,8 +4,8 @@ import fnmatch
 
 import pytest
 
-from tlslab.advice.grade import grade_group, grade_suite
 from tlslab.advice.policy import GRADES, policies, read_policy
+from tlslab.advice.setting_grade import grade_group, grade_suite
 from tlslab.model.names import GROUPS, OBSOLETE_SUITES, SUITES
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from tlslab.advice.grade import Graded, grade_group, grade_suite
 from tlslab.advice.preference import Subject
+from tlslab.advice.setting_grade import Graded, grade_group, grade_suite
 from tlslab.model.answer import Answer, Lacking
 from tlslab.model.elsewhere import Cells, Led, beside, fewest, led
 from tlslab.model.enough import EQUIVALENCE, too_wide

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from factories.run import made_run
+from tlslab.advice.choice import Aim, Recommendation, decide, measures, preference
 from tlslab.advice.emit import FORMS, offer_of
 from tlslab.advice.explain import comments, explanation, front, pareto_table, reason
 from tlslab.advice.field import Entry, Field, field_of
-from tlslab.advice.grade import Graded, Opinion
 from tlslab.advice.left_out import left_out_lines
 from tlslab.advice.policy import policies, policies_named
-from tlslab.advice.recommend import Aim, Recommendation, decide, measures, preference
+from tlslab.advice.setting_grade import Graded, Opinion
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.trade_offs import weigh
 from tlslab.lab.recommend import priced
