@@ -28,7 +28,7 @@ from bench.validity_file import (
     read,
 )
 from bench.validity_page import publish
-from tlslab.analysis.selftest import judge_selftest
+from tlslab.analysis.selftest_outcome import judge_selftest
 from tlslab.cli.progress import watch
 from tlslab.experiment.selftest import selftest_experiment
 from tlslab.lab import run

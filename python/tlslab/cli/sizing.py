@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from tlslab.analysis.costs.model import CostModel
-from tlslab.analysis.costs.sizing import Bounds, size
+from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.cli.console import conclude, out, say
 from tlslab.experiment.costs import COST_RULES

@@ -8,7 +8,7 @@ import pytest
 from factories.offered import offered
 from factories.proof import made_sides
 from tlslab.advice.proof_verdict import proved
-from tlslab.analysis.proof.figures import figures, verdict_of
+from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
 from tlslab.model.answer import Answer, Lacking
 from tlslab.model.finding import ExperimentSummary, Summary
 from tlslab.model.offered import Offered

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from factories.costs import made_calibration
-from tlslab.analysis.costs.sizing import Bounds, size
+from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.report.sizing import render_sizing
 

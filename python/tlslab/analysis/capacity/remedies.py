@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.compare import paired_logs
 from tlslab.analysis.measures import MICROSECONDS, RATE, RATIO, client_busy
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value

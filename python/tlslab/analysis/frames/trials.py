@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tlslab.analysis.benchmark.cells import trial_values as benchmark_values
+from tlslab.analysis.benchmark.fork_estimates import trial_values as benchmark_values
 from tlslab.analysis.frames.rows import trial_fields
 from tlslab.analysis.keep_alive import UNITS as KEEP_ALIVE_UNITS
 from tlslab.analysis.keep_alive import keep_alive_values

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tlslab.analysis.proof.figures import still_open
+from tlslab.analysis.proof.deciding_ratios import still_open
 from tlslab.lab import events
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Servers, prepare

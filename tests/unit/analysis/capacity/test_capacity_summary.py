@@ -16,9 +16,9 @@ from factories.capacity import (
     made_plan,
 )
 from tlslab.analysis.capacity import summarise
-from tlslab.analysis.capacity.cells import measure
+from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.capacity.findings import findings, longer
-from tlslab.analysis.capacity.published import load_study
+from tlslab.analysis.capacity.published_capacity import load_study
 from tlslab.model.capacity import GeneratorRules, Objective
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.published import load_order, load_study
+from tlslab.analysis.published_figures import load_order, load_study
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.families import false_discovery
 from tlslab.analysis.studies.suites import SuitesStudy, suites_study

@@ -8,7 +8,7 @@ import scipy
 
 from factories.costs import made_calibration
 from tlslab.analysis.costs.model import Check, CostModel
-from tlslab.analysis.costs.sizing import Bounds, size, widened
+from tlslab.analysis.costs.processors_needed import Bounds, size, widened
 from tlslab.analysis.costs.summary import calibration
 from tlslab.analysis.stats.queue import exceeds, mean_response, waiting_probability
 from tlslab.model.capacity import Objective

@@ -7,13 +7,13 @@ can accept, httperf's block, and the study of 2008 beside our results.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.figures import identifier
 from tlslab.analysis.capacity.httperf import httperf_block
 from tlslab.analysis.capacity.known import flag, has_maximum, over
 from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import Point, by_fraction
-from tlslab.analysis.capacity.warm_up import warm_ups
+from tlslab.analysis.capacity.warm_up_outcome import warm_ups
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.steady_state import classify
 from tlslab.model.capacity import CapacityPlan, WarmUpRules

@@ -7,7 +7,7 @@ import numpy as np
 
 from tlslab.analysis.compare import is_amount, more_is_faster
 from tlslab.analysis.history.changes import LEAST_RUNS, SMALLEST, Found, find, welch
-from tlslab.analysis.history.series import Line, Run, in_order, lines, unlike_machines
+from tlslab.analysis.history.estimates_over_runs import Line, Run, in_order, lines, unlike_machines
 from tlslab.analysis.run_facts import environment_facts
 from tlslab.analysis.stats.change_points import findable, segments
 from tlslab.analysis.stats.estimate import Array, Interval

@@ -8,7 +8,7 @@ import pytest
 from factories.proof import cell, made_sides
 from kept import proof_verdict
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.proof.figures import direction_of, figures, verdict_of
+from tlslab.analysis.proof.deciding_ratios import direction_of, figures, verdict_of
 from tlslab.analysis.proof.sides import Sides, mixed, sides_of
 from tlslab.experiment.proof import BLOCKS
 from tlslab.model.proof import Measure, ProofFigure, ProofVerdict

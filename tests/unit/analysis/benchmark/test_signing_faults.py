@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from factories.benchmarks import made_contents
-from tlslab.analysis.benchmark.faults import (
+from tlslab.analysis.benchmark.signing_faults import (
     Episode,
     episodes,
     fault_figures,

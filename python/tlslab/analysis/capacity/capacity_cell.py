@@ -15,10 +15,10 @@ from tlslab.analysis.capacity.points import (
 )
 from tlslab.analysis.capacity.saturation import Capacity, capacity
 from tlslab.analysis.capacity.verdict import disturbances, judge, limit_words
-from tlslab.analysis.capacity.warm_up import all_warm
+from tlslab.analysis.capacity.warm_up_outcome import all_warm
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.measures import UNITS, Processors, loading_values
-from tlslab.analysis.series import cpu_over_time
+from tlslab.analysis.processor_use import cpu_over_time
 from tlslab.analysis.server_side import widened
 from tlslab.analysis.stats.estimate import two_stage_estimate
 from tlslab.analysis.stats.latency import Distribution, quantiles

@@ -10,8 +10,8 @@ from factories.run import World, made_run
 from factories.saturated import saturated
 from tlslab.analysis import summarise
 from tlslab.analysis.compare import Measured
+from tlslab.analysis.open_cells import open_pairs, replay, still_open
 from tlslab.analysis.ranking import differing
-from tlslab.analysis.stopping import open_pairs, replay, still_open
 from tlslab.experiment import dumps, load, loads, with_levels
 from tlslab.model.estimate import Estimate
 from tlslab.model.experiment import Experiment

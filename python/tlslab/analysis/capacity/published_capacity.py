@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.known import flag, over
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import by_fraction, judged

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from tlslab.analysis.compare import judged_together
 from tlslab.analysis.judged_estimates import WORDS
-from tlslab.analysis.overlay.answer import answer
-from tlslab.analysis.overlay.figures import laid_over
+from tlslab.analysis.overlay.differences import answer
+from tlslab.analysis.overlay.overlaid_figures import laid_over
 from tlslab.analysis.overlay.pairs import Pair, Side, shared_cells
+from tlslab.analysis.overlay.ratio_tables import difference_table, ratio_table
 from tlslab.analysis.overlay.ratios import METHOD, missing, ratios_of
-from tlslab.analysis.overlay.tables import difference_table, ratio_table
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import ExperimentSummary, Finding, Summary

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from factories.run import World, made_run
 from tlslab.analysis import summarise
-from tlslab.analysis.selftest import RANKED_BY, judge_selftest
+from tlslab.analysis.selftest_outcome import RANKED_BY, judge_selftest
 from tlslab.experiment import dumps, loads
 from tlslab.experiment.selftest import selftest_experiment
 from tlslab.model.run import RunContents

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from tlslab.analysis.benchmark.cells import MEAN
 from tlslab.analysis.benchmark.curves import Curve, find_curve
+from tlslab.analysis.benchmark.fork_estimates import MEAN
 from tlslab.analysis.benchmark.processors import Costs
 from tlslab.model.errors import UsageError
 from tlslab.model.figure import TableCell

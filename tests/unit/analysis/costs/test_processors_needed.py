@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from factories.costs import made_calibration, true_cost
+from tlslab.analysis.costs.cost_parts import REQUEST
 from tlslab.analysis.costs.findings import findings
 from tlslab.analysis.costs.model import CostModel, checks
-from tlslab.analysis.costs.parts import REQUEST
-from tlslab.analysis.costs.sizing import Bounds, size
+from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.analysis.stats.queue import exceeds, mean_response, most_within, waiting_probability
 from tlslab.model.capacity import Objective

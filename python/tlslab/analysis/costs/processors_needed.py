@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tlslab.analysis.costs.cost_parts import parts_of
 from tlslab.analysis.costs.model import Check, CostModel
-from tlslab.analysis.costs.parts import parts_of
 from tlslab.analysis.stats.queue import most_within
 from tlslab.model.capacity import Objective
 from tlslab.model.errors import CannotTellError, UsageError

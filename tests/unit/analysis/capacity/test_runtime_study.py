@@ -6,12 +6,12 @@ import pytest
 
 from factories.capacity import CapacityWorld, made_capacity_run
 from factories.runtimes import PLAN, RULES, Warming, made_runtime
-from tlslab.analysis.capacity import runtimes
-from tlslab.analysis.capacity.cells import CapacityCell, measure
+from tlslab.analysis.capacity import runtime_study
+from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
 from tlslab.analysis.capacity.known import RATE, is_comparable, open_label
 from tlslab.analysis.capacity.openness import COLD
-from tlslab.analysis.capacity.published import load_study
-from tlslab.analysis.capacity.warm_up import all_warm, warm_ups
+from tlslab.analysis.capacity.published_capacity import load_study
+from tlslab.analysis.capacity.warm_up_outcome import all_warm, warm_ups
 
 
 def cell(name: str, world: CapacityWorld) -> CapacityCell:
@@ -39,13 +39,13 @@ def test_one_that_the_cap_ended_was_not_warm() -> None:
 
 
 def test_the_table_reports_how_long_it_took(cells: list[CapacityCell]) -> None:
-    table = runtimes.tables(cells, PLAN)[0]
+    table = runtime_study.tables(cells, PLAN)[0]
     assert [row[0] for row in table.rows] == ["jdk-17", "jdk-25"]
     assert table.rows[0][4] == f"{table.rows[0][1]} of {table.rows[0][1]}"
 
 
 def test_overload_is_drawn_over_time_for_each_load(cells: list[CapacityCell]) -> None:
-    found = {figure.id: figure for figure in runtimes.figures(cells, PLAN)}
+    found = {figure.id: figure for figure in runtime_study.figures(cells, PLAN)}
     assert "warm-up" in found
     for part in ("at-once", "time", "failed"):
         for load in ("50", "120"):
@@ -54,14 +54,14 @@ def test_overload_is_drawn_over_time_for_each_load(cells: list[CapacityCell]) ->
 
 
 def test_httperfs_block_is_there_for_each_runtime_and_load(cells: list[CapacityCell]) -> None:
-    blocks = runtimes.texts(cells)
+    blocks = runtime_study.texts(cells)
     assert len(blocks) == len({block.id for block in blocks}) == 4
     assert "<=40 concurrent connections" in blocks[0].text
 
 
 def test_the_study_stands_beside_ours_as_ratios(cells: list[CapacityCell]) -> None:
-    study = load_study("tomcat-2008", runtimes.SCHEMA)
-    table = runtimes.published_table(cells, study)
+    study = load_study("tomcat-2008", runtime_study.SCHEMA)
+    table = runtime_study.published_table(cells, study)
     assert [row[0] for row in table.rows] == [
         "JDK 1.4.2_06 (2008)", "JDK 1.5.0_15 (2008)", "jdk-17", "jdk-25",
     ]  # fmt: skip
@@ -74,10 +74,10 @@ def test_the_study_stands_beside_ours_as_ratios(cells: list[CapacityCell]) -> No
 def test_a_ratio_of_a_lower_bound_is_called_one() -> None:
     known = cell("jdk-17", CapacityWorld(seed=1))
     bound = cell("jdk-25", CapacityWorld(alone=1800.0, client_us=400.0, seed=2))
-    study = load_study("tomcat-2008", runtimes.SCHEMA)
-    ratio = runtimes.published_table([known, bound], study).rows[-1][1]
+    study = load_study("tomcat-2008", runtime_study.SCHEMA)
+    ratio = runtime_study.published_table([known, bound], study).rows[-1][1]
     assert str(ratio).startswith("at least ")
-    ratio = runtimes.published_table([bound, known], study).rows[-1][1]
+    ratio = runtime_study.published_table([bound, known], study).rows[-1][1]
     assert str(ratio).startswith("at most ")
 
 
