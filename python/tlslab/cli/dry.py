@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tlslab.cli.console import conclude, out
-from tlslab.cli.words import by_reason, duration
+from tlslab.cli.shared_words import by_reason, duration
 from tlslab.experiment import file_kind
 from tlslab.lab.foresee import Foreseen, require_cells
 from tlslab.lab.request import Request

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.cli.parts import provide
+from tlslab.cli.missing_parts import provide
 from tlslab.experiment import load, with_levels
 from tlslab.lab import parts
 from tlslab.lab.discovery import with_status_remedy
