@@ -30,7 +30,7 @@ from bench.validity_file import (
 from bench.validity_page import publish
 from tlslab.analysis.selftest_outcome import judge_selftest
 from tlslab.cli.progress import watch
-from tlslab.experiment.selftest import selftest_experiment
+from tlslab.experiment.selftest_experiment import selftest_experiment
 from tlslab.lab import run
 from tlslab.lab.results import read_contents
 from tlslab.lab.selftest import BLOCKS, TARGET

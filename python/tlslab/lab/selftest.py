@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlslab.analysis.selftest_outcome import judge_selftest
-from tlslab.experiment.selftest import BURNS, QUICK_BURNS, WORKLOAD, selftest_experiment
+from tlslab.experiment.selftest_experiment import BURNS, QUICK_BURNS, WORKLOAD, selftest_experiment
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.lab import events, run
 from tlslab.lab.matrix.run import trial_seconds

@@ -6,7 +6,7 @@ from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.selftest_outcome import RANKED_BY, judge_selftest
 from tlslab.experiment import dumps, loads
-from tlslab.experiment.selftest import selftest_experiment
+from tlslab.experiment.selftest_experiment import selftest_experiment
 from tlslab.model.run import RunContents
 from tlslab.model.selftest import Ability
 from tlslab.model.trial import Trial, TrialRun
