@@ -2,7 +2,7 @@ import pytest
 
 from factories.benchmarks import TEXT
 from tlslab.experiment import dumps, load, loads, with_levels
-from tlslab.lab.benchmark.run import mean_seconds
+from tlslab.lab.benchmark.benchmark_run import mean_seconds
 from tlslab.model.errors import ExperimentError, UsageError
 from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults

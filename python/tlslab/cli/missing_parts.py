@@ -7,9 +7,9 @@ import time
 import typer
 
 from tlslab.cli.console import err, say
-from tlslab.lab.parts import Part, make
+from tlslab.lab.experiment_run import missing_parts
 from tlslab.lab.request import Request
-from tlslab.lab.run import missing_parts
+from tlslab.lab.required_parts import Part, make
 from tlslab.model.errors import CannotRunError
 
 

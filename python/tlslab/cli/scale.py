@@ -55,7 +55,7 @@ def command(
 
     Ends with 1 when a connection is lost before the end.
     """
-    from tlslab.lab.scale import Request, scale
+    from tlslab.lab.idle_memory import Request, scale
     from tlslab.report.scale import render_scale
     from tlslab.store import to_json
 

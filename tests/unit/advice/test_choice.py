@@ -18,7 +18,7 @@ from tlslab.advice.policy import policies, policies_named
 from tlslab.advice.setting_grade import Graded, Opinion
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.trade_offs import weigh
-from tlslab.lab.recommend import priced
+from tlslab.lab.recommend_from_run import priced
 from tlslab.model.finding import CellSummary, CellVerdict
 from tlslab.model.names import SUITES
 

@@ -15,8 +15,8 @@ from tlslab.cli.shared_words import duration
 from tlslab.cli.wanted import Changes, changed, parse_targets
 from tlslab.experiment import dumps, file_kind, load, loads
 from tlslab.lab.budget import within
+from tlslab.lab.experiment_run import foresee
 from tlslab.lab.request import Request
-from tlslab.lab.run import foresee
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.errors import ExperimentError, UsageError

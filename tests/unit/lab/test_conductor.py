@@ -19,7 +19,7 @@ from tlslab.lab.environment import describe
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.several import SeveralHosts
 from tlslab.lab.matrix.agenda import BlocksAgenda, Ending
-from tlslab.lab.matrix.run import warm_up_seconds
+from tlslab.lab.matrix.run_in_blocks import warm_up_seconds
 from tlslab.lab.placement import Placement
 from tlslab.lab.serving import Benches
 from tlslab.lab.specs import Aim

@@ -2,8 +2,8 @@
 
 from tlslab.analysis import ANALYSTS
 from tlslab.experiment import FILE_KINDS
-from tlslab.lab.benchmark.parts import benchmark_parts
-from tlslab.lab.benchmark.run import mean_seconds, run_benchmarks, with_runtimes
+from tlslab.lab.benchmark.benchmark_parts import benchmark_parts
+from tlslab.lab.benchmark.benchmark_run import mean_seconds, run_benchmarks, with_runtimes
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.foresee import Foreseen, seed_of
 from tlslab.lab.kinds.kind import KINDS, Kind

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from tlslab.lab import events
 from tlslab.lab.benchmark.agenda import BenchmarkAgenda
+from tlslab.lab.benchmark.benchmark_trial import Bench
 from tlslab.lab.benchmark.in_memory import WARMUP_S
 from tlslab.lab.benchmark.jmh import find_jar
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import make_material
 from tlslab.lab.benchmark.runtimes import Runtimes
-from tlslab.lab.benchmark.trial import Bench
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.environment import describe
 from tlslab.lab.generators.single import local_pool

@@ -12,7 +12,7 @@ from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.single import local_pool
 from tlslab.lab.matrix.agenda import BlocksAgenda
 from tlslab.lab.matrix.ending import ending_of
-from tlslab.lab.matrix.run import least_seconds, most_connections, trial_seconds
+from tlslab.lab.matrix.run_in_blocks import least_seconds, most_connections, trial_seconds
 from tlslab.lab.private import private_folder
 from tlslab.lab.proof.discover import client_named, discover, with_profiles
 from tlslab.lab.proof.live import Live, equal_words, serving

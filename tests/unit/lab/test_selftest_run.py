@@ -9,11 +9,11 @@ import pytest
 from factories.run import World, environment, made_run
 from tlslab.analysis import summarise
 from tlslab.experiment import dumps
-from tlslab.lab import run as lab_run
-from tlslab.lab import selftest as lab
+from tlslab.lab import experiment_run as lab_run
+from tlslab.lab import selftest_run as lab
 from tlslab.lab.events import Event
-from tlslab.lab.run import Request as RunRequest
-from tlslab.lab.run import Result as RunResult
+from tlslab.lab.experiment_run import Request as RunRequest
+from tlslab.lab.experiment_run import Result as RunResult
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.store import RunFolder
 from tlslab.store.selftest import read_selftest

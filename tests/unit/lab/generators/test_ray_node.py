@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tlslab.lab.generators.host import HostFacts, HostLostError
-from tlslab.lab.generators.node import Node
+from tlslab.lab.generators.ray_node import Node
 from tlslab.lab.generators.remote import RemoteHost
 from tlslab.model.errors import EngineError
 
@@ -168,7 +168,7 @@ def test_a_node_names_its_own_program_by_its_hash(
 ACTOR = """\
 import hashlib, sys, time
 from pathlib import Path
-from tlslab.lab.generators.node import Node
+from tlslab.lab.generators.ray_node import Node
 node = Node(float(sys.argv[1]))
 content = Path(sys.argv[2]).read_bytes()
 assert node.install("engine", content, hashlib.sha256(content).hexdigest()) == ""

@@ -6,8 +6,8 @@ from pathlib import Path
 from tlslab.analysis.selftest_outcome import judge_selftest
 from tlslab.experiment.selftest_experiment import BURNS, QUICK_BURNS, WORKLOAD, selftest_experiment
 from tlslab.experiment.short import asked_for, shortened
-from tlslab.lab import events, run
-from tlslab.lab.matrix.run import trial_seconds
+from tlslab.lab import events, experiment_run
+from tlslab.lab.matrix.run_in_blocks import trial_seconds
 from tlslab.lab.results import read_contents
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.finding import Summary
@@ -62,8 +62,10 @@ def selftest(request: Request, observer: events.Observer) -> Result:
     experiment = selftest_experiment(tries * BLOCKS, burns)
     if asked_for():
         experiment, blocks = shortened(experiment), 1
-    done = run.execute(
-        run.Request(experiment, (TARGET,), request.command, request.out, seed=request.seed),
+    done = experiment_run.execute(
+        experiment_run.Request(
+            experiment, (TARGET,), request.command, request.out, seed=request.seed
+        ),
         observer,
     )
     found = judge_selftest(read_contents(RunFolder.open(done.folder)), blocks)

@@ -10,7 +10,7 @@ import ray
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 import tlslab
-from tlslab.lab.generators import node
+from tlslab.lab.generators import ray_node
 from tlslab.lab.generators.cluster.calls import Heartbeat, RayCalls
 from tlslab.lab.generators.cluster.connecting import connect, disconnect
 from tlslab.lab.generators.cluster.placing import Place, Placed, place
@@ -63,7 +63,7 @@ class _Cluster:
         """Places one actor on each node, all or none, and gives each the engine."""
         self._placed = place(count)
         ray.cloudpickle.register_pickle_by_value(tlslab)
-        actors = ray.remote(node.Node)
+        actors = ray.remote(ray_node.Node)
         for index, each in enumerate(self._placed.places):
             strategy = PlacementGroupSchedulingStrategy(self._placed.group, index)
             actor = actors.options(

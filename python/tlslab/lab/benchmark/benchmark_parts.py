@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Iterator
 
 from tlslab.lab.benchmark.jmh import has_jar
-from tlslab.lab.parts import Part
 from tlslab.lab.request import Request
+from tlslab.lab.required_parts import Part
 from tlslab.model.benchmark import ENGINE
 from tlslab.targets.signer import find_signer
 

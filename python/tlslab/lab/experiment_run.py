@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from tlslab.lab import events, parts
+from tlslab.lab import events, required_parts
 from tlslab.lab.foresee import Foreseen
 from tlslab.lab.kinds import kind_of
-from tlslab.lab.parts import Part
 from tlslab.lab.request import Request, Result
+from tlslab.lab.required_parts import Part
 from tlslab.lab.results import read_contents, summarise
 from tlslab.lab.why.sampling import sampling_seconds
 from tlslab.model.errors import UsageError
@@ -36,7 +36,7 @@ def foresee(request: Request) -> Foreseen:
 
 def missing_parts(request: Request) -> tuple[Part, ...]:
     """The missing parts of a run that this checkout can make; none outside a checkout."""
-    if not parts.in_checkout():
+    if not required_parts.in_checkout():
         return ()
     return tuple(kind_of(request.experiment).parts(request))
 
