@@ -2,7 +2,7 @@
 
 from factories.live import pace, totals
 from tlslab.lab.events import EngineEnded
-from tlslab.live.series import Series
+from tlslab.live.running_totals import Series
 from tlslab.model.totals import Totals
 
 
