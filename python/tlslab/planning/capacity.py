@@ -13,8 +13,8 @@ import numpy as np
 
 from tlslab.model.capacity import CapacityPlan, Stage, Step
 from tlslab.model.experiment import matches
-from tlslab.model.faults import usable
 from tlslab.model.plan import Cell
+from tlslab.model.run_faults import usable
 from tlslab.model.search import Inconclusive, Next, SearchState, search_levels, search_state
 from tlslab.model.trial import Trial
 from tlslab.model.two_stage import repetitions

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tlslab.model.capacity import WarmUpRules
-from tlslab.model.faults import host_was_lost
+from tlslab.model.run_faults import host_was_lost
 from tlslab.model.trial import Trial
 
 

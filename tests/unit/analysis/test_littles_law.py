@@ -9,8 +9,8 @@ import pytest
 
 from factories.run import made_run
 from tlslab.experiment import load, with_levels
-from tlslab.model.faults import run_faults
 from tlslab.model.record import FlightTimes, Outcomes, RunRecord
+from tlslab.model.run_faults import run_faults
 
 Array = npt.NDArray[np.float64]
 

@@ -24,11 +24,11 @@ from tlslab.analysis.stats.estimate import two_stage_estimate
 from tlslab.analysis.stats.latency import Distribution, quantiles
 from tlslab.model.capacity import CapacityPlan, Stage
 from tlslab.model.estimate import Estimate
-from tlslab.model.faults import usable
 from tlslab.model.finding import CellSummary
 from tlslab.model.plan import Cell
 from tlslab.model.record import CountedFacts, Facts
 from tlslab.model.run import Environment
+from tlslab.model.run_faults import usable
 from tlslab.model.search import (
     Level,
     Next,
