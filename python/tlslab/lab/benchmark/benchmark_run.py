@@ -29,7 +29,7 @@ from tlslab.model.experiment import Experiment, Factor
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.run import Environment, TargetInfo
 from tlslab.planning import make_plan
-from tlslab.planning.faults import add_faults
+from tlslab.planning.fault_trials import add_faults
 from tlslab.store import RunFolder
 from tlslab.targets.jdk import find_jdks
 

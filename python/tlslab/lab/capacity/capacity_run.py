@@ -19,7 +19,7 @@ from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment, matches
 from tlslab.model.plan import Cell, Plan
 from tlslab.planning import make_cells
-from tlslab.planning.capacity import resumes_by
+from tlslab.planning.capacity_planner import resumes_by
 from tlslab.planning.obsolete import obsolete_cell
 
 

@@ -11,7 +11,7 @@ from tlslab.lab.request import Request
 from tlslab.model.benchmark import settings_of
 from tlslab.model.experiment import BENCHMARK
 from tlslab.planning import make_plan
-from tlslab.planning.faults import add_faults
+from tlslab.planning.fault_trials import add_faults
 from tlslab.report.kinds import PRESENTATIONS
 from tlslab.targets.jdk import find_jdks
 

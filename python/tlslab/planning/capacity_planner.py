@@ -19,7 +19,7 @@ from tlslab.model.search import Inconclusive, Next, SearchState, search_levels, 
 from tlslab.model.trial import Trial
 from tlslab.model.two_stage import repetitions
 from tlslab.model.workload import resumption_in
-from tlslab.planning.warm_up import warmed
+from tlslab.planning.warm_enough import warmed
 
 # A cell whose runs fail so often is given up.
 MOST_FAILURES = 3
