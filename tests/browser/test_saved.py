@@ -23,7 +23,7 @@ from browser.wanted import (
 )
 from factories.pages import SUMMARIES
 from tlslab.model.finding import Summary
-from tlslab.report.shown import shown
+from tlslab.report.few_trials import shown
 from tlslab.store import to_json
 
 Saved = list[list[str]]

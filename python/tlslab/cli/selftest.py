@@ -37,7 +37,7 @@ def command(
     """
     from tlslab.cli.progress import watch
     from tlslab.lab.selftest_run import BUDGET_S, QUICK_BUDGET_S, Request, selftest
-    from tlslab.report.selftest import render_selftest
+    from tlslab.report.selftest_words import render_selftest
     from tlslab.store import to_json
 
     usual = QUICK_BUDGET_S if quick else BUDGET_S

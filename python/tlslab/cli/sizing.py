@@ -17,7 +17,7 @@ from tlslab.model.capacity import Objective
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.suggest import did_you_mean
-from tlslab.report.sizing import render_sizing
+from tlslab.report.sizing_words import render_sizing
 from tlslab.store import RunFolder, to_json
 
 

@@ -12,7 +12,7 @@ from tlslab.model.benchmark import settings_of
 from tlslab.model.experiment import BENCHMARK
 from tlslab.planning import make_plan
 from tlslab.planning.fault_trials import add_faults
-from tlslab.report.kinds import PRESENTATIONS
+from tlslab.report.presentations import PRESENTATIONS
 from tlslab.targets.jdk import find_jdks
 
 

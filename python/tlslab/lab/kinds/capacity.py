@@ -12,7 +12,7 @@ from tlslab.model.capacity import plan_of
 from tlslab.model.experiment import CAPACITY
 from tlslab.planning import make_plan
 from tlslab.planning.obsolete import obsolete_cell
-from tlslab.report.kinds import PRESENTATIONS
+from tlslab.report.presentations import PRESENTATIONS
 
 
 def foresee(request: Request) -> Foreseen:

@@ -12,7 +12,7 @@ from tlslab.lab.trial import run_trial
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import COSTS
 from tlslab.planning import make_plan
-from tlslab.report.kinds import PRESENTATIONS
+from tlslab.report.presentations import PRESENTATIONS
 
 
 def foresee(request: Request) -> Foreseen:

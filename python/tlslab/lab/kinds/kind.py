@@ -11,7 +11,7 @@ from tlslab.lab.request import Request, Result
 from tlslab.lab.required_parts import Part
 from tlslab.model.experiment import Experiment
 from tlslab.model.registry import Registry
-from tlslab.report.kinds import Presentation
+from tlslab.report.presentations import Presentation
 
 
 @dataclass(frozen=True)

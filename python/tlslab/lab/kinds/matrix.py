@@ -11,7 +11,7 @@ from tlslab.lab.required_parts import server_parts
 from tlslab.lab.trial import run_trial
 from tlslab.model.experiment import MATRIX
 from tlslab.planning import make_plan
-from tlslab.report.kinds import PRESENTATIONS
+from tlslab.report.presentations import PRESENTATIONS
 
 
 def foresee(request: Request) -> Foreseen:

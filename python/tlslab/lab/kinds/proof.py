@@ -10,7 +10,7 @@ from tlslab.lab.request import Request
 from tlslab.lab.required_parts import server_parts
 from tlslab.model.experiment import PROOF
 from tlslab.planning import make_plan
-from tlslab.report.kinds import PRESENTATIONS
+from tlslab.report.presentations import PRESENTATIONS
 
 _UNKNOWN = (
     "whether returning clients resume their sessions: where they do not, they are as new ones",

@@ -7,8 +7,8 @@ from tlslab.model.estimates import estimate_name
 from tlslab.model.plain import plain
 from tlslab.model.selftest import Ability, Planted, Selftest, Tries
 from tlslab.model.wording import counted
-from tlslab.report.made import fitting
 from tlslab.report.numbers import Grid, Place
+from tlslab.report.terminal_tables import fitting
 from tlslab.report.view import Value
 
 

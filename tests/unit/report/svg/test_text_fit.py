@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factories.figures import LONG
-from tlslab.report.svg.words import fold, shorten, width_of
+from tlslab.report.svg.text_fit import fold, shorten, width_of
 
 
 @given(st.text(min_size=1, max_size=80), st.floats(20, 400), st.integers(1, 3))

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from tlslab.report.page.parts import PUBLISHED, Part
-from tlslab.report.page.reach import NEVER
+from tlslab.report.page.fitting_columns import NEVER
+from tlslab.report.page.page_parts import PUBLISHED, Part
 from tlslab.report.page.results import OF_CELLS, RESULTS
 from tlslab.report.page.table import Cell, Column, Table
-from tlslab.report.page.thrift import Drawing, Thrift
+from tlslab.report.page.weight_levels import Drawing, Thrift
 
 # The part whose drawings are counted on their own.
 USES = "use"

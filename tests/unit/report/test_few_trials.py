@@ -15,9 +15,9 @@ from factories.run import TEN_BLOCKS, made_run
 from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
 from tlslab.report import render_csv, render_markdown, render_text
+from tlslab.report.few_trials import shown
 from tlslab.report.page.layout import layout
 from tlslab.report.page.table import Cell
-from tlslab.report.shown import shown
 
 FEW: dict[str, Callable[[], Summary]] = {
     "matrix": lambda: summarise(made_run(experiment=replace(TEN_BLOCKS, blocks=4))),

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from tlslab.model.scale import BackendScale, Reading, Scale, Slope
-from tlslab.report.scale import render_scale
+from tlslab.report.scale_tables import render_scale
 
 KIB = 1024
 

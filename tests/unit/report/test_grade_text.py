@@ -13,8 +13,8 @@ from rich.console import Console
 from factories.offered import chain, listed, offered
 from tlslab.advice.judge import judge
 from tlslab.model.grading import Grading
-from tlslab.report.grade import render_grading
 from tlslab.report.grade_markdown import grading_markdown
+from tlslab.report.grade_text import render_grading
 from tlslab.report.grade_words import forbid_words, headline, suite_name
 
 DAY = date(2026, 11, 24)
