@@ -13,7 +13,7 @@ from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.finding import Summary
 from tlslab.model.selftest import Selftest
 from tlslab.store import RunFolder
-from tlslab.store.selftest import write_selftest
+from tlslab.store.selftest_file import write_selftest
 
 TARGET = "reference"
 

@@ -16,7 +16,7 @@ from tlslab.lab.experiment_run import Request as RunRequest
 from tlslab.lab.experiment_run import Result as RunResult
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.store import RunFolder
-from tlslab.store.selftest import read_selftest
+from tlslab.store.selftest_file import read_selftest
 
 QUICK = {"5%": 1.05, "10%": 1.10}
 
