@@ -7,9 +7,9 @@ import numpy as np
 
 from bench.noise import Draw, Trial, cell, holds
 from tlslab.analysis.components import Components, components
+from tlslab.analysis.costs.cost_parts import KILOBYTE, parts_of
 from tlslab.analysis.costs.model import COST, CostModel, checks, fit
-from tlslab.analysis.costs.parts import KILOBYTE, parts_of
-from tlslab.analysis.costs.sizing import Bounds, size
+from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.why.effects import effect_checks
 from tlslab.analysis.why.shares import share_of

@@ -10,7 +10,7 @@ from tlslab.analysis.compare import compare
 from tlslab.analysis.gate import gate
 from tlslab.analysis.history.changes import find, welch
 from tlslab.analysis.overlay import independent
-from tlslab.analysis.proof.figures import figures
+from tlslab.analysis.proof.deciding_ratios import figures
 from tlslab.analysis.proof.sides import RATES, Sides
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.stats import sequence

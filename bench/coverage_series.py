@@ -8,9 +8,9 @@ import scipy
 
 from bench.noise import Draw, Noise, Trial, autocorrelated, cell, holds
 from bench.queues import MM1, Array, Kind, response_times
-from tlslab.analysis.benchmark.cells import CLIENT_CPU, SIGNERS_CPU
-from tlslab.analysis.benchmark.cells import RATE as OPERATIONS
 from tlslab.analysis.benchmark.curves import make_curves
+from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, SIGNERS_CPU
+from tlslab.analysis.benchmark.fork_estimates import RATE as OPERATIONS
 from tlslab.analysis.benchmark.processors import costs
 from tlslab.analysis.capacity.saturation import Loaded, capacity
 from tlslab.analysis.stats.estimate import estimate, ratio_of, two_stage_estimate

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tlslab.analysis.compare import Measured, comparisons
+from tlslab.analysis.open_cells import open_pairs
 from tlslab.analysis.ranking import differing
-from tlslab.analysis.stopping import open_pairs
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary
 from tlslab.model.stopping import Stopping

@@ -28,12 +28,12 @@ from bench.validity_file import (
     read,
 )
 from bench.validity_page import publish
-from tlslab.analysis.selftest import judge_selftest
+from tlslab.analysis.selftest_outcome import judge_selftest
 from tlslab.cli.progress import watch
-from tlslab.experiment.selftest import selftest_experiment
-from tlslab.lab import run
+from tlslab.experiment.selftest_experiment import selftest_experiment
+from tlslab.lab import experiment_run
 from tlslab.lab.results import read_contents
-from tlslab.lab.selftest import BLOCKS, TARGET
+from tlslab.lab.selftest_run import BLOCKS, TARGET
 from tlslab.model.errors import TlslabError
 from tlslab.model.run import RunContents
 from tlslab.model.selftest import Ability
@@ -129,7 +129,8 @@ def real(tries: int, out: Path | None) -> Real:
     experiment = selftest_experiment(tries * BLOCKS, (BURN,))
     command = ("python", "-m", "bench.validity", "--real", str(tries))
     with watch() as observer:
-        done = run.execute(run.Request(experiment, (TARGET,), command, out), observer)
+        request = experiment_run.Request(experiment, (TARGET,), command, out)
+        done = experiment_run.execute(request, observer)
     return judged(read_contents(RunFolder.open(done.folder)), command)
 
 

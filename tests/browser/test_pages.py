@@ -12,7 +12,7 @@ from browser.saved import buttons, figure_faults, table_faults
 from factories.pages import HISTORY, PAGES, SUMMARIES
 from tlslab.model.finding import Summary
 from tlslab.report.html import HEAVIEST
-from tlslab.report.shown import shown
+from tlslab.report.few_trials import shown
 from tlslab.store import to_json
 
 LIGHT, DARK = SCHEMES

@@ -20,7 +20,7 @@ from tlslab.model.plan import Cell, PlannedTrial
 from tlslab.model.run import Environment, RunContents, TargetInfo
 from tlslab.model.trial import Reason, Trial
 from tlslab.planning import make_plan
-from tlslab.planning.faults import add_faults
+from tlslab.planning.fault_trials import add_faults
 
 TEXT = """
 schema = "tlslab.experiment/2"

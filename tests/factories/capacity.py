@@ -45,7 +45,7 @@ from tlslab.model.trial import (
     TrialRun,
 )
 from tlslab.model.workload import Window, Workload
-from tlslab.planning.capacity import next_step
+from tlslab.planning.capacity_planner import next_step
 
 WINDOW = Window(200, 1000)
 FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)

@@ -15,7 +15,7 @@ from factories.runtimes import made_runtimes_run
 from factories.stacks import kept, sampled_run
 from factories.suites import made_suites
 from tlslab.advice import advised
-from tlslab.advice.answer import deployable, with_objections
+from tlslab.advice.objections import deployable, with_objections
 from tlslab.analysis import explained, summarise
 from tlslab.analysis.history import history
 from tlslab.analysis.overlay import Side, overlay

@@ -8,11 +8,11 @@ import numpy as np
 
 from factories.offered import offered
 from factories.run import World, environment
-from tlslab.advice.proof import proved
+from tlslab.advice.proof_verdict import proved
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.proof.answer import answer
-from tlslab.analysis.proof.figures import figures, verdict_of
+from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
 from tlslab.analysis.proof.sides import HANDSHAKE, sides_of
 from tlslab.analysis.proof.sides import Sides as Sides
 from tlslab.analysis.proof.tables import chart, configurations, table

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.published import load_order
+from tlslab.analysis.published_figures import load_order
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.studies.suites import SuitesStudy
 from tlslab.analysis.studies.suites.places import HANDSHAKE, KEEP_ALIVE, KEEP_ALIVE_REQUEST_COST

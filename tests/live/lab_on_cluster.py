@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from live.harness import makes_load
 from live.hosts import PORT, NamespaceHost
-from tlslab.lab.generators.cluster.hosts import HEAD_SILENT_S
+from tlslab.lab.generators.cluster.ray_hosts import HEAD_SILENT_S
 from tlslab.lab.programs import require_program
 
 # On a machine that other programs use as well.

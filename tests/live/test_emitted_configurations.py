@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tlslab.advice.emit import SYNTAXES
-from tlslab.advice.grade import grade_group, grade_suite
 from tlslab.advice.preference import Choice, Preference, Subject
+from tlslab.advice.setting_grade import grade_group, grade_suite
 from tlslab.model.names import GROUPS, SUITES
 from tlslab.targets.certificates import Authority
 

@@ -13,7 +13,7 @@ import pytest
 
 from kept.figures import REPORTS, ROOT, table
 from tlslab.analysis.costs.findings import GOOD_ERROR
-from tlslab.analysis.costs.sizing import Bounds, size
+from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import Calibration, calibration
 from tlslab.lab.results import read_contents
 from tlslab.model.estimate import Estimate

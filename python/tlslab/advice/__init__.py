@@ -1,8 +1,8 @@
 """Advice from a summary: the security of settings, and configurations to be pasted.
 
-`policy` reads dated data files, `grade` applies them, `preference` takes the order of a summary
-without what policies object to, `emit` writes it in each server's syntax, `advise` joins all of
-this to the summary.
+`policy` reads dated data files, `setting_grade` applies them, `preference` takes the order of a
+summary without what policies object to, `emit` writes it in each server's syntax, `advise` joins
+all of this to the summary.
 """
 
 from tlslab.advice.advise import advised

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tlslab.advice.answer import deployable, objections, with_objections
 from tlslab.advice.emit import SYNTAXES
-from tlslab.advice.grade import Graded, grade_group, grade_suite
+from tlslab.advice.objections import deployable, objections, with_objections
 from tlslab.advice.policy import GRADES, Policy, policies
 from tlslab.advice.preference import Preference, Subject, preferences, subject_of
-from tlslab.advice.proof import proved
+from tlslab.advice.proof_verdict import proved
+from tlslab.advice.setting_grade import Graded, grade_group, grade_suite
 from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable, TextBlock
 from tlslab.model.finding import CellSummary, Finding, Ranking, Summary

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from datetime import date
 
+from tlslab.advice.choice import Recommendation
 from tlslab.advice.emit import Form, Offer
 from tlslab.advice.field import Field
 from tlslab.advice.left_out import left_out_lines
 from tlslab.advice.policy import GRADES
 from tlslab.advice.price import price_lines
-from tlslab.advice.recommend import Recommendation
 from tlslab.advice.strength import is_pq_hybrid
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name

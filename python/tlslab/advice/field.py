@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tlslab.advice.grade import Graded, grade_group, grade_suite
 from tlslab.advice.policy import Policy
 from tlslab.advice.preference import MEASURES, Subject, terminator
+from tlslab.advice.setting_grade import Graded, grade_group, grade_suite
 from tlslab.advice.strength import in_order, ranks, strength
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import CellSummary

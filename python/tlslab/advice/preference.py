@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tlslab.advice.grade import Graded, grade_group, grade_suite
+from tlslab.advice.setting_grade import Graded, grade_group, grade_suite
 from tlslab.model.deployment import NO_FRONT
 from tlslab.model.finding import CellSummary, Place, Ranking, Summary
 from tlslab.model.leading import lead

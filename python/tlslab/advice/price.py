@@ -6,7 +6,7 @@ is not, the sentence says that the two cannot be told apart, and which differenc
 
 from collections.abc import Iterator
 
-from tlslab.advice.recommend import Price, Recommendation
+from tlslab.advice.choice import Price, Recommendation
 from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import Comparison
 from tlslab.model.stopping import LEAST_BLOCKS

@@ -10,8 +10,8 @@ These criteria are applied in turn, each to what the earlier ones leave equal:
 
 from collections.abc import Sequence
 
-from tlslab.advice.grade import Graded
 from tlslab.advice.policy import GRADES
+from tlslab.advice.setting_grade import Graded
 from tlslab.model.names import find_group, find_suite
 
 # NIST SP 800-57 part 1 revision 5, table 2, for curves and primes; RFC 7748 for X25519 and X448;

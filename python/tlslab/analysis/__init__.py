@@ -3,13 +3,13 @@
 `stats` has what any analysis uses; `matrix`, `capacity`, `costs` and `benchmark` are the analysts
 of the kinds of experiments, `studies` what published studies add to them. `measures` takes one
 value of each estimate from each trial, `keep_alive` those of keep-alive requests, `validity` judges
-trials and cells, `compare` has ratios paired by block, `published` sets a study's ratios beside
-ours, `overlay` lays two runs over each other, `history` finds changes over many, `why` splits costs
-by sampled call stacks.
+trials and cells, `compare` has ratios paired by block, `published_figures` sets a study's ratios
+beside ours, `overlay` lays two runs over each other, `history` finds changes over many, `why`
+splits costs by sampled call stacks.
 """
 
 from tlslab.analysis import benchmark, capacity, costs, matrix, proof
-from tlslab.analysis.kinds import ANALYSTS, Analyst, summarise
+from tlslab.analysis.analysts import ANALYSTS, Analyst, summarise
 from tlslab.analysis.why import explained
 
 __all__ = [

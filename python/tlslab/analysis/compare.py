@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tlslab.analysis import keep_alive
-from tlslab.analysis.published import ESTIMATES, Study
+from tlslab.analysis.published_figures import ESTIMATES, Study
 from tlslab.analysis.stats.estimate import Array, mean_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, false_discovery
 from tlslab.model.enough import EQUIVALENCE

@@ -17,7 +17,7 @@ from tlslab.model.wording import counted
 # their small number.
 FEWEST = LEAST_BLOCKS
 
-# The certainty of an answer from so few; no report shows its intervals (report.shown).
+# The certainty of an answer from so few; no report shows its intervals (report.few_trials).
 DOTS_ONLY = "dots only, no interval"
 
 # The difference that a repeated run is to find or to exclude, and the blocks that it may take.

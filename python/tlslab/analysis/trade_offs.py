@@ -15,6 +15,7 @@ from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, compare, judged_together, more_is_faster
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.measures import UNITS
+from tlslab.analysis.open_cells import replay
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate
 from tlslab.analysis.stats.families import holm
@@ -26,7 +27,6 @@ from tlslab.analysis.stats.posterior import (
     probability_of_least,
     probability_on_front,
 )
-from tlslab.analysis.stopping import replay
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Comparison

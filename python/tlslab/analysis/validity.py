@@ -12,9 +12,9 @@ from tlslab.analysis.measures import (
     server_busy,
     steal_share,
 )
-from tlslab.model.faults import run_faults
 from tlslab.model.finding import CellVerdict, Note
 from tlslab.model.record import RunRecord
+from tlslab.model.run_faults import run_faults
 from tlslab.model.trial import Trial, TrialRun
 from tlslab.model.wording import figure, percent
 

@@ -8,11 +8,11 @@ import typer
 from tlslab import report
 from tlslab.cli.console import conclude, err, say, show
 from tlslab.cli.ending import EXIT_INTERRUPTED
-from tlslab.cli.parts import provide
+from tlslab.cli.missing_parts import provide
 from tlslab.cli.progress import watch
 from tlslab.cli.watching import Watching, watched
 from tlslab.lab import events
-from tlslab.lab.run import Request, Result, execute
+from tlslab.lab.experiment_run import Request, Result, execute
 from tlslab.live.state import State
 from tlslab.model.finding import Summary
 from tlslab.store import to_json

@@ -10,7 +10,7 @@ from tlslab.analysis.overlay import Side, overlay
 from tlslab.cli.console import conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.cli.gate import gate_lines, gate_words
-from tlslab.lab.run import read_contents
+from tlslab.lab.experiment_run import read_contents
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.errors import StoreError, UsageError
 from tlslab.model.finding import Summary

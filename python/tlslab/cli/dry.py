@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tlslab.cli.console import conclude, out
-from tlslab.cli.words import by_reason, duration
+from tlslab.cli.shared_words import by_reason, duration
 from tlslab.experiment import file_kind
+from tlslab.lab.experiment_run import foresee
 from tlslab.lab.foresee import Foreseen, require_cells
 from tlslab.lab.request import Request
-from tlslab.lab.run import foresee
 from tlslab.model.errors import UsageError
 from tlslab.model.plain import plain
 from tlslab.model.plan import Plan

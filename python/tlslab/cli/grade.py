@@ -107,8 +107,8 @@ def _offered(asked: Asked) -> Offered:
 
 
 def _print(grading: Grading, form: Format) -> None:
-    from tlslab.report.grade import render_grading
     from tlslab.report.grade_markdown import grading_markdown
+    from tlslab.report.grade_text import render_grading
     from tlslab.store import to_json
 
     if form is Format.json:

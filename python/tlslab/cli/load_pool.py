@@ -13,7 +13,7 @@ from typing import Any
 from tlslab.cli.console import say, show_error
 from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
 from tlslab.cli.load_run import Follower, Loaded, Shown, progress_line
-from tlslab.cli.words import lost_words
+from tlslab.cli.shared_words import lost_words
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine_output import Event, EventLines, answer
 from tlslab.lab.generators.choose import several_generators

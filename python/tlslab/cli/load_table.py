@@ -15,7 +15,7 @@ from tlslab.model.record import ClientTimes, RunRecord, TimeSummary
 from tlslab.model.server_side import SOURCE_WORDS, ServerSide
 from tlslab.model.trial import MachineUsage, ServerUsage
 from tlslab.model.wording import counted, figure
-from tlslab.report.hosts import time_words
+from tlslab.report.host_words import time_words
 
 NOTHING = "-"
 

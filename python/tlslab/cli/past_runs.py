@@ -6,7 +6,7 @@ from pathlib import Path
 from tlslab import analysis
 from tlslab.analysis.history import Run
 from tlslab.cli.console import say
-from tlslab.lab.run import read_contents
+from tlslab.lab.experiment_run import read_contents
 from tlslab.model.errors import StoreError, TlslabError
 from tlslab.store import RunFolder, run_folders, short_names
 

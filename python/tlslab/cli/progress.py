@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from tlslab.cli.console import err
+from tlslab.cli.shared_words import by_reason, duration, lost_words
 from tlslab.cli.steps import begun_words, ended_words, steps_opening, time_left
-from tlslab.cli.words import by_reason, duration, lost_words
 from tlslab.lab import events
 from tlslab.live.work import TrialsLeft
 from tlslab.model.plain import plain

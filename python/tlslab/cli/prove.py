@@ -84,7 +84,7 @@ def command(
     with 0 for "deploy" and "no difference", 1 for "do not", 4 where the run cannot tell.
     """
     from tlslab.cli import proving
-    from tlslab.lab.run import Request
+    from tlslab.lab.experiment_run import Request
 
     files = proving.Files(server, baseline, candidate, server_name, key or (), keep_certificate)
     live_server = proving.LiveServer(url, apply_, revert)

@@ -16,6 +16,7 @@ from tlslab.experiment.proof import proof_experiment
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.experiment.workload import required_status
 from tlslab.lab.candidate import candidate_of, with_key
+from tlslab.lab.experiment_run import Request
 from tlslab.lab.proof.discover import client_named
 from tlslab.lab.proof.reading import (
     Reading,
@@ -24,7 +25,6 @@ from tlslab.lab.proof.reading import (
     with_default_certificate,
 )
 from tlslab.lab.proof.switch import command_of
-from tlslab.lab.run import Request
 from tlslab.model.configuration import BASELINE, Configuration
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment

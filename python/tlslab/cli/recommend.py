@@ -10,7 +10,7 @@ import typer
 from tlslab.cli.options import AsJson, Details, Version
 
 if TYPE_CHECKING:
-    from tlslab.advice.recommend import Aim
+    from tlslab.advice.choice import Aim
 
 
 class Server(StrEnum):

@@ -9,13 +9,13 @@ from pathlib import Path
 from rich.box import SIMPLE
 from rich.table import Table
 
+from tlslab.advice.choice import Aim, Recommendation, preference
 from tlslab.advice.emit import FORMS, Form, Offer, offer_of
 from tlslab.advice.explain import comments, explanation, front, pareto_table, reason
 from tlslab.advice.policy import policies_named
-from tlslab.advice.recommend import Aim, Recommendation, preference
 from tlslab.cli.console import WIDTH, conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
-from tlslab.lab.recommend import recommend
+from tlslab.lab.recommend_from_run import recommend
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.store import RunFolder, to_json
 

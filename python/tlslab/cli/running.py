@@ -19,9 +19,9 @@ from tlslab.cli.wanted import Changes, changed, parse_targets, with_targets
 from tlslab.cli.watching import Watching
 from tlslab.experiment import file_kind, load
 from tlslab.lab.budget import MOST, within
+from tlslab.lab.experiment_run import Request
 from tlslab.lab.generators.choose import check_generators, check_policy
-from tlslab.lab.generators.reach import require_reachable
-from tlslab.lab.run import Request
+from tlslab.lab.generators.reachability import require_reachable
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary

@@ -55,8 +55,8 @@ def command(
 
     Ends with 1 when a connection is lost before the end.
     """
-    from tlslab.lab.scale import Request, scale
-    from tlslab.report.scale import render_scale
+    from tlslab.lab.idle_memory import Request, scale
+    from tlslab.report.scale_tables import render_scale
     from tlslab.store import to_json
 
     backends = tuple(backend or BACKENDS)

@@ -12,7 +12,7 @@ from tlslab.cli.options import AsJson, Out, Seed, Version
 from tlslab.cli.values import as_seconds
 
 if TYPE_CHECKING:
-    from tlslab.lab.selftest import Result
+    from tlslab.lab.selftest_run import Result
 
 
 def command(
@@ -36,8 +36,8 @@ def command(
     Later runs on this machine quote the result. Ends with 0, whatever the result is.
     """
     from tlslab.cli.progress import watch
-    from tlslab.lab.selftest import BUDGET_S, QUICK_BUDGET_S, Request, selftest
-    from tlslab.report.selftest import render_selftest
+    from tlslab.lab.selftest_run import BUDGET_S, QUICK_BUDGET_S, Request, selftest
+    from tlslab.report.selftest_words import render_selftest
     from tlslab.store import to_json
 
     usual = QUICK_BUDGET_S if quick else BUDGET_S

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from tlslab.analysis.costs.model import CostModel
-from tlslab.analysis.costs.sizing import Bounds, size
+from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.cli.console import conclude, out, say
 from tlslab.experiment.costs import COST_RULES
@@ -17,7 +17,7 @@ from tlslab.model.capacity import Objective
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.suggest import did_you_mean
-from tlslab.report.sizing import render_sizing
+from tlslab.report.sizing_words import render_sizing
 from tlslab.store import RunFolder, to_json
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from tlslab.cli.words import by_reason, duration
+from tlslab.cli.shared_words import by_reason, duration
 from tlslab.lab import events
 from tlslab.model.capacity import Step
 from tlslab.model.trial import Trial

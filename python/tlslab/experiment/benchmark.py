@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tlslab.experiment.factors import Rule, count_rule, pattern_rule
-from tlslab.experiment.kinds import FILE_KINDS, FileKind
+from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
 from tlslab.experiment.short import MEASURE_MS
 from tlslab.experiment.writing import toml
 from tlslab.model.benchmark import (

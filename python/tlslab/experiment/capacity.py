@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from tlslab.experiment import capacity_changes
 from tlslab.experiment.factors import RULES
-from tlslab.experiment.kinds import FILE_KINDS, FileKind
+from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
 from tlslab.experiment.workload import (
     LIMIT_CONNECTIONS,
     LIMIT_WINDOW_MS,

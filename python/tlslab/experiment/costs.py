@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from tlslab.experiment.factors import RULES, Rule
-from tlslab.experiment.kinds import FILE_KINDS, FileKind
+from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
 from tlslab.experiment.short import with_length
 from tlslab.experiment.workload import read_workload, write_workload
 from tlslab.experiment.writing import toml

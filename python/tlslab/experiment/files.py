@@ -5,7 +5,7 @@ from importlib import resources
 from pathlib import Path
 
 from tlslab.experiment.factors import RULES, change_levels, read_baseline, read_factors
-from tlslab.experiment.kinds import FILE_KINDS, FileKind, file_kind
+from tlslab.experiment.file_kinds import FILE_KINDS, FileKind, file_kind
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.experiment.writing import toml
 from tlslab.model.errors import UsageError

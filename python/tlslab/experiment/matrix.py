@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tlslab.experiment.factors import RULES
-from tlslab.experiment.kinds import FILE_KINDS, FileKind
+from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
 from tlslab.experiment.short import asked_for, with_length
 from tlslab.experiment.stopping import read_stopping, write_stopping
 from tlslab.experiment.workload import read_workload, write_workload

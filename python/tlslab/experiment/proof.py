@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from tlslab.experiment.factors import Rule
-from tlslab.experiment.kinds import FILE_KINDS
+from tlslab.experiment.file_kinds import FILE_KINDS
 from tlslab.experiment.matrix import MatrixFile
 from tlslab.experiment.stopping import read_stopping, write_stopping
 from tlslab.experiment.workload import read_workload, write_workload

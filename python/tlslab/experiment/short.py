@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tlslab.experiment.kinds import file_kind
+from tlslab.experiment.file_kinds import file_kind
 from tlslab.model.design import Design
 from tlslab.model.experiment import Experiment, Factor
 from tlslab.model.workload import NO_WINDOW, Window

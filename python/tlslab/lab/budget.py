@@ -6,8 +6,8 @@ The number is decided before anything is measured, so that ordinary intervals ho
 from dataclasses import dataclass, replace
 
 from tlslab.experiment import file_kind
+from tlslab.lab.experiment_run import foresee
 from tlslab.lab.request import Request
-from tlslab.lab.run import foresee
 from tlslab.model.errors import UsageError
 from tlslab.model.stopping import LEAST_BLOCKS
 

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+from tlslab.advice.choice import preference
 from tlslab.advice.emit import FORMS, offer_of
 from tlslab.advice.policy import Policy
 from tlslab.advice.preference import Preference
-from tlslab.advice.recommend import preference
 from tlslab.lab.proof.reading import Reading, configuration, laid_over, read_configuration
-from tlslab.lab.recommend import recommend
+from tlslab.lab.recommend_from_run import recommend
 from tlslab.model.configuration import CANDIDATE, Configuration, ServedCertificate
 from tlslab.model.errors import UsageError
 from tlslab.store import RunFolder

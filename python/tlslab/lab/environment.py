@@ -15,7 +15,7 @@ from tlslab.model.errors import StoreError
 from tlslab.model.primitives import Primitives
 from tlslab.model.run import Deployed, Environment, TargetInfo
 from tlslab.model.selftest import Selftest
-from tlslab.store.selftest import read_selftest
+from tlslab.store.selftest_file import read_selftest
 
 
 def describe(

@@ -9,8 +9,8 @@ from tlslab.analysis.frames import FRAMES
 from tlslab.lab.results import read_contents
 from tlslab.model.errors import UsageError
 from tlslab.model.export_format import Format
-from tlslab.model.faults import run_faults
 from tlslab.model.run import RunContents
+from tlslab.model.run_faults import run_faults
 from tlslab.model.trial import Trial
 from tlslab.store import RunFolder
 from tlslab.store.frames import arrow_table, write_csv, write_parquet

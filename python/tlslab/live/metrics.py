@@ -18,8 +18,8 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from tlslab import __version__
-from tlslab.live.hosts import HostNow
-from tlslab.live.series import Key
+from tlslab.live.hosts_now import HostNow
+from tlslab.live.running_totals import Key
 from tlslab.live.state import Snapshot, State
 from tlslab.model.totals import Buckets, Totals
 

@@ -8,7 +8,7 @@ from importlib import resources
 from markupsafe import Markup
 
 from tlslab import __version__
-from tlslab.live.hosts import Point
+from tlslab.live.hosts_now import Point
 from tlslab.live.state import Snapshot
 from tlslab.report.html import page_environment
 from tlslab.report.page.assets import asset, policy

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tlslab.lab import events
-from tlslab.live.hosts import HostNow, Point, Reported, host_now, times_of, together, whole_run
-from tlslab.live.series import Key, Series
+from tlslab.live.hosts_now import HostNow, Point, Reported, host_now, times_of, together, whole_run
+from tlslab.live.running_totals import Key, Series
 from tlslab.live.work import Done, TrialsLeft, steps_progress
 from tlslab.model.capacity import Step
 from tlslab.model.totals import Totals

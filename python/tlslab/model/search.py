@@ -12,8 +12,8 @@ from typing import Literal
 
 from tlslab.model.autoregression import mean_error
 from tlslab.model.capacity import GeneratorRules, SearchRules
-from tlslab.model.faults import host_was_lost
 from tlslab.model.generator import generator_busy
+from tlslab.model.run_faults import host_was_lost
 from tlslab.model.trial import Trial, TrialRun
 from tlslab.model.wording import counted, figure, percent
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tlslab.model.finding import CellSummary, Summary
 from tlslab.model.wording import cell_label
-from tlslab.report.kinds import presentation
+from tlslab.report.presentations import presentation
 from tlslab.report.view import VERDICTS
 
 # The most cells that a warning names.

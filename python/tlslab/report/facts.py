@@ -7,8 +7,8 @@ from tlslab.model.commands import ONE_RUN, without_options
 from tlslab.model.finding import Summary
 from tlslab.model.run import Environment
 from tlslab.model.wording import cell_label
-from tlslab.report.hosts import host_words
-from tlslab.report.selftest import selftest_words
+from tlslab.report.host_words import host_words
+from tlslab.report.selftest_words import selftest_words
 
 
 def redo_command(summary: Summary) -> str:

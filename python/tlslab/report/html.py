@@ -12,14 +12,14 @@ from tlslab.model.finding import Summary
 from tlslab.model.machine import machine_words
 from tlslab.model.plain import plain
 from tlslab.model.wording import counted
-from tlslab.report.answer import enough_command
+from tlslab.report.answer_words import enough_command
+from tlslab.report.few_trials import shown
 from tlslab.report.page.assets import asset, policy
 from tlslab.report.page.layout import ROWS, layout
 from tlslab.report.page.names import with_hover
 from tlslab.report.page.table import tile_cell
-from tlslab.report.page.thrift import THRIFTIEST
 from tlslab.report.page.units import unit_words
-from tlslab.report.shown import shown
+from tlslab.report.page.weight_levels import THRIFTIEST
 
 # A page of more bytes loads slowly and is not fit for mail.
 HEAVIEST = 400_000
@@ -36,7 +36,7 @@ _NAME = re.compile(r"\b(P|RSA)-\d+")
 def render_html(summary: Summary) -> str:
     """The whole page: styles, script and drawings inside, nothing to be fetched.
 
-    A page that would be too heavy leaves out more, by the levels of `page.thrift`, and says what.
+    A page that would be too heavy leaves out more, by `page.weight_levels`, and says what.
     Only texts without end (sentences, configurations) make one heavier than HEAVIEST at the last.
     """
     summary = shown(summary)

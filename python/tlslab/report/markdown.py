@@ -11,7 +11,7 @@ from tlslab.model.finding import Summary
 from tlslab.model.plain import plain
 from tlslab.model.wording import counted
 from tlslab.report import cautions, view
-from tlslab.report.answer import (
+from tlslab.report.answer_words import (
     answer_lines,
     answering_figure,
     enough_command,
@@ -21,9 +21,9 @@ from tlslab.report.answer import (
 )
 from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
 from tlslab.report.facts import facts, redo_command
+from tlslab.report.few_trials import shown
 from tlslab.report.grids import section_grid
 from tlslab.report.numbers import Grid, Place, figure_grid, table_grid
-from tlslab.report.shown import shown
 
 _LIMIT = 2000
 

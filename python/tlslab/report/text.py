@@ -13,16 +13,16 @@ from tlslab.model.finding import Summary
 from tlslab.model.plain import plain
 from tlslab.model.wording import counted
 from tlslab.report import cautions, view
-from tlslab.report.answer import answer_lines, answering_figure, enough_words, question
+from tlslab.report.answer_words import answer_lines, answering_figure, enough_words, question
 from tlslab.report.brief import Brief, Part
 from tlslab.report.commands import Command
 from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
 from tlslab.report.facts import redo_words
-from tlslab.report.hosts import host_words
+from tlslab.report.few_trials import shown
+from tlslab.report.host_words import host_words
 from tlslab.report.legend import legend
-from tlslab.report.made import made_parts, new_table
-from tlslab.report.selftest import selftest_words
-from tlslab.report.shown import shown
+from tlslab.report.selftest_words import selftest_words
+from tlslab.report.terminal_tables import made_parts, new_table
 
 _STYLES = {
     "valid": "",

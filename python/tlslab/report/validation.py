@@ -12,8 +12,8 @@ from tlslab.model.validation import (
     judged_words,
 )
 from tlslab.model.wording import counted
-from tlslab.report.made import fitting
 from tlslab.report.numbers import Grid, Place
+from tlslab.report.terminal_tables import fitting
 from tlslab.report.view import MICRO, Value
 
 _LABELS = {

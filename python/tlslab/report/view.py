@@ -24,8 +24,8 @@ from tlslab.model.wording import (
     setting_of,
     short_label,
 )
-from tlslab.report.kinds import presentation
-from tlslab.report.shown import NOT_SHOWN
+from tlslab.report.few_trials import NOT_SHOWN
+from tlslab.report.presentations import presentation
 
 RATE = "connections_per_s"
 BOTH = "connections_per_cpu_s"

@@ -9,7 +9,7 @@ import pytest
 from factories.run import CLIENT_US, SERVER_US, TEN_BLOCKS, Change, World, made_run
 from factories.saturated import idle, saturated
 from tlslab.advice import advised
-from tlslab.advice.answer import deployable
+from tlslab.advice.objections import deployable
 from tlslab.analysis import summarise
 from tlslab.experiment import with_levels
 from tlslab.model.finding import Summary

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tlslab.advice.emit import SYNTAXES
-from tlslab.advice.grade import grade_group, grade_suite
 from tlslab.advice.preference import Choice, Preference, Subject
+from tlslab.advice.setting_grade import grade_group, grade_suite
 
 SUITES = (
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",

@@ -6,9 +6,9 @@ import pytest
 
 from tlslab.advice.emit import FORMS, Offer, offer_of
 from tlslab.advice.field import unmeasured_groups, unmeasured_suites
-from tlslab.advice.grade import grade_group, grade_suite
 from tlslab.advice.policy import policies, policies_named
 from tlslab.advice.preference import Choice, Preference, Subject
+from tlslab.advice.setting_grade import grade_group, grade_suite
 
 GROUPS = ("P-384", "X25519MLKEM768", "X25519")
 SUITES = ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")

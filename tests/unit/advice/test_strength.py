@@ -1,7 +1,7 @@
 """Which setting is safer: grades, hybrids, policies that recommend it, bits."""
 
-from tlslab.advice.grade import grade_group, grade_suite
 from tlslab.advice.policy import policies_named
+from tlslab.advice.setting_grade import grade_group, grade_suite
 from tlslab.advice.strength import in_order, is_pq_hybrid, ranks
 from tlslab.model.names import GROUPS, SUITES
 

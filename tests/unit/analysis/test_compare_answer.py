@@ -3,7 +3,7 @@
 import math
 
 from tlslab.analysis.compare import may_differ
-from tlslab.analysis.overlay.answer import Labelled, answer
+from tlslab.analysis.overlay.differences import Labelled, answer
 from tlslab.model.answer import Answer
 from tlslab.model.finding import Comparison, ComparisonVerdict
 

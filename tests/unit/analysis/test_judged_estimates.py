@@ -3,7 +3,7 @@
 import pytest
 
 from tlslab.analysis import keep_alive, measures
-from tlslab.analysis.benchmark import cells
+from tlslab.analysis.benchmark import fork_estimates
 from tlslab.analysis.compare import is_amount, more_is_faster
 from tlslab.analysis.judged_estimates import (
     AMOUNTS,
@@ -17,7 +17,7 @@ from tlslab.analysis.judged_estimates import (
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name
 
-KNOWN = {*measures.UNITS, *keep_alive.UNITS, *cells.UNITS, "capacity_connections_per_s"}
+KNOWN = {*measures.UNITS, *keep_alive.UNITS, *fork_estimates.UNITS, "capacity_connections_per_s"}
 
 
 def estimates(**values: float) -> dict[str, Estimate]:

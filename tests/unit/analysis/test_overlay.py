@@ -13,8 +13,8 @@ from tlslab.analysis import keep_alive, summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay
-from tlslab.analysis.overlay.answer import answer as opening
-from tlslab.analysis.overlay.tables import verdict_words
+from tlslab.analysis.overlay.differences import answer as opening
+from tlslab.analysis.overlay.ratio_tables import verdict_words
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate

@@ -7,7 +7,7 @@ import pytest
 
 from factories.capacity import CapacityWorld, drive, made_cell, made_plan
 from factories.run import made_run
-from tlslab.analysis.capacity.cells import measure
+from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.steadiness import labels, notes, unsteady
 from tlslab.experiment import load
 from tlslab.model.record import CpuTime, Interval

@@ -11,12 +11,12 @@ from factories.run import made_run
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
 from tlslab.cli import ending
+from tlslab.cli.shared_words import duration
 from tlslab.cli.wanted import Changes, changed, parse_targets
-from tlslab.cli.words import duration
 from tlslab.experiment import dumps, file_kind, load, loads
 from tlslab.lab.budget import within
+from tlslab.lab.experiment_run import foresee
 from tlslab.lab.request import Request
-from tlslab.lab.run import foresee
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.errors import ExperimentError, UsageError

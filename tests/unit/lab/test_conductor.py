@@ -11,7 +11,7 @@ import pytest
 from factories.conductor import ANSWERS, EXPERIMENT, OTHER, TWO, Lab, Script
 from tlslab.lab import events
 from tlslab.lab.deployments import Prepared
-from tlslab.lab.matrix.run import warm_up_seconds
+from tlslab.lab.matrix.run_in_blocks import warm_up_seconds
 from tlslab.lab.specs import Aim
 from tlslab.model.deployment import Deployment
 from tlslab.model.plan import PlannedTrial

@@ -9,7 +9,7 @@ from tlslab.experiment import load, with_levels
 from tlslab.lab import deployments
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.engine import Engine
-from tlslab.lab.matrix.run import most_connections
+from tlslab.lab.matrix.run_in_blocks import most_connections
 from tlslab.lab.opening import default_folder
 from tlslab.lab.request import Request
 from tlslab.model.deployment import Deployment

@@ -16,8 +16,8 @@ from tlslab.lab.specs import Aim
 from tlslab.lab.trial import Bench, run_trial
 from tlslab.model.capacity import Step, plan_of
 from tlslab.model.errors import EngineError
-from tlslab.model.faults import host_was_lost, usable
 from tlslab.model.record import RunRecord
+from tlslab.model.run_faults import host_was_lost, usable
 from tlslab.model.trial import Trial
 from tlslab.store import RunFolder
 

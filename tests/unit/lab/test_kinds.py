@@ -10,7 +10,7 @@ from tlslab.analysis import ANALYSTS
 from tlslab.experiment import FILE_KINDS, load, shipped
 from tlslab.lab.kinds import KINDS, kind_of
 from tlslab.model.registry import Registry
-from tlslab.report.kinds import PRESENTATIONS
+from tlslab.report.presentations import PRESENTATIONS
 
 PACKAGE = Path(tlslab.__file__).parent
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tlslab.experiment import load
-from tlslab.lab.capacity.run import for_external
+from tlslab.lab.capacity.capacity_run import for_external
 from tlslab.lab.capacity.steps import step_spec
 from tlslab.lab.specs import Aim, is_obsolete
 from tlslab.model.capacity import CapacityPlan, Step

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.cli.parts import provide
+from tlslab.cli.missing_parts import provide
 from tlslab.experiment import load, with_levels
-from tlslab.lab import parts
+from tlslab.lab import required_parts
 from tlslab.lab.discovery import with_status_remedy
-from tlslab.lab.parts import Part, make
+from tlslab.lab.experiment_run import missing_parts
 from tlslab.lab.request import Request
-from tlslab.lab.run import missing_parts
+from tlslab.lab.required_parts import Part, make
 from tlslab.lab.trust import whom_to_trust
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
 
@@ -22,7 +22,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 @pytest.fixture
 def in_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if tlslab ran from this checkout; the tests are also run against the installed wheel."""
-    monkeypatch.setattr(parts, "SCRIPTS", CHECKOUT / "scripts")
+    monkeypatch.setattr(required_parts, "SCRIPTS", CHECKOUT / "scripts")
 
 
 @pytest.mark.parametrize("content", [b"", b"-----BEGIN PRIVATE KEY-----", b"\x30\x82\xff\xfe"])
@@ -79,7 +79,7 @@ def test_outside_of_a_checkout_nothing_is_offered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TLSLAB_BENCHMARKS_JAR", "/nowhere.jar")
-    monkeypatch.setattr(parts, "SCRIPTS", tmp_path)
+    monkeypatch.setattr(required_parts, "SCRIPTS", tmp_path)
     study = Request(load("concurrency", quick=True), ("reference",), ("tlslab",))
     assert missing_parts(study) == ()
 
@@ -108,7 +108,7 @@ def script(folder: Path, text: str) -> Part:
 def test_a_part_is_made_by_its_script_without_its_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(parts, "SCRIPTS", tmp_path)
+    monkeypatch.setattr(required_parts, "SCRIPTS", tmp_path)
     reported: list[str] = []
     make(script(tmp_path, f'echo pages; echo "$1" >{tmp_path}/made'), reported.append)
     assert reported == []
@@ -118,7 +118,7 @@ def test_a_part_is_made_by_its_script_without_its_words(
 def test_a_part_that_cannot_be_made_is_reported_in_the_scripts_last_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(parts, "SCRIPTS", tmp_path)
+    monkeypatch.setattr(required_parts, "SCRIPTS", tmp_path)
     reported: list[str] = []
     with pytest.raises(CannotRunError, match=r"scripts/build\.sh ended with 3") as caught:
         make(script(tmp_path, "seq 1000; echo no compiler >&2; exit 3"), reported.append)

@@ -6,7 +6,7 @@ from pathlib import Path
 from factories.live import Watched, pace, totals
 from factories.run import made_run
 from tlslab.lab import events
-from tlslab.live.series import Key
+from tlslab.live.running_totals import Key
 from tlslab.live.state import HISTORY, step_words
 from tlslab.model.capacity import Step
 from tlslab.model.plan import Plan

@@ -3,7 +3,7 @@
 import pytest
 
 from tlslab.analysis import keep_alive, measures
-from tlslab.analysis.benchmark import cells
+from tlslab.analysis.benchmark import fork_estimates
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name, shown
 
@@ -29,7 +29,7 @@ def test_names_in_words(name: str, words: str) -> None:
 
 
 def test_every_estimate_of_the_lab_has_a_name_of_its_own() -> None:
-    names = [*measures.UNITS, *keep_alive.UNITS, *cells.UNITS]
+    names = [*measures.UNITS, *keep_alive.UNITS, *fork_estimates.UNITS]
     words = [estimate_name(name) for name in names]
     assert not [each for each in words if "_" in each]
     assert len(set(words)) == len(words)

@@ -7,9 +7,9 @@ import pytest
 
 from factories.capacity import FIFTHS, WINDOW, CapacityWorld, drive, log_mean, made_cell, made_plan
 from tlslab.model.capacity import GeneratorRules, Obsolete, Step, ValidationRules, WarmUpRules
-from tlslab.model.faults import usable
+from tlslab.model.run_faults import usable
 from tlslab.model.search import Converged, Inconclusive
-from tlslab.planning.capacity import (
+from tlslab.planning.capacity_planner import (
     left,
     maximum_rates,
     next_step,

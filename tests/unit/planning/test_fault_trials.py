@@ -5,7 +5,7 @@ from tlslab.experiment import with_levels
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
 from tlslab.planning import make_plan
-from tlslab.planning.faults import add_faults
+from tlslab.planning.fault_trials import add_faults
 
 
 def planned(wanted: Experiment, seed: int = 1) -> Plan:

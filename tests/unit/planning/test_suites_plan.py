@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tlslab.analysis.published import load_order
+from tlslab.analysis.published_figures import load_order
 from tlslab.experiment import dumps, load, loads, with_levels
 from tlslab.lab.specs import tls_spec
 from tlslab.model.errors import ExperimentError

@@ -3,7 +3,7 @@
 import pytest
 
 from tlslab.model.host_use import HostUse
-from tlslab.report.hosts import host_words, time_words
+from tlslab.report.host_words import host_words, time_words
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from tlslab.model.finding import Summary
 from tlslab.report import render_html
 from tlslab.report.html import page_environment
 from tlslab.report.page.drawn import Drawn, deployable_of
+from tlslab.report.page.fitting_columns import NEVER, reaches
 from tlslab.report.page.layout import layout
 from tlslab.report.page.names import long_names, short, with_hover
 from tlslab.report.page.numbers import figure_table
-from tlslab.report.page.reach import NEVER, reaches
 from tlslab.report.page.table import Cell, Column, Row, Table, data_table
-from tlslab.report.page.thrift import THRIFTIEST
 from tlslab.report.page.units import head_and_unit
+from tlslab.report.page.weight_levels import THRIFTIEST
 
 IANA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 OPENSSL = "ECDHE-RSA-AES128-GCM-SHA256"

@@ -11,7 +11,7 @@ from tlslab.analysis import summarise
 from tlslab.model.run import Environment
 from tlslab.model.selftest import Tries
 from tlslab.report import render_html, render_text
-from tlslab.report.selftest import alarms_words, render_selftest, selftest_words
+from tlslab.report.selftest_words import alarms_words, render_selftest, selftest_words
 from tlslab.store import from_json, to_json
 
 QUOTED = (

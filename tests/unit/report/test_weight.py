@@ -17,8 +17,8 @@ from tlslab.report.page.drawn import Drawn
 from tlslab.report.page.exact import exact_text
 from tlslab.report.page.layout import Layout, layout
 from tlslab.report.page.numbers import figure_table
-from tlslab.report.page.parts import published_part
-from tlslab.report.page.thrift import LEVELS, THRIFTIEST
+from tlslab.report.page.page_parts import published_part
+from tlslab.report.page.weight_levels import LEVELS, THRIFTIEST
 
 SAID = "To keep this page small"
 

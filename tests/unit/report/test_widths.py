@@ -24,7 +24,7 @@ from tlslab.model.finding import Place, Ranking, Summary
 from tlslab.model.names import SUITES
 from tlslab.model.scale import BackendScale, Reading, Scale, Slope
 from tlslab.report import render_text
-from tlslab.report.scale import render_scale
+from tlslab.report.scale_tables import render_scale
 from tlslab.report.validation import render_validation
 
 WIDTHS = (80, 100, 130)

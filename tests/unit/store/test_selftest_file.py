@@ -10,7 +10,7 @@ import tlslab
 from factories.selftest import made_selftest
 from tlslab.lab.environment import machine, selftest_of
 from tlslab.model.errors import StoreError
-from tlslab.store.selftest import read_selftest, selftest_file, write_selftest
+from tlslab.store.selftest_file import read_selftest, selftest_file, write_selftest
 
 
 @pytest.fixture(autouse=True)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from tlslab.analysis.benchmark.cells import CLIENT_CPU, RATE, SIGNERS_CPU, percentile_name
 from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.findings import OPEN, STILL_WARMING, UNKNOWN
+from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, RATE, SIGNERS_CPU, percentile_name
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.finding import Finding

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tlslab.analysis.benchmark.cells import RATE, WARMING_UP
+from tlslab.analysis.benchmark.fork_estimates import RATE, WARMING_UP
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.scaling import Block, Knee, Law, find_knee, fit_law
 from tlslab.model.benchmark import ENGINE

@@ -7,10 +7,10 @@ is refuted; what is confirmed needs intervals.
 
 from collections.abc import Iterator, Sequence
 
-from tlslab.analysis.benchmark.cells import CLIENT_CPU, SIGNERS_CPU
 from tlslab.analysis.benchmark.curves import Curve
+from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, SIGNERS_CPU
 from tlslab.analysis.benchmark.processors import Costs
-from tlslab.analysis.benchmark.published import PublishedConcurrency
+from tlslab.analysis.benchmark.published_concurrency import PublishedConcurrency
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.stats.estimate import widened
 from tlslab.analysis.stats.families import LEVEL

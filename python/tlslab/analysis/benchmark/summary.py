@@ -3,23 +3,27 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.benchmark.answer import answer
-from tlslab.analysis.benchmark.cells import CLIENT_CPU, RATE, by_cell, measure
 from tlslab.analysis.benchmark.curves import make_curves
-from tlslab.analysis.benchmark.faults import (
+from tlslab.analysis.benchmark.figures import figures
+from tlslab.analysis.benchmark.findings import findings
+from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, RATE, by_cell, measure
+from tlslab.analysis.benchmark.processors import compositions, costs
+from tlslab.analysis.benchmark.published_concurrency import (
+    PublishedConcurrency,
+    beside,
+    load_published,
+)
+from tlslab.analysis.benchmark.signing_faults import (
     episodes,
     fault_figures,
     fault_findings,
     fault_table,
 )
-from tlslab.analysis.benchmark.figures import figures
-from tlslab.analysis.benchmark.findings import findings
-from tlslab.analysis.benchmark.processors import compositions, costs
-from tlslab.analysis.benchmark.published import PublishedConcurrency, beside, load_published
 from tlslab.analysis.benchmark.tables import tables
 from tlslab.analysis.compare import Measured, compare, judged_together
 from tlslab.analysis.experiment import summarise_experiment
-from tlslab.analysis.kinds import ANALYSTS
 from tlslab.model.benchmark import BenchmarkSettings, settings_of
 from tlslab.model.experiment import BENCHMARK
 from tlslab.model.finding import CellSummary, Comparison, Note, Summary

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from tlslab.analysis.benchmark.cells import (
+from tlslab.analysis.benchmark.curves import Curve
+from tlslab.analysis.benchmark.fork_estimates import (
     CLIENT_CPU,
     MEAN,
     PERCENTILES,
@@ -10,9 +11,8 @@ from tlslab.analysis.benchmark.cells import (
     SIGNERS_CPU,
     percentile_name,
 )
-from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.processors import Costs, without_drawing
-from tlslab.analysis.benchmark.published import Beside
+from tlslab.analysis.benchmark.published_concurrency import Beside
 from tlslab.model.figure import DataTable, TableCell
 
 # Estimates in the tables of all cells.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from textwrap import shorten
 
-from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.known import (
     RATE,
     has_maximum,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.known import has_maximum, is_bound, open_label
 from tlslab.analysis.capacity.naming import cell_name, cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import (

@@ -6,7 +6,7 @@ Results of fewer than FEWEST repetitions have no sentence: they are in the table
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.known import (
     chosen_words,
     has_maximum,
@@ -20,7 +20,7 @@ from tlslab.analysis.capacity.known import (
 )
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import judged
-from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs, variant_pairs
+from tlslab.analysis.capacity.published_capacity import platform_pairs, scaling_pairs, variant_pairs
 from tlslab.analysis.capacity.ratios import Ratios
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.capacity.share import of_maximum

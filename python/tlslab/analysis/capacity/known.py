@@ -1,7 +1,7 @@
 """What is known of a cell's maximum: its value, or that the server may take more, and why."""
 
 from tlslab.analysis.capacity import openness
-from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.compare import compare
 from tlslab.model.finding import Comparison
 from tlslab.model.leading import value_words

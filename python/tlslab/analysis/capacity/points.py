@@ -10,7 +10,7 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import Distribution, needed_n, quantiles
 from tlslab.model.capacity import Objective
 from tlslab.model.estimate import Estimate
-from tlslab.model.faults import POOL_OBJECTIONS
+from tlslab.model.run_faults import POOL_OBJECTIONS
 from tlslab.model.trial import Trial, TrialRun
 
 # The share of failed connections from which on a server did not keep up.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.known import is_comparable, over, times_words
 from tlslab.analysis.compare import judged
 from tlslab.analysis.enough import FEWEST

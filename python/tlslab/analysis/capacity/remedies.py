@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.compare import paired_logs
 from tlslab.analysis.measures import MICROSECONDS, RATE, RATIO, client_busy
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
 from tlslab.analysis.validity import SATURATED
 from tlslab.model.estimate import Estimate
-from tlslab.model.faults import usable
+from tlslab.model.run_faults import usable
 from tlslab.model.trial import TrialRun
 
 # A ratio is a lower bound if the generator limited its upper side; an upper one by its lower side.

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.known import has_maximum, is_open
 from tlslab.analysis.measures import SHARE
 from tlslab.analysis.stats.estimate import MOVER, ratio_of

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlslab.analysis.capacity import runtimes
-from tlslab.analysis.capacity.cells import CapacityCell
-from tlslab.analysis.capacity.published import load_study, published_table
+from tlslab.analysis.capacity import runtime_study
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
+from tlslab.analysis.capacity.published_capacity import load_study, published_table
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.errors import UsageError
 from tlslab.model.figure import DataTable, Figure, TextBlock
@@ -26,11 +26,11 @@ def _coradiant(cells: Sequence[CapacityCell], plan: CapacityPlan) -> Beside:
 
 
 def _tomcat(cells: Sequence[CapacityCell], plan: CapacityPlan) -> Beside:
-    table = runtimes.published_table(cells, load_study("tomcat-2008", runtimes.SCHEMA))
+    table = runtime_study.published_table(cells, load_study("tomcat-2008", runtime_study.SCHEMA))
     return Beside(
-        figures=runtimes.figures(cells, plan),
-        tables=(*runtimes.tables(cells, plan), *((table,) if table.rows else ())),
-        texts=runtimes.texts(cells),
+        figures=runtime_study.figures(cells, plan),
+        tables=(*runtime_study.tables(cells, plan), *((table,) if table.rows else ())),
+        texts=runtime_study.texts(cells),
     )
 
 

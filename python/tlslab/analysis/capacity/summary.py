@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.capacity.answer import answer
-from tlslab.analysis.capacity.cells import CapacityCell, measure
+from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
 from tlslab.analysis.capacity.figures import figures
 from tlslab.analysis.capacity.findings import findings
 from tlslab.analysis.capacity.studies import beside
 from tlslab.analysis.capacity.tables import tables
 from tlslab.analysis.compare import comparisons
 from tlslab.analysis.experiment import summarise_experiment
-from tlslab.analysis.hosts import hosts_of
-from tlslab.analysis.kinds import ANALYSTS
+from tlslab.analysis.hosts_of_run import hosts_of
 from tlslab.analysis.server_side import server_side_facts
 from tlslab.model.capacity import CapacityPlan, plan_of
 from tlslab.model.experiment import CAPACITY

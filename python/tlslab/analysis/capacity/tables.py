@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tlslab.analysis.capacity.cells import CapacityCell
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
 from tlslab.analysis.capacity.remedies import Remedy, remedies

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from tlslab.analysis import steadiness
 from tlslab.analysis.measures import Processors, client_busy, server_busy
 from tlslab.analysis.validity import SATURATED, SERVER_LOADED, run_warnings
-from tlslab.model.faults import run_faults
 from tlslab.model.finding import CellVerdict, Note
+from tlslab.model.run_faults import run_faults
 from tlslab.model.search import Inconclusive, Next, SearchState
 from tlslab.model.trial import Trial
 from tlslab.model.wording import counted, percent

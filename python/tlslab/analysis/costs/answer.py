@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from tlslab.analysis.costs.cost_parts import FULL, KILOBYTE, REQUEST, RESUMED
+from tlslab.analysis.costs.cost_words import uncertain_words
 from tlslab.analysis.costs.model import Check, CostModel
-from tlslab.analysis.costs.parts import FULL, KILOBYTE, REQUEST, RESUMED
-from tlslab.analysis.costs.words import uncertain_words
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.enough import too_wide

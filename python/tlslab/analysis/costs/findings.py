@@ -3,9 +3,9 @@
 import math
 from collections.abc import Sequence
 
+from tlslab.analysis.costs.cost_parts import FULL, KILOBYTE, REQUEST, RESUMED
+from tlslab.analysis.costs.cost_words import uncertain_words
 from tlslab.analysis.costs.model import Check, CostModel
-from tlslab.analysis.costs.parts import FULL, KILOBYTE, REQUEST, RESUMED
-from tlslab.analysis.costs.words import uncertain_words
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
 from tlslab.model.wording import difference, joined, percent, with_interval

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.costs.parts import BASIC, parts_of
+from tlslab.analysis.costs.cost_parts import BASIC, parts_of
 from tlslab.analysis.measures import MICROSECONDS, RATIO
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval
 from tlslab.model.estimate import Estimate

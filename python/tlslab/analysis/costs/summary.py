@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
+from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.answer import answer
 from tlslab.analysis.costs.findings import findings
@@ -10,7 +11,6 @@ from tlslab.analysis.costs.model import COST, Check, CostModel, checks, fit
 from tlslab.analysis.costs.tables import figures, tables
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.judged import judged_cells
-from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.measures import UNITS
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.model.experiment import COSTS

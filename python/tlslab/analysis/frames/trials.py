@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tlslab.analysis.benchmark.cells import trial_values as benchmark_values
+from tlslab.analysis.benchmark.fork_estimates import trial_values as benchmark_values
 from tlslab.analysis.frames.rows import trial_fields
 from tlslab.analysis.keep_alive import UNITS as KEEP_ALIVE_UNITS
 from tlslab.analysis.keep_alive import keep_alive_values
 from tlslab.analysis.limit import limit_ratios
 from tlslab.analysis.measures import UNITS, Processors, loading_values, trial_values
 from tlslab.model.estimates import estimate_name
-from tlslab.model.faults import run_faults
 from tlslab.model.frame import Column, Field, Frame, field, make_frame
 from tlslab.model.run import RunContents
+from tlslab.model.run_faults import run_faults
 from tlslab.model.trial import Trial
 
 # What a trial of a capacity experiment measures, once each; searches and warm-ups are in `runs`.

@@ -1,6 +1,6 @@
 """Why a run in blocks ended, how many blocks that saved, and what is still open."""
 
-from tlslab.analysis.stopping import Replay
+from tlslab.analysis.open_cells import Replay
 from tlslab.model.finding import Finding
 from tlslab.model.run import RunContents
 from tlslab.model.stopping import Stopping

@@ -5,24 +5,24 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from tlslab.analysis import keep_alive
+from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.compare import Measured, comparisons, paired_logs
 from tlslab.analysis.experiment import summarise_experiment
-from tlslab.analysis.hosts import hosts_of
+from tlslab.analysis.hosts_of_run import hosts_of
 from tlslab.analysis.judged import JudgedCell, judged_cells
-from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.matrix.ab import ab_block
 from tlslab.analysis.matrix.answer import answer
 from tlslab.analysis.matrix.ended import ended
 from tlslab.analysis.matrix.figures import figures
 from tlslab.analysis.matrix.findings import findings, short_measurements
 from tlslab.analysis.measures import UNITS, Processors, server_cost_us
-from tlslab.analysis.published import load_order, load_study
+from tlslab.analysis.open_cells import replay
+from tlslab.analysis.processor_use import cpu_over_time
+from tlslab.analysis.published_figures import load_order, load_study
 from tlslab.analysis.ranking import rankings
-from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.server_side import server_side_facts, widened
 from tlslab.analysis.stats.estimate import estimate, mean_interval
 from tlslab.analysis.stats.latency import TIMES, quantiles, times
-from tlslab.analysis.stopping import replay
 from tlslab.analysis.studies.servers import servers_study
 from tlslab.analysis.studies.suites import SuitesStudy, is_suites_study, suites_study
 from tlslab.model.estimate import Estimate

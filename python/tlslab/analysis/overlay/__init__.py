@@ -2,6 +2,6 @@
 
 from tlslab.analysis.overlay.pairs import Side
 from tlslab.analysis.overlay.ratios import independent
-from tlslab.analysis.overlay.summary import WARNING, overlay
+from tlslab.analysis.overlay.two_runs import WARNING, overlay
 
 __all__ = ["WARNING", "Side", "independent", "overlay"]

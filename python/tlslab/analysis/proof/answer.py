@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence, Set
 
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
-from tlslab.analysis.proof.figures import NO_RESULT
+from tlslab.analysis.proof.deciding_ratios import NO_RESULT
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import CONFIDENCE, SEQUENCE, Spread
 from tlslab.analysis.stats.power import excludable

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from tlslab.analysis import keep_alive
+from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.judged import judged_cells
-from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.measures import UNITS
 from tlslab.analysis.proof.answer import answer
-from tlslab.analysis.proof.figures import figures_of, verdict_of
+from tlslab.analysis.proof.deciding_ratios import figures_of, verdict_of
 from tlslab.analysis.proof.findings import findings
 from tlslab.analysis.proof.sides import HANDSHAKE, measured_cells
 from tlslab.analysis.proof.tables import chart, configurations, excluded_clients, table

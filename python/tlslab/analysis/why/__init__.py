@@ -1,7 +1,7 @@
 """Why a connection costs what it does: sampled call stacks as parts of the measured cost. Pure.
 
 `rules` says which part a stack belongs to, `shares` makes parts of samples, `effects` compares
-them with measured effects, `flames` prunes flame graphs, `figures` and `explain` put them into a
+them with measured effects, `flames` prunes flame graphs, `cost_bars` and `explain` put them into a
 summary.
 """
 

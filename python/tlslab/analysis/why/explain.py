@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.costs.summary import calibration
+from tlslab.analysis.why.cost_bars import bars, names_of, open_words, share_words, tables, together
 from tlslab.analysis.why.effects import effect_checks
-from tlslab.analysis.why.figures import bars, names_of, open_words, share_words, tables, together
 from tlslab.analysis.why.flames import PRUNED, flame
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, load_rules
 from tlslab.analysis.why.shares import COST, cell_why

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import groupby
 
 from tlslab.lab import events
-from tlslab.lab.benchmark.trial import LASTING, Bench, run_trial
+from tlslab.lab.benchmark.benchmark_trial import LASTING, Bench, run_trial
 from tlslab.lab.conductor import Visit
 from tlslab.lab.trial import failed_trial
 from tlslab.model.plan import Plan, PlannedTrial

@@ -19,7 +19,7 @@ from tlslab.model.capacity import CapacityPlan, GeneratorRules, Step, plan_of
 from tlslab.model.deployment import Deployment
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.trial import Reason, Trial
-from tlslab.planning.capacity import left, next_step
+from tlslab.planning.capacity_planner import left, next_step
 
 # Beside its window a step starts the engine, connects, drains and writes.
 STEP_OVERHEAD_S = 0.5

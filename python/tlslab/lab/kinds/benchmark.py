@@ -2,8 +2,8 @@
 
 from tlslab.analysis import ANALYSTS
 from tlslab.experiment import FILE_KINDS
-from tlslab.lab.benchmark.parts import benchmark_parts
-from tlslab.lab.benchmark.run import mean_seconds, run_benchmarks, with_runtimes
+from tlslab.lab.benchmark.benchmark_parts import benchmark_parts
+from tlslab.lab.benchmark.benchmark_run import mean_seconds, run_benchmarks, with_runtimes
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.foresee import Foreseen, seed_of
 from tlslab.lab.kinds.kind import KINDS, Kind
@@ -11,8 +11,8 @@ from tlslab.lab.request import Request
 from tlslab.model.benchmark import settings_of
 from tlslab.model.experiment import BENCHMARK
 from tlslab.planning import make_plan
-from tlslab.planning.faults import add_faults
-from tlslab.report.kinds import PRESENTATIONS
+from tlslab.planning.fault_trials import add_faults
+from tlslab.report.presentations import PRESENTATIONS
 from tlslab.targets.jdk import find_jdks
 
 

@@ -7,11 +7,11 @@ from tlslab.analysis import Analyst
 from tlslab.experiment import FileKind
 from tlslab.lab import events
 from tlslab.lab.foresee import Foreseen
-from tlslab.lab.parts import Part
 from tlslab.lab.request import Request, Result
+from tlslab.lab.required_parts import Part
 from tlslab.model.experiment import Experiment
 from tlslab.model.registry import Registry
-from tlslab.report.kinds import Presentation
+from tlslab.report.presentations import Presentation
 
 
 @dataclass(frozen=True)

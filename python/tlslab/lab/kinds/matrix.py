@@ -5,13 +5,13 @@ from tlslab.experiment import FILE_KINDS
 from tlslab.lab import events
 from tlslab.lab.foresee import Foreseen, refusals, seed_of, unknown_before
 from tlslab.lab.kinds.kind import KINDS, Kind
-from tlslab.lab.matrix.run import least_seconds, run_cells, trial_seconds
-from tlslab.lab.parts import server_parts
+from tlslab.lab.matrix.run_in_blocks import least_seconds, run_cells, trial_seconds
 from tlslab.lab.request import Request, Result
+from tlslab.lab.required_parts import server_parts
 from tlslab.lab.trial import run_trial
 from tlslab.model.experiment import MATRIX
 from tlslab.planning import make_plan
-from tlslab.report.kinds import PRESENTATIONS
+from tlslab.report.presentations import PRESENTATIONS
 
 
 def foresee(request: Request) -> Foreseen:

@@ -4,13 +4,13 @@ from tlslab.analysis import ANALYSTS
 from tlslab.experiment import FILE_KINDS
 from tlslab.lab.foresee import Foreseen, refusals, seed_of
 from tlslab.lab.kinds.kind import KINDS, Kind
-from tlslab.lab.matrix.run import least_seconds, trial_seconds
-from tlslab.lab.parts import server_parts
-from tlslab.lab.proof.run import run_proof
+from tlslab.lab.matrix.run_in_blocks import least_seconds, trial_seconds
+from tlslab.lab.proof.proof_run import run_proof
 from tlslab.lab.request import Request
+from tlslab.lab.required_parts import server_parts
 from tlslab.model.experiment import PROOF
 from tlslab.planning import make_plan
-from tlslab.report.kinds import PRESENTATIONS
+from tlslab.report.presentations import PRESENTATIONS
 
 _UNKNOWN = (
     "whether returning clients resume their sessions: where they do not, they are as new ones",

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tlslab.analysis import stopping as rule
+from tlslab.analysis import open_cells as rule
 from tlslab.analysis.pilot import Pilot, pilot
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan, PlannedTrial

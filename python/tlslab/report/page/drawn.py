@@ -13,7 +13,7 @@ from tlslab.report.page.exact import exact_text
 from tlslab.report.page.names import factor_words, short
 from tlslab.report.page.numbers import figure_table
 from tlslab.report.page.table import Table
-from tlslab.report.page.thrift import WHOLE, Drawing
+from tlslab.report.page.weight_levels import WHOLE, Drawing
 from tlslab.report.svg import draw, variants
 
 _Any = TypeVar("_Any")
@@ -113,7 +113,7 @@ class Drawn:
             yield "levels-deployable", deployable
 
     def lighter(self, drawing: Drawing) -> "Drawn":
-        """The same with fewer drawings, or less in them (`page.thrift`)."""
+        """The same with fewer drawings, or less in them (`page.weight_levels`)."""
         if drawing == self.drawing:
             return self
         role = self.role if drawing.widths else _SPARE.get(self.role, self.role)

@@ -9,13 +9,13 @@ from tlslab.model.finding import Finding, Summary
 from tlslab.model.wording import counted
 from tlslab.report import view
 from tlslab.report.facts import redo_command
-from tlslab.report.page import parts, results
+from tlslab.report.page import page_parts, results
 from tlslab.report.page.drawn import Drawn
 from tlslab.report.page.flames import drawn_flames
-from tlslab.report.page.lighter import USES, lighter_details, lighter_main
-from tlslab.report.page.parts import Part
+from tlslab.report.page.lightened_parts import USES, lighter_details, lighter_main
+from tlslab.report.page.page_parts import Part
 from tlslab.report.page.table import data_table
-from tlslab.report.page.thrift import LEVELS, Thrift
+from tlslab.report.page.weight_levels import LEVELS, Thrift
 
 # Details begin within four screens of 800 pixels. What stands before them is counted in pixels:
 # the head with the answer, a table's frame and row, a figure's frame.
@@ -61,7 +61,7 @@ class Layout:
 
 
 def layout(summary: Summary, thrift: int = 0) -> Layout:
-    """All parts of the page in their order; `thrift` is a level of `page.thrift.LEVELS`."""
+    """All parts of the page in their order; `thrift`: which of `weight_levels.LEVELS`."""
     level = LEVELS[thrift]
     sections = view.sections(summary)
     answer = summary.answer or _old_answer(summary, sections)
@@ -77,16 +77,16 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
         used += height
         main.append(part)
     folded = [*wanted[len(main) :], *_rest(summary, sections, level)]
-    published = parts.published_part(summary)
+    published = page_parts.published_part(summary)
     details = [
-        parts.warnings_part(summary),
-        parts.cells_part(summary),
-        parts.findings_part(_others(summary, answer)),
+        page_parts.warnings_part(summary),
+        page_parts.cells_part(summary),
+        page_parts.findings_part(_others(summary, answer)),
         *lighter_details(folded, level),
-        parts.excluded_part(summary),
+        page_parts.excluded_part(summary),
         *lighter_details(filter(None, [published]), level),
-        parts.method_part(summary, redo_command(summary)),
-        parts.environment_part(summary),
+        page_parts.method_part(summary, redo_command(summary)),
+        page_parts.environment_part(summary),
     ]
     question = answer.question or summary.experiment.title
     return Layout(
@@ -103,16 +103,16 @@ def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) 
     """What may stand before Details, by importance."""
     for table in (results.results(summary, sections), results.kept_open(summary, sections)):
         if table is not None:
-            yield parts.table_part(table)
+            yield page_parts.table_part(table)
     rankings = [f for f in summary.figures if f.kind == "ranking" and f.id != drawn]
     if len(rankings) == 1:
         yield _figure_part(rankings[0])
     elif rankings:
         line = f"{len(rankings)} rankings: {', '.join(f.title for f in rankings[:3])}"
-        yield parts.figures_part("rankings", "Other rankings", line, _halves(rankings))
+        yield page_parts.figures_part("rankings", "Other rankings", line, _halves(rankings))
     if not sections:
         for each in summary.tables[:1]:
-            yield parts.table_part(data_table(each))
+            yield page_parts.table_part(data_table(each))
         for figure in _own(summary, drawn)[:2]:
             yield _figure_part(figure)
 
@@ -124,19 +124,19 @@ def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) ->
     costs = [f for f in summary.figures if _of_section(f) and f.kind == "stacked_bars"]
     uses = [f for f in summary.figures if _of_section(f) and f.kind == "areas" and _has_area(f)]
     if costs:
-        yield parts.figures_part(
+        yield page_parts.figures_part(
             "costs",
             "Processor time per connection",
             "server and client, in the program (user) and in the kernel (system)",
             _halves(costs),
         )
     if found is not None:
-        yield parts.table_part(found)
+        yield page_parts.table_part(found)
     if uses:
         most = thrift.uses
         few = f"The first {most} of {len(uses)}" if most else f"None of {len(uses)} is drawn"
         more = f"{few}; all are in summary.json." * (len(uses) > most)
-        yield parts.figures_part(
+        yield page_parts.figures_part(
             USES,
             "Processor use over time",
             "share of one processor while the lean client loads the server as far as it goes",
@@ -145,8 +145,8 @@ def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) ->
         )
     drawn = summary.answer.figure if summary.answer else ""
     yield from (_figure_part(each) for each in _own(summary, drawn)[0 if sections else 2 :])
-    yield from (parts.table_part(data_table(each)) for each in summary.tables[not sections :])
-    yield from (parts.text_part(each) for each in summary.texts)
+    yield from (page_parts.table_part(data_table(each)) for each in summary.tables[not sections :])
+    yield from (page_parts.text_part(each) for each in summary.texts)
 
 
 def _why(summary: Summary, flames: int) -> Iterator[Part]:
@@ -160,7 +160,7 @@ def _why(summary: Summary, flames: int) -> Iterator[Part]:
             "--format folded prints the stacks of all." * (len(drawn) < cells)
         )
         line = "what a connection's cost to the server is made of, by samples of its call stacks"
-        part = parts.figures_part("why", "Why", line, figures, note)
+        part = page_parts.figures_part("why", "Why", line, figures, note)
         yield replace(part, flames=drawn)
 
 
@@ -184,7 +184,7 @@ def _has_area(figure: Figure) -> bool:
 
 def _figure_part(figure: Figure) -> Part:
     drawn = Drawn(figure)
-    return parts.figures_part(f"part-{figure.id}", figure.title, drawn.line, [drawn])
+    return page_parts.figures_part(f"part-{figure.id}", figure.title, drawn.line, [drawn])
 
 
 def _halves(figures: Sequence[Figure]) -> list[Drawn]:

@@ -11,7 +11,7 @@ from tlslab.model.finding import DIFFERS
 from tlslab.model.wording import figure as figure_text
 from tlslab.model.wording import range_words
 from tlslab.report.numbers import place_text
-from tlslab.report.page.reach import NEVER, reaches
+from tlslab.report.page.fitting_columns import NEVER, reaches
 from tlslab.report.page.units import SCALES, head_and_unit
 
 # How many cells of a row make a hint the row's.
@@ -60,7 +60,8 @@ class Column:
     """A column: its head with the unit, and the name that a copy gives it.
 
     `number`: it holds figures alone. `spread`: these have intervals. `factor`: it can be filtered
-    by its levels. `reach`: the narrowest page that shows it (`page.reach`); `paper`: print does.
+    by its levels. `reach`: the narrowest page that shows it (`fitting_columns`);
+    `paper`: print does.
     """
 
     head: str

@@ -9,9 +9,9 @@ from tlslab.model.figure import Figure
 from tlslab.model.wording import range_words
 from tlslab.report.svg.columns import WIDE, Row
 from tlslab.report.svg.data import Line, Point, lines_of, named
-from tlslab.report.svg.figures import exact, value_text
 from tlslab.report.svg.keys import Key, bar_key, sign_keys
 from tlslab.report.svg.markup import joined, tag
+from tlslab.report.svg.number_text import exact, value_text
 from tlslab.report.svg.plane import plane
 from tlslab.report.svg.rows import rows
 from tlslab.report.svg.scales import Scale

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tlslab.report.svg.suites import in_full
-from tlslab.report.svg.words import ASCENT, LINE, fold, width_of, written
+from tlslab.report.svg.text_fit import ASCENT, LINE, fold, width_of, written
 
 # The widest that names may be, as a share of the chart.
 _NAMES = 0.4

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import TypeVar
 
 from tlslab.model.figure import Figure, Series
-from tlslab.report.svg.figures import exact, range_text
 from tlslab.report.svg.markup import clean
+from tlslab.report.svg.number_text import exact, range_text
 
 # The palette has this many colours, and as many shapes and textures (charts.css).
 COLOURS = 8

@@ -9,7 +9,7 @@ from tlslab.report.svg.data import Line
 from tlslab.report.svg.markup import joined, path, tag
 from tlslab.report.svg.suites import in_full
 from tlslab.report.svg.symbols import arrow, filling, shape, sign, whisker
-from tlslab.report.svg.words import shorten, width_of, written
+from tlslab.report.svg.text_fit import shorten, width_of, written
 
 # The width of a key's picture, the space behind it, and that between two keys.
 _PICTURE = 26.0

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tlslab.model.figure import Figure
-from tlslab.report.svg.figures import exact
 from tlslab.report.svg.markup import clean, path, tag
+from tlslab.report.svg.number_text import exact
 from tlslab.report.svg.scales import Scale
-from tlslab.report.svg.words import LINE, shorten, width_of, written
+from tlslab.report.svg.text_fit import LINE, shorten, width_of, written
 
 # Between a line and its label, and between two labels.
 _BESIDE = 4.0

@@ -11,12 +11,12 @@ from markupsafe import Markup
 
 from tlslab.model.figure import Figure
 from tlslab.report.svg.data import Line, named, numbers_of, places_of
-from tlslab.report.svg.figures import exact
 from tlslab.report.svg.keys import Key, keys
 from tlslab.report.svg.markup import clean, path, tag
 from tlslab.report.svg.notes import labelled, noted, notes_of
+from tlslab.report.svg.number_text import exact
 from tlslab.report.svg.scales import Scale, lying, scale
-from tlslab.report.svg.words import LINE, below, fold, width_of, written
+from tlslab.report.svg.text_fit import LINE, below, fold, width_of, written
 
 # Pixels: around the plot, between ticks, between a tick's label and the axis.
 _EDGE = 6.0

@@ -8,13 +8,13 @@ from tlslab.model.figure import Figure
 from tlslab.model.wording import range_words
 from tlslab.report.svg.columns import WIDE, Row
 from tlslab.report.svg.data import Line, Point, lines_of, numbers_of
-from tlslab.report.svg.figures import exact, value_text
 from tlslab.report.svg.keys import (
     Key,
     line_key,
     sign_keys,
 )
 from tlslab.report.svg.markup import joined, path, tag
+from tlslab.report.svg.number_text import exact, value_text
 from tlslab.report.svg.rows import Rows, rows
 from tlslab.report.svg.symbols import ARROW, arrow, dots, hover, marked, shape, sign, whisker
 

@@ -14,7 +14,7 @@ from tlslab.report.svg.keys import Key, keys
 from tlslab.report.svg.markup import clean, path, tag
 from tlslab.report.svg.notes import labelled, noted, notes_of
 from tlslab.report.svg.scales import Scale, lying
-from tlslab.report.svg.words import LINE, below, fold, width_of, written
+from tlslab.report.svg.text_fit import LINE, below, fold, width_of, written
 
 # Pixels: between columns, around the outer marks, above and below what a row holds, for ticks.
 _GAP = 10.0

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tlslab.report.svg.figures import exact, tick_text
 from tlslab.report.svg.markup import number
-from tlslab.report.svg.words import width_of
+from tlslab.report.svg.number_text import exact, tick_text
+from tlslab.report.svg.text_fit import width_of
 
 # An axis is better logarithmic where its values span more than this factor.
 WIDE = 20

@@ -6,8 +6,8 @@ from markupsafe import Markup
 
 from tlslab.model.wording import range_words
 from tlslab.report.svg.data import COLOURS, Line, Point
-from tlslab.report.svg.figures import exact, value_text
 from tlslab.report.svg.markup import path, tag
+from tlslab.report.svg.number_text import exact, value_text
 
 # Half the size of a point's mark, and half the width of a whisker's cap.
 RADIUS = 4.0

@@ -68,7 +68,7 @@ class Second {
     const machine = machineOf(environment);
     const own = document.body.dataset.machine;
     this.elsewhere = machine && own && machine !== own ? `, on another machine: ${machine}` : "";
-    // Of fewer than five trials no interval is shown (report/shown.py).
+    // Of fewer than five trials no interval is shown (report/few_trials.py).
     this.few = found.answer?.lacking?.few === true;
     this.cells = new Map();
     for (const cell of list(found.cells)) {

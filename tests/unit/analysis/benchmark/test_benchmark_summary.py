@@ -8,11 +8,11 @@ import pytest
 from factories.benchmarks import CRASHED, made_contents
 from tlslab import analysis, report
 from tlslab.analysis.benchmark.answer import answer
-from tlslab.analysis.benchmark.cells import CLIENT_CPU, RATE, WARMING_UP, measure
 from tlslab.analysis.benchmark.curves import Curve, make_curves
 from tlslab.analysis.benchmark.findings import findings
+from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, RATE, WARMING_UP, measure
 from tlslab.analysis.benchmark.processors import Costs, costs
-from tlslab.analysis.benchmark.published import load_published
+from tlslab.analysis.benchmark.published_concurrency import load_published
 from tlslab.analysis.stats.scaling import Knee
 from tlslab.model.benchmark import BenchmarkRun
 from tlslab.model.estimate import Estimate

@@ -9,9 +9,9 @@ import pytest
 from factories.capacity import FIFTHS, CapacityWorld, drive, made_capacity_run, made_cell, made_plan
 from factories.capacity_summary import FIVE, figure, first_sentence, table, texts
 from tlslab.analysis.capacity import summarise
-from tlslab.analysis.capacity.cells import measure
+from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.capacity.findings import findings, longer
-from tlslab.analysis.capacity.published import load_study
+from tlslab.analysis.capacity.published_capacity import load_study
 from tlslab.model.capacity import Objective
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate

@@ -16,7 +16,7 @@ from factories.capacity import (
 )
 from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.answer import answer
-from tlslab.analysis.capacity.cells import CapacityCell, measure
+from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
 from tlslab.analysis.capacity.findings import findings
 from tlslab.analysis.capacity.ratios import Ratios
 from tlslab.analysis.capacity.remedies import Remedy

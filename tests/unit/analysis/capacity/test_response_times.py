@@ -6,7 +6,7 @@ import pytest
 
 from factories.capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
 from tlslab.analysis.capacity import summarise
-from tlslab.analysis.capacity.cells import measure
+from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.capacity.findings import findings
 from tlslab.model.estimate import Estimate
 

@@ -7,7 +7,7 @@ import pytest
 
 from factories.capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
 from tlslab.analysis.capacity import summarise
-from tlslab.analysis.capacity.cells import CapacityCell, measure
+from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
 from tlslab.analysis.capacity.saturation import Bound, Capacity
 from tlslab.analysis.capacity.share import of_maximum, share_cell, share_of_maximum
 from tlslab.model.capacity import Objective

@@ -8,10 +8,10 @@ import pytest
 
 from factories.costs import made_calibration
 from tlslab.analysis.costs.answer import answer
+from tlslab.analysis.costs.cost_parts import REQUEST
 from tlslab.analysis.costs.findings import findings
 from tlslab.analysis.costs.model import Check, CostModel
-from tlslab.analysis.costs.parts import REQUEST
-from tlslab.analysis.costs.sizing import Bounds, size
+from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.model.estimate import Estimate
 

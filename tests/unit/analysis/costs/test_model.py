@@ -17,9 +17,9 @@ from factories.costs import (
 )
 from tlslab import analysis
 from tlslab.analysis.compare import Measured
+from tlslab.analysis.costs.cost_parts import parts_of
 from tlslab.analysis.costs.model import COST, checks, fit
-from tlslab.analysis.costs.parts import parts_of
-from tlslab.analysis.costs.sizing import Bounds, size
+from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.experiment import load
 from tlslab.model.finding import CellSummary

@@ -8,7 +8,7 @@ import pytest
 
 from factories.run import CLIENT_US, KERNEL_US, SERVER_US, TIME_SPREAD, World, made_run
 from tlslab.analysis import summarise
-from tlslab.analysis.published import load_study
+from tlslab.analysis.published_figures import load_study
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate

@@ -7,7 +7,7 @@ import pytest
 
 from factories.proof import made_contents, made_sides
 from tlslab.analysis.proof.answer import answer
-from tlslab.analysis.proof.figures import figures, verdict_of
+from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
 from tlslab.analysis.proof.sides import Sides
 from tlslab.model.answer import Answer
 from tlslab.model.proof import Proof, ProofSettings, needed

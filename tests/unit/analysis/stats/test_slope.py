@@ -6,7 +6,7 @@ import scipy
 
 from factories.noise import Tails, ar1
 from tlslab.analysis.stats.slope import slope, slopes
-from tlslab.lab.scale import kernel_bytes
+from tlslab.lab.idle_memory import kernel_bytes
 from tlslab.model.scale import Reading, Slope
 
 

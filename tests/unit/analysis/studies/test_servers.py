@@ -11,7 +11,7 @@ from factories.run import Change, World, made_run
 from factories.saturated import idle, saturated
 from tlslab.analysis import summarise
 from tlslab.analysis.compare import Measured, compare
-from tlslab.analysis.published import load_study
+from tlslab.analysis.published_figures import load_study
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.studies.servers.beside import places
 from tlslab.analysis.studies.servers.sentences import leading_server, offloaded

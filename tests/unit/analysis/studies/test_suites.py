@@ -9,7 +9,7 @@ from scipy import stats
 
 from factories.suite_cells import STUDY, all_cells, cell, reported
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.published import load_order, load_study
+from tlslab.analysis.published_figures import load_order, load_study
 from tlslab.analysis.studies.suites import SuitesStudy, suites_study
 from tlslab.analysis.studies.suites.answers import fastest
 from tlslab.analysis.studies.suites.orders import (

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from tlslab.analysis.why.cost_bars import open_words, tables, verdict
 from tlslab.analysis.why.effects import AGREE, effect_checks
-from tlslab.analysis.why.figures import open_words, tables, verdict
 from tlslab.analysis.why.rules import load_rules
 from tlslab.model.estimate import Estimate
 from tlslab.model.stacks import CellWhy, CostPart, EffectCheck

@@ -12,11 +12,11 @@ pytest.importorskip("ray")
 
 from tlslab.lab.generators.cluster import authentication, connecting, placing
 from tlslab.lab.generators.cluster.calls import RayCalls
-from tlslab.lab.generators.cluster.hosts import unique
 from tlslab.lab.generators.cluster.placing import Place
+from tlslab.lab.generators.cluster.ray_hosts import unique
 from tlslab.lab.generators.cluster.shipping import Shipment
 from tlslab.lab.generators.host import HostLostError
-from tlslab.lab.generators.reach import require_reachable
+from tlslab.lab.generators.reachability import require_reachable
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
 
 

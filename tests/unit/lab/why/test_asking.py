@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tlslab.experiment import load
+from tlslab.lab.experiment_run import execute, foresee
 from tlslab.lab.request import Request
-from tlslab.lab.run import execute, foresee
 from tlslab.lab.why.sampling import sampling_seconds
 from tlslab.model.errors import UsageError
 from tlslab.targets import MANAGED

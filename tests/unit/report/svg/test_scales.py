@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlslab.report.svg.figures import tick_text, value_text
+from tlslab.report.svg.number_text import tick_text, value_text
 from tlslab.report.svg.scales import Scale, lying, scale
 
 numbers = st.lists(

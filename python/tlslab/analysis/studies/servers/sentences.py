@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.enough import FEWEST
-from tlslab.analysis.published import Study
+from tlslab.analysis.published_figures import Study
 from tlslab.analysis.ranking import behind_the_first
 from tlslab.analysis.studies.servers.beside import (
     RATE,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.published import Study
+from tlslab.analysis.published_figures import Study
 from tlslab.analysis.studies.servers.beside import (
     RATE,
     SERVER,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from tlslab.analysis.compare import Measured, compare
-from tlslab.analysis.published import Order
+from tlslab.analysis.published_figures import Order
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
 from tlslab.analysis.studies.suites.orders import correlation_with, order_correlation, tau_words
@@ -14,7 +14,7 @@ from tlslab.analysis.studies.suites.places import (
     Place,
     short_name,
 )
-from tlslab.analysis.studies.suites.tables import ratio
+from tlslab.analysis.studies.suites.suite_tables import ratio
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.finding import Comparison, Finding
 from tlslab.model.wording import (

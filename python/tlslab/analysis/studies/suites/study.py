@@ -4,13 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.published import Order
+from tlslab.analysis.published_figures import Order
 from tlslab.analysis.studies.suites import answers
 from tlslab.analysis.studies.suites.dh_figures import size_figures
 from tlslab.analysis.studies.suites.diffie_hellman import Load, sizes
-from tlslab.analysis.studies.suites.figures import figures
+from tlslab.analysis.studies.suites.family_figures import figures
 from tlslab.analysis.studies.suites.places import HANDSHAKE, Place, places
-from tlslab.analysis.studies.suites.tables import handshake_table, kept_open_table, sizes_table
+from tlslab.analysis.studies.suites.suite_tables import (
+    handshake_table,
+    kept_open_table,
+    sizes_table,
+)
 from tlslab.model.experiment import Experiment
 from tlslab.model.figure import DataTable, Figure
 from tlslab.model.finding import Finding

@@ -6,6 +6,6 @@ import os
 # lab itself reports lost hosts. Ray reads this variable once, when it is imported.
 os.environ["RAY_DEDUP_LOGS_SKIP_REGEX"] = "^"
 
-from tlslab.lab.generators.cluster.hosts import cluster_hosts
+from tlslab.lab.generators.cluster.ray_hosts import cluster_hosts
 
 __all__ = ["cluster_hosts"]

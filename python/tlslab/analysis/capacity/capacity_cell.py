@@ -1,0 +1,217 @@
+"""A cell of a capacity experiment: its trials by stage, its verdict, its estimates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from tlslab.analysis import steadiness
+from tlslab.analysis.capacity.openness import is_least, open_codes, open_words
+from tlslab.analysis.capacity.points import (
+    Point,
+    by_fraction,
+    by_repetition,
+    judged,
+    point,
+    time_estimates,
+)
+from tlslab.analysis.capacity.saturation import Capacity, capacity
+from tlslab.analysis.capacity.verdict import disturbances, judge, limit_words
+from tlslab.analysis.capacity.warm_up_outcome import all_warm
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.measures import UNITS, Processors, loading_values
+from tlslab.analysis.processor_use import cpu_over_time
+from tlslab.analysis.server_side import widened
+from tlslab.analysis.stats.estimate import two_stage_estimate
+from tlslab.analysis.stats.latency import Distribution, quantiles
+from tlslab.model.capacity import CapacityPlan, Stage
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary
+from tlslab.model.handshake import CountedFacts, Facts
+from tlslab.model.plan import Cell
+from tlslab.model.run import Environment
+from tlslab.model.run_faults import usable
+from tlslab.model.search import (
+    Level,
+    Next,
+    SearchState,
+    pooled,
+    search_levels,
+    search_state,
+)
+from tlslab.model.trial import Trial
+from tlslab.model.wording import figure
+
+# The highest load that meets the objective.
+_KEPT = "capacity_connections_per_s"
+
+
+@dataclass(frozen=True)
+class CapacityCell:
+    """All that is known of a cell.
+
+    `levels` are those of the search; `values` the maximum's trials by estimate name and repetition;
+    `capacity` is the highest load that meets the experiment's objective, where there is one;
+    `limit` says in words what set the rate of the maximum, `open` by codes (openness) what leaves
+    it open how much the server takes at most.
+    """
+
+    cell: Cell
+    trials: Sequence[Trial]
+    levels: tuple[Level, ...]
+    search: SearchState
+    summary: CellSummary
+    values: Mapping[str, Mapping[int, float]]
+    points: Sequence[Point]
+    capacity: Capacity | None
+    shared: bool
+    limit: str = ""
+    open: tuple[str, ...] = ()
+
+    def of(self, stage: Stage) -> list[Trial]:
+        """The done trials of a stage."""
+        return [t for t in self.trials if t.factors.get("stage") == stage and t.status == "done"]
+
+    @property
+    def key(self) -> str:
+        """The cell's key."""
+        return self.cell.key
+
+    @property
+    def factors(self) -> Mapping[str, str]:
+        """The cell's own levels."""
+        return self.cell.factors
+
+    @property
+    def measured(self) -> Measured:
+        """As comparisons take it; repetitions take the place of blocks."""
+        return Measured(self.summary, self.values)
+
+    @property
+    def maximum(self) -> Estimate | None:
+        """The highest rate in new connections/s; None where it was not measured."""
+        return self.summary.estimates.get("connections_per_s")
+
+    @property
+    def connections(self) -> int | None:
+        """The concurrency of the maximum."""
+        peak = None if isinstance(self.search, Next) else self.search.peak
+        return None if peak is None else peak.connections
+
+
+def cell_processors(cell: Cell, environment: Environment) -> tuple[Processors, bool]:
+    """The processors of server and generator in a cell, and whether they share one."""
+    generator = environment.generator_processors
+    target = environment.target_of(cell.deployment)
+    server = target.processors
+    if cell.deployment is None and target.managed and "processors" in cell.factors:
+        server = tuple(range(int(cell.factors["processors"])))
+    return Processors(server, generator), bool(set(server) & set(generator))
+
+
+def measure(
+    cell: Cell, trials: Sequence[Trial], plan: CapacityPlan, where: Environment
+) -> CapacityCell:
+    """Sorts and judges the trials of one cell."""
+    processors, shared = cell_processors(cell, where)
+    searched = search_levels(trials)
+    levels = pooled(searched)
+    search = search_state(searched, plan.search)
+    maxima = [t for t in trials if t.factors.get("stage") == "maximum"]
+    counted_in = [t for t in maxima if usable(t, "maximum")]
+    values = _values(counted_in, processors)
+    found = (point(t, processors, shared) for t in trials if t.factors["stage"] == "open_loop")
+    points = [each for each in found if each is not None]
+    estimates = {
+        name: two_stage_estimate(list(values[name].values()), unit, plan.maximum.trials)
+        for name, unit in UNITS.items()
+        if name in values
+    }
+    times, missing = _times(counted_in, points)
+    kept = _capacity(plan, points)
+    if kept is not None and kept.bound == "below":
+        lowest = figure(kept.load.value)
+        missing[_KEPT] = f"the objective is met at no load that could be judged, from {lowest}/s on"
+    elif kept is not None:
+        estimates[_KEPT] = kept.load
+    verdict, reasons = judge(trials, maxima, counted_in, search, shared)
+    labels = [steadiness.labels({"maximum": t.runs["maximum"]}) for t in counted_in]
+    reasons = (*reasons, *disturbances(counted_in, processors, labels))
+    warm = plan.warm_up is None or all_warm(trials, counted_in, plan.warm_up)
+    open_ = open_codes(reasons, counted_in, processors, labels, warm)
+    rates = [name for name in values if name.endswith("_per_s")]
+    least = rates if is_least(open_, estimates.get("server_busy")) else []
+    records = [run.record for trial in trials for run in trial.runs.values()]
+    summary = CellSummary(
+        key=cell.key,
+        factors=dict(cell.factors),
+        verdict=verdict,
+        reasons=reasons,
+        trials=len(counted_in),
+        estimates={**widened(estimates, counted_in), **times},
+        not_measurable=missing,
+        lower_bounds=(*least, *((_KEPT,) if kept is not None and kept.is_least else ())),
+        left_open=dict.fromkeys(rates, open_words(open_)) if open_ else {},
+        cpu_over_time=cpu_over_time(counted_in, "maximum", len(processors.server) or None),
+        backend=records[0].backend if records else None,
+        negotiated=_negotiated([facts for record in records for facts in record.facts]),
+    )
+    return CapacityCell(
+        cell=cell,
+        trials=trials,
+        levels=levels,
+        search=search,
+        summary=summary,
+        values=values,
+        points=points,
+        capacity=kept,
+        shared=shared,
+        limit=limit_words(counted_in, processors),
+        open=open_,
+    )
+
+
+def _values(maxima: Sequence[Trial], processors: Processors) -> dict[str, dict[int, float]]:
+    """The values of the trials of the maximum, by estimate and repetition."""
+    found: dict[str, dict[int, float]] = {}
+    for trial in maxima:
+        run = trial.runs["maximum"]
+        for name, value in loading_values(run, processors.server_count).items():
+            found.setdefault(name, {})[int(trial.factors["repetition"])] = value
+    return found
+
+
+def _times(
+    maxima: Sequence[Trial], points: Sequence[Point]
+) -> tuple[dict[str, Estimate], dict[str, str]]:
+    """Service times at the maximum, and response times at each fraction: `..._at_60`."""
+    encoded = [t.runs["maximum"].record.load_histograms.get("service") for t in maxima]
+    parts = [Distribution.decode(text) for text in encoded if text]
+    found: dict[str, Estimate] = {}
+    missing: dict[str, str] = {}
+    if any(part.n for part in parts):
+        found, missing = quantiles("service_ms", [part for part in parts if part.n])
+    for fraction, group in by_fraction(points).items():
+        mark = f"_at_{fraction * 100:g}"
+        estimates, reasons = time_estimates(judged(group), "response")
+        found |= {f"{name}{mark}": value for name, value in estimates.items()}
+        missing |= {f"{name}{mark}": reason for name, reason in reasons.items()}
+    return found, missing
+
+
+def _capacity(plan: CapacityPlan, points: Sequence[Point]) -> Capacity | None:
+    objective = plan.objective
+    if objective is None:
+        return None
+    series = [
+        [loaded for each in group if (loaded := each.loaded(objective)) is not None]
+        for group in by_repetition(points)
+    ]
+    return capacity(series, objective.limit_ms)
+
+
+def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
+    """What most connections negotiated."""
+    if not counted:
+        return None
+    fields = asdict(max(counted, key=lambda facts: facts.count))
+    del fields["count"]
+    return Facts(**fields)

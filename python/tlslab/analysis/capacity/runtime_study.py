@@ -1,0 +1,217 @@
+"""What a comparison of Java runtimes adds to a capacity experiment.
+
+The warm-up time of each JVM, the overload over time when more connections arrive than the server
+can accept, httperf's block, and the study of 2008 beside our results.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
+from tlslab.analysis.capacity.figures import identifier
+from tlslab.analysis.capacity.httperf import httperf_block
+from tlslab.analysis.capacity.known import flag, has_maximum, over
+from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
+from tlslab.analysis.capacity.points import Point, by_fraction
+from tlslab.analysis.capacity.warm_up_outcome import warm_ups
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.stats.steady_state import classify
+from tlslab.model.capacity import CapacityPlan, WarmUpRules
+from tlslab.model.figure import DataTable, Figure, Series, TableCell, TextBlock
+from tlslab.model.trial import PaceSample
+from tlslab.model.wording import percent, ratio_figure
+
+SCHEMA = "tlslab.runtime-study/1"
+
+Named = Sequence[tuple[str, CapacityCell]]
+
+
+def _named(cells: Sequence[CapacityCell]) -> Named:
+    return list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
+
+
+def figures(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Figure, ...]:
+    """Warm-up by runtime, and the overload over time: connections at once, time, failures."""
+    named = _named(cells)
+    drawn = [_warming(named, plan.warm_up)] if plan.warm_up is not None else []
+    loaded = [(name, cell) for name, cell in named if cell.points]
+    for fraction in by_fraction([p for _, cell in loaded for p in cell.points]):
+        drawn += _overload(loaded, fraction)
+    return tuple(figure for figure in drawn if figure.series)
+
+
+def _warming(named: Named, rules: WarmUpRules) -> Figure:
+    series = []
+    for name, cell in named:
+        for found in warm_ups(cell.trials, rules)[:1]:
+            width = found.seconds / len(found.rates)
+            at = tuple(width * (number + 1) for number in range(len(found.rates)))
+            series.append(Series(name, at, found.rates))
+    return Figure(
+        id="warm-up",
+        title="A fresh JVM gets warm",
+        caption=(
+            f"New connections/s in a closed loop of {rules.connections}, from the start of the "
+            f"first server of each runtime until the last {rules.steady} rates are within "
+            f"{percent(rules.width)} of their mean. All that is measured comes after it."
+        ),
+        kind="line",
+        x_title="seconds of load",
+        y_title="new connections/s",
+        series=tuple(series),
+    )
+
+
+def _overload(named: Named, fraction: float) -> Iterator[Figure]:
+    """Three figures of the first run of each runtime at one share of its maximum."""
+    first = [(name, point) for name, cell in named if (point := _first(cell, fraction)) is not None]
+    share = percent_of_maximum(fraction)
+    for part, title, read in (
+        ("at-once", "connections at once", _in_flight),
+        ("time", "service time p50, ms", _service),
+        ("failed", "failed connections", _failed),
+    ):
+        yield Figure(
+            id=identifier("overload", part, f"{fraction * 100:g}"),
+            title=f"{title[0].upper()}{title[1:]} over time, offered {share} of the maximum",
+            caption=(
+                "An open loop: connections come whether or not the server keeps up. The first run "
+                "of each runtime, warm-up and drain included."
+            ),
+            kind="line",
+            x_title="seconds",
+            y_title=title,
+            series=tuple(
+                Series(name, tuple(s.at_s for s in point.run.pace), read(point.run.pace))
+                for name, point in first
+                if len(point.run.pace) > 1
+            ),
+        )
+
+
+def _first(cell: CapacityCell, fraction: float) -> Point | None:
+    return next((p for p in cell.points if p.fraction == fraction), None)
+
+
+def _in_flight(pace: Sequence[PaceSample]) -> tuple[float | None, ...]:
+    return tuple(float(sample.in_flight) for sample in pace)
+
+
+def _service(pace: Sequence[PaceSample]) -> tuple[float | None, ...]:
+    return tuple(sample.service_p50_ms for sample in pace)
+
+
+def _failed(pace: Sequence[PaceSample]) -> tuple[float | None, ...]:
+    return tuple(float(sample.failed) for sample in pace)
+
+
+def tables(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[DataTable, ...]:
+    """How long warm-up took."""
+    rules = plan.warm_up
+    if rules is None:
+        return ()
+    rows: list[tuple[TableCell, ...]] = []
+    for name, cell in _named(cells):
+        found = warm_ups(cell.trials, rules)
+        if not found:
+            continue
+        gains = [w.rates[-1] / w.rates[0] for w in found if w.rates and w.rates[0] > 0]
+        rows.append(
+            (
+                name,
+                len(found),
+                estimate([w.seconds for w in found], "s"),
+                estimate(gains, "") if gains else None,
+                f"{sum(w.warm for w in found)} of {len(found)}",
+                classify(found[0].rates).replace("_", " "),
+            )
+        )
+    table = DataTable(
+        id="warm-up-table",
+        title="How long a fresh JVM takes to get warm",
+        caption=(
+            "Under load, to the end of the window in which the rate was found steady; "
+            f"{rules.most * rules.window.measure_ms / 1000:g} s at most. The last column is what "
+            "change points say of the first server's rates as a whole."
+        ),
+        columns=(
+            "runtime", "servers", "seconds under load", "last rate over first", "found steady",
+            "change points",
+        ),
+        rows=tuple(rows),
+    )  # fmt: skip
+    return (table,) if rows else ()
+
+
+def texts(cells: Sequence[CapacityCell]) -> tuple[TextBlock, ...]:
+    """Httperf's block of the first run of each runtime, at each load."""
+    blocks = []
+    for name, cell in _named(cells):
+        for fraction in by_fraction(cell.points):
+            point = _first(cell, fraction)
+            assert point is not None
+            blocks.append(
+                TextBlock(
+                    id=identifier("httperf", name, f"{fraction * 100:g}"),
+                    title=f"httperf's block: {name}, {percent_of_maximum(fraction)} of its maximum",
+                    caption="Our run in httperf's words; the same numbers as in the record.",
+                    text=httperf_block(point.run),
+                )
+            )
+    return tuple(blocks)
+
+
+def _over_first(cell: CapacityCell, first: CapacityCell) -> TableCell:
+    """A maximum over the first one's; in words where one of them is a lower bound."""
+    assert cell.maximum is not None
+    assert first.maximum is not None
+    paired = None if cell is first else over(cell, first)
+    ratio = cell.maximum.value / first.maximum.value if paired is None else paired.ratio
+    mark = "" if cell is first else flag(cell, first)
+    return f"{mark}{ratio_figure(ratio)}" if mark else ratio
+
+
+def published_table(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> DataTable:
+    """The study's runtimes and ours, each over the first of its own."""
+    old = study["runtime"]
+    rows: list[tuple[TableCell, ...]] = [
+        (
+            f"{each['name']} ({study['date']})",
+            each["connections_per_s"] / old[0]["connections_per_s"],
+            each["connect_ms"] / each["connection_ms"]["avg"],
+            each["connection_ms"]["avg"] / each["connection_ms"]["median"],
+            each["concurrent_most"],
+        )
+        for each in old
+    ]
+    named = [(name, cell) for name, cell in _named(cells) if has_maximum(cell)]
+    first = named[0][1] if named else None
+    for name, cell in named:
+        point = _first(cell, max((p.fraction for p in cell.points), default=0.0))
+        assert first is not None
+        whole = point.run.record.summaries.get("service") if point else None
+        connect = point.run.record.summaries.get("established") if point else None
+        rows.append(
+            (
+                name,
+                _over_first(cell, first),
+                connect.mean_ms / whole.mean_ms if whole and connect and whole.mean_ms else None,
+                whole.mean_ms / whole.p50_ms if whole and whole.p50_ms else None,
+                max((s.in_flight for s in point.run.pace), default=None) if point else None,
+            )
+        )
+    return DataTable(
+        id="published",
+        title=f"Beside the study of {study['date']}",
+        caption=(
+            f"{study['title']} ({study['date']}): {study['setting']}; {study['method']}. Ratios, "
+            "because absolute rates mean nothing across machines: the rate over that of the first "
+            "runtime of its own table; the rest is of the overload, here of the highest load that "
+            "was offered. Connections at once depend on how long an overload lasts."
+        ),
+        columns=(
+            "runtime", "connections/s over the first", "connect's share of connection time",
+            "mean over median connection time", "connections at once, most",
+        ),
+        rows=tuple(rows) if named else (),
+    )  # fmt: skip

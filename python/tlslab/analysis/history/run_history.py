@@ -1,0 +1,154 @@
+"""The history of many runs: its cells, their changes, and its verdict. Pure."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tlslab.analysis.compare import is_amount, more_is_faster
+from tlslab.analysis.history.changes import LEAST_RUNS, SMALLEST, Found, find, welch
+from tlslab.analysis.history.estimates_over_runs import Line, Run, in_order, lines, unlike_machines
+from tlslab.analysis.run_facts import environment_facts
+from tlslab.analysis.stats.change_points import findable, segments
+from tlslab.analysis.stats.estimate import Array, Interval
+from tlslab.model.history import (
+    CellHistory,
+    Change,
+    ChangeVerdict,
+    FactChange,
+    History,
+    HistoryRun,
+    HistoryVerdict,
+    Level,
+)
+
+# Facts that no two runs share.
+_OF_ONE_RUN = ("made", "machine: load_average", "machine: memory_bytes")
+
+
+def history(
+    runs: Sequence[Run], smallest: float = SMALLEST, across_machines: bool = False
+) -> History:
+    """The changes of all cells over the runs, which may come in any order.
+
+    Runs of one experiment, workload, target and kind of machine are one history; with
+    `across_machines` those of all machines are. Changes smaller than `smallest` do not count.
+
+    Raises StoreError for a run whose time cannot be read.
+    """
+    ordered = in_order(runs)
+    found = lines(ordered, across_machines)
+    long = [line for line in found if len(line.values) >= LEAST_RUNS]
+    judged = {id(line): each for line, each in zip(long, _found(long, smallest), strict=True)}
+    cells = tuple(_cell(line, judged.get(id(line))) for line in found)
+    return History(
+        verdict=_verdict(cells),
+        runs=tuple(_run(run) for run in ordered),
+        cells=cells,
+        least_runs=LEAST_RUNS,
+        smallest=smallest,
+        warnings=unlike_machines(ordered, across_machines),
+    )
+
+
+def _found(long: Sequence[Line], smallest: float) -> list[Found]:
+    return find([line.values for line in long], smallest)
+
+
+def _run(run: Run) -> HistoryRun:
+    where, what = run.summary.environment, run.summary.experiment
+    return HistoryRun(run.name, run.began.isoformat(), run.machine, what.target, where.tlslab)
+
+
+def _cell(line: Line, found: Found | None) -> CellHistory:
+    logs = np.log(np.asarray(line.values, dtype=np.float64))
+    points = [] if found is None else [point.index for point in found.points]
+    return CellHistory(
+        history=line.history,
+        cell=line.cell.key,
+        label=line.label,
+        estimate=line.estimate,
+        unit=line.unit,
+        runs=tuple(run.name for run in line.runs),
+        values=line.values,
+        levels=tuple(_levels(logs, points)),
+        changes=() if found is None else tuple(_changes(line, found)),
+        findable=None if found is None else _as_share(findable(logs, points, found.level)),
+    )
+
+
+def _as_share(step: float) -> float | None:
+    """A step of logarithms as a share; None where it is too large to be a number."""
+    return math.expm1(step) if step < 5 else None
+
+
+def _levels(logs: Array, points: Sequence[int]) -> Iterator[Level]:
+    first = 0
+    for part in segments(logs, points):
+        yield Level(first, first + len(part) - 1, math.exp(float(part.mean())))
+        first += len(part)
+
+
+def _changes(line: Line, found: Found) -> Iterator[Change]:
+    parts = segments(found.logs, [point.index for point in found.points])
+    for number, point in enumerate(found.points):
+        before, after = parts[number], parts[number + 1]
+        interval = welch(before, after)
+        verdict = _judged(interval, line.estimate)
+        runs = line.runs[point.index - 1], line.runs[point.index]
+        yield Change(
+            index=point.index,
+            before=runs[0].name,
+            after=runs[1].name,
+            ratio=math.exp(float(after.mean() - before.mean())),
+            low=None if interval is None else math.exp(interval[0]),
+            high=None if interval is None else math.exp(interval[1]),
+            n_before=len(before),
+            n_after=len(after),
+            p=point.p,
+            verdict=verdict,
+            in_force=_in_force(before, after, parts[-1]),
+            facts=_changed_facts(*runs),
+        )
+
+
+def _judged(interval: Interval | None, estimate: str) -> ChangeVerdict:
+    if interval is None or interval[0] <= 0 <= interval[1]:
+        return "cannot_tell"
+    above = interval[0] > 0
+    if is_amount(estimate):
+        return "more" if above else "less"
+    return "faster" if above == more_is_faster(estimate) else "slower"
+
+
+def _in_force(before: Array, after: Array, newest: Array) -> bool | None:
+    """Whether the newest level still lies on that side of the level before the change."""
+    interval = welch(before, newest)
+    if interval is None:
+        return None
+    return interval[0] > 0 if after.mean() > before.mean() else interval[1] < 0
+
+
+def _changed_facts(before: Run, after: Run) -> tuple[FactChange, ...]:
+    """The facts of the environment that differ, in the order in which they are stored."""
+    sides = [environment_facts(run.summary.environment) for run in (before, after)]
+    names = [name for name in dict.fromkeys([*sides[0], *sides[1]]) if name not in _OF_ONE_RUN]
+    pairs = ((name, sides[0].get(name, "-"), sides[1].get(name, "-")) for name in names)
+    return tuple(FactChange(*each) for each in pairs if each[1] != each[2])
+
+
+def _verdict(cells: Sequence[CellHistory]) -> HistoryVerdict:
+    changes = [(cell, change) for cell in cells for change in cell.changes]
+    if any(change.verdict == "slower" and change.in_force for _, change in changes):
+        return "slower"
+    if any(_may_be_slower(cell, change) for cell, change in changes):
+        return "cannot_tell"
+    return "not_slower" if any(cell.judged for cell in cells) else "cannot_tell"
+
+
+def _may_be_slower(cell: CellHistory, change: Change) -> bool:
+    """Whether a slowdown is open: no interval decides it, or whether it is in force."""
+    if is_amount(cell.estimate) or (change.ratio > 1) == more_is_faster(cell.estimate):
+        return False
+    undecided = change.verdict == "cannot_tell" and change is cell.changes[-1]
+    return undecided or (change.verdict == "slower" and change.in_force is None)

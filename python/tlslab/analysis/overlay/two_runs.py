@@ -1,0 +1,121 @@
+"""Two runs of the same kind as one summary: ratios of shared cells, figures overlaid. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tlslab.analysis.compare import judged_together
+from tlslab.analysis.judged_estimates import WORDS
+from tlslab.analysis.overlay.differences import answer
+from tlslab.analysis.overlay.overlaid_figures import laid_over
+from tlslab.analysis.overlay.pairs import Pair, Side, shared_cells
+from tlslab.analysis.overlay.ratio_tables import difference_table, ratio_table
+from tlslab.analysis.overlay.ratios import METHOD, missing, ratios_of
+from tlslab.model.enough import EQUIVALENCE
+from tlslab.model.errors import UsageError
+from tlslab.model.finding import ExperimentSummary, Finding, Summary
+from tlslab.model.machine import kind_of_machine, machine_words
+from tlslab.model.run import Environment
+from tlslab.model.wording import counted
+
+KIND = "comparison"
+
+WARNING = (
+    "Absolute rates across machines are what they are: processor, kernel and libraries are in "
+    "them. Ratios say what these two runs differ by, not why."
+)
+
+
+def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
+    """The comparison as a summary; its ratios are second over first.
+
+    Ratios whose interval lies within `margin` of 1 are called equivalent.
+
+    Raises UsageError for runs of different kinds, and for runs that share no cell.
+    """
+    kinds = (first.summary.experiment.kind, second.summary.experiment.kind)
+    if kinds[0] != kinds[1]:
+        raise UsageError(
+            f"{first.name} is of the kind {kinds[0]}, {second.name} of {kinds[1]}",
+            "compare runs of one kind of experiment",
+        )
+    pairs = shared_cells(first.summary, second.summary)
+    if not pairs:
+        raise UsageError(
+            f"{first.name} and {second.name} share no cell",
+            "compare runs of the same experiment, with the same levels",
+        )
+    found = [each for pair in pairs for each in ratios_of(first, second, pair)]
+    judged = judged_together([comparison for _, _, comparison in found], margin)
+    ratios = [
+        (pair, name, comparison) for (pair, name, _), comparison in zip(found, judged, strict=True)
+    ]
+    drawn = tuple(laid_over(first, second, pairs))
+    bare = tuple(missing(first.summary, second.summary, pairs))
+    measured = {n for side in (first, second) for c in side.summary.cells for n in c.estimates}
+    return Summary(
+        experiment=_experiment(first, second),
+        environment=_environment(first, second),
+        cells=(),
+        excluded=(),
+        comparisons=(
+            *(comparison for _, _, comparison in ratios),
+            *bare,
+        ),
+        findings=tuple(_findings(first, second, pairs)),
+        figures=drawn,
+        tables=tuple(
+            table
+            for table in (ratio_table(first, second, ratios), difference_table(first, second))
+            if table.rows
+        ),
+        method=(f"Intervals of ratios: {METHOD}.", WORDS),
+        answer=answer(
+            (first.name, second.name),
+            [(pair.label, comparison) for pair, _, comparison in ratios],
+            drawn[0].id if drawn else "",
+            first.summary.environment.command,
+            sum(each.estimate in measured for each in bare),
+            until=bool(first.summary.rankings),
+        ),
+    )
+
+
+def _findings(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Finding]:
+    missing = len(first.summary.cells) + len(second.summary.cells) - 2 * len(pairs)
+    if missing:
+        verb = "is" if missing == 1 else "are"
+        text = f"{counted(missing, 'cell')} {verb} in one of the runs only, and {verb} left out."
+        yield Finding("left_out", text)
+
+
+def _experiment(first: Side, second: Side) -> ExperimentSummary:
+    mine = first.summary.experiment
+    return replace(
+        mine,
+        name="compare",
+        title=f"{first.name} and {second.name}: {mine.title}",
+        target=f"{mine.target}, {second.summary.experiment.target}",
+        kind=KIND,
+    )
+
+
+def _environment(first: Side, second: Side) -> Environment:
+    """The first run's, with what must be known of both."""
+    warnings = [
+        f"{side.name}: {warning}"
+        for side in (first, second)
+        for warning in side.summary.environment.warnings
+    ]
+    warnings = [WARNING, *_unlike(first, second), *warnings]
+    return replace(first.summary.environment, warnings=tuple(warnings))
+
+
+def _unlike(first: Side, second: Side) -> Iterator[str]:
+    """A warning where the runs come from machines of two kinds."""
+    sides = (first, second)
+    if len({kind_of_machine(side.summary.environment) for side in sides}) > 1:
+        named = [f"{side.name}: {machine_words(side.summary.environment)}" for side in sides]
+        yield (
+            f"The runs come from unlike machines: {'; '.join(named)}. A difference may be that of "
+            "the machines."
+        )

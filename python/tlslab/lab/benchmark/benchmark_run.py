@@ -1,0 +1,136 @@
+"""A whole run of the kind `benchmark`: prepare, plan, carry out, keep, summarise."""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from tlslab.lab import events
+from tlslab.lab.benchmark.agenda import BenchmarkAgenda
+from tlslab.lab.benchmark.benchmark_trial import Bench
+from tlslab.lab.benchmark.in_memory import WARMUP_S
+from tlslab.lab.benchmark.jmh import find_jar
+from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
+from tlslab.lab.benchmark.material import make_material
+from tlslab.lab.benchmark.runtimes import Runtimes
+from tlslab.lab.conductor import interrupted
+from tlslab.lab.environment import describe
+from tlslab.lab.generators.single import local_pool
+from tlslab.lab.opening import open_folder
+from tlslab.lab.placement import Placement
+from tlslab.lab.preflight import check_company
+from tlslab.lab.private import private_folder
+from tlslab.lab.request import Request, Result
+from tlslab.lab.results import summarise
+from tlslab.model.benchmark import ENGINE, BenchmarkSettings, settings_of
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment, Factor
+from tlslab.model.plan import Cell, Plan
+from tlslab.model.run import Environment, TargetInfo
+from tlslab.planning import make_plan
+from tlslab.planning.fault_trials import add_faults
+from tlslab.store import RunFolder
+from tlslab.targets.jdk import find_jdks
+
+# Starting two virtual machines for each process of JMH's, opening keys, writing results.
+FORK_OVERHEAD_S = 1.5
+
+TARGET = "in memory"
+
+
+def run_benchmarks(request: Request, observer: events.Observer) -> Result:
+    """Runs an experiment, or what is missing of one.
+
+    Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
+    """
+    runtimes = Runtimes.of(find_jdks(request.jdks))
+    experiment = with_runtimes(request.experiment, runtimes, request.jdks)
+    machines = [level for level in experiment.levels("runtime") if level != ENGINE]
+    jar = find_jar() if machines else None
+    with ExitStack() as stack:
+        private = stack.enter_context(private_folder())
+        material = make_material(private)
+        stores = stack.enter_context(KeyStores(experiment.levels("keys"), material))
+        opened = stores.all()
+        warnings = _warnings(opened, runtimes, experiment)
+        for warning in warnings:
+            observer(events.Warned(warning))
+        folder, plan = _open(request, experiment, runtimes, opened, warnings)
+        settings = settings_of(experiment)
+        seconds = mean_seconds(plan, settings)
+        observer(events.RunStarted(plan, None, folder.path, len(folder.trials()), seconds))
+        engine = local_pool()
+        bench = Bench(engine, runtimes, stores, material, settings, jar, folder.path)
+        early = interrupted(BenchmarkAgenda(plan, bench, observer), folder)
+    return Result(folder.path, summarise(folder), early)
+
+
+def with_runtimes(
+    experiment: Experiment, runtimes: Runtimes, given: Sequence[Path] = ()
+) -> Experiment:
+    """The experiment with the runtimes that there are, those in the given folders among them."""
+    factors = tuple(
+        Factor("runtime", runtimes.expand((*factor.levels, *runtimes.named(given))))
+        if factor.name == "runtime"
+        else factor
+        for factor in experiment.factors
+    )
+    levels = {factor.name: factor.levels for factor in factors}
+    missing = [name for name in ("runtime", "benchmark", "keys", "threads") if name not in levels]
+    if missing:
+        raise UsageError(f"an experiment of this kind needs the factor '{missing[0]}'")
+    baseline = {
+        name: level if level in levels[name] else levels[name][0]
+        for name, level in experiment.baseline.items()
+    }
+    return replace(experiment, factors=factors, baseline=baseline)
+
+
+def mean_seconds(plan: Plan, settings: BenchmarkSettings) -> float:
+    """How long a trial takes on average, in seconds: forks, the engine's, loads with a fault."""
+
+    def of(cell: Cell) -> float:
+        if settings.faults is not None and "fault" in cell.factors:
+            return settings.faults.seconds + FORK_OVERHEAD_S
+        if cell.factors["runtime"] == ENGINE:
+            return settings.iterations * settings.iteration_ms / 1000 + WARMUP_S
+        return settings.seconds + len(settings.modes) * FORK_OVERHEAD_S
+
+    lengths = [of(plan.cell(trial.cell)) for trial in plan.trials]
+    return sum(lengths) / max(1, len(lengths))
+
+
+def _warnings(stores: Sequence[KeyStore], runtimes: Runtimes, experiment: Experiment) -> list[str]:
+    levels = experiment.levels("runtime")
+    reported = [f"{store.name}: {store.failure}" for store in stores if store.failure]
+    reported += [broken.reason for name, broken in runtimes.broken.items() if name in levels]
+    return reported + [check.text for check in check_company() if check.level == "warning"]
+
+
+def _open(
+    request: Request,
+    experiment: Experiment,
+    runtimes: Runtimes,
+    stores: Sequence[KeyStore],
+    warnings: Sequence[str],
+) -> tuple[RunFolder, Plan]:
+    """The run folder and its plan."""
+    processors = tuple(sorted(os.sched_getaffinity(0)))
+    info = TargetInfo(
+        name=TARGET,
+        managed=True,
+        software=runtimes.words(experiment.levels("runtime")) or "the lab's own engine",
+        backend="; ".join(f"{store.name}: {store.words}" for store in stores if store.words),
+        processors=processors,
+        host="",
+        path="",
+    )
+
+    def plan_of(seed: int) -> Plan:
+        return add_faults(make_plan(experiment, seed), experiment)
+
+    def environment_of(plan: Plan) -> Environment:
+        return describe(info, Placement(processors, processors), request.command, warnings)
+
+    return open_folder(request, experiment, info, plan_of, environment_of)

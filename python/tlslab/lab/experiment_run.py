@@ -1,0 +1,78 @@
+"""A whole run of an experiment, whatever its kind."""
+
+from dataclasses import replace
+
+from tlslab.lab import events, required_parts
+from tlslab.lab.foresee import Foreseen
+from tlslab.lab.kinds import kind_of
+from tlslab.lab.request import Request, Result
+from tlslab.lab.required_parts import Part
+from tlslab.lab.results import read_contents, summarise
+from tlslab.lab.why.sampling import sampling_seconds
+from tlslab.model.errors import UsageError
+
+__all__ = [
+    "Request",
+    "Result",
+    "execute",
+    "foresee",
+    "missing_parts",
+    "read_contents",
+    "summarise",
+]
+
+
+def foresee(request: Request) -> Foreseen:
+    """The plan and the length of a run of the request. Raises UsageError."""
+    _check_why(request)
+    _check_generators(request)
+    found = kind_of(request.experiment).foresee(request)
+    if not request.why:
+        return found
+    more = sampling_seconds(len(found.plan.cells), request.experiment.workload)
+    least = None if found.at_least is None else found.at_least + more
+    return replace(found, seconds=found.seconds + more, at_least=least)
+
+
+def missing_parts(request: Request) -> tuple[Part, ...]:
+    """The missing parts of a run that this checkout can make; none outside a checkout."""
+    if not required_parts.in_checkout():
+        return ()
+    return tuple(kind_of(request.experiment).parts(request))
+
+
+def execute(request: Request, observer: events.Observer) -> Result:
+    """Runs an experiment, or what is missing of one.
+
+    Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
+    """
+    _check_why(request)
+    _check_generators(request)
+    return kind_of(request.experiment).conduct(request, observer)
+
+
+def _check_generators(request: Request) -> None:
+    """Whether the load may come from several generators. Raises UsageError."""
+    if request.generators is not None and not kind_of(request.experiment).several_generators:
+        raise UsageError(
+            f"--generators is for experiments that load a server; {request.experiment.name} is of "
+            f"the kind {request.experiment.kind}",
+            "leave --generators out",
+        )
+
+
+def _check_why(request: Request) -> None:
+    """Whether there are call stacks to sample. Raises UsageError."""
+    if not request.why:
+        return
+    if not kind_of(request.experiment).sampled:
+        raise UsageError(
+            f"--why samples cells that are all measured alike; {request.experiment.name} is of the "
+            f"kind {request.experiment.kind}",
+            "leave --why out, or take an experiment of the kind matrix or costs",
+        )
+    if request.external:
+        raise UsageError(
+            "--why samples the processes of a server that the lab starts",
+            "give --target nginx, apache, ... (`tlslab targets` lists them)",
+        )

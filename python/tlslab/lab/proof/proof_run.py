@@ -1,0 +1,121 @@
+"""A whole run that puts two configurations side by side."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tlslab.analysis.proof.deciding_ratios import still_open
+from tlslab.lab import events
+from tlslab.lab.conductor import interrupted
+from tlslab.lab.deployments import Servers, prepare
+from tlslab.lab.events import EngineReport
+from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.generators.single import local_pool
+from tlslab.lab.matrix.agenda import BlocksAgenda
+from tlslab.lab.matrix.ending import ending_of
+from tlslab.lab.matrix.run_in_blocks import least_seconds, most_connections, trial_seconds
+from tlslab.lab.private import private_folder
+from tlslab.lab.proof.discover import client_named, discover, with_profiles
+from tlslab.lab.proof.live import Live, equal_words, serving
+from tlslab.lab.proof.reading import check_configurations
+from tlslab.lab.request import Request, Result
+from tlslab.lab.results import summarise
+from tlslab.lab.server_run import open_run, preflight
+from tlslab.lab.serving import Benches
+from tlslab.lab.trial import Bench, run_trial
+from tlslab.model.configuration import BASELINE, CANDIDATE
+from tlslab.model.errors import CannotRunError
+from tlslab.model.plan import Cell, Plan, PlannedTrial
+from tlslab.model.proof import NEW, Found, settings_of
+from tlslab.model.trial import RunKind, Trial
+
+
+def run_proof(request: Request, observer: events.Observer) -> Result:
+    """Runs a proof, or what is missing of one.
+
+    Ends early, with the results so far, on KeyboardInterrupt. A live server is reverted whatever
+    happens, and asked whether it is as it was. Raises UsageError, CannotRunError.
+    """
+    check_configurations(settings_of(request.experiment).configurations)
+    warnings = preflight(request, most_connections(request.experiment), observer)
+    engine = local_pool()
+    with private_folder() as private:
+        servers = prepare(request, engine, private)
+        if not request.external:
+            return _carry_out(request, observer, servers, engine, warnings, lambda found: None)
+        live = Live(engine, request, observer)
+        try:
+            servers = live.switched(servers)
+            return _carry_out(request, observer, servers, engine, warnings, live.known)
+        finally:
+            live.switch.finish()
+
+
+def _carry_out(
+    request: Request,
+    observer: events.Observer,
+    servers: Servers,
+    engine: GeneratorPool,
+    warnings: Sequence[str],
+    known: Callable[[Found], None],
+) -> Result:
+    found = _found(request, engine, servers, known)
+    if request.external and (words := equal_words(found)):
+        warnings = (*warnings, words)
+        observer(events.Unchanged(words))
+    folder, plan = open_run(
+        request, servers, engine, warnings, observer, lambda plan: amended(plan, found), found
+    )
+    experiment = servers.experiment
+    observer(
+        events.RunStarted(
+            plan=plan,
+            target=servers.target.name,
+            folder=folder.path,
+            done=len(folder.trials()),
+            seconds_per_trial=trial_seconds(experiment.workload),
+            at_least=least_seconds(experiment, plan),
+        )
+    )
+    ending = ending_of(experiment, plan, folder.environment(), still_open)
+    agenda = BlocksAgenda(plan, Benches(engine, servers), observer, run_cell, ending)
+    early = interrupted(agenda, folder)
+    return Result(folder.path, summarise(folder), early)
+
+
+def run_cell(
+    bench: Bench,
+    planned: PlannedTrial,
+    cell: Cell,
+    on_report: Callable[[RunKind, EngineReport], None],
+) -> Trial:
+    """A trial: new clients' with keep-alive requests beside, returning clients' with resumption."""
+    workload = replace(bench.workload, resume=cell.profile.resume or "none")
+    if cell.factors["clients"] != NEW:
+        workload = replace(workload, keep_alive=None)
+    return run_trial(replace(bench, workload=workload), planned, cell, on_report)
+
+
+def amended(plan: Plan, found: Sequence[Found]) -> Plan:
+    """The plan with what each cell forces, and without the cells that nobody can connect as."""
+    cells = with_profiles(plan.cells, found)
+    keys = {cell.key for cell in cells}
+    kept = [trial for trial in plan.trials if trial.cell in keys]
+    trials = tuple(replace(trial, trial=number) for number, trial in enumerate(kept))
+    return replace(plan, cells=cells, trials=trials)
+
+
+def _found(
+    request: Request, engine: GeneratorPool, servers: Servers, known: Callable[[Found], None]
+) -> tuple[Found, ...]:
+    """What each configuration does, on a server of its own or on the live one."""
+    client = client_named(settings_of(request.experiment).client)
+    http = request.experiment.workload.http
+    found = {}
+    for deployment, prepared in servers.prepared.items():
+        name = str(deployment.configuration)
+        if prepared.failure or prepared.bar:
+            raise CannotRunError(f"the {name}: {prepared.failure or prepared.bar}")
+        with serving(prepared) as aim:
+            found[name] = discover(engine, aim, name, client, http)
+        known(found[name])
+    return tuple(found[name] for name in (BASELINE, CANDIDATE))

@@ -1,0 +1,88 @@
+"""What can this machine tell apart? A server beside itself, and beside slower ones."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlslab.analysis.selftest_outcome import judge_selftest
+from tlslab.experiment.selftest_experiment import BURNS, QUICK_BURNS, WORKLOAD, selftest_experiment
+from tlslab.experiment.short import asked_for, shortened
+from tlslab.lab import events, experiment_run
+from tlslab.lab.matrix.run_in_blocks import trial_seconds
+from tlslab.lab.results import read_contents
+from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.model.finding import Summary
+from tlslab.model.selftest import Selftest
+from tlslab.store import RunFolder
+from tlslab.store.selftest_file import write_selftest
+
+TARGET = "reference"
+
+# Blocks of a try. Four or fewer give an interval that is many times as wide.
+BLOCKS = 5
+BUDGET_S = 300.0
+QUICK_BUDGET_S = 75.0
+
+# The time before the first trial in seconds: checks, certificates, the cost of primitives.
+SETUP_S = 8.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """How long it may take, in seconds; `quick`: two slowdowns instead of three."""
+
+    budget_s: float
+    command: tuple[str, ...]
+    quick: bool = False
+    out: Path | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was found, the run folder with its trials, and where the result is kept.
+
+    `kept` is None for a run that was cut short, whose figures mean nothing.
+    """
+
+    selftest: Selftest
+    summary: Summary
+    folder: Path
+    kept: Path | None
+    interrupted: bool
+
+
+def selftest(request: Request, observer: events.Observer) -> Result:
+    """Runs the comparisons, judges them, and keeps the result for later runs of this machine.
+
+    Raises UsageError for a budget that is too short, CannotRunError when no try was finished.
+    """
+    burns = QUICK_BURNS if request.quick else BURNS
+    tries = _tries(request.budget_s, cells=2 + len(burns))
+    blocks = BLOCKS
+    experiment = selftest_experiment(tries * BLOCKS, burns)
+    if asked_for():
+        experiment, blocks = shortened(experiment), 1
+    done = experiment_run.execute(
+        experiment_run.Request(
+            experiment, (TARGET,), request.command, request.out, seed=request.seed
+        ),
+        observer,
+    )
+    found = judge_selftest(read_contents(RunFolder.open(done.folder)), blocks)
+    if not found.by:
+        raise CannotRunError(
+            f"no try was finished; its trials are in {done.folder}",
+            "let it run for longer; `tlslab doctor` says whether this machine is fit to measure",
+        )
+    kept = None if asked_for() else write_selftest(found)
+    return Result(found, done.summary, done.folder, kept, done.interrupted)
+
+
+def _tries(budget_s: float, cells: int) -> int:
+    each = BLOCKS * cells * trial_seconds(WORKLOAD)
+    if budget_s < each + SETUP_S:
+        raise UsageError(
+            f"--budget: the first try takes some {each + SETUP_S:.0f} s",
+            "give more, such as --budget 5m",
+        )
+    return int((budget_s - SETUP_S) / each)

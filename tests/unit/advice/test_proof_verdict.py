@@ -1,0 +1,158 @@
+"""What a proof says of clients and policies, and how that overrules the measurements."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from factories.offered import offered
+from factories.proof import made_sides
+from tlslab.advice.proof_verdict import proved
+from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
+from tlslab.model.answer import Answer, Lacking
+from tlslab.model.finding import ExperimentSummary, Summary
+from tlslab.model.handshake import Facts
+from tlslab.model.offered import Offered
+from tlslab.model.proof import Found, Proof, ProofSettings
+from tlslab.model.run import Environment, TargetInfo
+
+FACTS = Facts("1.3", "TLS_AES_128_GCM_SHA256", "X25519", "ecdsa_secp256r1_sha256", "full", False)
+TARGET = TargetInfo("nginx", True, "nginx", "OpenSSL", (0,), "127.0.0.1", "/")
+
+
+def summary(
+    before: Offered, after: Offered, may_lose: tuple[str, ...] = (), **sides: Any
+) -> Summary:
+    """A proof by the measurements alone."""
+    settings = ProofSettings("nginx", "Chromium 156", 0.05, 0.5, (), may_lose)
+    found = figures(made_sides(**sides), 0.05)
+    environment = Environment(
+        created="2026-11-24T10:00:00Z",
+        tlslab="0.1.0",
+        command=("tlslab", "prove"),
+        target=TARGET,
+        generator_processors=(1,),
+        machine={},
+        versions={},
+        found=tuple(
+            Found(name, offer, FACTS, "psk", "rustls")
+            for name, offer in (("baseline", before), ("candidate", after))
+        ),
+    )
+    return Summary(
+        experiment=ExperimentSummary("prove", "Should it?", "nginx", 1, 10, 4, {}, {}, {}, "proof"),
+        environment=environment,
+        cells=(),
+        excluded=(),
+        comparisons=(),
+        findings=(),
+        answer=Answer("Should it?", ("by the measurements",), "10 blocks"),
+        proof=Proof(settings, found, verdict_of(found)),
+    )
+
+
+GOOD = offered()
+# Of all known clients only those with TLS 1.3 are left.
+NEW_ONLY = offered(spoken=("1.3",))
+
+
+def verdict(found: Summary) -> str:
+    assert found.proof is not None
+    return found.proof.verdict
+
+
+def test_equal_offers_lose_nobody() -> None:
+    found = proved(summary(GOOD, GOOD, new=(5000.0, 500.0)))
+    assert verdict(found) == "deploy"
+    assert found.answer is not None
+    assert found.answer.sentences[0].startswith("Deploy the candidate: it has")
+    assert found.answer.sentences[1].endswith("the same ones.")
+
+
+def test_a_lost_client_overrules_a_gain_and_is_named() -> None:
+    found = proved(summary(GOOD, NEW_ONLY, new=(5000.0, 500.0)))
+    assert verdict(found) == "do_not"
+    assert found.answer is not None
+    assert "do not connect any more" in found.answer.sentences[0]
+    assert "It has " in found.answer.sentences[0]
+    assert "lost: " in found.answer.sentences[1]
+
+
+def test_clients_that_may_stay_away_overrule_nothing() -> None:
+    first = proved(summary(GOOD, NEW_ONLY))
+    assert first.proof is not None
+    lost = tuple(each.client for each in first.proof.clients if each.lost)
+    assert lost
+    found = proved(summary(GOOD, NEW_ONLY, lost, new=(5000.0, 500.0)))
+    assert verdict(found) == "deploy"
+
+
+def test_clients_that_only_forbidden_things_let_in_are_not_missed() -> None:
+    """RFC 8996 forbids TLS 1.0 and 1.1 on every server."""
+    old = offered(spoken=("1.3", "1.2", "1.0"))
+    with_old = proved(summary(old, GOOD))
+    assert with_old.proof is not None
+    lost = [each for each in with_old.proof.clients if each.lost]
+    assert all(not each.wanted and "forbids" in each.excused for each in lost)
+    assert verdict(with_old) == "no_difference"
+
+
+def test_what_every_server_must_not_offer_overrules_a_gain() -> None:
+    old = offered(spoken=("1.3", "1.2", "1.0"))
+    found = proved(summary(GOOD, old, new=(5000.0, 500.0)))
+    assert verdict(found) == "do_not"
+    assert found.proof is not None
+    assert any("it offers what " in reason for reason in found.proof.reasons)
+
+
+def test_what_else_is_forbidden_than_before_is_objected_to() -> None:
+    """Both offer something that is forbidden: TLS 1.0; the candidate offers more of it."""
+    first = offered(spoken=("1.3", "1.2", "1.0"))
+    second = offered(spoken=("1.3", "1.2", "1.1", "1.0"))
+    found = proved(summary(first, second, new=(5000.0, 500.0)))
+    assert verdict(found) == "do_not"
+    assert found.proof is not None
+    assert any(reason.endswith("forbids: 1.1") for reason in found.proof.reasons)
+    assert verdict(proved(summary(second, first, new=(5000.0, 500.0)))) == "deploy"
+
+
+def test_every_measure_with_an_established_loss_is_named() -> None:
+    found = proved(summary(GOOD, GOOD, new=(500.0, 600.0), returning=(900.0, 300.0), share=0.7))
+    assert verdict(found) == "deploy"
+    assert found.answer is not None
+    _, _, but = found.answer.sentences[0].partition("; but ")
+    assert "connections/s of new clients" in but
+    assert "handshake time (p99)" in but
+
+
+@pytest.mark.parametrize("new", [(5000.0, 500.0), (500.0, 5000.0)])
+def test_with_fewer_than_five_blocks_a_lost_client_is_all_that_is_said(
+    new: tuple[float, float],
+) -> None:
+    found = proved(summary(GOOD, NEW_ONLY, new=new, blocks=4))
+    assert verdict(found) == "do_not"
+    assert found.answer is not None
+    assert "do not connect any more." in found.answer.sentences[0]
+    assert "times" not in found.answer.sentences[0]
+
+
+def test_a_short_run_says_nothing_of_speed_but_names_lost_clients() -> None:
+    few = summary(GOOD, NEW_ONLY)
+    assert few.answer is not None
+    few = replace(few, answer=replace(few.answer, sentences=(), lacking=Lacking("few", few=True)))
+    found = proved(few)
+    assert found.answer is not None
+    assert found.answer.lacking is None
+    assert "do not connect any more" in found.answer.sentences[0]
+
+
+def test_other_summaries_stay_as_they_are() -> None:
+    plain = replace(summary(GOOD, GOOD), proof=None)
+    assert proved(plain) is plain
+
+
+@pytest.mark.parametrize("after", [GOOD, NEW_ONLY])
+def test_clients_and_policies_are_tables(after: Offered) -> None:
+    tables = {table.id: table for table in proved(summary(GOOD, after)).tables}
+    assert set(tables) == {"clients", "policies"}
+    assert all(len(row) == len(t.columns) for t in tables.values() for row in t.rows)
