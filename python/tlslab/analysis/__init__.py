@@ -1,11 +1,11 @@
 """From trials to a summary: pure functions, no input or output.
 
-`stats` has what any analysis uses; `matrix`, `capacity`, `costs` and `benchmark` are the analysts
-of the kinds of experiments, `studies` what published studies add to them. `measures` takes one
-value of each estimate from each trial, `keep_alive` those of keep-alive requests, `validity` judges
-trials and cells, `compare` has ratios paired by block, `published` sets a study's ratios beside
-ours, `overlay` lays two runs over each other, `history` finds changes over many, `why` splits costs
-by sampled call stacks.
+`stats`: statistics for any analysis. `matrix`, `capacity`, `costs` and `benchmark`: the analysts of
+the kinds of experiments. `studies`: additions for published studies. `measures`: one value of each
+estimate from each trial; `keep_alive`: the values of keep-alive requests. `validity`: verdicts on
+trials and cells. `compare`: ratios paired by block. `published`: a study's ratios beside ours.
+`overlay`: two runs compared. `history`: changes over many runs. `why`: costs split by sampled call
+stacks.
 """
 
 from tlslab.analysis import benchmark, capacity, costs, matrix, proof

@@ -1,7 +1,7 @@
-"""Ratios of the cells that two runs share, and what one of them lacks.
+"""Ratios of the cells that two runs share, and the values that one run lacks.
 
 The runs are independent: no block of one belongs to a block of the other. The interval of a ratio
-is put together from the intervals of both sides (MOVER: Zou and Donner 2008, "Construction of
+is computed from the intervals of both sides (MOVER: Zou and Donner 2008, "Construction of
 confidence limits about effect measures"), on logarithms. Its p-value is Welch's
 (stats.estimate.spread_of_ratio).
 """
@@ -27,7 +27,7 @@ Ratio = tuple[Pair, str, Comparison]
 def ratios_of(first: Side, second: Side, pair: Pair) -> Iterator[Ratio]:
     """The ratios of two cells, second over first, without a verdict on a difference yet.
 
-    One that says nothing of the servers is not comparable: its method says why.
+    A ratio that says nothing about the servers is not comparable, and its method says why.
     """
     for name in judged_names(pair.first.estimates, pair.second.estimates):
         if _has(pair.first, name) and _has(pair.second, name):
@@ -38,8 +38,8 @@ def missing(first: Summary, second: Summary, pairs: Sequence[Pair]) -> Iterator[
     """Comparisons without a ratio: estimates with a value in one run only, or in neither.
 
     They keep a gate and a reader from taking such a cell for unchanged. Cells that are unsupported
-    in both runs have none, and no more have loads that give a figure and no estimate. A cell of one
-    run only has the rate that the runs are judged by first, one without any value all such rates.
+    in both runs have none, and neither have loads with a figure and no estimate. A cell of one run
+    only has the leading rate; a cell without any value has all rates of the gate.
     """
     rates = _rates(first, second)
     for pair in pairs:
@@ -67,7 +67,7 @@ def _has_nothing(pair: Pair) -> bool:
 
 
 def _rates(first: Summary, second: Summary) -> tuple[str, ...]:
-    """The rates by which a gate judges the runs; one at least."""
+    """The rates by which a gate judges the runs; at least one."""
     found = {name for run in (first, second) for cell in run.cells for name in cell.estimates}
     return gated_rates(found) or (leading_rate(found),)
 
@@ -96,7 +96,7 @@ def _missing(first: CellSummary | None, second: CellSummary | None, name: str) -
 
 
 def _compare(pair: Pair, name: str, why_not: str) -> Comparison:
-    """`why_not`: why the ratio is not comparable; empty where it is."""
+    """The comparison; `why_not` is the reason that it is not comparable, empty if it is."""
     found = independent(name, pair.first.estimates[name], pair.second.estimates[name])
     return replace(
         found,
@@ -108,7 +108,9 @@ def _compare(pair: Pair, name: str, why_not: str) -> Comparison:
 
 
 def _why_not(first: Side, second: Side, pair: Pair, name: str) -> str:
-    """Why a ratio says nothing of the servers, with the runs of which that is so; or empty."""
+    """The reason that a ratio says nothing about the servers, with the runs concerned; else
+    empty.
+    """
     if not comparable(first.summary, second.summary, name):
         return "the runs measured the server's side in two ways"
     sides = ((first, pair.first), (second, pair.second))
@@ -120,7 +122,7 @@ def _why_not(first: Side, second: Side, pair: Pair, name: str) -> str:
 
 
 def _open(cell: CellSummary, name: str) -> str:
-    """Why a cell's value is none of its server; empty where it is."""
+    """The reason that a cell's value is not its server's; empty if it is."""
     if cell.verdict not in ("valid", "at_least"):
         return f"no valid result ({cell.verdict})"
     if why := left_open(cell, name):
@@ -131,7 +133,7 @@ def _open(cell: CellSummary, name: str) -> str:
 
 
 def independent(name: str, first: Estimate, second: Estimate) -> Comparison:
-    """Second over first, two estimates of which neither knows the other; without a verdict yet."""
+    """Second over first, for two independent estimates; without a verdict yet."""
     ratio = ratio_estimate(second, first)
     spread = spread_of_ratio(first, second)
     return Comparison(
@@ -152,7 +154,7 @@ def independent(name: str, first: Estimate, second: Estimate) -> Comparison:
 
 
 def ratio_estimate(above: Estimate, below: Estimate) -> Estimate:
-    """The ratio of two independent estimates; without an interval if one of them has none."""
+    """The ratio of two independent estimates; without an interval if either has none."""
     value = above.value / below.value
     n = min(above.n, below.n)
     ends = (above.low, above.high, below.low, below.high)

@@ -1,8 +1,7 @@
-"""Why a connection costs what it does: sampled call stacks as parts of the measured cost. Pure.
+"""The parts of a connection's measured cost, by sampled call stacks. Pure.
 
-`rules` says which part a stack belongs to, `shares` makes parts of samples, `effects` compares
-them with measured effects, `flames` prunes flame graphs, `figures` and `explain` put them into a
-summary.
+`rules` assigns stacks to parts, `shares` turns samples into parts, `effects` compares them with
+measured effects, `flames` prunes flame graphs, `figures` and `explain` put them into a summary.
 """
 
 from tlslab.analysis.why.explain import explained
