@@ -115,7 +115,7 @@ class _Reporter:
 
     def _times(self, best: Measured, other: Measured, estimate: str = RATE) -> str:
         comparison = compare(best, other, estimate)
-        assert comparison is not None  # such a pair has blocks in common
+        assert comparison is not None  # one of the pair beats the other: they share blocks
         at_least = "at least " if best.is_bound(estimate) else ""
         return f"{at_least}{_ratio(comparison)} times {self._name(other)}"
 
