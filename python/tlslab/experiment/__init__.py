@@ -1,8 +1,8 @@
 """Experiment files: TOML in, `model.experiment.Experiment` out, and back.
 
-docs/reference describes the format. `files` reads and writes what all files have, `factors` knows
-the levels, `kinds` the kinds of experiments, each with tables of its own. A `[quick]` table may
-repeat `blocks`, `factors` and a kind's tables with the values that a quick run takes instead.
+docs/reference describes the format. `files` reads and writes the parts common to all files,
+`factors` knows the levels, `kinds` the kinds of experiments, each with tables of its own. A
+`[quick]` table may repeat `blocks`, `factors` and a kind's tables with the values for a quick run.
 """
 
 from tlslab.experiment import benchmark, capacity, costs, matrix, proof
