@@ -27,20 +27,20 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 def open_run(path: "str | Path") -> "OpenedRun":
     """A run folder's raw results as data frames: `open_run("runs/x").trials()`.
 
-    Raises UsageError, StoreError: the folder is none of a run, or is damaged.
+    Raises UsageError for a folder that is not a run folder, StoreError for a damaged one.
     """
-    # Here: every command of tlslab imports this package, and not all of them need the lab.
+    # Imported here because every command of tlslab imports this package, and not all need the lab.
     from tlslab.lab.export import open_run as opened
 
     return opened(path)
 
 
 def merge(records: "Mapping[str, str | Path | Mapping[str, Any] | RunRecord]") -> "RunRecord":
-    """The records of several generators of one load as one: `merge({"east": "east.json", ...})`.
+    """One record for several generators of one load: `merge({"east": "east.json", ...})`.
 
-    Each is the path of a file, its content as `json.loads` gives it, or a RunRecord. Raises
-    UsageError, EngineError, CannotRunError: a file cannot be read, the records do not belong
-    together, the engine is missing.
+    Each value is the path of a file, its content as `json.loads` returns it, or a RunRecord. Raises
+    UsageError for a file that cannot be read, EngineError for records that do not belong together,
+    CannotRunError without the engine.
     """
     from tlslab.lab.generators.merging import merge as merge_records
 

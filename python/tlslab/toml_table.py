@@ -1,4 +1,4 @@
-"""TOML tables whose faults are reported by file, line, key and what is allowed."""
+"""TOML tables whose faults are reported with file, line, key and allowed values."""
 
 import re
 import tomllib
@@ -44,7 +44,7 @@ def _lines(text: str) -> Iterator[tuple[Path, int]]:
 
 
 class Table:
-    """A table of a document, which knows where it stands."""
+    """A table of a document, which knows its place."""
 
     def __init__(self, data: dict[str, Any], path: Path, source: str, lines: dict[Path, int]):
         self.data = data
@@ -127,12 +127,12 @@ class Table:
         return value
 
     def over(self, base: "Table") -> "Table":
-        """A table of both: its own keys, and those of the other one that it lacks."""
+        """A table with its own keys, and those of the other table that it lacks."""
         lines = {(*self.path, *p[len(base.path) :]): n for p, n in base.lines_below()}
         return Table({**base.data, **self.data}, self.path, self._source, {**lines, **self._lines})
 
     def lines_below(self) -> "Iterator[tuple[Path, int]]":
-        """The paths that begin with this table's own, with their lines."""
+        """The paths that start with this table's own, with their lines."""
         depth = len(self.path)
         return ((p, n) for p, n in self._lines.items() if p[:depth] == self.path)
 
@@ -148,7 +148,7 @@ class Table:
         return tuple(value)
 
     def levels(self, key: str) -> tuple[str, ...]:
-        """A list of strings, in which whole numbers may stand without quotes."""
+        """A list of strings, in which whole numbers may be given without quotes."""
         value = self._value(key)
         if isinstance(value, list):
             plain = [str(item) if type(item) is int else item for item in value]

@@ -16,12 +16,12 @@ from tlslab.model.finding import CellSummary, Finding, Ranking, Summary
 from tlslab.model.leading import is_bound, unranked_words
 from tlslab.model.wording import capital, figure, level_label, setting_of, with_interval
 
-# Servers whose syntax is of another server's family: the order of Node's holds for RWSERVE.
+# Servers with the syntax of another server's family: the order of Node holds for RWSERVE.
 _KIN = {"rwserve": "node"}
 
 
 def advised(summary: Summary) -> Summary:
-    """The summary with its advice; unchanged where there is nothing to choose."""
+    """The summary with its advice; unchanged if there is nothing to choose."""
     if summary.proof is not None:
         return proved(summary)
     subject = subject_of(summary)
@@ -29,7 +29,7 @@ def advised(summary: Summary) -> Summary:
         return summary
     against = objections(summary, subject)
     few = summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few
-    # Too few blocks have no order that a sentence or a configuration may rest on.
+    # Too few blocks give no order that supports a sentence or a configuration.
     found = () if few else preferences(summary)
     sentences = tuple(
         s for each in _main(found) if (s := _sentence(summary, each, against)) is not None
@@ -46,7 +46,7 @@ def advised(summary: Summary) -> Summary:
 
 
 def _tables(summary: Summary, subject: Subject) -> tuple[DataTable, DataTable]:
-    """What each policy makes of each level; and the policies, with their reasons."""
+    """Each policy's grades of the levels; and the policies, with their reasons."""
     graded = _graded(summary, subject)
     plural = "cipher suites" if subject == "suite" else "key-exchange groups"
     grades = DataTable(
@@ -108,7 +108,7 @@ def _graded(summary: Summary, subject: Subject) -> list[tuple[Graded, str]]:
 
 
 def _main(found: Sequence[Preference]) -> list[Preference]:
-    """One preference for each server: HTTP/2's where it was measured, else the first."""
+    """One preference for each server: that of HTTP/2 if it was measured, else the first."""
     best: dict[str, Preference] = {}
     for each in found:
         if each.server not in best or each.setting.get("http") == "2":
@@ -117,7 +117,7 @@ def _main(found: Sequence[Preference]) -> list[Preference]:
 
 
 def _texts(found: Sequence[Preference]) -> tuple[TextBlock, ...]:
-    """Each server's syntax, from the order measured on that server if there is one."""
+    """Each server's syntax, with the order measured on that server if there is one."""
     main = _main(found)
     if not main:
         return ()
@@ -135,7 +135,7 @@ def _texts(found: Sequence[Preference]) -> tuple[TextBlock, ...]:
 
 
 def _for_domino(found: Sequence[Preference], otherwise: Preference) -> Preference:
-    """Domino's groups are those of its TLS 1.2."""
+    """The preference for Domino, whose groups apply to its TLS 1.2."""
     return next((p for p in found if p.setting.get("tls") == "1.2"), otherwise)
 
 
@@ -162,7 +162,7 @@ def _recommendation(found: Sequence[Preference]) -> dict[str, Any] | None:
 def _sentence(
     summary: Summary, preference: Preference, against: Mapping[str, str]
 ) -> Finding | None:
-    """The fastest level that no policy objects to, and one before it that a policy objects to."""
+    """The fastest level without objections, and one ahead of it to which a policy objects."""
     if not preference.chosen:
         return None
     chosen = preference.chosen[0]
@@ -197,7 +197,7 @@ def _sentence(
 
 
 def _unranked(summary: Summary, preference: Preference, against: Mapping[str, str]) -> str:
-    """What no policy objects to and the order has not got, in a sentence; empty for nothing."""
+    """Levels without objections that the order lacks, in a sentence; empty for none."""
     ranking = _ranking(summary, preference)
     mates = [
         cell
@@ -214,7 +214,7 @@ def _unranked(summary: Summary, preference: Preference, against: Mapping[str, st
 
 
 def _ranking(summary: Summary, preference: Preference) -> Ranking:
-    """The one that made the order."""
+    """The ranking that determined the order."""
     return next(
         each
         for each in summary.rankings

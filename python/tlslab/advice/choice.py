@@ -1,4 +1,4 @@
-"""One choice among the cells that no policy objects to, by an aim, with its price."""
+"""One choice among the cells without objections, by an aim, with its price."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Aim = Literal["throughput", "latency", "security", "bytes"]
 
 _COST = "server_cpu_us_per_connection"
 
-# What more of a server's time would carry: rates first, costs where a rate was not the server's.
+# Measures of throughput: rates first, then costs if a rate was not the server's limit.
 _THROUGHPUT: Mapping[Subject, tuple[str, ...]] = {
     "suite": (
         "keep_alive_requests_per_s",
@@ -28,16 +28,18 @@ _THROUGHPUT: Mapping[Subject, tuple[str, ...]] = {
 _LATENCY = ("service_ms_p99", "service_ms_p95", "service_ms_p50")
 _BYTES = ("wire_bytes_per_handshake",)
 
-# Whom the choice is compared with: the best of all by the aim's measure, the best that may be
-# recommended, the safest, and the best in another dimension.
+# The rivals of the choice: the best of all by the aim's measure, the best that may be recommended,
+# the safest, and the best in another dimension.
 Rival = Literal["fastest", "fastest_allowed", "safest", "elsewhere"]
 
-# With a smaller probability of being the best one in a dimension, the choice is not.
+# With a smaller probability, the choice does not count as the best one in a dimension.
 _HARDLY = 0.05
 
 
 def measures(aim: Aim, subject: Subject) -> tuple[str, ...]:
-    """What decides, in the order in which it is tried; for security: between equally safe ones."""
+    """The deciding measures, in the order in which they are tried; for security, among equally safe
+    ones.
+    """
     match aim:
         case "latency":
             return _LATENCY
@@ -51,8 +53,8 @@ def measures(aim: Aim, subject: Subject) -> tuple[str, ...]:
 class Price:
     """The choice over a rival by a measure: `comparison`, judged among all prices.
 
-    `leads`: the rival is detectably better than every other cell of the setting, those that may not
-    be recommended among them. `is_bound`: the value of the rival is a lower bound.
+    `leads`: the rival is detectably better than every other cell of the setting, including those
+    that may not be recommended. `is_bound`: the value of the rival is a lower bound.
     """
 
     rival: Rival
@@ -70,18 +72,18 @@ class Price:
 
     @property
     def established(self) -> bool:
-        """Whether a difference is established, of blocks enough for a sentence."""
+        """Whether a difference is established, from enough blocks for a sentence."""
         return self.comparison.differs and self.comparison.n >= LEAST_BLOCKS
 
     @property
     def rival_is_better(self) -> bool:
-        """Whether the choice is slower, dearer or larger; of amounts less is better."""
+        """Whether the choice is slower, more expensive or larger; for amounts less is better."""
         return self.comparison.verdict in ("slower", "more")
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A choice, the order behind it, and what it was weighed by; `order` has cells' keys."""
+    """A choice, the order behind it, and the trade-offs considered; `order` has cells' keys."""
 
     field: Field
     aim: Aim
@@ -91,7 +93,7 @@ class Recommendation:
 
     @property
     def chosen(self) -> Entry:
-        """What is recommended."""
+        """The recommended entry."""
         return self.field.entry(self.order[0])
 
     @property
@@ -101,14 +103,14 @@ class Recommendation:
 
     @property
     def equals(self) -> frozenset[str]:
-        """The cells that cannot be set apart from the choice by the aim."""
+        """The cells that cannot be told apart from the choice by the aim."""
         found = self.trade_offs
         first = {self.order[0]}
         return frozenset(first | set(found.contenders) if found.decided else first)
 
 
 def decide(field: Field, aim: Aim, found: TradeOffs) -> Recommendation | None:
-    """The order by the aim; None when nothing may be recommended.
+    """The order by the aim; None if nothing may be recommended.
 
     `security`: the safest first, equally safe ones in the order of their throughput.
     """
@@ -122,10 +124,10 @@ def decide(field: Field, aim: Aim, found: TradeOffs) -> Recommendation | None:
 
 
 def rivals(found: Recommendation, objected: str | None) -> list[tuple[Rival, str, str]]:
-    """Whom the choice is to be compared with: the rival, its cell, the measure.
+    """The comparisons of the choice: the rival, its cell, the measure.
 
-    `objected` is the best of all cells by the aim's measure, where a policy objects to it. Only
-    those that are not the choice itself, and only what was measured.
+    `objected`: the best of all cells by the aim's measure, if a policy objects to it. Only measured
+    rivals other than the choice itself are included.
     """
     chosen, trade_offs = found.trade_offs.cell(found.order[0]), found.trade_offs
     if not trade_offs.measure or chosen is None:
@@ -150,13 +152,13 @@ def rivals(found: Recommendation, objected: str | None) -> list[tuple[Rival, str
 
 
 def _best(trade_offs: TradeOffs, measure: str) -> str | None:
-    """The cell that is likeliest to be the best one; None with too few blocks."""
+    """The cell most likely to be the best one; None with too few blocks."""
     found = [each for each in trade_offs.cells if measure in each.best]
     return max(found, key=lambda each: each.best[measure]).cell if found else None
 
 
 def preference(found: Recommendation) -> Preference:
-    """The recommendation as what the emitters take."""
+    """The recommendation in the form for emitters."""
     field = found.field
     equals = found.equals
     chosen = []

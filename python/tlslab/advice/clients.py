@@ -12,10 +12,11 @@ SCHEMA = "tlslab.clients/1"
 
 @dataclass(frozen=True)
 class Client:
-    """A client: what it offers, as numbers of IANA's registries in its own order.
+    """A client and its offer, as numbers of IANA's registries in the client's own order.
 
-    `groups` and `schemes` are None where it sends no such extension. `dh_bits_at_most` is the
-    longest Diffie-Hellman prime that it takes, None for any; `source`: where the lists are from.
+    `groups` and `schemes` are None if the client sends no such extension. `dh_bits_at_most`: the
+    longest Diffie-Hellman prime that the client accepts, None for any. `source`: the origin of the
+    lists.
     """
 
     name: str
@@ -33,13 +34,13 @@ class Client:
 
 @cache
 def clients() -> tuple[Client, ...]:
-    """All that come with tlslab, by family and age."""
+    """All clients that come with tlslab, by family and age."""
     file = resources.files("tlslab") / "advice" / "clients.toml"
     return read_clients(tomllib.loads(file.read_text("utf-8")))
 
 
 def read_clients(data: Mapping[str, Any]) -> tuple[Client, ...]:
-    """The clients of a data file's content. Raises ValueError when it has none."""
+    """The clients of a data file's content. Raises ValueError if it has none."""
     if data.get("schema") != SCHEMA:
         raise ValueError(f"the schema of clients must be {SCHEMA}")
     return tuple(_client(table, data["sources"]) for table in data["client"])

@@ -1,4 +1,4 @@
-"""A recommendation in words: its reason, its price, and what it does not say."""
+"""A recommendation in words: its reason, its price, and its limits."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -17,7 +17,7 @@ from tlslab.model.grading import age_words, as_of, successor_words
 from tlslab.model.trade_off import probability_words
 from tlslab.model.wording import counted, difference, few, figure, joined
 
-# A cell is called one of the Pareto set when that is likelier than not.
+# A cell counts as one of the Pareto set if its probability of being in it exceeds this.
 LIKELY = 0.5
 
 _HEADS = {
@@ -58,7 +58,7 @@ def explanation(
 ) -> Iterator[str]:
     """The lines for people; the table of the Pareto set belongs below them.
 
-    `day` is the one on which policies may be old. `details`: all names, however many.
+    `day`: the day by which policies may be old. `details`: all names, however many.
     """
     field = found.field
     yield f"recommended for {form.title}, aim {found.aim}: {_headline(found)}"
@@ -85,7 +85,7 @@ def explanation(
 
 
 def _policies(field: Field, day: date) -> Iterator[str]:
-    """The policies that count, as of when; where they are carried on; whether they are old."""
+    """The applied policies, their dates and successors, and whether they are old."""
     sources = [policy.about for policy in field.policies]
     if not sources:
         return
@@ -137,14 +137,14 @@ def reason(found: Recommendation) -> str:
 
 
 def _among(found: Recommendation) -> str:
-    """Which candidates may be the best one."""
+    """The candidates that may be the best one."""
     by = estimate_name(found.trade_offs.measure)
     among = few([_name(found, key) for key in found.trade_offs.contenders])
     return f"The best by {by} is among {among} (probability 95 %)"
 
 
 def _settled(found: Recommendation, name: str) -> str:
-    """The best one, among those that were measured."""
+    """The best one among the measured candidates."""
     trade_offs, count = found.trade_offs, len(found.order)
     by = estimate_name(trade_offs.measure)
     cell = trade_offs.cell(found.order[0])
@@ -164,7 +164,7 @@ def _settled(found: Recommendation, name: str) -> str:
 
 
 def _superlative(found: Recommendation) -> tuple[str, str]:
-    """`best` where it is established against each of the others; else what is not established."""
+    """`best` if it is established against each of the others; else what is not established."""
     trade_offs = found.trade_offs
     known = {cell.cell for cell in trade_offs.cells} - {found.order[0], *trade_offs.beaten}
     if not known:
@@ -217,7 +217,8 @@ def _by_security(found: Recommendation) -> str:
 def pareto_table(found: Recommendation) -> DataTable | None:
     """The candidates in their order: each value with the probability that it is the best one.
 
-    The last column is the probability that no other cell is as good in all and better in one.
+    The last column is the probability that no other cell is as good in all dimensions and better in
+    one.
     """
     trade_offs = found.trade_offs
     if not trade_offs.cells:
@@ -258,7 +259,7 @@ def _value(estimate: Estimate) -> str:
 
 
 def front(found: Recommendation) -> tuple[str, ...]:
-    """The names of the Pareto set, those that are likelier in it than not."""
+    """The names of the Pareto set: cells more likely in it than not."""
     return tuple(
         _name(found, cell.cell)
         for cell in found.trade_offs.cells

@@ -1,4 +1,6 @@
-"""The graded cells of one setting of a run: what was compared, and what may be recommended."""
+"""The graded cells of one setting of a run: the compared levels, and those that may be
+recommended.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +15,13 @@ from tlslab.model.names import GROUPS, SUITES, find_suite
 from tlslab.model.run import Environment
 from tlslab.model.wording import cell_label
 
-# Servers whose TLS is another's: an order that was measured on one holds for the other.
+# Servers with another server's TLS: an order measured on one holds for the other.
 KIN: Mapping[str, tuple[str, ...]] = {
     "rwserve": ("node",),
     "jvm": ("tomcat",),
 }
 
-# What belongs to some suites only, and is compared beside them.
+# Factors that belong to some suites only, and are compared along with them.
 _BESIDE = ("dh_bits",)
 
 
@@ -34,7 +36,7 @@ class Entry:
 
     @property
     def seen(self) -> bool:
-        """Whether the server was seen to do it."""
+        """Whether the server was seen to support the entry."""
         return self.verdict in ("valid", "at_least", "invalid")
 
     @property
@@ -48,8 +50,8 @@ class Entry:
 class Field:
     """The cells of one setting of a run, the safest first.
 
-    `server` is who speaks TLS in them, `others` how many further settings the run has. `policies`
-    are those that count.
+    `server`: the program that speaks TLS in them. `others`: the number of further settings of the
+    run. `policies`: those that apply.
     """
 
     subject: Subject
@@ -93,7 +95,7 @@ class Field:
         return cell_label(rest) if rest else ""
 
     def entry(self, cell: str) -> Entry:
-        """The entry of a cell. Raises KeyError when there is none."""
+        """The entry of a cell. Raises KeyError if there is none."""
         for each in self.entries:
             if each.cell == cell:
                 return each
@@ -101,7 +103,9 @@ class Field:
 
 
 def compared_subject(experiment: Experiment) -> Subject | None:
-    """What a run compared that a server can be set up to prefer; None for other experiments."""
+    """The compared factor for which a server can be given a preference; None for other
+    experiments.
+    """
     for subject in MEASURES:
         if len(experiment.levels(subject)) > 1:
             return subject
@@ -117,9 +121,9 @@ def field_of(
 ) -> Field:
     """The cells of the setting that suits a server best.
 
-    That is the first one measured on the server itself, or on one with the same TLS; of several
-    one with HTTP/2; else the first of the run. A setting with nothing that may be recommended
-    counts only where all are so.
+    That is the first setting measured on the server itself, or on one with the same TLS; of
+    several, one with HTTP/2; else the first of the run. A setting without anything to recommend
+    counts only if all settings are like that.
     """
     target = environment.target
     found: list[Field] = []
@@ -143,7 +147,7 @@ def field_of(
 
 
 def _unsuited(field: Field, server: str) -> tuple[bool, bool, bool]:
-    """False sorts first; of equals `min` takes the first."""
+    """A sort key: False sorts first; among equals `min` takes the first."""
     return (
         not field.allowed,
         field.server not in (server, *KIN.get(server, ())),

@@ -12,7 +12,7 @@ from tlslab.model.offered import Offered
 
 
 def judge(offered: Offered, day: date) -> Grading:
-    """What the policies say of an offer on a day, and which clients connect."""
+    """The grading of an offer on a day: the policies' judgements, and the clients that connect."""
     by = [policy for policy in all_policies() if _applies(policy, offered)]
     found = tuple(
         Found(topic, name, _judgements(by, topic, name, day)) for topic, name in things(offered)
@@ -32,7 +32,7 @@ def judge(offered: Offered, day: date) -> Grading:
 
 
 def fails_everyone(grading: Grading) -> tuple[str, ...]:
-    """The titles of the policies for every server that forbid something that is offered."""
+    """The titles of the policies for every server that forbid an offered item."""
     return tuple(
         source.title
         for source in grading.policies
@@ -41,7 +41,9 @@ def fails_everyone(grading: Grading) -> tuple[str, ...]:
 
 
 def _applies(policy: Policy, offered: Offered) -> bool:
-    """A policy for HTTP/2 says nothing of a server that does not select it."""
+    """Whether a policy applies; one for HTTP/2 does not apply to a server that does not select
+    it.
+    """
     if policy.http != "2":
         return True
     return offered.alpn is not None and "h2" in offered.alpn.accepted
@@ -69,7 +71,7 @@ def _verdict(policy: Policy, found: Sequence[Found]) -> Verdict:
 
 
 def _notes(offered: Offered, by: Sequence[Policy], day: date) -> list[str]:
-    """Facts that no policy grades and a reader should know."""
+    """Facts that no policy grades and that a reader should know."""
     notes = list(offered.hints)
     if old := age_words([policy.about for policy in by], day):
         notes.append(old)

@@ -1,16 +1,16 @@
-"""What is not recommended, in words: names with the same gravest objection together."""
+"""The levels that are not recommended, in words, grouped by their gravest objection."""
 
 from collections.abc import Iterator
 
 from tlslab.advice.field import Field
 from tlslab.model.wording import counted, few, joined
 
-# The most objections, where not all are asked for.
+# The largest number of objections in a brief list.
 _OBJECTIONS = 8
 
 
 def left_out_lines(field: Field, every: bool = False) -> Iterator[str]:
-    """A line for each objection, the most frequent first; `every`: with all that it is made to."""
+    """A line for each objection, the most frequent first; `every`: with all levels concerned."""
     by_objection: dict[str, list[str]] = {}
     for entry in {each.name: each for each in field.objected}.values():
         by_objection.setdefault(entry.graded.gravest, []).append(entry.short)

@@ -1,4 +1,4 @@
-"""The answer and the figures of a summary, with what policies object to."""
+"""The answer and the figures of a summary, with the objections of policies."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -26,7 +26,7 @@ from tlslab.model.wording import cell_label, counted, setting_of, short_label, s
 
 
 def graded(cell: CellSummary, subject: Subject, http: str | None = None) -> Graded:
-    """The grade of what a cell was measured with; `http`: the run's version, if it has one only."""
+    """The grade of a cell's setting; `http`: the run's version, if it has only one."""
     name = cell.factors[subject]
     if subject == "group":
         return grade_group(name)
@@ -36,14 +36,14 @@ def graded(cell: CellSummary, subject: Subject, http: str | None = None) -> Grad
 
 
 def objections(summary: Summary, subject: Subject) -> dict[str, str]:
-    """What policies have against each cell, by its key; empty for nothing."""
+    """The objections of policies to each cell, by its key; empty strings for none."""
     http = summary.experiment.workload.get("http")
     found = {cell.key: graded(cell, subject, http) for cell in summary.cells}
     return {key: "" if each.passes else each.objection for key, each in found.items()}
 
 
 def with_objections(summary: Summary, against: Mapping[str, str]) -> tuple[Figure, ...]:
-    """The figures; rankings of settings say what policies object to."""
+    """The figures; rankings of settings show the objections of policies."""
     baseline = summary.experiment.baseline
     by_figure: dict[str, dict[str, str]] = {}
     for number, setting in enumerate(_settings(summary), start=1):
@@ -75,7 +75,7 @@ def _objected(series: Series, named: Mapping[str, str]) -> Series:
 
 
 def deployable(summary: Summary, against: Mapping[str, str]) -> Answer | None:
-    """The answer among the cells that no policy objects to, if the summary's answer is another.
+    """The answer among the cells without objections, if it differs from the summary's answer.
 
     Cells with an objection keep their place in the ranking and are never the answer (ADR 0034).
     """
@@ -97,14 +97,16 @@ def deployable(summary: Summary, against: Mapping[str, str]) -> Answer | None:
 
 
 def _without(answer: Answer, why: str) -> Answer:
-    """The answer of a run that has none: only why."""
+    """An answer without sentences, with the reason."""
     return replace(answer, sentences=(), lacking=Lacking(why), tiles=())
 
 
 def _beside_deployable(
     summary: Summary, against: Mapping[str, str], answer: Answer, first: Led
 ) -> Answer:
-    """The answer; where its second sentence is of leaders, it is of those that may be deployed."""
+    """The answer; a second sentence on leaders is replaced by one on leaders that may be
+    deployed.
+    """
 
     def second(allowed: Collection[str] | None) -> tuple[str, ...]:
         cells = Cells(summary.cell, _namer(summary), allowed)
@@ -119,7 +121,7 @@ def _beside_deployable(
 
 
 class _Deployable:
-    """The answer by a ranking's cells that no policy objects to; one of them leads."""
+    """The answer from a ranking's cells without objections, one of which leads."""
 
     def __init__(self, summary: Summary, against: Mapping[str, str], first: Led) -> None:
         self._summary, self._against = summary, against
@@ -131,7 +133,7 @@ class _Deployable:
         self._ranked = [key for key in self._ranking.cells if not against[key]]
 
     def answer(self, overall: Answer) -> Answer:
-        """In place of the `overall` one, which names what policies object to."""
+        """The replacement for the `overall` answer, which names cells with objections."""
         if why := self._lacking():
             others = "faster ones" if self._is_beaten() else "others that may be faster"
             return _without(overall, f"{why} Policies object to {others}: the table says why.")
@@ -152,7 +154,7 @@ class _Deployable:
         return any(place in each.beats for each in self._ranking.places if self._against[each.cell])
 
     def _lacking(self) -> str:
-        """Why there is no answer among them; empty where there is one."""
+        """The reason that there is no answer among these cells; empty if there is one."""
         if self._blocks < LEAST_BLOCKS:
             name = self._name(self._found.first)
             return (
@@ -185,7 +187,7 @@ class _Deployable:
         return f"Of the {self._noun}s that you may deploy, {words}"
 
     def _missing(self) -> tuple[str, str]:
-        """What may be deployed and may be faster, for all that is known."""
+        """Cells that may be deployed and may be faster, as far as is known."""
         return (
             open_words(self._found, self._ranking.estimate, self._summary.cell, self._name),
             unranked_words(self._ranking, self._mates(), self._name),

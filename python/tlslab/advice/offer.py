@@ -1,4 +1,4 @@
-"""A server's offer as the things that policies speak of."""
+"""A server's offer as the items that policies cover."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ VERSIONS = ("1.3", "1.2", "1.1", "1.0", "SSL 3.0", "SSL 2.0")
 
 
 def things(offered: Offered) -> tuple[tuple[Topic, str], ...]:
-    """Each thing once, with its topic, in the order in which it is shown."""
+    """Each item once, with its topic, in the order of display."""
     return tuple(dict.fromkeys(_things(offered)))
 
 

@@ -1,4 +1,6 @@
-"""Policies: what published sources say of what a server offers; dated data files in `policies`."""
+"""Policies: judgements of published sources on offers of servers; dated data files in
+`policies`.
+"""
 
 import hashlib
 import json
@@ -21,17 +23,18 @@ from tlslab.model.suggest import did_you_mean
 
 SCHEMA = "tlslab.policy/2"
 
-# Those by which a run's settings are recommended: they are for every server. In the order in which
-# a table shows them.
+# The policies for recommending a run's settings: they are for every server. In the order of a
+# table's columns.
 SHIPPED = ("rfc9325", "rfc10015", "mozilla-intermediate", "iana", "rfc9113")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What a policy says of all names that match one of the patterns (`*`: any characters).
+    """A policy's judgement on all names that match one of the patterns (`*`: any characters).
 
     `section` is the place in the source. `below` and `above` limit the rule to names with a smaller
-    or a larger number: `RSA-1024`, `398 days`. `later`: the grade changes, in order of time.
+    or a larger number: `RSA-1024`, `398 days`. `later`: changes of the grade, in chronological
+    order.
     """
 
     names: tuple[str, ...]
@@ -44,11 +47,11 @@ class Rule:
 
     @property
     def reason(self) -> str:
-        """What it says, behind the place where it says so."""
+        """The rule's words, after the place in the source."""
         return f"{self.section}: {self.words}"
 
     def covers(self, name: str) -> bool:
-        """Whether the rule speaks of this name."""
+        """Whether the rule covers this name."""
         if not any(fnmatchcase(name, pattern) for pattern in self.names):
             return False
         if self.below is None and self.above is None:
@@ -65,7 +68,7 @@ class Rule:
 
 
 def number_in(name: str) -> int | None:
-    """The first number of a name: 2048 of `RSA-2048` and of `ffdhe2048`."""
+    """The first number in a name: 2048 for `RSA-2048` and for `ffdhe2048`."""
     found = re.search(r"\d+", name)
     return int(found[0]) if found else None
 
@@ -74,8 +77,8 @@ def number_in(name: str) -> int | None:
 class Policy:
     """One source at one date; of several rules that cover a name the first one counts.
 
-    `http` limits it to one version of HTTP. `least_dh_bits` is the smallest Diffie-Hellman modulus
-    that it allows, where it says so.
+    `http` limits the policy to one version of HTTP. `least_dh_bits`: the smallest Diffie-Hellman
+    modulus that it allows, if it says so.
     """
 
     about: Source
@@ -101,7 +104,7 @@ class Policy:
 
     @property
     def source(self) -> str:
-        """Where the source is."""
+        """The location of the source."""
         return self.about.source
 
     @property
@@ -116,38 +119,38 @@ class Policy:
 
     @property
     def dh_reason(self) -> str:
-        """Why smaller Diffie-Hellman parameters are forbidden."""
+        """The reason for forbidding smaller Diffie-Hellman parameters."""
         return self.dh.reason if self.dh else ""
 
     def of(self, topic: Topic, name: str) -> Rule | None:
-        """What it says of something; None when it says nothing."""
+        """The rule for an item; None if the policy does not cover it."""
         if topic == "group" and self.dh is not None and self.dh.covers(name):
             return self.dh
         return next((rule for rule in self.rules[topic] if rule.covers(name)), None)
 
     def of_suite(self, name: str) -> Rule | None:
-        """What it says of a suite; None when it says nothing."""
+        """The rule for a suite; None if the policy does not cover it."""
         return self.of("suite", name)
 
     def of_group(self, name: str) -> Rule | None:
-        """What it says of a key-exchange group; None when it says nothing."""
+        """The rule for a key-exchange group; None if the policy does not cover it."""
         return self.of("group", name)
 
 
 @cache
 def policies() -> tuple[Policy, ...]:
-    """The policies by which settings are recommended."""
+    """The policies for recommending settings."""
     return tuple(read_policy(policy_data(name)) for name in SHIPPED)
 
 
 @cache
 def all_policies() -> tuple[Policy, ...]:
-    """The policies by which servers are graded."""
+    """The policies for grading servers."""
     return tuple(read_policy(policy_data(name)) for name in GRADING)
 
 
 def policy_named(name: str) -> Policy:
-    """One of all policies. Raises UsageError."""
+    """The policy with this name, from all policies. Raises UsageError."""
     found = next((policy for policy in all_policies() if policy.name == name), None)
     if found is None:
         meant = f"{did_you_mean(name, GRADING)} known: {', '.join(GRADING)}".lstrip()
@@ -162,13 +165,15 @@ def policy_data(name: str) -> dict[str, Any]:
 
 
 def digest(data: Mapping[str, Any]) -> str:
-    """SHA-256 of all that a data file says, its dates among it, without the hash itself."""
+    """SHA-256 of a data file's content, including its dates, without the hash itself."""
     said = {key: value for key, value in data.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def policies_named(names: Sequence[str]) -> tuple[Policy, ...]:
-    """Those of these names, in the order of `policies`; all for none. Raises UsageError."""
+    """The policies with these names, in the order of `policies`; all if none is named. Raises
+    UsageError.
+    """
     known = [policy.name for policy in policies()]
     for name in names:
         if name not in known:
@@ -178,7 +183,7 @@ def policies_named(names: Sequence[str]) -> tuple[Policy, ...]:
 
 
 def read_policy(data: Mapping[str, Any]) -> Policy:
-    """A policy from its data file's content. Raises ValueError when it is none."""
+    """A policy from its data file's content. Raises ValueError if it is not a policy."""
     if data.get("schema") != SCHEMA:
         raise ValueError(f"a policy's schema must be {SCHEMA}")
     limit = data.get("dh")

@@ -1,4 +1,4 @@
-"""The preference for a server: a run's order without what policies object to."""
+"""The preference for a server: a run's order without the levels that policies object to."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tlslab.model.wording import cell_label, difference
 
 Subject = Literal["suite", "group"]
 
-# What a subject's cells are ordered by, and what decides between those that cannot be told apart.
+# The estimates that order a subject's cells, and those that decide between tied ones.
 MEASURES: Mapping[Subject, tuple[str, ...]] = {
     "suite": ("keep_alive_requests_per_s", "server_cpu_us_per_connection", "connections_per_s"),
     "group": ("connections_per_s", "server_cpu_us_per_connection"),
@@ -23,8 +23,8 @@ MEASURES: Mapping[Subject, tuple[str, ...]] = {
 class Choice:
     """A suite or a group: `place` counts from 0 over all, `best` and `worst` are its open ranks.
 
-    `may_differ` is the largest difference, as a share, that stays open between it and those that it
-    cannot be told apart from; None where it is not known.
+    `may_differ`: the largest difference, as a share, that stays open between this choice and those
+    tied with it; None if it is not known.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Choice:
 
     @property
     def left_open(self) -> str:
-        """How much it may differ from what it cannot be told apart from, in words."""
+        """The possible difference from the choices tied with this one, in words."""
         if self.may_differ is None:
             return "by how much they may differ is not known"
         return f"they may differ by up to {difference(self.may_differ)}"
@@ -45,11 +45,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Preference:
-    """What to prefer on a server, best first, and what was left out for its security.
+    """The preferred levels for a server, best first, and the levels left out for their security.
 
-    `server` is the name of the target that was measured, `where` what else it was measured with;
-    `by` names the estimates that made the order. `bare`: whoever emits it writes the comments at
-    the head.
+    `server`: the name of the measured target; `where`: the rest of its setting. `by`: the estimates
+    that determined the order. `bare`: the emitter's caller writes the comments at the head.
     """
 
     subject: Subject
@@ -63,18 +62,20 @@ class Preference:
 
     @property
     def where(self) -> str:
-        """The setting in words; empty when all factors were compared."""
+        """The setting in words; empty if all factors were compared."""
         rest = {name: level for name, level in self.setting.items() if name != "server"}
         return cell_label(rest) if rest else ""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is to be preferred, best first."""
+        """The preferred levels, best first."""
         return tuple(choice.name for choice in self.chosen)
 
 
 def subject_of(summary: Summary) -> Subject | None:
-    """What a run compared that a server can be told to prefer; None for other experiments."""
+    """The compared factor for which a server can be given a preference; None for other
+    experiments.
+    """
     if not summary.rankings:
         return None
     for subject in MEASURES:
@@ -84,7 +85,7 @@ def subject_of(summary: Summary) -> Subject | None:
 
 
 def preferences(summary: Summary) -> tuple[Preference, ...]:
-    """One for each setting that has a ranking, in the order of the summary."""
+    """One preference for each setting that has a ranking, in the order of the summary."""
     subject = subject_of(summary)
     if subject is None:
         return ()
@@ -122,7 +123,7 @@ def _preference(
 
 
 def terminator(setting: Mapping[str, str], target: str) -> str:
-    """Who speaks TLS: the front, where there is one."""
+    """The program that speaks TLS: the front, if there is one."""
     front = setting.get("front", NO_FRONT)
     return front if front != NO_FRONT else setting.get("server", target)
 
@@ -133,7 +134,7 @@ def _ordered(rankings: list[Ranking]) -> list[Place]:
     later = [key for ranking in others[:1] for key in ranking.cells]
     number = {key: place for place, key in enumerate(later)}
     found = lead(first)
-    # A lower bound below the first may be anything: it comes where its value stands.
+    # A lower bound below the first may be anything; it is placed by its value.
     unknown = set() if found is None else set(found.open)
     rank = {
         each.cell: place if each.cell in unknown else each.best
@@ -155,7 +156,7 @@ def _choice(subject: Subject, cell: CellSummary, place: int, ranks: Place) -> Ch
 
 
 def _once(places: Iterable[Choice]) -> list[Choice]:
-    """Each name once, at the best of its places: a suite may have cells of several DH sizes."""
+    """Each name once, at its best place: a suite may have cells of several DH sizes."""
     seen: dict[str, Choice] = {}
     for place in places:
         seen.setdefault(place.name, place)

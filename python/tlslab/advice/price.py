@@ -1,7 +1,7 @@
-"""What a choice costs against its rivals, in words that the intervals carry.
+"""The price of a choice against its rivals, in words that the intervals support.
 
-A rival is called better only where the difference is established among all prices (Holm). Where it
-is not, the sentence says that the two cannot be told apart, and which difference is excluded.
+A rival is called better only if the difference is established among all prices (Holm). Otherwise
+the sentence says that the two cannot be told apart, and which difference is excluded.
 """
 
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.trade_off import TOLERANCE, probability_words
 from tlslab.model.wording import counted, difference, number_word, percent, ratio_figure
 
-# From this difference on, as a share, `difference` has no figure.
+# From this difference on, as a share, `difference` gives no figure.
 _WITHOUT_END = 9.0
 
 
 def price_lines(found: Recommendation) -> Iterator[str]:
-    """What the choice costs, a line for each rival; then what the intervals are."""
+    """The price of the choice, one line per rival; then the meaning of the intervals."""
     measure = found.trade_offs.measure
     if measure and all(each.measure != measure for each in found.prices):
         by = estimate_name(measure)
@@ -54,12 +54,12 @@ def _words(found: Recommendation, price: Price) -> str:
 
 
 def _first(measure: str) -> str:
-    """What the first of all is called that is not established to be the best."""
+    """The name for the first of all if it is not established to be the best."""
     return "the highest measured" if measure.endswith("_per_s") else "the lowest measured"
 
 
 def _better(found: Recommendation, price: Price) -> str:
-    """That the rival is better, or how probable it is that it is the best."""
+    """A clause that the rival is better, or its probability to be the best."""
     other, by = found.field.entry(price.cell).short, estimate_name(price.measure)
     if price.established and price.rival_is_better:
         return f"by {by} {other} is better{_void(price.comparison)}"
@@ -69,14 +69,14 @@ def _better(found: Recommendation, price: Price) -> str:
 
 
 def _void(found: Comparison) -> str:
-    """That an established difference is practically none."""
+    """A clause that an established difference is negligible."""
     if found.may_differ is None or found.may_differ > TOLERANCE:
         return ""
     return f", by less than {percent(TOLERANCE)}: that counts as none in the Pareto set"
 
 
 def _open_words(found: Comparison) -> str:
-    """What is known of two that no difference is established between."""
+    """The knowledge about two cells between which no difference is established."""
     left = found.may_differ
     if found.verdict == "not_comparable":
         return "a lower bound, which establishes nothing here"

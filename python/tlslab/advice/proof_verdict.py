@@ -1,9 +1,9 @@
-"""A proof with what changes for clients and by the policies, and the verdict over all of it.
+"""A proof with the changes for clients and under the policies, and the overall verdict.
 
 The rule of the verdict: measurements first (analysis.proof). Whatever they say, the candidate is
-not deployed when a known client is lost that is wanted, or when it offers something that a policy
-for every server forbids and the baseline does not. A client is wanted unless the user lets it stay
-away, or unless it connected with something that a policy for every server forbids.
+not deployed if a wanted known client is lost, or if it offers something that a policy for every
+server forbids and the baseline does not offer. A client is wanted unless the user gives it up, or
+unless it connected with something that a policy for every server forbids.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,9 @@ from tlslab.model.wording import joined
 
 
 def proved(summary: Summary) -> Summary:
-    """The summary of a proof with its clients, policies and final verdict; others as they are."""
+    """The summary of a proof with its clients, policies and final verdict; other summaries
+    unchanged.
+    """
     proof, found = summary.proof, summary.environment.found
     if proof is None or len(found) != 2:
         return summary
@@ -61,7 +63,7 @@ def _changes(
 
 
 def _objection(outcome: Outcome, day: date) -> str:
-    """What a policy for every server forbids of what a client negotiates; empty for nothing."""
+    """The negotiated item that a policy for every server forbids, in words; empty for none."""
     things: tuple[tuple[Topic, str | None], ...] = (
         ("version", outcome.version),
         ("suite", outcome.suite),
@@ -86,9 +88,9 @@ def _lost(changes: Sequence[ClientChange]) -> Iterator[str]:
 
 
 def _forbidden(before: Grading, after: Grading) -> Iterator[str]:
-    """What each policy for every server forbids of the candidate's offer and not of the baseline's.
+    """For each policy for every server, the forbidden items that only the candidate offers.
 
-    A policy that says nothing of the baseline's protocols forbids nothing of it.
+    A policy that does not apply to the baseline's protocols forbids nothing of the baseline.
     """
     for source in after.policies:
         had = {_thing(each) for each in _forbidden_by(source.name, before)}
@@ -106,7 +108,7 @@ def _forbidden_by(policy: str, grading: Grading) -> list[Offer]:
 
 
 def _thing(found: Offer) -> tuple[Topic, str]:
-    """The key by which two things are the same; all certificate lifetimes have one key."""
+    """The key by which two items are the same; all certificate lifetimes have one key."""
     return found.topic, "" if found.topic == "lifetime" else found.name
 
 

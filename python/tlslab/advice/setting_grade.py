@@ -1,17 +1,17 @@
-"""The security of a setting, by all policies that speak of it."""
+"""The security of a setting, by all policies that cover it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tlslab.advice.policy import GRADES, Grade, Policy, policies
 
-# A setting that a policy grades worse than this is never recommended, however fast it is.
+# A setting with a worse grade from any policy is never recommended, however fast it is.
 BASELINE: Grade = "acceptable"
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """What one policy says of one setting."""
+    """One policy's grade of one setting."""
 
     policy: Policy
     grade: Grade
@@ -27,32 +27,32 @@ class Graded:
 
     @property
     def grade(self) -> Grade | None:
-        """The worst opinion's grade; None when no policy says anything."""
+        """The worst opinion's grade; None if no policy covers the setting."""
         return max((o.grade for o in self.opinions), key=GRADES.index, default=None)
 
     @property
     def passes(self) -> bool:
-        """Whether it may be recommended: nobody grades it below the baseline."""
+        """Whether the setting may be recommended: no policy grades it below the baseline."""
         return self.grade is not None and _good(self.grade)
 
     @property
     def disputed(self) -> bool:
-        """Whether some policies would have it and others not."""
+        """Whether some policies object to the setting and others do not."""
         return len({_good(opinion.grade) for opinion in self.opinions}) > 1
 
     @property
     def against(self) -> str:
-        """The objections in words, the gravest first; empty when there are none."""
+        """The objections in words, the gravest first; empty for none."""
         return "; ".join(self._objections())
 
     @property
     def gravest(self) -> str:
-        """The gravest objection alone; empty when there are none."""
+        """The gravest objection alone; empty for none."""
         return (self._objections() or [""])[0]
 
     @property
     def objection(self) -> str:
-        """The gravest objection, and how many more there are; empty when there are none."""
+        """The gravest objection, and the number of the others; empty for none."""
         more = len(self._objections()) - 1
         return self.gravest + (f" (and {more} more)" if more > 0 else "")
 
@@ -64,7 +64,7 @@ class Graded:
         return [f"{o.policy.title} ({o.policy.date}): {o.reason}" for o in found]
 
     def by(self, policy: Policy) -> Opinion | None:
-        """What this policy says."""
+        """This policy's opinion."""
         return next((o for o in self.opinions if o.policy.name == policy.name), None)
 
 

@@ -1,7 +1,7 @@
-"""Which clients connect to a server, by the probe's result: nothing is sent.
+"""Simulation of the clients that connect to a server, from the probe's result: nothing is sent.
 
-The server is taken to choose as RFC 8446 (section 4.1.1) and RFC 5246 (section 7.4.1.3) have it:
-the newest version of both, then the first suite, by its own order or by the client's, for which
+The server is assumed to choose as in RFC 8446 (section 4.1.1) and RFC 5246 (section 7.4.1.3):
+the newest common version, then the first suite, by its own order or by the client's, for which
 there is a group and a certificate that the client can use.
 """
 
@@ -38,18 +38,20 @@ _RSA_PSS = (0x0804, 0x0805, 0x0806)
 # In TLS 1.2 the low byte is the signature algorithm (RFC 5246, section 7.4.1.4.1).
 _RSA, _ECDSA = 1, 3
 
-# A client of TLS 1.2 that says nothing takes SHA-1 (RFC 5246, section 7.4.1.4.1).
+# A TLS 1.2 client without the extension accepts SHA-1 (RFC 5246, section 7.4.1.4.1).
 _UNSAID_SCHEMES = (0x0201, 0x0203)
 
 _CURVES = {"ECDSA P-256": 0x0017, "ECDSA P-384": 0x0018, "ECDSA P-521": 0x0019}
 
 
 class _RefusedError(Exception):
-    """No connection; the text says why."""
+    """No connection; the text gives the reason."""
 
 
 def simulate(offered: Offered, client: Client) -> Outcome:
-    """The outcome of this client's connection: what is negotiated, or why nothing is."""
+    """The outcome of this client's connection: the negotiated parameters, or the reason for a
+    failure.
+    """
     about = (client.name, client.released, client.source)
     try:
         version = _version(offered, client)
@@ -128,14 +130,14 @@ def _titled(version: str) -> str:
 
 
 def _in_order(listed: Listed[Item], wanted: tuple[int, ...]) -> tuple[Item, ...]:
-    """What both have, the server's choice first."""
+    """The common items, the server's choice first."""
     by = {each.code_point: each for each in listed.accepted}
     order = tuple(by) if listed.order == "server" else wanted
     return tuple(by[number] for number in order if number in by and number in wanted)
 
 
 def _group(offered: Offered, client: Client, version: str, suite: SuiteOffered) -> str | None:
-    """The group of a suite; without the extension a client takes any (RFC 8422, section 4)."""
+    """The group of a suite; a client without the extension accepts any (RFC 8422, section 4)."""
     if "ECDHE_" not in suite.name:
         return suite.group
     has = offered.groups_of(version)
@@ -144,7 +146,7 @@ def _group(offered: Offered, client: Client, version: str, suite: SuiteOffered) 
 
 
 def _chains(offered: Offered, version: str, suite: SuiteOffered) -> list[ChainOffered]:
-    """The chains that a suite can use."""
+    """The certificate chains that a suite can use."""
     kinds = ("ECDSA", "Ed") if "ECDSA" in suite.name else ("RSA",)
     chains = [chain for chain in offered.certificates if version in chain.versions]
     return [chain for chain in chains if chain.key.startswith(kinds)]
@@ -174,7 +176,9 @@ def _signs(key: str, scheme: int) -> bool:
 
 
 def _refuse_long_prime(client: Client, suite: SuiteOffered) -> None:
-    """A server chooses DHE without knowing that the client cannot go on."""
+    """Raises _RefusedError: a server chooses DHE without knowing that the client cannot use the
+    prime.
+    """
     limit = client.dh_bits_at_most
     size = number_in(suite.group or "") if suite.name.startswith("TLS_DHE_") else None
     if limit is not None and size is not None and size > limit:

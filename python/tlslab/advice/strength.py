@@ -1,10 +1,10 @@
 """The relative security of settings: by the policies first, then by their strength.
 
-These criteria are applied in turn, each to what the earlier ones leave equal:
+These criteria are applied in turn, each to settings that are equal by the earlier ones:
 
 1. the worst grade that a policy gives;
 2. groups: a hybrid with a post-quantum KEM before all others; suites: AEAD before CBC;
-3. how many policies recommend it;
+3. the number of policies that recommend the setting;
 4. the strength in bits: of a group against classical computers, of a suite its cipher's key.
 """
 
@@ -15,7 +15,7 @@ from tlslab.advice.setting_grade import Graded
 from tlslab.model.names import find_group, find_suite
 
 # NIST SP 800-57 part 1 revision 5, table 2, for curves and primes; RFC 7748 for X25519 and X448;
-# for a KEM the strength of the block cipher that its category is defined by (FIPS 203, section 8).
+# for a KEM the strength of the block cipher that defines its category (FIPS 203, section 8).
 GROUP_BITS = {
     "X25519": 128,
     "P-256": 128,
@@ -49,7 +49,7 @@ def strength(graded: Graded) -> Strength:
 
 
 def is_pq_hybrid(name: str) -> bool:
-    """Whether a group joins a curve and a KEM, so that both would have to be broken."""
+    """Whether a group combines a curve and a KEM, so that an attacker would have to break both."""
     group = find_group(name)
     return group is not None and "MLKEM" in group.name and not group.name.startswith("MLKEM")
 

@@ -1,4 +1,4 @@
-"""What makes a summary of a run: one analyst for each kind of experiment."""
+"""The summary of a run, made by the analyst of its kind of experiment."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +11,7 @@ Analyst = Callable[[RunContents], Summary]
 
 ANALYSTS: Registry[Analyst] = Registry()
 
-# Findings about the run itself: all that is said of one with fewer than five blocks.
+# Findings about the run itself, the only ones of a run with fewer than five blocks.
 _OF_THE_RUN = (
     "ended",
     "generators",
@@ -23,9 +23,9 @@ _OF_THE_RUN = (
 
 
 def summarise(contents: RunContents) -> Summary:
-    """All that can be said of a run, from its folder's content alone.
+    """The summary of a run, from its folder's content alone.
 
-    Pure. Raises UsageError when the experiment names a published study that is not shipped.
+    Pure. Raises UsageError if the experiment names a published study that is not shipped.
     """
     summary = ANALYSTS[contents.experiment.kind](contents)
     lacking = None if summary.answer is None else summary.answer.lacking

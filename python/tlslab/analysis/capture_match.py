@@ -1,4 +1,4 @@
-"""Do the tool's times agree with those of a packet capture of the same connections?"""
+"""The comparison of the tool's times with those of a packet capture of the same connections."""
 
 import bisect
 from collections import defaultdict
@@ -23,7 +23,7 @@ from tlslab.model.validation import (
 NEEDED = 8
 
 # A traced and a captured connection of the same port are one connection if they start within this
-# time of each other: the clocks are mapped once, and a port is not used again so soon.
+# time of each other: the clocks are mapped once, and a port is not reused that soon.
 NEAR_NS = 200_000_000
 
 Pair = tuple[TracedConnection, CapturedConnection]
@@ -33,10 +33,10 @@ Times = npt.NDArray[np.float64]
 def match(
     traced: Sequence[TracedConnection], captured: Sequence[CapturedConnection], offset_ns: int
 ) -> tuple[list[Pair], int]:
-    """Completed connections with their counterparts in the capture; how many have none.
+    """Completed connections with their counterparts in the capture, and the number without one.
 
-    `offset_ns` is CLOCK_REALTIME less CLOCK_MONOTONIC. It only finds the counterpart among
-    connections of the same port: what is compared are durations, each on one clock.
+    `offset_ns` is CLOCK_REALTIME minus CLOCK_MONOTONIC. The offset only helps to find the
+    counterpart among connections of the same port; the compared durations are each on one clock.
     """
     of_port: defaultdict[int, list[CapturedConnection]] = defaultdict(list)
     for connection in captured:
@@ -79,7 +79,7 @@ def tool_ns(phase: str, connection: TracedConnection) -> int | None:
 
 
 def capture_ns(phase: str, connection: CapturedConnection) -> int | None:
-    """The same between two packets; the whole ends with the client's RST or FIN."""
+    """The same phase between two packets; the whole ends with the client's RST or FIN."""
     ends = {
         "connect": (connection.syn_ns, connection.syn_ack_ns),
         "handshake": (connection.syn_ack_ns, connection.asked_ns),

@@ -1,4 +1,4 @@
-"""Ratios between cells, paired by block, and what they establish. Pure."""
+"""Ratios between cells, paired by block, and the differences that they establish. Pure."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Measured:
     def may_rank(self, estimate: str) -> bool:
         """Whether the cell may be ranked by an estimate.
 
-        A lower bound is not ranked, nor is a rate that neither side limited, or that is left open.
+        Not ranked are lower bounds, rates that neither side limited, and rates that are left open.
         """
         verdicts = ("valid",) if is_bounded(estimate) else ("valid", "at_least")
         found = self.summary
@@ -68,7 +68,7 @@ class Measured:
 
 
 def paired_logs(candidate: Mapping[int, float], baseline: Mapping[int, float]) -> Array:
-    """ln(candidate / baseline) in each block that has a positive value of both, by block."""
+    """ln(candidate / baseline) in each block with a positive value of both, by block."""
     return np.array(
         [
             math.log(value / baseline[block])
@@ -79,7 +79,7 @@ def paired_logs(candidate: Mapping[int, float], baseline: Mapping[int, float]) -
 
 
 def is_bounded(estimate: str) -> bool:
-    """Whether an estimate is a lower bound where the generator limited the new connections."""
+    """Whether an estimate becomes a lower bound if the generator limits the new connections."""
     return estimate.endswith("_per_s") and not estimate.startswith(keep_alive.PREFIX)
 
 
@@ -89,7 +89,7 @@ def more_is_faster(estimate: str) -> bool:
 
 
 def is_amount(estimate: str) -> bool:
-    """Whether an estimate is an amount (memory, bytes), which is more or less, not faster."""
+    """Whether an estimate is an amount (memory, bytes): more or less, but not faster or slower."""
     return estimate.endswith("_bytes") or "_bytes_per_" in estimate.removesuffix("_per_s")
 
 
@@ -100,10 +100,10 @@ def compare(
     study: Study | None = None,
     bounds: bool = False,
 ) -> Comparison | None:
-    """Candidate over baseline, as if it were the only ratio; None when no block has both.
+    """Candidate over baseline, as if it were the only ratio; None if no block has both.
 
     With `bounds` the greater side may be a lower bound: the ratio is then a lower bound, too.
-    Without, a ratio with a lower bound is not comparable.
+    Otherwise a ratio with a lower bound is not comparable.
     """
     logs = paired_logs(candidate.values.get(estimate, {}), baseline.values.get(estimate, {}))
     if not len(logs):
@@ -155,7 +155,7 @@ def may_differ(low: float | None, high: float | None) -> float | None:
 def judged(
     comparison: Comparison, adjusted_p: float | None, margin: float = EQUIVALENCE
 ) -> Comparison:
-    """The comparison with its verdict, by a p-value adjusted for the others of its family."""
+    """The comparison with its verdict, by a p-value adjusted for the family of comparisons."""
     if comparison.verdict == "not_comparable":
         return comparison
     return replace(
@@ -180,7 +180,9 @@ def judged_together(
     margin: float = EQUIVALENCE,
     adjust: Callable[[Sequence[float]], list[float]] = false_discovery,
 ) -> tuple[Comparison, ...]:
-    """The comparisons of one table, with verdicts for all of it (by the false discovery rate)."""
+    """The comparisons of one table, with verdicts for the whole table (by the false discovery
+    rate).
+    """
     tested = [
         (number, each.p)
         for number, each in enumerate(comparisons)

@@ -1,19 +1,20 @@
-"""Where the noise of a rate comes from: the trial, or the start of its server. Pure.
+"""The sources of a rate's noise: the trial, and the start of its server. Pure.
 
 In a block each deployment is started once, and each of its cells has one trial on that start. The
 logarithm of a rate is then
 
     cell + block + start (of the block and the deployment) + trial (of the block and the cell).
 
-The block's own part is in all cells: it leaves every comparison. The start's part leaves the
+The block's part is common to all cells and cancels in every comparison. The start's part cancels in
 comparisons of cells that share the start, and stays in all others. By analysis of variance (Searle,
 Casella and McCulloch 1992, "Variance Components", chapter 4), with B blocks, D deployments and C_d
-cells of each: the mean square of trials within starts, of (B - 1) sum(C_d - 1) degrees of freedom,
-estimates t; that of the means of the starts, of (B - 1)(D - 1) degrees, s + t mean(1/C_d).
+cells of each: the mean square of trials within starts, with (B - 1) sum(C_d - 1) degrees of
+freedom, estimates t; the mean square of the means of the starts, with (B - 1)(D - 1) degrees of
+freedom, estimates s + t mean(1/C_d).
 
 Limits of the design: with one deployment the start's part is the same in the whole block, and no
-comparison has it. With one cell of each deployment it cannot be separated from the trial's part,
-and every comparison has both, so that only their sum matters.
+comparison contains it. With one cell of each deployment the start's part cannot be separated from
+the trial's part; every comparison contains both, so that only their sum matters.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -29,7 +30,7 @@ _TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 @dataclass(frozen=True)
 class Component:
-    """A variance of logarithms with its interval of 95 %."""
+    """A variance of logarithms with its 95 % interval."""
 
     value: float
     low: float
@@ -38,9 +39,9 @@ class Component:
 
 @dataclass(frozen=True)
 class Components:
-    """The variances of one trial, and of one start beside that.
+    """The variance of one trial, and the additional variance of one start.
 
-    `start` is None where it cannot be told apart: with one deployment it is in no comparison, with
+    `start` is None if it cannot be separated: with one deployment no comparison contains it, with
     one cell of each deployment it is part of `trial`.
     """
 
@@ -63,7 +64,7 @@ class _Square:
 def components(
     logs: Mapping[str, Sequence[float]], starts: Mapping[str, Hashable]
 ) -> Components | None:
-    """The components by the logarithms of each cell's rates, one of each block in the same order.
+    """The components, from the logarithms of each cell's rates: one per block, in the same order.
 
     `starts` says which cells share a start. None with fewer than two blocks or cells.
     """
@@ -86,7 +87,7 @@ def components(
 
 
 def _interaction(values: Array) -> _Square:
-    """The residuals of a table, rows by blocks, after the means of both."""
+    """The residuals of a table, rows by blocks, after removal of the means of both."""
     rows, blocks = values.shape
     left = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
     return _Square(float((left**2).sum()), (rows - 1) * (blocks - 1))
@@ -98,11 +99,11 @@ def _by_chi_squared(square: _Square) -> Component:
 
 
 def _difference(start: _Square, trial: _Square, share: float) -> Component:
-    """The start's variance: the mean square of starts less the share of the trial's in it.
+    """The start's variance: the mean square of starts minus the trial's share of it.
 
     The interval is that of Williams 1962 ("A confidence interval for variance components",
-    Biometrika 49): each end takes the quantiles of chi-squared and of F, so that it misses at most
-    10 %, in simulations 5 % or less. Exact for equal numbers of cells only.
+    Biometrika 49): each end uses the quantiles of chi-squared and of F, so that its error is at
+    most 10 %, in simulations 5 % or less. Exact for equal numbers of cells only.
     """
     if not start.sum:
         return Component(0.0, 0.0, 0.0)

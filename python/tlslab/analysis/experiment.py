@@ -1,4 +1,4 @@
-"""The experiment of a run, as its summary has it."""
+"""The experiment of a run, in the form of its summary."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,9 +1,9 @@
-"""Whether a run is slower than another by more than is allowed: the verdict of a gate. Pure.
+"""The verdict of a gate: whether a run is slower than another by more than a limit. Pure.
 
 Each ratio becomes a slowdown: how many times slower, whatever its estimate. A slowdown beyond
 the limit is established by a one-sided test at 5 % over the family of all gated ratios (Holm); it
-is excluded when each ratio's own one-sided 95 % bound lies below the limit (all must, so that no
-adjustment is needed: Berger 1982, intersection-union tests). Both by Student's t with the degrees
+is excluded if each ratio's own one-sided 95 % bound lies below the limit (all must, so that no
+adjustment is needed: Berger 1982, intersection-union tests). Both use Student's t with the degrees
 of freedom of the ratio's error.
 """
 
@@ -27,8 +27,8 @@ GateVerdict = Literal["slower", "passed", "cannot_tell"]
 class Gated:
     """A gated ratio: how many times slower B is, its one-sided 95 % bounds, and its verdict.
 
-    `findable` is the slowdown, as a share, that 9 of 10 such runs establish of a single ratio (of
-    one of ten: 84 of 100), whatever the other ratios do.
+    `findable`: the slowdown, as a share, that 9 of 10 such runs establish for a single ratio (for
+    one of ten ratios: 84 of 100 runs), whatever the other ratios are.
     """
 
     comparison: Comparison
@@ -50,9 +50,9 @@ class Gate:
 
 
 def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[str] = ()) -> Gate:
-    """Holds the ratios of these estimates against a limit: 0.03 for 3 %. By default of the rates.
+    """Compares the ratios of these estimates, by default of the rates, with a limit: 0.03 for 3 %.
 
-    `slower` when one ratio is, `passed` when all are below the limit, else `cannot_tell`.
+    `slower` if one ratio is, `passed` if all are below the limit, else `cannot_tell`.
     """
     named = estimates or gated_rates({each.estimate for each in comparisons})
     chosen = [each for each in comparisons if each.estimate in named]
@@ -75,7 +75,8 @@ def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[st
 def _slowdown(found: Comparison) -> tuple[float, Spread] | None:
     """The logarithm of how many times slower, and its error.
 
-    None without an interval, for what cannot be compared, and with fewer than LEAST_BLOCKS trials.
+    None without an interval, for comparisons that are not comparable, and with fewer than
+    LEAST_BLOCKS trials.
     """
     few = found.n < LEAST_BLOCKS
     if few or found.error is None or found.low is None or found.verdict == "not_comparable":
@@ -90,7 +91,9 @@ def _slowdown(found: Comparison) -> tuple[float, Spread] | None:
 def _gated(
     found: Comparison, centre: float, spread: Spread, limit: float, p: float, level: float
 ) -> Gated:
-    """`p` is adjusted for the family, `level` the one at which its first ratio is established."""
+    """The gated ratio. `p` is adjusted for the family; `level` is that of the family's first
+    ratio.
+    """
     allowed = math.log1p(limit)
     half = spread.quantile(1 - LEVEL) * spread.error
     verdict: GateVerdict = "cannot_tell"

@@ -1,4 +1,4 @@
-"""The load generators of a run's trials, where there were several. Pure."""
+"""The load generators of a run's trials, if there were several. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from tlslab.model.trial import Trial
 
 
 def hosts_of(trials: Sequence[Trial]) -> tuple[HostUse, ...]:
-    """All hosts in the order in which they appear; none where one generator made the load."""
+    """All hosts in the order of their appearance; none if one generator made the load."""
     parts: dict[str, list[HostPart]] = {}
     for trial in trials:
         for run in trial.runs.values():
@@ -43,7 +43,7 @@ def _use(name: str, parts: Sequence[HostPart]) -> HostUse:
 
 
 def _objections(parts: Sequence[HostPart]) -> Counter[str]:
-    """How many runs have each verdict that is against the result."""
+    """The number of runs for each verdict that objects to the result."""
     return Counter(
         verdict.code for part in parts for verdict in part.verdicts if verdict.code != "valid"
     )
@@ -58,7 +58,7 @@ def _most(values: Iterable[float]) -> float | None:
 
 
 def _drift(clocks: Sequence[HostClock]) -> float | None:
-    """The largest that exceeds its own error of reading; 0 where none does."""
+    """The largest drift that exceeds its own reading error; 0 if none does."""
     known = [clock for clock in clocks if abs(clock.drift_ppm) > clock.drift_uncertainty_ppm]
     if not clocks:
         return None

@@ -1,4 +1,4 @@
-"""The trials of a cell with their judgements and values; a cell of them, without estimates."""
+"""The trials of a cell with their judgements and values, without estimates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from tlslab.model.trial import Trial
 
 @dataclass(frozen=True)
 class JudgedTrial:
-    """A trial, its judgement (None where it was not done) and its values by estimate name.
+    """A trial, its judgement (None if it was not done) and its values by estimate name.
 
-    The values are empty where the trial has a fault.
+    The values are empty if the trial has a fault.
     """
 
     trial: Trial
@@ -33,7 +33,7 @@ class JudgedTrial:
 
     @property
     def usable(self) -> bool:
-        """Whether its values count."""
+        """Whether the values of the trial count."""
         return self.judgement is not None and not self.judgement.faults
 
 
@@ -54,7 +54,7 @@ class JudgedCell:
         return [each.trial for each in self.trials if each.usable]
 
     def measured(self, planned: int, anytime: bool) -> Measured:
-        """Its verdict and its values by block; `planned` trials were to be run."""
+        """The cell's verdict and its values by block; `planned` trials were to be run."""
         judgements = [each.judgement for each in self.trials]
         verdict, reasons = judge_cell([each.trial for each in self.trials], judgements, planned)
         values: dict[str, dict[int, float]] = {}

@@ -1,10 +1,10 @@
 """The estimates by which runs are judged: `tlslab compare`, its gate, and `tlslab history`. Pure.
 
-Of a rate more is better, of a cost or a time less; of an amount there is more or less, without good
-and bad (`compare.more_is_faster`, `compare.is_amount`). Left out is what repeats another estimate
-(in a closed loop handshakes/s, bytes/s and the time of a whole connection follow the rates), what
-is put together of others, the parts of a cost, and shares of busy processors. Of times the middle
-and the end are judged, p50 and p99.
+Higher rates are better, lower costs and times are better; amounts are more or less, neither good
+nor bad (`compare.more_is_faster`, `compare.is_amount`). Left out are repetitions of another
+estimate (in a closed loop handshakes/s, bytes/s and the time of a whole connection follow the
+rates), combinations of others, the parts of a cost, and shares of busy processors. Times are judged
+by their middle and their end, p50 and p99.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,7 +16,7 @@ from tlslab.model.finding import CellSummary
 _CONNECTIONS = "connections_per_s"
 _REQUESTS = "requests_per_s"
 
-# The rates of the kinds of experiments, by which their cells are judged first.
+# The rates of the kinds of experiments, which come first in judging their cells.
 _LEADING = ("capacity_connections_per_s", _CONNECTIONS, _REQUESTS, "operations_per_s")
 
 RATES = (
@@ -56,9 +56,9 @@ WORDS = (
 
 
 def judged_names(*sides: Mapping[str, Estimate]) -> list[str]:
-    """The estimates of one side or more by which they are judged, rates first.
+    """The estimates of one or more sides by which they are judged, rates first.
 
-    Requests/s are left out where each connection had one: they are the connections/s once more.
+    Requests/s are left out if each connection had one request: they repeat the connections/s.
     """
     found = dict.fromkeys(name for side in sides for name in side)
     counted = [side for side in sides if _REQUESTS in side]
@@ -74,20 +74,21 @@ def _one_request(side: Mapping[str, Estimate]) -> bool:
 
 
 def leading_rate(names: Collection[str]) -> str:
-    """The rate by which cells with estimates of these names are judged first."""
+    """The first rate by which cells with these estimates are judged."""
     return next((name for name in _LEADING if name in names), _CONNECTIONS)
 
 
 def gated_rates(names: Collection[str]) -> tuple[str, ...]:
-    """What a gate looks at by default: the leading rate, and that of open connections."""
+    """The rates that a gate uses by default: the leading rate, and that of open connections."""
     wanted = (leading_rate(names), keep_alive.REQUESTS)
     return tuple(name for name in wanted if name in names)
 
 
 def left_open(cell: CellSummary, name: str) -> str:
-    """Why an estimate is that of a maximum that is not known, or at a share of one; else empty.
+    """The reason that an estimate is left open, because it depends on an unknown maximum; else
+    empty.
 
-    The load that meets the objective is neither: it lies between loads that were offered.
+    The load that meets the objective does not depend on the maximum: it lies between offered loads.
     """
     rests = name in (_CONNECTIONS, _REQUESTS) or "_at_" in name
     return cell.left_open.get(_CONNECTIONS, "") if rests else ""

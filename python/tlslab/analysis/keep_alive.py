@@ -1,4 +1,4 @@
-"""The run with connections that are kept open: one value of each estimate from each trial."""
+"""The run with connections kept open: one value of each estimate from each trial."""
 
 from collections.abc import Sequence
 
@@ -35,11 +35,11 @@ UNITS: dict[str, str] = {
 
 
 def keep_alive_values(trial: Trial, server_processors: int) -> dict[str, float]:
-    """The values of a done trial's keep_alive run; none where it has no such run.
+    """The values of a finished trial's keep_alive run; none without such a run.
 
-    None as well where the measurement did not wait until all connections were open: it may then
-    contain handshakes. Bytes are those of HTTP, heads and bodies: what TLS adds is counted when a
-    connection ends.
+    None also if the measurement did not wait until all connections were open: it may then contain
+    handshakes. Bytes are those of HTTP, heads and bodies; the overhead of TLS is counted only when
+    a connection ends.
     """
     run = trial.runs.get("keep_alive")
     if run is None or run.record.requests == 0 or run.record.seconds <= 0:
@@ -59,7 +59,9 @@ def keep_alive_values(trial: Trial, server_processors: int) -> dict[str, float]:
 
 
 def not_measurable(trials: Sequence[Trial]) -> dict[str, str]:
-    """Why requests on open connections have no estimate, where handshakes may have reached in."""
+    """The reason that requests on open connections have no estimate, if handshakes may have
+    interfered.
+    """
     runs = [run for trial in trials if (run := trial.runs.get("keep_alive")) is not None]
     if not runs or any(_waited(run) for run in runs):
         return {}

@@ -1,18 +1,18 @@
-"""The physical limit of a connection: the sum of the primitives that it cannot do without.
+"""The physical limit of a connection: the sum of the primitives that it cannot avoid.
 
-For each primitive the cost is that of the library which needs least on this machine, one call after
-another with nothing around it. A connection takes:
+The cost of each primitive is that of the fastest library on this machine, in calls one after
+another with nothing around them. A connection takes:
 
 - the bare TCP connection with its requests (client: `request`, server: `serve`);
-- of a full handshake the key exchange and the handshake signature: made by the server, verified by
-  the client on the share of its connections that it authenticates. The certificate chain is not in
-  it: its answer may be remembered (ADR 0006);
+- for a full handshake, the key exchange and the handshake signature: made by the server, verified
+  by the client on the share of its connections that it authenticates. The certificate chain is not
+  included: its verification may be cached (ADR 0006);
 - the hash of the handshake's messages and the key schedule;
 - records: their keys are set up, and all bytes after the hellos are sealed by one side and opened
   by the other.
 
-What any client does as well (waking up for each flight, parsing, HTTP, memory) is left out, so that
-a ratio of 1 cannot be reached.
+The rest of any client's work (waking up for each flight, parsing, HTTP, memory) is left out, so
+that a ratio of 1 cannot be reached.
 """
 
 import math
@@ -25,12 +25,12 @@ from tlslab.model.trial import Trial
 # The most plaintext that a record holds (RFC 8446, section 5.1).
 _RECORD = 16_384
 
-# A ServerHello without its key share; in TLS 1.3 what follows it is encrypted.
+# A ServerHello without its key share; in TLS 1.3 everything after it is encrypted.
 _SERVER_HELLO = 90
 
 
 def limit_ratios(trial: Trial, primitives: Primitives | None) -> dict[str, float]:
-    """How many times its limit each side needs, where all primitives of it are known.
+    """The cost of each side as a multiple of its limit, if all of the side's primitives are known.
 
     `limit_ratio` is the client's, from the run with the full client; `server_limit_ratio` the
     server's, from the run that loads it.
@@ -56,7 +56,7 @@ def limit_ratios(trial: Trial, primitives: Primitives | None) -> dict[str, float
 
 
 def client_limit_us(record: RunRecord, primitives: Primitives) -> float | None:
-    """The limit of a client's connection in microseconds; None where a primitive is unknown."""
+    """The limit of a client's connection in microseconds; None if a primitive is unknown."""
     completed = record.outcomes.completed
     facts = _facts(record)
     if completed == 0 or facts is None:
@@ -66,7 +66,7 @@ def client_limit_us(record: RunRecord, primitives: Primitives) -> float | None:
         _session(record, facts, primitives, seals="sent", opens="received"),
     ]
     if _exchanges(facts):
-        # A re-used key share is drawn once and agreed on every time.
+        # A reused key share is generated once; the shared secret is computed every time.
         parts.append(primitives.cost_us(str(facts.group), "client"))
         if record.spec.get("tls", {}).get("key_share") == "reused":
             drawn = primitives.cost_us(str(facts.group), "generate")
@@ -79,7 +79,7 @@ def client_limit_us(record: RunRecord, primitives: Primitives) -> float | None:
 
 
 def server_limit_us(record: RunRecord, primitives: Primitives) -> float | None:
-    """The same of the server that a run has loaded."""
+    """The limit of a connection for the server that a run has loaded, in microseconds."""
     facts = _facts(record)
     if record.outcomes.completed == 0 or facts is None:
         return None
@@ -100,7 +100,7 @@ def _sum(parts: list[float | None]) -> float | None:
 
 
 def _facts(record: RunRecord) -> Facts | None:
-    """What all connections negotiated; None when they did not agree."""
+    """The facts that all connections negotiated; None if they differ."""
     return record.facts[0] if len(record.facts) == 1 else None
 
 
@@ -110,7 +110,9 @@ def _exchanges(facts: Facts) -> bool:
 
 
 def _scheme(record: RunRecord, facts: Facts) -> str:
-    """The scheme as primitives are named: RSA's cost depends on the size of the key."""
+    """The signature scheme by its name among primitives: RSA's cost depends on the size of the
+    key.
+    """
     scheme, certificate = str(facts.signature_scheme), record.preflight.certificate
     if scheme.startswith("rsa_") and certificate is not None:
         return f"{scheme} {certificate.key.lower()}"
@@ -118,7 +120,7 @@ def _scheme(record: RunRecord, facts: Facts) -> str:
 
 
 def _tcp(record: RunRecord, primitives: Primitives, bare: str, whole: str) -> float | None:
-    """The connection, with as many requests on it as were answered."""
+    """The cost of a connection with the answered number of requests."""
     requests = record.requests / record.outcomes.completed
     connect = primitives.cost_us("TCP", bare)
     if requests == 0:
@@ -132,7 +134,9 @@ def _tcp(record: RunRecord, primitives: Primitives, bare: str, whole: str) -> fl
 def _session(
     record: RunRecord, facts: Facts, primitives: Primitives, seals: str, opens: str
 ) -> float | None:
-    """Hash, key schedule and records of one connection, for the side that seals what is `seals`."""
+    """Hash, key schedule and records of one connection, for the side that seals the bytes
+    `seals`.
+    """
     suite, is_13 = str(facts.suite), facts.tls == "1.3"
     hash_ = "SHA-384" if suite.endswith("SHA384") else "SHA-256"
     completed = record.outcomes.completed
@@ -146,7 +150,7 @@ def _session(
         primitives.cost_us(f"TLS {facts.tls} {hash_}", "full"),
     ]
     cipher = _cipher(suite)
-    # TLS 1.3 has other keys for the handshake than for what follows it.
+    # TLS 1.3 has separate keys for the handshake and for what follows it.
     key = primitives.cost_us(cipher, "key")
     parts.append(None if key is None else key * (4 if is_13 else 2))
     for operation, way in (("seal", seals), ("open", opens)):
@@ -166,7 +170,9 @@ def _records(
 
 
 def _cipher(suite: str) -> str:
-    """A suite's record protection as primitives are named: `AES-128-GCM`, `AES-128-CBC-SHA`."""
+    """A suite's record protection by its name among primitives: `AES-128-GCM`,
+    `AES-128-CBC-SHA`.
+    """
     body = suite.partition("_WITH_")[2] or suite.removeprefix("TLS_")
     if "_CBC_" not in body:
         body = body.removesuffix("_SHA256").removesuffix("_SHA384")

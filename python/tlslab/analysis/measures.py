@@ -1,4 +1,4 @@
-"""One value of each estimate from each trial, and what each is measured in."""
+"""One value of each estimate from each trial, and the units."""
 
 from dataclasses import dataclass
 
@@ -39,29 +39,32 @@ UNITS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Processors:
-    """The processors that server and generator were pinned to; empty where that is not known."""
+    """The processors to which server and generator were pinned; empty if that is not known."""
 
     server: tuple[int, ...]
     generator: tuple[int, ...]
 
     @classmethod
     def of(cls, environment: Environment, deployment: Deployment | None) -> "Processors":
-        """Those of a run's cells with a deployment."""
+        """The processors of a run's cells with this deployment."""
         target = environment.target_of(deployment)
         return cls(target.processors, environment.generator_processors)
 
     @property
     def server_count(self) -> int:
-        """How many processors the server may use; one where the lab did not start the server."""
+        """The number of processors that the server may use; one if the lab did not start the
+        server.
+        """
         return max(1, len(self.server))
 
 
 def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
-    """The values of a done trial, by estimate name.
+    """The values of a finished trial, by estimate name.
 
     Rates, bytes, memory and the server's cost come from the run with the lean client, which loads
-    the server; the client's cost from the run with the full client. What the trial does not have (a
-    server that the lab does not account for, a run in which nothing completed) is absent.
+    the server; the client's cost comes from the run with the full client. Values that the trial
+    does not have are absent (a server that the lab does not account for, a run in which nothing
+    completed).
     """
     values: dict[str, float] = {}
     if (run := trial.runs.get("capacity")) is not None:
@@ -70,7 +73,7 @@ def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
         values |= _client(run)
     parts = [values.get(f"{side}_cpu_us_per_connection") for side in ("client", "server")]
     if parts[0] is not None and parts[1] is not None and not _elsewhere(trial):
-        # The rate of a host that does the work of both sides, as in published studies.
+        # The rate of a host that does the work of both sides, as published studies have it.
         values["connections_per_cpu_s"] = 1e6 / (parts[0] + parts[1])
     return values
 
@@ -86,20 +89,19 @@ def loading_values(run: TrialRun, server_processors: int) -> dict[str, float]:
 
 
 def client_busy(run: TrialRun) -> float:
-    """The share of its time that the generator's busiest worker was computing."""
+    """The share of time for which the generator's busiest worker was computing."""
     return min(1.0, generator_busy(run.record))
 
 
 def server_busy(run: TrialRun, processors: int) -> float | None:
-    """The share of its processors' time that the server was computing; None where unaccounted.
+    """The share of its processors' time for which the server was computing; None if unaccounted.
 
-    None as well for a server that the lab did not start: how many processors it may use is not
-    known.
+    None also for a server that the lab did not start: the number of its processors is not known.
     """
     if run.server is None or run.server.seconds <= 0 or run.server.source != "started":
         return None
     used_us = run.server.user_us + run.server.system_us
-    # The server is metered a little longer than its seconds say: no processor is over 100 % busy.
+    # The server is metered a little longer than its seconds say; no processor is over 100 % busy.
     return min(1.0, used_us / (run.server.seconds * 1e6 * processors))
 
 
@@ -118,7 +120,7 @@ def foreign_share(run: TrialRun, processors: Processors) -> float:
 
 
 def server_cost_us(run: TrialRun) -> float | None:
-    """The server's processor time per connection in microseconds; None where unaccounted."""
+    """The server's processor time per connection in microseconds; None if unaccounted."""
     if run.server is None or run.record.outcomes.completed == 0:
         return None
     # The server is metered a little longer or shorter than the engine measures: rates, not totals.
@@ -151,7 +153,7 @@ def _capacity(run: TrialRun) -> dict[str, float]:
 
 
 def _stapled(record: RunRecord) -> dict[str, float]:
-    """The mean length of the OCSP responses of full handshakes; nothing of a server without."""
+    """The mean length of the OCSP responses of full handshakes; empty without stapling."""
     full = [facts for facts in record.facts if facts.kind == "full"]
     stapled = sum(facts.ocsp_response_bytes * facts.count for facts in full)
     return {"ocsp_response_bytes": stapled / sum(f.count for f in full)} if stapled else {}
@@ -166,7 +168,7 @@ def _server(run: TrialRun, processors: int) -> dict[str, float]:
 
 
 def held(run: TrialRun, processors: int) -> dict[str, float]:
-    """The server's memory and the share of its processors, as far as they are known."""
+    """The server's memory and the use of its processors, as far as they are known."""
     found = {
         "server_memory_bytes": None if run.server is None else run.server.memory_bytes,
         "server_busy": server_busy(run, processors),

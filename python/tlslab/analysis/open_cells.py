@@ -1,7 +1,7 @@
-"""Which cells of a run in blocks still have something open: the rule by which it ends. Pure.
+"""The rule that ends a run in blocks: the cells with open comparisons. Pure.
 
-The lab asks it before each block, and the analysis replays it: one rule for both. What counts as
-settled is what the report then says, by intervals and tests that hold at any time.
+The lab evaluates the rule before each block, and the analysis replays it. A comparison that counts
+as settled is settled in the report, too: its intervals and tests hold at any time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,8 @@ from tlslab.model.run import RunContents
 from tlslab.model.stopping import Stopping
 from tlslab.model.wording import setting_of
 
-# What a run is to settle: the rates that are ranked; for rates that nobody limited, the costs.
+# The estimates that a run must settle: the ranked rates; for rates that neither side limited, the
+# costs.
 SETTLED_BY = (
     ("connections_per_s", "server_cpu_us_per_connection"),
     (keep_alive.REQUESTS, keep_alive.SERVER),
@@ -26,10 +27,10 @@ SETTLED_BY = (
 
 @dataclass(frozen=True)
 class Open:
-    """Pairs of cells, by their keys, that are not settled, and the cells that go on for them.
+    """Pairs of cells, by their keys, that are not settled, and the cells that continue for them.
 
-    `tested` is the number of pairs that can be compared, by one estimate at least, `untested` that
-    of those that cannot, since a cell is invalid, or a lower bound.
+    `tested`: the number of pairs that can be compared by at least one estimate. `untested`: the
+    number of pairs that cannot, because a cell is invalid or a lower bound.
     """
 
     pairs: frozenset[tuple[str, str]]
@@ -40,10 +41,10 @@ class Open:
 
 @dataclass(frozen=True)
 class Replay:
-    """What the rule made of a run.
+    """A replay of the rule over a run.
 
-    `wanted` is the number of blocks that each cell was to have, `left` what is open after the last
-    of them, `blocks` how many blocks began.
+    `wanted`: the number of blocks that each cell should have had. `left`: the open pairs after the
+    last of them. `blocks`: the number of blocks that started.
     """
 
     wanted: Mapping[str, int]
@@ -52,7 +53,7 @@ class Replay:
 
 
 def still_open(contents: RunContents, stopping: Stopping, block: int) -> frozenset[str]:
-    """The cells that this block is to have (counted from 0), by the trials of those before it."""
+    """The cells of this block (counted from 0), from the trials of the blocks before it."""
     return _going(judged_cells(contents), contents.experiment.baseline, stopping, block)[-1]
 
 
@@ -68,7 +69,7 @@ def replay(contents: RunContents, stopping: Stopping) -> Replay:
 def _going(
     cells: Sequence[JudgedCell], baseline: Mapping[str, str], stopping: Stopping, last: int
 ) -> list[frozenset[str]]:
-    """The cells of each block up to the last. Who has left does not come back."""
+    """The cells of each block up to the last. A cell that has left does not come back."""
     going = [frozenset(each.cell.key for each in cells)] * min(stopping.at_least, last + 1)
     for block in range(len(going), last + 1):
         left = open_pairs(_measured(cells, block), baseline, stopping).cells
@@ -81,10 +82,10 @@ def _measured(cells: Sequence[JudgedCell], block: int) -> list[Measured]:
 
 
 def open_pairs(cells: Sequence[Measured], baseline: Mapping[str, str], stopping: Stopping) -> Open:
-    """What is open among the cells of each setting.
+    """The open pairs among the cells of each setting.
 
-    A cell that may not be ranked, since it is invalid or unsupported or the generator was its
-    limit, has nothing open: more blocks of the same would not change that.
+    A cell that may not be ranked, because it is invalid or unsupported or the generator was its
+    limit, has no open pairs: more blocks would not change that.
     """
     pairs: set[tuple[str, str]] = set()
     testable: set[tuple[str, str]] = set()

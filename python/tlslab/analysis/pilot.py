@@ -1,17 +1,17 @@
-"""How long a cell's trials should be, and how many blocks they take, by the first ones. Pure.
+"""The best length of a cell's trials, and the number of blocks, from the first blocks. Pure.
 
-A trial has three sources of noise: what changes within it (variance s_w^2 of a rate over one
-second, so that a trial of L seconds has s_w^2 / L of it), what changes from trial to trial (t), and
-from start to start of the server (s; analysis.components). Against the last two only more blocks
-help. Each trial costs c seconds beside its measurement. For a given time the variance of the mean
-is least at L = sqrt(c s_w^2 / (t + s)) (Cochran 1977, "Sampling Techniques", section 10.6:
-two-stage sampling with costs); s counts only in a cell that is compared with cells on other starts.
+A trial has three sources of noise: changes within it (variance s_w^2 of a rate over one second, so
+that a trial of L seconds contributes s_w^2 / L), changes from trial to trial (t), and changes from
+start to start of the server (s; analysis.components). Only more blocks reduce the last two. Each
+trial costs c seconds beside its measurement. For a given total time the variance of the mean is
+least at L = sqrt(c s_w^2 / (t + s)) (Cochran 1977, "Sampling Techniques", section 10.6: two-stage
+sampling with costs); s counts only in a cell that is compared with cells on other starts.
 
-A block has one trial of each cell on one start: more trials on a start would pay only where t is
+A block has one trial of each cell on one start: more trials on a start would pay only if t were
 larger than s times the length of a trial over that of a start (the same section), and a server
-starts in less time than a trial takes. What is left to choose is the number of blocks. The rule for
-ending a run chooses it; what it will be is forecast by the half-width of its intervals at the noise
-that the pilot showed, for the difference that it showed.
+starts in less time than a trial takes. The remaining choice is the number of blocks. The rule for
+ending a run makes this choice. The forecast uses the half-width of the rule's intervals, at the
+noise and for the difference that the pilot showed.
 """
 
 import math
@@ -34,25 +34,25 @@ from tlslab.model.trial import Trial
 from tlslab.model.wording import setting_of
 from tlslab.model.workload import Workload
 
-# Beside its windows a trial starts runs, connects and drains, in seconds.
+# A trial's time beside its windows, for starting runs, connecting and draining; in seconds.
 OVERHEAD_S = 0.4
 
-# With fewer slices a trial says nothing of the noise within it.
+# With fewer slices a trial says nothing about the noise within it.
 _LEAST_SLICES = 3
 
-# The noise from trial to trial is what is left when that within them is taken off: this share of
-# the sum at least, since both are known from a few values only.
+# The noise from trial to trial is the difference between the total and the noise within trials. It
+# is at least this share of the total, because both are known from a few values only.
 _LEAST_BETWEEN = 0.1
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """The noise that the first blocks show.
+    """The noise in the first blocks.
 
-    `within` is the variance over one second, by cell; `between` that from trial to trial beside it,
-    `found` the components that it is of. `logs` has the logarithms of the rates by cell, `starts`
-    who shares a start, `mates` the cells that are compared with each other. `overhead_s` is what a
-    trial takes beside its windows.
+    `within`: the variance over one second, by cell. `between`: the additional variance from trial
+    to trial; `found`: the components that contain it. `logs`: the logarithms of the rates by cell.
+    `starts`: the start of each cell. `mates`: the groups of cells that are compared with each
+    other. `overhead_s`: a trial's time beside its windows.
     """
 
     workload: Workload
@@ -66,9 +66,9 @@ class Pilot:
     overhead_s: float
 
     def shares(self) -> Mapping[str, float]:
-        """Which share of the full windows the trials after the pilot have, by cell.
+        """For each cell, the share of the full windows in trials after the pilot.
 
-        Between SHORTEST and 1; cells of which the pilot knows nothing are left out.
+        Between SHORTEST and 1; cells about which the pilot knows nothing are left out.
         """
         return {
             cell: _share(within, self.between + self._start(cell), self.workload)
@@ -76,7 +76,7 @@ class Pilot:
         }
 
     def _start(self, cell: str) -> float:
-        """The variance of a start, where the cell's comparisons have it."""
+        """The variance of a start, if the cell's comparisons contain it."""
         others = {self.starts[mate] for mates in self.mates if cell in mates for mate in mates}
         return self._between_starts if len(others) > 1 else 0.0
 
@@ -107,7 +107,9 @@ class Pilot:
         )
 
     def _blocks(self, times: float, most: int) -> dict[str, int]:
-        """The blocks of each cell at N times the variance; above `most`: the plan has too few."""
+        """The blocks that each cell needs at N times the variance; above `most`, the plan has too
+        few.
+        """
         lengths = self.shares()
         needed = dict.fromkeys(self.logs, self.stopping.at_least)
         for mates in self.mates:
@@ -126,7 +128,7 @@ class Pilot:
         return needed
 
     def _compared(self, mates: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """The pairs that have to be settled: all, or those with the cell that leads."""
+        """The pairs that must be settled: all, or those with the leading cell."""
         known = [cell for cell in mates if cell in self.logs]
         if not known:
             return
@@ -136,7 +138,7 @@ class Pilot:
                 yield a, b
 
     def _wanted(self, a: str, b: str, noise: float, pairs: int, most: int) -> int:
-        """The fewest blocks that settle a pair: a difference established, or one excluded."""
+        """The fewest blocks that settle a pair: a difference is established, or excluded."""
         apart = abs(fmean(self.logs[a]) - fmean(self.logs[b]))
         room = math.log1p(self.stopping.until) - apart
         for blocks in range(self.stopping.at_least, most + 1):
@@ -159,7 +161,7 @@ def pilot(
     plan: Plan,
     baseline: Mapping[str, str],
 ) -> Pilot | None:
-    """What the trials of the first blocks show; None where they show too little."""
+    """The noise in the trials of the first blocks; None if they show too little."""
     done = [t for t in trials if t.status == "done" and "capacity" in t.runs]
     first = [t for t in done if t.block < stopping.pilot]
     logs = _logs(first)
@@ -199,7 +201,7 @@ def _share(within: float, between: float, workload: Workload) -> float:
 
 
 def _within(trial: Trial) -> float | None:
-    """The variance of the logarithm of a rate over one second, by the slices of one trial."""
+    """The variance of the logarithm of a rate over one second, from the slices of one trial."""
     record = trial.runs["capacity"].record
     series = [rate for rate in rates(record.intervals) if rate > 0]
     if len(series) < _LEAST_SLICES:
@@ -225,7 +227,7 @@ def _logs(trials: Sequence[Trial]) -> dict[str, list[float]]:
 
 
 def _overhead(trials: Sequence[Trial], workload: Workload) -> float:
-    """What a trial took beside its windows, in the mean, with the starts of servers; in seconds."""
+    """The mean time of a trial beside its windows, including starts of servers; in seconds."""
     begun = sorted(datetime.fromisoformat(trial.started) for trial in trials)
     whole = (begun[-1] - begun[0]).total_seconds() / max(1, len(begun) - 1)
     return whole - workload.trial_seconds

@@ -1,4 +1,4 @@
-"""Processor use over the time of the measurement, mean over a cell's trials."""
+"""Processor use over the time of the measurement, as the mean over a cell's trials."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Used:
-    """Processor time in seconds used since the start, at the given seconds from it."""
+    """Processor time in seconds since the start, at the given seconds from it."""
 
     at_s: Array
     user: Array
@@ -27,10 +27,10 @@ class _Used:
 def cpu_over_time(
     trials: Sequence[Trial], kind: RunKind = "capacity", processors: int | None = None
 ) -> dict[str, CpuSeries]:
-    """`client` and `server` in the runs of a kind; absent where nothing is known.
+    """`client` and `server` in the runs of a kind; absent if nothing is known.
 
-    `processors` is how many the server has; None where that is not known. Samples are a little late
-    or early: a slice in which a side would be more than wholly busy is cut to that.
+    `processors`: the number that the server has; None if unknown. Samples are a little late or
+    early: a slice in which a side would be more than 100 % busy is cut to 100 %.
     """
     runs = [run for trial in trials if (run := trial.runs.get(kind)) is not None]
     workers = max((len(run.record.workers) for run in runs), default=0)
@@ -66,7 +66,9 @@ def _used(at_s: Array, user_us: npt.NDArray[np.int_], system_us: npt.NDArray[np.
 
 
 def _mean(runs: Sequence[_Used], processors: int | None) -> CpuSeries | None:
-    """All runs on one grid as long as the shortest of them, read between the samples."""
+    """The mean of all runs on one grid, as long as the shortest run, interpolated between
+    samples.
+    """
     ends = [float(run.at_s[-1]) for run in runs if len(run.at_s) > 1]
     # A measurement ends a little before or after its time; a tenth of a slice may be missing.
     slices = int(min(ends, default=0.0) / SLICE_S + 0.1)

@@ -12,17 +12,17 @@ from tlslab.model.finding import Published
 
 SCHEMA = "tlslab.published/1"
 
-# The estimates that a study's requests per second on new connections stand beside. The second one
-# counts the work of both sides, as does a study whose client and server share one host.
+# The estimates beside which a study's requests per second on new connections stand. The second one
+# counts the work of both sides, like a study whose client and server share one host.
 ESTIMATES = ("connections_per_s", "connections_per_cpu_s")
 
 
 @dataclass(frozen=True)
 class Offloader:
-    """What a study found of a TLS offloader before its server, with `group`.
+    """A study's result for a TLS offloader in front of its server, with `group`.
 
-    `to_same` are the least and the greatest ratio to the server direct with the same group,
-    `to_fastest` is that to the server direct with the study's fastest group.
+    `to_same`: the least and the greatest ratio to the server alone with the same group.
+    `to_fastest`: the ratio to the server alone with the study's fastest group.
     """
 
     group: str
@@ -41,7 +41,7 @@ class TwoServers:
 
 @dataclass(frozen=True)
 class Study:
-    """A study's requests per second by group, and the cells that they may stand beside."""
+    """A study's requests per second by group, and the cells to which they apply."""
 
     source: str
     baseline: str
@@ -51,7 +51,7 @@ class Study:
     servers: TwoServers | None = None
 
     def beside(self, candidate: Mapping[str, str], baseline: Mapping[str, str]) -> Published | None:
-        """The ratio that the study found between two cells with these factors, if it did."""
+        """The study's ratio between two cells with these factors, if it has one."""
         if any(candidate.get(name) != level for name, level in self.applies_to.items()):
             return None
         if baseline.get("group") != self.baseline or not _direct(baseline):
@@ -69,10 +69,10 @@ class Study:
 
 @dataclass(frozen=True)
 class Order:
-    """A study of which an order is known and no rates, but for those of its two ends.
+    """A study with a known order and no rates, except those of its two ends.
 
     `order` has OpenSSL's names of suites, fastest first; `spread` is fastest / slowest. The `dh_`
-    fields are its round over Diffie-Hellman sizes: which came out best and worst, and the load.
+    fields describe its round over Diffie-Hellman sizes: the best and the worst, and the load.
     """
 
     source: str
@@ -87,9 +87,9 @@ class Order:
 
 
 def load_study(name: str) -> Study | None:
-    """The study of that name; None for one that published an order only.
+    """The study with this name; None if it published an order only.
 
-    Raises UsageError when tlslab does not ship it.
+    Raises UsageError if tlslab does not ship it.
     """
     data = _read(name)
     if "order" in data:
@@ -105,7 +105,7 @@ def load_study(name: str) -> Study | None:
 
 
 def _direct(factors: Mapping[str, str]) -> bool:
-    """Whether clients meet the server itself, and no front before it."""
+    """Whether clients connect to the server itself, without a front."""
     return factors.get("front", NO_FRONT) == NO_FRONT
 
 
@@ -117,7 +117,7 @@ def _offloader(data: Mapping[str, Any] | None) -> Offloader | None:
 
 
 def load_order(name: str) -> Order | None:
-    """The same for studies that published an order; None for the others."""
+    """The study with this name if it published an order; None for the others."""
     data = _read(name)
     if "order" not in data:
         return None

@@ -1,4 +1,4 @@
-"""Cells from the best to the worst, and which ranks the trials leave open for each. Pure."""
+"""Rankings of cells, with the ranks that the trials leave open for each. Pure."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ RANKED = (
     keep_alive.CLIENT,
 )
 
-# A sentence names this many cells at most; of a longer list the first ones.
+# The largest number of cells that a sentence names; longer lists are cut.
 _NAMED = 5
 
 
@@ -39,7 +39,7 @@ _NAMED = 5
 class Ranked:
     """A cell with the best and the worst rank that the trials leave open for it.
 
-    `beats` are the places, from 0, of the cells that it is detectably better than.
+    `beats`: the places, from 0, of the cells that are detectably worse.
     """
 
     cell: Measured
@@ -54,7 +54,7 @@ def settings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> list[dic
 
 
 def rankings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Ranking, ...]:
-    """One ranking for each setting and ranked estimate, where there is anything to rank."""
+    """One ranking for each setting and ranked estimate, if there is anything to rank."""
     found = []
     for setting in settings(cells, baseline):
         mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
@@ -76,8 +76,10 @@ def rankings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Ra
 
 
 def _left_open(ranked: Sequence[Ranked], number: int, estimate: str) -> float | None:
-    """The largest difference, as a share, between a cell and those that it cannot be told apart
-    from, by Student's interval of each ratio; None where there are none, or one has no interval.
+    """The largest difference, as a share, between a cell and those that cannot be told apart from
+    it.
+
+    By Student's interval of each ratio; None if there are none, or if one has no interval.
     """
     here = ranked[number]
     found = []
@@ -97,12 +99,12 @@ def _left_open(ranked: Sequence[Ranked], number: int, estimate: str) -> float | 
 def rank(cells: Iterable[Measured], estimate: str) -> tuple[Ranked, ...]:
     """The cells that may be ranked, best first; every pair of them is tested (Holm's adjustment).
 
-    The order is by the cells' parts in an additive model of logarithms, cell and block: where all
+    The order is by the cells' parts in an additive model of logarithms, cell and block; if all
     cells have all blocks, by their geometric means. The ranks follow from the tests of pairs.
 
-    A lower bound has its place by its value. No cell is better than a lower bound, since its true
-    value is unknown; it is better than cells that its value is detectably above. Where all cells
-    have lower bounds only, there is no order.
+    A lower bound is placed by its value. No cell is better than a lower bound, because its true
+    value is unknown; a lower bound is better than the cells that lie detectably below its value. If
+    all cells have lower bounds only, there is no order.
     """
     ordered = _ordered(cells, estimate)
     better = [0] * len(ordered)
@@ -125,7 +127,7 @@ def behind_the_first(
 ) -> tuple[tuple[Measured, ...], frozenset[int]]:
     """The cells in the order of their ranking, and the numbers of those behind the first one.
 
-    By the same tests as the ranks, which take much longer for many cells.
+    The tests are the same as for the ranks, which take much longer for many cells.
     """
     ordered = _ordered(cells, estimate)
     found = differing(ordered, estimate, of_first=True)
@@ -138,7 +140,7 @@ def behind_the_first(
 
 
 def _ordered(cells: Iterable[Measured], estimate: str) -> list[Measured]:
-    """The cells that may be ranked, best first; none where all have lower bounds only."""
+    """The cells that may be ranked, best first; none if all have lower bounds only."""
     able = [cell for cell in cells if cell.has_place(estimate)]
     if all(cell.is_bound(estimate) for cell in able):
         return []
@@ -148,14 +150,14 @@ def _ordered(cells: Iterable[Measured], estimate: str) -> list[Measured]:
 
 
 def leaders(ranked: Sequence[Ranked]) -> list[Measured]:
-    """The cells that no other is detectably better than, in the order of the ranking."""
+    """The cells that no other cell is detectably better than, in the order of the ranking."""
     return [each.cell for each in ranked if each.best == 1]
 
 
 def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured], str]) -> str:
-    """What stays open between the first of these cells and the others; empty for one alone.
+    """The open differences between the first of these cells and the others; empty for one alone.
 
-    With the largest difference that the interval of each ratio leaves open.
+    The words give the largest difference that the interval of each ratio leaves open.
     """
     best, *others = tied
     near: list[tuple[str, float]] = []
@@ -186,7 +188,9 @@ def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured
 
 
 def _with_differences(found: Sequence[tuple[str, float]], words: str) -> str:
-    """The names, each with its difference in words; of many, the first ones and the largest."""
+    """The names, each with its difference in words; of many, the first ones and the largest
+    difference.
+    """
     names = [name for name, _ in found]
     if len(names) > _NAMED:
         return f"{few(names, _NAMED)} ({words.format(difference(max(left for _, left in found)))})"
@@ -196,11 +200,11 @@ def _with_differences(found: Sequence[tuple[str, float]], words: str) -> str:
 def differing(
     cells: Sequence[Measured], estimate: str, of_first: bool = False
 ) -> dict[tuple[int, int], Comparison | None]:
-    """Every pair of the cells, by their numbers: its comparison, if it differs among all pairs.
+    """Every pair of the cells, by their numbers: its comparison if it differs among all pairs, else
+    None.
 
-    The first over the second; None for pairs that cannot be told apart. A lower bound differs where
-    it is the greater one. `of_first`: all pairs are tested, only those of the first cell are
-    compared.
+    Ratios are the first cell over the second. A lower bound differs only as the greater side.
+    `of_first`: all pairs are tested, but only those of the first cell are compared.
     """
     pairs = list(combinations(range(len(cells)), 2))
     tested = [
@@ -214,7 +218,7 @@ def differing(
     found: dict[tuple[int, int], Comparison | None] = {}
     for (a, b), p in zip(pairs, tested, strict=True):
         within_family = None if p is None else next(adjusted)
-        # The interval may take a bootstrap: not made for pairs that do not differ anyway.
+        # The interval may take a bootstrap: it is not computed for pairs that do not differ anyway.
         candidate = (
             compare(cells[a], cells[b], estimate, bounds=True)
             if within_family is not None and within_family <= LEVEL and not (of_first and a)

@@ -1,4 +1,4 @@
-"""What a run's folder knows of its machine, server and settings, as named texts. Pure."""
+"""The facts that a run's folder records on machine, server and settings, as named texts. Pure."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,7 +8,7 @@ from tlslab.model.run import Environment
 
 
 def environment_facts(where: Environment) -> dict[str, str]:
-    """When, where and with what the run was made, by name."""
+    """Time, place and tools of the run, by name."""
     facts: dict[str, object] = {
         "made": where.created,
         "tlslab": where.tlslab,
@@ -22,7 +22,7 @@ def environment_facts(where: Environment) -> dict[str, str]:
 
 
 def run_facts(summary: Summary) -> dict[str, str]:
-    """The environment's facts and those of the experiment, by name."""
+    """The facts of the environment and of the experiment, by name."""
     what = summary.experiment
     facts: dict[str, object] = {
         "server's processor time": summary.server_side.get(SOURCE, "-"),

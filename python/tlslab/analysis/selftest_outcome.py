@@ -1,7 +1,7 @@
-"""What the blocks of a self-test show: false alarms, and which planted slowdowns were found. Pure.
+"""The results of a self-test: false alarms, and the planted slowdowns that were found. Pure.
 
-The blocks are cut into tries. Each pair of cells of a try is judged on its own, as the ranking in
-the report of a run with these two cells judges it: the same verdicts, intervals and tests.
+The blocks are cut into tries. Each pair of cells of a try is judged on its own, exactly as the
+report of a run with these two cells would rank it: the same verdicts, intervals and tests.
 """
 
 import math
@@ -18,7 +18,7 @@ from tlslab.analysis.stats.proportion import proportion_interval
 from tlslab.model.run import RunContents
 from tlslab.model.selftest import SCHEMA, Ability, Detectable, Planted, Selftest, Tries
 
-# What servers are ranked by: each is a ranking of its own, with false alarms of its own.
+# The estimates by which servers are ranked; each is a ranking with its own false alarms.
 RANKED_BY = ("connections_per_s", "server_cpu_us_per_connection")
 
 # The numbers of blocks for which the detectable difference is stated.
@@ -27,14 +27,14 @@ STATED_BLOCKS = (5, 10, 15, 30)
 
 @dataclass(frozen=True)
 class Pair:
-    """A cell beside the baseline's: the same server under another name, or a slower one."""
+    """A cell and the baseline's: the same server under another name, or a slower one."""
 
     first: JudgedCell
     second: JudgedCell
 
     @property
     def share(self) -> float:
-        """The slowdown that was planted in the second."""
+        """The slowdown planted in the second cell."""
         return float(self.second.cell.factors["burn"].removesuffix("%")) / 100
 
     def within(self, start: int, end: int) -> tuple[Measured, Measured]:
@@ -48,9 +48,9 @@ class Pair:
 
 
 def judge_selftest(contents: RunContents, blocks: int) -> Selftest:
-    """The result, in tries of N blocks; blocks that make no whole try are left out.
+    """The result, in tries of N blocks; blocks that do not fill a try are left out.
 
-    An interrupted run has the tries that all cells have ended.
+    An interrupted run has the tries that all cells completed.
     """
     baseline = contents.experiment.baseline
     cells = judged_cells(contents)
@@ -90,7 +90,9 @@ def _ability(pairs: Sequence[Pair], estimate: str, tries: int, blocks: int) -> A
 
 
 def _apart(pair: Pair, estimate: str, tries: int, blocks: int) -> Iterator[float]:
-    """The ratio of the pair in each try that may be ranked; 0 where the ranking keeps them tied."""
+    """The ratio of the pair in each try that may be ranked; 0 if the ranking keeps the cells
+    tied.
+    """
     for cells in _ranked(pair, estimate, tries, blocks):
         found = differing(cells, estimate)[0, 1]
         yield 0.0 if found is None else 1 / found.ratio
@@ -128,9 +130,9 @@ def _counted(found: Sequence[bool]) -> Tries:
 
 
 def _noise(equal: Sequence[Pair], estimate: str, tries: int, blocks: int) -> float | None:
-    """The deviation of the logarithms of the ratios, block by block, over all equal pairs.
+    """The standard deviation of the ratios' logarithms, block by block, over all equal pairs.
 
-    Of the tries that may be ranked: the noise of a rate that its server did not limit is another.
+    Only tries that may be ranked count: a rate that its server did not limit has a different noise.
     """
     squares, degrees = 0.0, 0
     for pair in equal:

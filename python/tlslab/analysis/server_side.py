@@ -1,4 +1,4 @@
-"""Where the server's processor time is from, as facts, and what that adds to its intervals."""
+"""The source of the server's processor time, as facts, and its effect on intervals."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,21 +14,21 @@ from tlslab.model.wording import counted, figure, percent
 # The fact that names the source.
 SOURCE = "Server's processor time"
 
-# What the runs of a kind do, where a trial has several.
+# The purpose of each kind of run, for trials with several runs.
 _KINDS: Mapping[RunKind, str] = {
     "capacity": "new connections",
     "client_cost": "new connections of a full client",
     "keep_alive": "requests on connections kept open",
 }
 
-# Estimates that are made of the server's processor time.
+# Estimates that contain the server's processor time.
 _PARTS = ("server_cpu_us_per_", "connections_per_cpu_s", "server_limit_ratio")
 
 
 def server_side_facts(trials: Sequence[Trial]) -> dict[str, str]:
-    """Names and values for the report: of runs against a server that the lab did not start.
+    """Names and values for the report, for runs against a server that the lab did not start.
 
-    And the energy of this machine's processor packages, of all runs where they show one.
+    For all runs, the energy of this machine's processor packages is added if it is known.
     """
     runs = [run for trial in trials for run in trial.runs.values()]
     sides = [run.side for run in runs if run.side is not None]
@@ -47,7 +47,7 @@ def server_side_facts(trials: Sequence[Trial]) -> dict[str, str]:
 def comparable(first: Summary, second: Summary, estimate: str) -> bool:
     """Whether an estimate is the same quantity in two runs.
 
-    The server's cost is not where one is of a whole machine and the other of processes.
+    The server's cost is not, if one run measured a whole machine and the other processes.
     """
     machines = [SOURCE_WORDS["node_exporter"] in s.server_side.get(SOURCE, "")
                 for s in (first, second)]  # fmt: skip
@@ -59,10 +59,10 @@ def _is_of_server(estimate: str) -> bool:
 
 
 def widened(estimates: Mapping[str, Estimate], trials: Sequence[Trial]) -> dict[str, Estimate]:
-    """The estimates, those of the server's cost wider for the instants of the scrapes.
+    """The estimates; those with the server's cost are widened for the instants of the scrapes.
 
-    The interval over trials has what differs from one run to the next. The instants may move all
-    runs to one side, by the mean of their bounds at most: it is added on both sides.
+    The interval over trials covers what differs from run to run. The instants may shift all runs to
+    one side, by at most the mean of their bounds; this is added on both sides.
     """
     share = reading_bias(trials)
     if share == 0.0:
@@ -74,7 +74,7 @@ def widened(estimates: Mapping[str, Estimate], trials: Sequence[Trial]) -> dict[
 
 
 def reading_bias(trials: Sequence[Trial]) -> float:
-    """The mean over runs of what the instants of reading may add or hide, a share."""
+    """The mean over runs of the possible error from the instants of reading, as a share."""
     runs = [run for trial in trials for run in trial.runs.values()]
     known = [found[1] for run in runs if (found := _shares(run)) is not None]
     return sum(known) / len(known) if known else 0.0
@@ -185,10 +185,10 @@ def _missing(sides: Sequence[ServerSide]) -> str:
 
 
 def _energy(trials: Sequence[Trial]) -> str:
-    """Joules by kind of run and package, and per connection; the generator's share included.
+    """Joules by kind of run and package, and per connection; the generator's share is included.
 
-    A connection of a full client takes more than one of the load, and requests on connections kept
-    open make none: each kind has its own joules.
+    A connection of a full client takes more energy than a connection of the load, and requests on
+    connections kept open make no connection: each kind has its own joules.
     """
     runs = [(kind, run) for trial in trials for kind, run in trial.runs.items()]
     by_kind: dict[RunKind, list[TrialRun]] = {}
@@ -206,7 +206,7 @@ def _energy(trials: Sequence[Trial]) -> str:
 
 
 def _joules(runs: Sequence[TrialRun], per_connection: bool) -> Iterator[str]:
-    """The joules of each package; per connection, of the runs that completed any."""
+    """The joules of each package; per connection, from the runs that completed any."""
     names = dict.fromkeys(package.package for run in runs for package in run.machine.energy)
     for name in names:
         used = [

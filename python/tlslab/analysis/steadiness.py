@@ -1,4 +1,4 @@
-"""Whether the runs of a trial were steady, and the notes of a cell about those that were not.
+"""The steadiness of a trial's runs, and a cell's notes on runs that were not steady.
 
 Each run whose values are used is judged by itself: the one that loads the server, the one of the
 client's cost, the one with connections kept open.
@@ -12,7 +12,7 @@ from tlslab.model.finding import Note
 from tlslab.model.record import RunRecord
 from tlslab.model.trial import RunKind, TrialRun
 
-# A trial with such a run is not used for a rank.
+# A trial with such a run does not count for a rank.
 NOT_STEADY: Mapping[Label, str] = {
     "slowdown": "the rate fell during the measurement",
     "unstable": "the rate had no steady level during the measurement",
@@ -23,7 +23,7 @@ _TEXTS: Mapping[Label, str] = {
     "warm_up": "the rate still rose at the start: a longer warm-up is better",
 }
 
-# The run whose notes need no name.
+# The run whose notes do not name it.
 _FIRST: RunKind = "capacity"
 
 _RUNS: Mapping[RunKind, str] = {
@@ -43,8 +43,8 @@ def labels(runs: Mapping[RunKind, TrialRun]) -> dict[RunKind, Label]:
 def _series(kind: RunKind, record: RunRecord) -> list[float]:
     """Connections per second in each slice.
 
-    Connections that are kept open end in none of them, and slices count no requests: the
-    generator's processor time stands for these, of which each request takes the same.
+    Connections that are kept open end in no slice, and slices do not count requests. The
+    generator's processor time takes their place: each request needs the same.
     """
     if kind != "keep_alive":
         return rates(record.intervals)
@@ -58,7 +58,9 @@ def unsteady(found: Labels) -> bool:
 
 
 def notes(trials: Sequence[Labels]) -> tuple[Note, ...]:
-    """How many trials were not steady, by run and label; too short a warm-up counts as well."""
+    """The number of trials that were not steady, by run and label; too short a warm-up counts as
+    well.
+    """
     counts = Counter((kind, label) for found in trials for kind, label in found.items())
     kinds = list(dict.fromkeys(kind for found in trials for kind in found))
     return tuple(

@@ -1,7 +1,7 @@
-"""Cells weighed against each other: security, the server's cost, latency, bytes, memory. Pure.
+"""Trade-offs between cells: security, the server's cost, latency, bytes, memory. Pure.
 
-All values are paired by block. What the security of a cell is worth is the caller's to say, as a
-rank; `stats.posterior` has the method behind the probabilities.
+All values are paired by block. The caller ranks the security of cells; `stats.posterior` has the
+method behind the probabilities.
 """
 
 import math
@@ -35,10 +35,10 @@ from tlslab.model.trade_off import TOLERANCE, TradeOffs, Verdict, Weighed
 
 SERVICE = "service_ms"
 
-# The quantiles of the service time, the highest first: that one is used which all trials can have.
+# The quantiles of the service time, the highest first; the first that all trials can have is used.
 LATENCIES = tuple(f"{SERVICE}_p{percentage}" for percentage in (99, 95, 50))
 
-# What cells are weighed by beside their security; of all of them less is better.
+# The dimensions of cells beside their security; less is better in all of them.
 DIMENSIONS = (
     "server_cpu_us_per_connection",
     keep_alive.SERVER,
@@ -61,10 +61,9 @@ def measured_cells(contents: RunContents) -> tuple[Measured, ...]:
 
 
 def _latencies(judged: JudgedCell) -> dict[str, dict[int, float]]:
-    """Quantiles of the service time, by block; those alone that every trial has values enough for.
+    """Quantiles of the service time, by block; only those for which every trial has enough values.
 
-    The times of a trial are those of its capacity run: of a server that is loaded as far as it
-    goes.
+    The times of a trial are those of its capacity run, with the server under full load.
     """
     by_block = {
         trial.block: Distribution.merge(parts)
@@ -96,10 +95,10 @@ class _Field:
 def weigh(
     cells: Sequence[Measured], security: Mapping[str, int], measures: Sequence[str]
 ) -> TradeOffs:
-    """The cells with a security rank, by the first of the measures that all of them have.
+    """The cells with a security rank, weighed by the first of the measures that all of them have.
 
-    `security` has the ranks by the cells' keys, 0 for the safest, in the order that breaks ties;
-    `measures` are tried in their order (none: the security alone decides, then nothing does).
+    `security`: the ranks by the cells' keys, 0 for the safest, in the order that breaks ties.
+    `measures` are tried in their order. Without any, the security alone decides, then nothing does.
     """
     wanted = [cell for key in security for cell in cells if cell.summary.key == key]
     usable = [cell for cell in wanted if cell.summary.verdict in ("valid", "at_least")]
@@ -127,7 +126,7 @@ def weigh(
 
 
 def _dimensions(cells: Sequence[Measured]) -> tuple[str, ...]:
-    """The dimensions that all cells have; of the quantiles the highest."""
+    """The dimensions that all cells have; of the quantiles only the highest."""
     there = [name for name in DIMENSIONS if cells and all(c.values.get(name) for c in cells)]
     latency = next((name for name in LATENCIES if name in there), None)
     return tuple(name for name in there if name not in LATENCIES or name == latency)
@@ -174,7 +173,9 @@ def _estimate(cell: Measured, name: str) -> Estimate:
 
 
 def _ordered(found: TradeOffs, field: _Field) -> TradeOffs:
-    """With the verdict and the order: the safest of those that may be the best one, and so on."""
+    """The trade-offs with the verdict and the order: the safest of the possible best ones, and so
+    on.
+    """
     draws, keys = field.draws[found.measure], field.names()
     first = credible(probability_of_least(draws), CONFIDENCE)
     contenders = [field.cells[number] for number in first]
@@ -192,7 +193,7 @@ def _ordered(found: TradeOffs, field: _Field) -> TradeOffs:
     while rest:
         probabilities = probability_of_least(draws[:, rest])
         among = [rest[number] for number in credible(probabilities, CONFIDENCE)]
-        # `among` has the likeliest first: of equally safe ones that is taken.
+        # `among` has the likeliest first; of equally safe cells the first is taken.
         chosen = min(among, key=lambda number: field.security[keys[number]])
         order.append(keys[chosen])
         rest.remove(chosen)
@@ -201,7 +202,7 @@ def _ordered(found: TradeOffs, field: _Field) -> TradeOffs:
 
 
 def _beaten(cells: Sequence[Measured], measure: str, first: str) -> tuple[str, ...]:
-    """The cells that this one is detectably better than; every pair is tested (Holm)."""
+    """The cells that are detectably worse than `first`; every pair is tested (Holm)."""
     ranked = rank(cells, measure)
     keys = [each.cell.summary.key for each in ranked]
     return tuple(keys[number] for number in ranked[keys.index(first)].beats)
@@ -229,8 +230,8 @@ def ratios(
     """One cell over another by a measure (`one, other, measure`), paired by block, for each.
 
     Their verdicts are those of one family (Holm): the chance of a single false difference among all
-    is at most 5 %. Of a lower bound only what it establishes is a difference. Pairs that share no
-    block have no comparison.
+    is at most 5 %. For a lower bound, only what it establishes counts as a difference. Pairs that
+    share no block have no comparison.
     """
     by_key = {cell.summary.key: cell for cell in cells}
     found = [compare(by_key[one], by_key[other], by, bounds=True) for one, other, by in wanted]

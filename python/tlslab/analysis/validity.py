@@ -1,4 +1,4 @@
-"""Whether a trial's numbers may be used, and what its reader must know."""
+"""The usability of a trial's numbers, and the warnings for its reader."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,21 +18,22 @@ from tlslab.model.run_faults import run_faults
 from tlslab.model.trial import Trial, TrialRun
 from tlslab.model.wording import figure, percent
 
-# A worker that computes all but a twentieth of its time has, between its waits, a queue.
+# A worker that computes for all but a twentieth of its time has a queue between its waits.
 SATURATED = 0.95
 
 # A saturated server still waits a little for its peer; below this, something else was the limit.
 SERVER_LOADED = 0.9
 
-# What interrupts cost on the server's processor stays below this.
+# The cost of interrupts on the server's processor stays below this.
 FOREIGN_LIMIT = 0.1
 
 STEAL_LIMIT = 0.01
 
-# How far several generators may begin apart without a note (the engine's merge/window.rs).
+# The largest difference between the starts of several generators that needs no note (the engine's
+# merge/window.rs).
 SKEW_LIMIT_S = 0.001
 
-# This many of a cell's trials may be unusable before the rest is suspect as well.
+# With a larger share of unusable trials, a cell's other trials are suspect as well.
 BAD_TRIALS_LIMIT = 0.2
 
 FATAL_REASONS = ("server_died",)
@@ -76,7 +77,7 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
 
 
 def _backlog(record: RunRecord) -> Note | None:
-    """The engine's own words on connections that waited a second or more to connect."""
+    """The engine's own note on connections that waited a second or more to connect."""
     if not record.slow_connects.count:
         return None
     said = [note for note in record.notes if " to connect" in note]
@@ -87,7 +88,7 @@ def _backlog(record: RunRecord) -> Note | None:
 
 
 def _skew(record: RunRecord) -> Note | None:
-    """How far several generators began apart, where that is more than their clocks explain."""
+    """The difference between generators' starts, if it is more than their clocks explain."""
     if record.common is None or record.common.start_skew_s <= SKEW_LIMIT_S:
         return None
     apart = figure(record.common.start_skew_s * 1e3)
@@ -97,12 +98,12 @@ def _skew(record: RunRecord) -> Note | None:
     )
 
 
-# How the engine's note begins where the minimal client could not be used.
+# The start of the engine's note if the minimal client could not be used.
 _FALLBACK = "the library made all connections"
 
 
 def _clients(record: RunRecord) -> Iterable[Note]:
-    """Whether the connections, or the handshakes beside them, were others than was asked for."""
+    """Notes on connections, or on handshakes beside them, that differ from what was requested."""
     if record.kinds.refill_connections:
         yield Note(
             "refill",
@@ -115,7 +116,7 @@ def _clients(record: RunRecord) -> Iterable[Note]:
 
 
 def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
-    """What a reader of a run that loads the server must know beside its numbers."""
+    """The warnings for a reader of a run that loads the server."""
     client, server = client_busy(run), server_busy(run, processors.server_count)
     foreign, steal = foreign_share(run, processors), steal_share(run)
     if client >= SATURATED:
@@ -148,7 +149,7 @@ def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
 def judge_cell(
     trials: Sequence[Trial], judgements: Sequence[TrialJudgement | None], planned: int
 ) -> tuple[CellVerdict, tuple[Note, ...]]:
-    """The verdict on a cell, and the reasons; a judgement is None where the trial was not done."""
+    """The verdict on a cell, and the reasons; a judgement is None if the trial was not done."""
     for trial in trials:
         if trial.status == "unsupported":
             reason = trial.reason.message if trial.reason else "the server does not support it"
@@ -173,7 +174,7 @@ def judge_cell(
 def lower_bounds(
     judgements: Sequence[TrialJudgement | None], names: Iterable[str]
 ) -> tuple[str, ...]:
-    """The estimates that a generator that was the limit has made lower bounds."""
+    """The estimates that are lower bounds because the generator was the limit."""
     done = [judgement for judgement in judgements if judgement is not None]
     new = any(judgement.saturated for judgement in done)
     kept = any(judgement.keep_alive_saturated for judgement in done)
@@ -187,9 +188,9 @@ def lower_bounds(
 def unsaturated(
     judgements: Sequence[TrialJudgement | None], names: Iterable[str]
 ) -> tuple[str, ...]:
-    """The rates that, in most trials, were not the server's limit, nor the generator's.
+    """The rates that, in most trials, neither the server nor the generator limited.
 
-    Neither of them was busy, or other programs had a part of the server's processor.
+    Neither was busy, or other programs used a part of the server's processor.
     """
     done = [judgement for judgement in judgements if judgement is not None]
 
@@ -217,7 +218,7 @@ def _unusable(
 
 
 def _grouped(notes: Iterable[Note], trials: int) -> tuple[Note, ...]:
-    """One note per code: how many trials it is true of, and the first of them in words."""
+    """One note per code: the number of trials to which it applies, and the first message."""
     first: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for note in notes:

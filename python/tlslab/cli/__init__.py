@@ -1,4 +1,4 @@
-"""The command line: one file per command, and what they share."""
+"""The command line: one file per command, and shared modules."""
 
 import signal
 import sys
@@ -20,7 +20,7 @@ __all__ = ["main"]
 
 EXIT_INTERRUPTED = 130
 
-# The parser's errors, by the only one of its exceptions that typer exports.
+# The base class of the parser's errors, reached through the only one that typer exports.
 _ParserError: Any = typer.BadParameter.__mro__[2]
 
 _WHY = {2: "wrong usage", 3: "it could not be done", 4: "cannot tell"}
@@ -35,13 +35,13 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     any_encoding()
     prepare_completion()
-    # What a run keeps as its command must mean the same when it is read again.
+    # The command that a run keeps must have the same meaning when it is read again.
     sys.argv[1:] = spelled_out(sys.argv[1:])
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs a command; its exit code. The last line of the output explains the exit code."""
+    """Runs a command; returns its exit code. The last line of the output explains the exit code."""
     try:
         code = app(args=list(arguments), prog_name="tlslab", standalone_mode=False)
     except TlslabError as error:
@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _command(arguments: Sequence[str]) -> tuple[str, set[str]]:
-    """The command that these arguments name, and its options; both empty where there is none."""
+    """The command that these arguments name, and its options; both empty without a command."""
     commands: Any = getattr(typer.main.get_command(app), "commands", {})
     name = next(iter(arguments), "")
     if name not in commands:
@@ -65,7 +65,7 @@ def _command(arguments: Sequence[str]) -> tuple[str, set[str]]:
 
 
 def _wrong_usage(error: Any) -> int:
-    """An error of the parser in our form, with the word that the user probably meant."""
+    """Shows an error of the parser in tlslab's form, with a suggestion; returns the exit code."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return int(error.exit_code)
@@ -79,7 +79,7 @@ def _wrong_usage(error: Any) -> int:
 
 
 def _meant(error: Any) -> str:
-    """A known option or command like the one that was typed."""
+    """A known option or command similar to the typed one."""
     command: Any = getattr(error.ctx, "command", None)
     typed = getattr(error, "option_name", None)
     if typed is not None and command is not None:
@@ -99,5 +99,5 @@ def _quoted(text: str) -> str:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """SIGTERM is an interruption like Ctrl-C: results are kept."""
+    """Handles SIGTERM as an interruption like Ctrl-C: results are kept."""
     raise KeyboardInterrupt

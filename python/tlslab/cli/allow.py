@@ -1,4 +1,4 @@
-"""The allow file: hosts that the user has allowed as targets once and for all."""
+"""The allow file: hosts that the user has permanently allowed as targets."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,9 @@ def allow_file() -> Path:
 
 
 def read_allow_file() -> tuple[str, ...]:
-    """One host a line; `#` begins a comment. No file, no hosts. Raises UsageError."""
+    """One host per line; `#` starts a comment. Without a file there are no hosts. Raises
+    UsageError.
+    """
     path = allow_file()
     try:
         lines = path.read_text("utf-8").splitlines()

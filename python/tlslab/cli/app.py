@@ -1,7 +1,7 @@
-"""The commands, put together.
+"""The application with all commands.
 
-The module of a command imports at its top what its options need, and what it works with when it
-runs: `tlslab --version`, help and completion read all of these modules, and need no numpy.
+The module of a command imports at its top only what its options need, and the rest when it runs:
+`tlslab --version`, help and completion import all of these modules, and need no numpy.
 """
 
 import typer
@@ -54,7 +54,7 @@ app.command("targets", context_settings=_HELP)(targets.command)
 app.command("doctor", context_settings=_HELP)(doctor.command)
 app.command("experiments", context_settings=_HELP)(experiments.command)
 app.command("completion", context_settings=_HELP)(completion.command)
-# Its arguments, -h and -V among them, are those of the engine.
+# Its arguments are the engine's, including -h and -V.
 app.command(
     "load",
     context_settings={

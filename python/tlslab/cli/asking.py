@@ -1,4 +1,4 @@
-"""The engine's probe, as the commands ask for it."""
+"""The call of the engine's probe by the commands."""
 
 import subprocess
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from tlslab.orphans import bound
 
 EXIT_INTERRUPTED = 130
 
-# The engine's names of options that have shorter names here.
+# The engine's names of options that are shorter here.
 _ENGINE_FLAGS = {
     "--only": "--probe-only",
     "--connections": "--probe-connections",
@@ -54,7 +54,7 @@ Timeout = Annotated[
 
 @dataclass(frozen=True)
 class Asked:
-    """The server to probe, and how, by the options of a command line."""
+    """The server to probe, and the options of the probe from a command line."""
 
     target: str
     sni: str | None
@@ -67,7 +67,7 @@ class Asked:
 
 
 def ask(asked: Asked, only: str | None, as_json: bool) -> "subprocess.CompletedProcess[str]":
-    """Runs the engine's probe. Raises UsageError, and typer.Exit when it is interrupted."""
+    """Runs the engine's probe. Raises UsageError, and typer.Exit on an interruption."""
     from tlslab.lab.programs import require_program
 
     whom_to_trust(asked.ca, insecure=False)
@@ -98,7 +98,7 @@ def ask(asked: Asked, only: str | None, as_json: bool) -> "subprocess.CompletedP
 
 
 def refuse_failure(ended: "subprocess.CompletedProcess[str]") -> None:
-    """Raises the engine's error, if it ended with one."""
+    """Raises the engine's error if it ended with one."""
     if ended.returncode == 0:
         return
     message, remedy = engine_error(ended.stderr)

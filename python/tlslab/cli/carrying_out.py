@@ -1,4 +1,4 @@
-"""Carries a run out, as every command does that makes one, and reports how it ended."""
+"""Carries a run out, for every command that makes one, and reports its end."""
 
 import json
 from collections.abc import Callable
@@ -19,10 +19,10 @@ from tlslab.store import to_json
 
 
 def carry_out(request: Request, yes: bool, as_json: bool, watching: Watching) -> Result:
-    """Gets what the run lacks, runs it with its progress shown, and prints its report.
+    """Provides the missing parts of a run, runs it with its progress shown, and prints its report.
 
-    `yes`: what is missing is built or fetched without a question. `watching`: where else its
-    progress is shown. Raises UsageError, CannotRunError.
+    `yes`: missing parts are built or fetched without a question. `watching`: further places that
+    show the progress. Raises UsageError, CannotRunError.
     """
     provide(request, yes)
     with watched(request.experiment.name, watching) as state:
@@ -45,7 +45,7 @@ def _show(result: Result, as_json: bool) -> None:
 def conclude_run(
     result: Result, as_json: bool, ending: Callable[[Summary], tuple[str, int]]
 ) -> int:
-    """Prints where the results are and the reason of the exit code; the exit code.
+    """Prints the place of the results and the reason of the exit code; returns the exit code.
 
     `ending`: the reason and the exit code of a run that was not interrupted.
     """
@@ -60,7 +60,7 @@ def conclude_run(
 
 
 def both(observer: events.Observer, state: State) -> events.Observer:
-    """An observer for the terminal and for those who watch from outside."""
+    """An observer for the terminal and for outside observers."""
 
     def observe(event: events.Event) -> None:
         state.take(event)

@@ -1,4 +1,4 @@
-"""`tlslab compare`: two run folders, one over the other."""
+"""`tlslab compare`: a comparison of two run folders."""
 
 import json
 from enum import StrEnum
@@ -17,7 +17,7 @@ from tlslab.model.wording import counted
 
 
 class Form(StrEnum):
-    """The forms of a comparison, beside JSON."""
+    """The forms of a comparison, in addition to JSON."""
 
     text = "text"
     markdown = "markdown"
@@ -112,7 +112,7 @@ def _print(summary: Summary, form: Form, more: tuple[str, ...], as_json: bool) -
 
 
 def _conclude(summary: Summary) -> int:
-    """Prints the reason of the exit code; the exit code."""
+    """Prints the reason of the exit code; returns the exit code."""
     ratios = [each for each in summary.comparisons if each.n]
     if not ratios:
         return conclude("nothing was compared: no cell has a value in both runs", EXIT_VERDICT)

@@ -1,4 +1,4 @@
-"""What `tlslab compare` does: two run folders laid over each other, and what a gate says of it."""
+"""The work of `tlslab compare`: the comparison of two run folders, and the verdict of a gate."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ GATE_CODES = {"passed": 0, "slower": EXIT_VERDICT, "cannot_tell": EXIT_CANNOT_TE
 
 
 def compared(first: Path, second: Path, margin: float | None) -> Summary:
-    """The second run over the first; ratios within `margin` of 1 are called equivalent.
+    """The comparison of the second run with the first; ratios within `margin` of 1 are equivalent.
 
     Raises StoreError.
     """
@@ -35,20 +35,22 @@ def compared(first: Path, second: Path, margin: float | None) -> Summary:
 
 
 def write_page(folder: Path, summary: Summary) -> None:
-    """Writes the page with the figures into a folder, and says where it is."""
+    """Writes the page with the figures into a folder, and prints its path."""
     RunFolder.write_comparison(folder, summary, report.render_html(summary))
     err.print(f"report: {folder / 'report.html'}", soft_wrap=True, markup=False)
 
 
 def warn_of_damages(paths: Sequence[Path]) -> None:
-    """A warning for each damage of the run folders."""
+    """Prints a warning for each damage of the run folders."""
     for path in paths:
         for damage in RunFolder.open(path).damages():
             say(f"warning: {damage}")
 
 
 def conclude_gate(summary: Summary, limit: float, estimates: list[str]) -> int:
-    """Prints what the gate says of each ratio, and why it ends so; the exit code."""
+    """Prints the gate's verdict on each ratio and the reason of the exit code; returns the exit
+    code.
+    """
     known = {each.estimate for each in summary.comparisons}
     for name in estimates:
         if name not in known:
@@ -74,6 +76,6 @@ def _read(path: Path) -> Summary:
 
 
 def _names(first: Path, second: Path) -> tuple[str, str]:
-    """The folders' own names, where they tell them apart."""
+    """The folders' own names, if they differ."""
     names = (first.resolve().name[:60], second.resolve().name[:60])
     return names if names[0] != names[1] else ("A", "B")

@@ -33,9 +33,9 @@ def command(
 
 
 def prepare_completion() -> None:
-    """Makes the shells known to the parser, where it is a shell that asks.
+    """Registers the shells with the parser, if a shell asks for a completion.
 
-    typer does so by itself only for applications that have its own two options for it.
+    typer does this only for applications with its own two options for completion.
     """
     if COMPLETE in os.environ:
         completion.get_completion_inspect_parameters()

@@ -1,4 +1,4 @@
-"""The two streams that commands print to."""
+"""The two streams to which commands print."""
 
 import codecs
 import io
@@ -19,7 +19,7 @@ out = Console(
 )
 err = Console(stderr=True, highlight=False)
 
-# The longest message that is shown, in characters; parts of it come from servers or files.
+# The longest displayed message, in characters; parts of it come from servers or files.
 MESSAGE_LIMIT = 2000
 
 # Replacements for characters that the encoding of a terminal or a pipe lacks.
@@ -46,7 +46,7 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
 
 
 def write_utf8(text: str) -> None:
-    """Writes a page in UTF-8, as the page declares, whatever the encoding of standard output."""
+    """Writes a page in UTF-8, as the page declares, whatever the encoding of standard output is."""
     sys.stdout.flush()
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:
@@ -74,6 +74,6 @@ def say(line: str) -> None:
 
 
 def conclude(reason: str, code: int) -> int:
-    """Prints the last line of a command, the reason of its exit code; the code."""
+    """Prints the last line of a command, the reason of its exit code; returns the code."""
     say(f"{reason}: exit {code}")
     return code

@@ -28,7 +28,7 @@ from tlslab.model.offered import Offered
 
 SCHEMA = "tlslab.grade/1"
 
-# The probe ended early, or a policy does not apply, and what is known passes.
+# The exit code if the probe ended early or a policy does not apply, and nothing known objects.
 EXIT_CANNOT_TELL = 4
 
 
@@ -41,7 +41,7 @@ class Format(StrEnum):
 
 
 def complete_policy(incomplete: str) -> list[str]:
-    """The policies whose names begin like this."""
+    """The policies whose names start with this text."""
     return [name for name in GRADING if name.startswith(incomplete)]
 
 
@@ -120,7 +120,9 @@ def _print(grading: Grading, form: Format) -> None:
 
 
 def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
-    """The reason and the exit code: 0, 1, or 4 where it cannot be said whether anything objects."""
+    """Prints the reason; returns the exit code: 0, 1, or 4 if objections are possible but
+    unknown.
+    """
     reason, code = _by_policies(grading, wanted) if wanted else _by_everyone(grading)
     if code != EXIT_VERDICT and grading.incomplete is not None:
         return conclude(f"the probe ended early: {grading.incomplete}", EXIT_CANNOT_TELL)
@@ -138,7 +140,7 @@ def _by_everyone(grading: Grading) -> tuple[str, int]:
 
 
 def _by_policies(grading: Grading, wanted: tuple[str, ...]) -> tuple[str, int]:
-    """By the policies that apply; one that does not says nothing, and so is no pass."""
+    """The result by the policies that apply; a policy that does not apply is not a pass."""
     from tlslab.report.grade_words import verdict_words
 
     known = {source.name: source.title for source in grading.policies}

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from tlslab.cli.watching import spelled_out
 from tlslab.model.errors import UsageError
 
-# The engine's modes, the first word of its command line; `run` is the one without a word.
+# The engine's modes, the first word of its command line; `run` may be omitted.
 RUN = "run"
 MODES = (RUN, "probe", "merge", "hold", "in-memory", "primitives", "schema")
 
-# Modes that connect to no server of others, and take no allowed hosts.
+# Modes that connect to no foreign server and take no allowed hosts.
 _LONE_MODES = ("merge", "in-memory", "primitives", "schema")
 
 # The older flags for modes without a record of a run; their output is passed on unchanged.
@@ -20,13 +20,13 @@ _ALONE = ("--in-memory", "--primitives", "--print-schema", "-h", "--help", "-V",
 
 HELP = ("-h", "--help")
 
-# Options with which the engine only says something of itself.
+# Options for information on the engine itself.
 WORDS = (*HELP, "-V", "--version")
 
 # Options with which the user selects the engine's own output.
 FORMS = ("--json", "--format", *WORDS)
 
-# The lab's own options among the engine's, each with what its value looks like.
+# The lab's own options among the engine's, each with the form of its value.
 SERVER_METRICS = "--server-metrics"
 METRICS = "--metrics"
 LIVE = "--live"
@@ -42,7 +42,7 @@ OWN = {
 
 
 def mode_of(given: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """The engine's mode, and the arguments without the word for it."""
+    """The engine's mode, and the arguments without the mode's word."""
     return (given[0], given[1:]) if given and given[0] in MODES else (RUN, given)
 
 
@@ -67,7 +67,9 @@ def own_options(given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def engine_arguments(given: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """The engine's command line: what was given, the allowed hosts, and --json for the record."""
+    """The engine's command line: the given arguments, the allowed hosts, and --json for the
+    record.
+    """
     mode, rest = mode_of(given)
     alone = mode in _LONE_MODES or has(given, _ALONE)
     hosts = [] if alone else [word for host in allowed for word in ("--allow", host)]

@@ -1,4 +1,4 @@
-"""`tlslab load --generators`: one load by several generators, and the same table of it."""
+"""`tlslab load --generators`: one load by several generators, with the same table."""
 
 import json
 import signal
@@ -28,20 +28,20 @@ from tlslab.model.record import RunRecord
 from tlslab.model.wording import counted
 from tlslab.store import to_json
 
-# Options of one engine on this machine, which several generators cannot have.
+# Options of a single engine on this machine, not available for several generators.
 _OF_ONE = ("--trace", "--keylog", "--client-key", "--client-cert", "--source", "--barrier")
 
-# Options for the engine's output; here the lab shows the result.
+# Options for the engine's output, which the lab replaces by its own here.
 _SHOWN = ("--json", "--events", "--progress")
 
 _OUTPUT = ("-o", "--output")
 
-# The longest that the engine may take to print a specification, in seconds.
+# The time limit for the engine to print a specification, in seconds.
 _PRINT_S = 30.0
 
 
 def pool_spec(given: Sequence[str], allowed: Sequence[str]) -> tuple[dict[str, Any], Path | None]:
-    """The specification that the engine's options stand for, and the file for the record.
+    """The specification for the engine's options, and the file for the record.
 
     Raises UsageError for options that several generators cannot have, EngineError for wrong ones.
     """
@@ -60,7 +60,7 @@ def pool_spec(given: Sequence[str], allowed: Sequence[str]) -> tuple[dict[str, A
 
 
 def _without_output(given: Sequence[str]) -> tuple[list[str], Path | None]:
-    """The options without the file that the record goes to, and that file."""
+    """The options without the record's output file, and that file."""
     rest: list[str] = []
     output = None
     words = iter(given)
@@ -80,9 +80,10 @@ def run_pool(
     shown: Shown,
     state: State,
 ) -> Loaded:
-    """One run of the generators. Raises UsageError, CannotRunError, and EngineError as they do.
+    """One run of the generators. Raises UsageError, CannotRunError, and the generators'
+    EngineError.
 
-    `wanted` are the generators, and what a lost one does. `state` follows the run.
+    `wanted`: the generators, and the policy for lost ones. `state` follows the run.
     """
     watcher = _Watcher(SideMeter(side), shown, state)
     meter = Meter([])
@@ -104,7 +105,7 @@ def _measured(
 ) -> tuple[RunRecord, int]:
     """The record and the exit code.
 
-    Where a generator was lost, what had been measured until then: never valid. Raises EngineError.
+    If a generator was lost: the measurement until then, which is never valid. Raises EngineError.
     """
     try:
         record = pool.run(spec, watcher)
@@ -117,14 +118,16 @@ def _measured(
 
 
 def _say_fewer(made: int, there: int) -> None:
-    """Says that not all generators made the load: each needs a connection at least."""
+    """Reports that not all generators made the load: each needs at least one connection."""
     if made < there:
         say(f"note: the load is enough for {made} of {counted(there, 'generator')}")
 
 
 @contextmanager
 def _interrupted_once(pool: SeveralHosts) -> Iterator[None]:
-    """An interruption ends the load, and its record has what was measured; a second ends all."""
+    """Makes an interruption end the load with a record of the measurement; a second one ends
+    everything.
+    """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -138,7 +141,7 @@ def _interrupted_once(pool: SeveralHosts) -> Iterator[None]:
 
 
 def exit_code(record: RunRecord) -> int:
-    """As the engine ends with such a record."""
+    """The engine's exit code for such a record."""
     codes = {verdict.code for verdict in record.verdicts}
     if "interrupted" in codes:
         return EXIT_INTERRUPTED
@@ -153,7 +156,7 @@ class _Watcher(Follower):
         self._shown = shown
 
     def __call__(self, event: Event) -> None:
-        """The next event."""
+        """Takes the next event."""
         self.follow(event)
         if self._shown.raw:
             sys.stderr.write(json.dumps(event) + "\n")

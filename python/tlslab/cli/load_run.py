@@ -1,4 +1,4 @@
-"""One run of the engine for `tlslab load`: its events read beside it, its progress shown."""
+"""One run of the engine for `tlslab load`, with its events read and its progress shown."""
 
 import json
 import signal
@@ -19,24 +19,24 @@ from tlslab.model.server_side import ServerSide
 from tlslab.model.trial import MachineUsage, ServerUsage
 from tlslab.targets.guard import bound
 
-# Phases of the engine in which the measurement is over.
+# Phases of the engine after the measurement.
 _OVER = ("drain", "done")
 
-# The kind of run, as those who watch it see it.
+# The kind of run for outside observers.
 RUN = "load"
 
-# The engine's exit codes for wrong usage, and for what could not be done.
+# The engine's exit codes for wrong usage, and for a run that was impossible.
 _ERRORS = (2, 3)
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """The engine's exit code and standard output; what the machine used over its whole life.
+    """The engine's exit code and standard output, and the machine's use over the engine's life.
 
-    `server` and `side` are those of the measurement alone; None where the engine did not measure.
-    `error` is the line with which it said why it ended; empty where it did not end that way.
-    `conclusion` is its last line for people, which gives the reason of the exit code: it belongs
-    behind the output, and is empty where the engine had none.
+    `server` and `side` are those of the measurement alone; None if the engine did not measure.
+    `error` is the engine's error line; empty without an error. `conclusion` is the engine's last
+    line for people, with the reason of the exit code; it belongs after the output, and is empty if
+    there was none.
     """
 
     code: int
@@ -49,7 +49,7 @@ class Loaded:
 
 
 def run_plainly(command_line: Sequence[str]) -> Loaded:
-    """Runs the engine, its standard error passed through, but for its last line."""
+    """Runs the engine with its standard error passed through, except for its last line."""
     lines = Lines()
     meter = Meter([])
     meter.start()
@@ -61,7 +61,7 @@ def run_plainly(command_line: Sequence[str]) -> Loaded:
 
 @dataclass(frozen=True)
 class Shown:
-    """What of a run goes to standard error: its events as they are, or a line for each second."""
+    """The content of standard error: raw events, or a line for each second."""
 
     raw: bool
     lines: bool
@@ -88,7 +88,7 @@ def run_watched(command_line: Sequence[str], side: Side, shown: Shown, state: St
 def _converse(command_line: Sequence[str], lines: "Lines") -> tuple[int, bytes]:
     """The engine's exit code and standard output.
 
-    The engine ends with the lab, even when the lab is killed. The lab passes an interruption on, so
+    The engine ends with the lab, even if the lab is killed. The lab passes an interruption on, so
     that the engine can still print the record so far.
     """
     child = subprocess.Popen(
@@ -136,7 +136,7 @@ class _Reader(threading.Thread):
 class Follower:
     """Reads the server's side during the measurement of a run, by the run's events.
 
-    `state` follows the run, for those who watch it.
+    `state` follows the run for outside observers.
     """
 
     def __init__(self, meter: SideMeter, state: State) -> None:
@@ -145,7 +145,7 @@ class Follower:
         self._address = ""
 
     def follow(self, event: Mapping[str, Any]) -> None:
-        """The next event."""
+        """Takes the next event."""
         match event["event"]:
             case "preflight":
                 self._address = str(event.get("address"))
@@ -169,11 +169,11 @@ class Follower:
             self._meter.end()
 
     def close(self) -> None:
-        """Ends all that reads beside the run."""
+        """Ends everything that reads beside the run."""
         self._meter.close()
 
     def with_side(self, loaded: Loaded) -> Loaded:
-        """The result with what the server's side used, where there was a measurement."""
+        """The result with the use of the server's side, if there was a measurement."""
         if not self._meter.meter.complete:
             return loaded
         server, side = self._meter.result()
@@ -181,9 +181,9 @@ class Follower:
 
 
 class Lines:
-    """Passes the engine's lines on, but keeps the last that may be its error.
+    """Passes the engine's lines on, except the last one that may be its error.
 
-    `conclusion` is the line that gives the reason of the exit code, if there was one.
+    `conclusion`: the line with the reason of the exit code, if there was one.
     """
 
     def __init__(self) -> None:
@@ -191,7 +191,7 @@ class Lines:
         self.conclusion = ""
 
     def line(self, line: bytes) -> None:
-        """One line of standard error."""
+        """Takes one line of standard error."""
         text = line.decode("utf-8", "replace")
         if is_conclusion(text):
             self.conclusion = text.strip()
@@ -202,7 +202,7 @@ class Lines:
         sys.stderr.flush()
 
     def error(self, code: int) -> str:
-        """The engine's error; empty with another exit code, and the line is passed on."""
+        """The engine's error; with another exit code, empty, and the line is passed on."""
         if code in _ERRORS:
             return self._kept
         sys.stderr.write(self._kept)
@@ -218,7 +218,7 @@ class _Watcher(Lines):
         self._shown = shown
 
     def line(self, line: bytes) -> None:
-        """One line of standard error."""
+        """Takes one line of standard error."""
         event = _event(line)
         if event is None or self._shown.raw:
             super().line(line)
@@ -238,7 +238,7 @@ def _event(line: bytes) -> Mapping[str, Any] | None:
 
 
 def progress_line(event: Mapping[str, Any]) -> str:
-    """One second of a run for people, as the engine itself words it; times are of that second."""
+    """One second of a run for people, in the engine's own words; times are of that second."""
     pace = Pace.of(event)
     line = (
         f"{event['at_s']:4.0f} s  {pace.connections_per_s:8.0f} connections/s  "

@@ -1,7 +1,7 @@
-"""What `tlslab load` prints: a run's record beside the use of the whole machine, as a table.
+"""The table of `tlslab load`: a run's record beside the use of the whole machine.
 
-What was asked for leads: connections, or requests where connections are kept open. What nothing was
-measured of is `-`, never 0.
+The measured quantity leads: connections, or requests if connections are kept open. A quantity that
+was not measured is `-`, never 0.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ def load_table(
     server: ServerUsage | None = None,
     side: ServerSide | None = None,
 ) -> Table:
-    """The table of a record, with what is known of the server's processor time."""
+    """The table of a record, with the known processor time of the server."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -65,7 +65,7 @@ def _rows(
     for note in record.notes:
         yield "note", note
     for verdict in record.verdicts:
-        # A valid run's sentence begins with that word.
+        # A valid run's sentence starts with that word.
         is_valid = verdict.code == VALID
         yield "verdict", verdict.message if is_valid else f"{verdict.code}: {verdict.message}"
 
@@ -76,7 +76,7 @@ def kept_open(record: RunRecord) -> bool:
 
 
 def _rates(record: RunRecord) -> Rows:
-    """The measured quantity first, then the rest, with rates."""
+    """The measured quantity first, then the others, with rates."""
     connections = _rate(record.outcomes.completed, record.seconds, "connection")
     requests = _rate(record.requests, record.seconds, "request")
     if kept_open(record):
@@ -113,7 +113,7 @@ def _cost(record: RunRecord, user_us: float, system_us: float, error_us: float =
 
 
 def _server(record: RunRecord, server: ServerUsage | None, side: ServerSide) -> Rows:
-    """The server's processor time, where it is from, and what the other sources say."""
+    """The server's processor time, its source, and the readings of the other sources."""
     if server is None or side.used is None:
         reasons = [side.missing[name] for name in ("node_exporter", "process_tree")
                    if name in side.missing]  # fmt: skip
@@ -137,7 +137,7 @@ def _server(record: RunRecord, server: ServerUsage | None, side: ServerSide) -> 
 
 
 def _client(record: RunRecord) -> str:
-    """Who made the handshakes: a library, or the engine's minimal client."""
+    """The maker of the handshakes: a library, or the engine's minimal client."""
     by_own = f" ({counted(record.minimal_client, 'handshake')} by the minimal client)"
     return record.backend + (by_own if record.minimal_client else "")
 
@@ -159,7 +159,7 @@ def _open_loop(record: RunRecord) -> Rows:
 
 
 def _hosts(record: RunRecord) -> Rows:
-    """What each of several generators did."""
+    """The work of each of several generators."""
     for host in record.hosts:
         parts = [_rate(host.outcomes.completed, host.seconds, "connection")]
         if host.start_skew_s:
@@ -177,21 +177,21 @@ def _steps(record: RunRecord) -> Rows:
         level = f"{step.connections} at once" if step.rate is None else f"{step.rate:g}/s"
         times = step.summaries.get("service" if step.rate is None else "response")
         failed = sum(step.failed.values()) + sum(step.unexpected.values())
-        # Steps of merged records have none.
+        # Steps of merged records have no times.
         shown = "" if times is None else f", {_quantiles(times)}"
         rate = f"{step.completed / step.seconds:,.0f}" if step.completed and step.seconds else "-"
         yield f"step {level}", f"{rate} connections/s, {failed:,} failed{shown}"
 
 
 def _times(summaries: Mapping[str, TimeSummary]) -> Rows:
-    """Times that have values."""
+    """The times that have values."""
     for name, times in summaries.items():
         if times.n:
             yield f"{name} ms", _quantiles(times)
 
 
 def _clients(record: RunRecord) -> Rows:
-    """Whose times are shown where two clients made connections, and those of the other."""
+    """The clients if there were two: the one whose times are shown, and the other's times."""
     ranked = sorted(record.clients.items(), key=lambda item: -item[1].connections)
     for place, (name, times) in enumerate(ranked):
         made = counted(times.connections, "connection")
@@ -205,7 +205,7 @@ def _handshake(times: ClientTimes, shown: bool) -> str:
 
 
 def _quantiles(times: TimeSummary) -> str:
-    """The quantiles of the engine's summary; one with too few values for an interval is `-`."""
+    """The quantiles of the engine's summary; `-` for one with too few values for an interval."""
     if not times.n:
         return NOTHING
     values = (

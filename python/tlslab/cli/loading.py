@@ -1,4 +1,4 @@
-"""What `tlslab load` does: the engine run and watched, its record shown, its end explained."""
+"""The work of `tlslab load`: the engine run and watched, its record shown, its end explained."""
 
 import json
 import sys
@@ -56,7 +56,9 @@ Added by tlslab load:
 
 
 def load(arguments: Sequence[str]) -> int:
-    """Runs the engine with these arguments; the exit code. Raises UsageError, CannotRunError."""
+    """Runs the engine with these arguments; returns the exit code. Raises UsageError,
+    CannotRunError.
+    """
     given, own = own_options(arguments)
     mode, rest = mode_of(given)
     watching = Watching.of(own.get(METRICS), own.get(LIVE))
@@ -72,7 +74,7 @@ def load(arguments: Sequence[str]) -> int:
 
 
 def _refuse(own: Mapping[str, str], options: Sequence[str]) -> None:
-    """Refuses options of the lab's own. Raises UsageError."""
+    """Refuses options that belong to the lab. Raises UsageError."""
     for name in options:
         if name in own:
             raise UsageError(
@@ -82,14 +84,14 @@ def _refuse(own: Mapping[str, str], options: Sequence[str]) -> None:
 
 
 def _plainly(line: Sequence[str], is_help: bool) -> int:
-    """The engine's own output as it is; the exit code."""
+    """Passes the engine's own output through; returns the exit code."""
     loaded = run_plainly(line)
     _write(loaded.output + (_OWN_HELP.encode() if is_help and loaded.code == 0 else b""))
     return _passed_on(loaded, None)
 
 
 def _load(line: Sequence[str], given: Sequence[str], server: str | None, watching: Watching) -> int:
-    """A load that the lab watches; the exit code."""
+    """Runs a load that the lab watches; returns the exit code."""
     as_it_is = has(given, FORMS)
     shown = Shown(raw=has(given, ("--events",)), lines=not as_it_is or has(given, ("--progress",)))
     events = [] if has(line, ("--events",)) else ["--events"]
@@ -113,7 +115,7 @@ def _write(output: bytes) -> None:
 def _load_together(
     mode: str, given: Sequence[str], own: Mapping[str, str], watching: Watching
 ) -> int:
-    """A load by several generators; the exit code."""
+    """Runs a load by several generators; returns the exit code."""
     if mode != RUN or has(given, (*OTHER, *WORDS)):
         raise UsageError(
             f"{GENERATORS} is for a load, not for the engine's other modes",
@@ -140,14 +142,14 @@ def _load_together(
 
 
 def _passed_on(loaded: Loaded, record: RunRecord | None) -> int:
-    """The exit code after the engine's own output, with its reason where there is one."""
+    """The exit code after the engine's own output, with its reason if there is one."""
     return _ended(loaded, record) if loaded.code or loaded.conclusion else 0
 
 
 def _ended(loaded: Loaded, record: RunRecord | None) -> int:
-    """Shows the engine's error, if there is one, in the form of the lab's errors; the exit code.
+    """Shows the engine's error, if there is one, in the lab's form; returns the exit code.
 
-    The last line is the engine's where it has one.
+    The last line is the engine's if it printed one.
     """
     if loaded.error:
         show_error(*error_of(loaded))
@@ -158,7 +160,7 @@ def _ended(loaded: Loaded, record: RunRecord | None) -> int:
 
 
 def error_of(loaded: Loaded) -> tuple[str, str]:
-    """Message and remedy: of the JSON object, where one was asked for, else of the line."""
+    """Message and remedy: from the JSON object if JSON was requested, else from the line."""
     try:
         data = json.loads(loaded.output)
         message, remedy = str(data["message"]), str(data["remedy"])
@@ -184,7 +186,7 @@ def _reason(code: int, record: RunRecord | None) -> str:
 
 
 def _record(output: bytes) -> RunRecord | None:
-    """The record; None when there is none: the engine has then reported why."""
+    """The record; None without one, in which case the engine has reported the reason."""
     try:
         return from_json(json.loads(output), RunRecord)
     except (ValueError, StoreError):

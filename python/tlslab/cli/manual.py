@@ -1,4 +1,4 @@
-"""Manual pages, made of what `--help` is made of: `python -m tlslab.cli.manual FOLDER`."""
+"""Manual pages, from the same sources as `--help`: `python -m tlslab.cli.manual FOLDER`."""
 
 import sys
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ EXIT_CODES = (
 
 
 def pages() -> dict[str, str]:
-    """The pages by their files' names: `tlslab.1`, and one for each command."""
+    """The pages by file name: `tlslab.1`, and one for each command."""
     root: Any = typer.main.get_command(app)
     found = {"tlslab.1": _page(root, "tlslab", tuple(root.commands))}
     for name, command in root.commands.items():
@@ -85,13 +85,13 @@ def _summary(command: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text as roff takes it: no backslash, dash or dot at a line's start is an order."""
+    """Text for roff, in which no backslash, dash or leading dot acts as a command."""
     clean = text.replace("\\", r"\e").replace("-", r"\-")
     return rf"\&{clean}" if clean.startswith((".", "'")) else clean
 
 
 def write(folder: Path) -> None:
-    """Writes the pages into a folder, which is made. Raises UsageError."""
+    """Writes the pages into a folder, which is created. Raises UsageError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in pages().items():

@@ -1,4 +1,4 @@
-"""Has what a run needs built or fetched: asked once in a terminal, with `--yes` without asking."""
+"""Builds or fetches the missing parts of a run: after a question in a terminal, or with `--yes`."""
 
 import shlex
 import sys
@@ -14,7 +14,7 @@ from tlslab.model.errors import CannotRunError
 
 
 def provide(request: Request, yes: bool) -> None:
-    """Makes what is missing for a run. Raises CannotRunError when it may not, or cannot."""
+    """Makes the missing parts of a run. Raises CannotRunError if that is refused or impossible."""
     missing = missing_parts(request)
     if not missing:
         return
@@ -37,7 +37,7 @@ def provide(request: Request, yes: bool) -> None:
 
 
 def _agreed(missing: tuple[Part, ...]) -> bool:
-    """Whether the user, if there is one, wants it done."""
+    """Whether the user, if there is one, agrees."""
     if not (sys.stdin.isatty() and err.is_terminal):
         return False
     minutes = sum(part.minutes for part in missing)

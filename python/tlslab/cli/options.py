@@ -1,4 +1,4 @@
-"""Options that several commands have in common."""
+"""Options that several commands share."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +16,12 @@ EXPERIMENTS = ", ".join(shipped())
 
 
 def complete_target(incomplete: str) -> Iterator[str]:
-    """The servers whose names begin like this."""
+    """The servers whose names start with this text."""
     return (name for name in MANAGED_SERVERS if name.startswith(incomplete))
 
 
 def complete_experiment(incomplete: str) -> Iterator[str]:
-    """The shipped experiments whose names begin like this."""
+    """The shipped experiments whose names start with this text."""
     return (name for name in shipped() if name.startswith(incomplete))
 
 

@@ -1,4 +1,4 @@
-"""The run folders that `tlslab history` makes a history of."""
+"""The run folders for `tlslab history`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from tlslab.store import RunFolder, run_folders, short_names
 
 
 def usable_runs(paths: Sequence[Path]) -> list[Run]:
-    """The runs of these folders that can be used, each once. Raises StoreError if there is none."""
+    """The usable runs of these folders, each once. Raises StoreError if there is none."""
     runs = list(_distinct(_read_all(paths)))
     if not runs:
         raise StoreError(
@@ -22,7 +22,7 @@ def usable_runs(paths: Sequence[Path]) -> list[Run]:
 
 
 def _read_all(paths: Sequence[Path]) -> Iterator[Run]:
-    """The runs that can be read; a line on standard error for each of the others."""
+    """The readable runs; for each of the others, a line on standard error."""
     folders = run_folders(paths)
     for path, name in zip(folders, short_names(folders), strict=True):
         try:
@@ -41,7 +41,7 @@ def _read_all(paths: Sequence[Path]) -> Iterator[Run]:
 
 
 def _distinct(runs: Iterator[Run]) -> Iterator[Run]:
-    """Each run once: of a folder and its copies the first."""
+    """Each run once: the first of a folder and its copies."""
     seen: dict[tuple[str, int, tuple[str, ...]], str] = {}
     for run in runs:
         what = run.summary

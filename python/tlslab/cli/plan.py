@@ -10,7 +10,7 @@ from tlslab.cli.values import as_bytes, as_percentage, as_rate, as_share
 from tlslab.experiment.capacity import required_objective
 from tlslab.model.errors import UsageError
 
-# Beside this share of a processor's time there is room for what comes in bursts.
+# At this share of a processor's time there is room left for bursts.
 BUSY_AT_MOST = "80%"
 
 LIMIT_PROCESSORS = 1_000_000

@@ -43,7 +43,7 @@ def command(
 ) -> None:
     """Find out what a server accepts, by few and short connections."""
     asked = Asked(target, sni, ca, insecure, tuple(allow or ()), connections, rate, timeout)
-    # The engine has sanitised all that a server said.
+    # The engine has sanitised all text from the server.
     ended = ask(asked, only=only, as_json=as_json)
     sys.stdout.write(ended.stdout)
     refuse_failure(ended)

@@ -1,6 +1,6 @@
-"""Shows a run as it goes: a live line on a terminal, plain lines elsewhere.
+"""The progress of a run: a live line on a terminal, plain lines elsewhere.
 
-Warnings are not reported here: they stand in the report, once, when all are known.
+Warnings are not shown here: the report lists them once, when all are known.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from tlslab.model.wording import counted
 
 @contextmanager
 def watch() -> Iterator[events.Observer]:
-    """An observer that prints to standard error for as long as the context lasts."""
+    """An observer that prints to standard error until the context ends."""
     if not err.is_terminal:
         yield Lines()
         return
@@ -34,7 +34,7 @@ def watch() -> Iterator[events.Observer]:
         TextColumn("{task.fields[left]}"),
         TextColumn("{task.fields[rate]}"),
         console=err,
-        # Redrawing takes processor time from what is measured.
+        # Redrawing takes processor time from the measurement.
         refresh_per_second=2,
         transient=True,
     )
@@ -91,7 +91,7 @@ class Live:
         self._clock: TrialsLeft | None = None
 
     def __call__(self, event: events.Event) -> None:
-        """Brings the bar up to date."""
+        """Updates the bar."""
         match event:
             case events.RunStarted():
                 self._start(event)
@@ -139,7 +139,7 @@ class Live:
         )
 
     def _end_step(self, trial: Trial, left: events.Left) -> None:
-        """The bar's length is an upper bound: it shrinks during the run."""
+        """Updates the bar; its length is an upper bound that shrinks during the run."""
         if trial.status != "done":
             self._say(ended_words(trial, left))
         self._update(
@@ -166,7 +166,7 @@ class Live:
 
 
 def opening(event: events.RunStarted, clock: TrialsLeft) -> Iterator[str]:
-    """What is going to happen."""
+    """The announcement of the run."""
     plan = event.plan
     against = "" if event.target is None else f" against {event.target}"
     length = f"about {duration(clock.seconds())}"
@@ -187,7 +187,7 @@ def opening(event: events.RunStarted, clock: TrialsLeft) -> Iterator[str]:
 
 
 def forecast_words(forecast: Forecast) -> str:
-    """How many blocks the run will take, and how long."""
+    """The number of blocks that the run will take, and their duration."""
     time = f"some {duration(forecast.seconds)} from here"
     if not forecast.settles:
         verb = "may" if forecast.may_settle else "will"
@@ -200,7 +200,7 @@ def forecast_words(forecast: Forecast) -> str:
 
 
 def sampled_words(event: events.Sampled | events.NotSampled) -> str:
-    """That a cell was sampled, or why not."""
+    """A line on a sampled cell, or the reason for missing samples."""
     if isinstance(event, events.NotSampled):
         return f"no samples for --why: {event.reason}"
     result = f"no samples: {event.reason}" if event.reason else "call stacks sampled"
@@ -208,7 +208,7 @@ def sampled_words(event: events.Sampled | events.NotSampled) -> str:
 
 
 def switched(event: events.Switched) -> str:
-    """Which configuration a live server has now, and by which command."""
+    """The present configuration of a live server, and the command that brought it about."""
     return f"the server has the {event.configuration} now: {event.command}"
 
 
@@ -220,7 +220,7 @@ def beside_words(
     | events.Unchanged
     | events.GeneratorLost,
 ) -> str:
-    """What was done beside the trials, or went wrong."""
+    """Actions and faults outside the trials."""
     if isinstance(event, events.Forecasted):
         return forecast_words(event.forecast)
     if isinstance(event, events.Unchanged):
@@ -251,7 +251,7 @@ def outcome(trial: Trial) -> str:
     run = trial.runs.get("capacity") or next(iter(trial.runs.values()), None)
     if run is None:
         return trial.status
-    # On a machine that is busy enough a measurement is over before the generator has its turn.
+    # On a very busy machine a measurement can be over before the generator gets the processor.
     if run.record.seconds <= 0:
         return "nothing was measured: the machine was too busy"
     completed = run.record.outcomes.completed

@@ -8,7 +8,7 @@ import typer
 
 
 class Server(StrEnum):
-    """Whose configuration files are read."""
+    """Servers whose configuration files can be read."""
 
     nginx = "nginx"
 

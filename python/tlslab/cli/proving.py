@@ -1,4 +1,4 @@
-"""What `tlslab prove` does: from its files to the configurations, the run, and the verdict."""
+"""The work of `tlslab prove`: from its files to the configurations, the run, and the verdict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ EXIT_CODES: dict[ProofVerdict, int] = {
 
 
 def prove(request: Request, watching: Watching, dry_run: bool, yes: bool, as_json: bool) -> int:
-    """Runs a proof, or shows its plan; the exit code. Raises UsageError, CannotRunError."""
+    """Runs a proof, or shows its plan; returns the exit code. Raises UsageError, CannotRunError."""
     request.trust()
     for each in settings_of(request.experiment).configurations:
         _announce(each)
@@ -53,7 +53,7 @@ def prove(request: Request, watching: Watching, dry_run: bool, yes: bool, as_jso
 
 @dataclass(frozen=True)
 class Files:
-    """The options that name configuration files, and say how they are read."""
+    """The options that name configuration files, and determine how they are read."""
 
     server: Server | None
     baseline: Path | None
@@ -79,7 +79,7 @@ class LiveServer:
 
 @dataclass(frozen=True)
 class Terms:
-    """The options that the verdict depends on: the client, percentages, clients to lose."""
+    """The options that affect the verdict: the client, percentages, clients to lose."""
 
     client: str
     margin: str
@@ -90,7 +90,7 @@ class Terms:
 def settings(
     files: Files, live_server: LiveServer, policy: Sequence[str], terms: Terms
 ) -> ProofSettings:
-    """What the proof compares, as the options have it. Raises UsageError."""
+    """The settings of the proof, from the options. Raises UsageError."""
     url = live_server.url
     _check_policy(policy, url, files.candidate)
     return ProofSettings(
@@ -127,7 +127,7 @@ def _target(url: str | None, files: Files) -> str:
 
 
 def _check_policy(policy: Sequence[str], url: str | None, candidate: Path | None) -> None:
-    """Refuses policies where no policy chooses the candidate. Raises UsageError."""
+    """Refuses policies if no policy chooses the candidate. Raises UsageError."""
     if policy and (url is not None or (candidate is not None and not candidate.is_dir())):
         given = "--url" if url is not None else f"--candidate {candidate}"
         raise UsageError(
@@ -137,7 +137,7 @@ def _check_policy(policy: Sequence[str], url: str | None, candidate: Path | None
 
 
 def _live_command(text: str | None, option: str, url: str | None) -> str:
-    """A command for a live server, as it was written; empty without one. Raises UsageError."""
+    """A command for a live server, as written; empty without one. Raises UsageError."""
     if url is None and text is not None:
         raise UsageError(f"{option} needs a live server", "give its --url as well")
     if url is not None and text is None:
@@ -170,7 +170,7 @@ def experiment_of(
     budget: str | None,
     expect_status: str | None,
 ) -> Experiment:
-    """The experiment as the options have it. Raises UsageError."""
+    """The experiment, from the options. Raises UsageError."""
     experiment = proof_experiment(settings, quick)
     kind = file_kind(experiment)
     if blocks is not None and budget is not None:
@@ -188,7 +188,7 @@ def experiment_of(
 
 
 def _announce(found: Configuration) -> None:
-    """Where a configuration is from, what was made of it, and what was left out."""
+    """Prints the origin of a configuration, its notes, and the parts left out."""
     say(f"{found.name}: {found.source}")
     say(
         f"  taken: {', '.join(dict.fromkeys(line.split()[0] for line in found.lines)) or 'nothing'}"
@@ -200,7 +200,9 @@ def _announce(found: Configuration) -> None:
 
 
 def _ending(summary: Summary) -> tuple[str, int]:
-    """The verdict in words and the exit code; without an answer the run cannot tell."""
+    """The verdict in words and the exit code; without an answer, the one for a run that cannot
+    tell.
+    """
     proof = summary.proof
     assert proof is not None
     lacking = summary.answer is None or summary.answer.lacking is not None

@@ -1,4 +1,4 @@
-"""What `tlslab recommend` does: the choice by a run, its explanation, and the configuration."""
+"""The work of `tlslab recommend`: the choice by a run, its explanation, and the configuration."""
 
 import json
 import sys
@@ -30,9 +30,9 @@ def recommended(
     day: date,
     details: bool = False,
 ) -> int:
-    """Recommends a configuration for a server, and writes it; the exit code.
+    """Recommends a configuration for a server, and writes it; returns the exit code.
 
-    `day` is the one on which the policies may be old; `details`: all names, however many.
+    `day`: the day by which policies may be old. `details`: all names, however many.
 
     Raises UsageError, StoreError, CannotRunError.
     """

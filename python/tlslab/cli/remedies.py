@@ -1,13 +1,13 @@
-"""Remedies in the words of one command: its name, and options that it lacks."""
+"""Remedies adapted to one command: its name, and the options that it lacks."""
 
 import re
 from collections.abc import Collection
 
-# An option in backquotes stands in a command that is named with it.
+# An option in backquotes may be part of a quoted command.
 _QUOTED = re.compile(r"`[^`]*`")
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 
-# Stands for the command's name in remedies that hold for every command.
+# The command's name in remedies for all commands.
 _ANY_COMMAND = "`tlslab COMMAND "
 
 # The engine's probe, and the lab's own command for it.
@@ -20,9 +20,10 @@ def in_lab(remedy: str) -> str:
 
 
 def fitting(remedy: str, command: str, known: Collection[str]) -> str:
-    """The remedy for a command with these options: says of the others which command has them.
+    """The remedy for a command with these options; for other options it names the command that has
+    them.
 
-    `command` is its name; empty where the command line names none.
+    `command` is the command's name; empty if the command line names none.
     """
     remedy = in_lab(remedy)
     if command:

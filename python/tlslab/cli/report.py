@@ -65,7 +65,7 @@ def command(
 
 
 def _folded(run: "RunFolder") -> str:
-    """Folded stacks, each with its cell as the first frame: what flame graph tools read."""
+    """Folded stacks, each with its cell as the first frame: the input of flame graph tools."""
     sampled = [each for each in run.stacks() if each.folded]
     if not sampled:
         raise UsageError(

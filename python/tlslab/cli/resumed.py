@@ -1,4 +1,4 @@
-"""What `tlslab run --resume DIR` goes on with: the experiment and the options of the folder."""
+"""The continuation of `tlslab run --resume DIR`: the experiment and the options of the folder."""
 
 from pathlib import Path
 from typing import Any
@@ -11,27 +11,27 @@ from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.store import RunFolder
 
-# What decides the plan; it is in the folder.
+# Options that determine the plan, which is in the folder.
 _DECIDED = ("target", "set_", "quick", "blocks", "until", "budget", "seconds", "objective",
             "allow_obsolete", "expect_status", "out_dir")  # fmt: skip
 
-# What is asked of this machine and its servers, which may have changed since.
+# Options on this machine and its servers, which may have changed since.
 _TAKEN_OVER = ("allow", "proof", "ca", "insecure", "jdk", "configure", "configure_timeout",
                "ready", "server_metrics", "why", "generators", "on_lost_host",
                "listen")  # fmt: skip
 
 
-# The commands that begin such runs; each has options of its own.
+# The commands that start such runs; each has options of its own.
 _BEGINS = ("run", "prove")
 
 
 def folder_experiment(folder: RunFolder) -> Experiment:
-    """The experiment as it was begun."""
+    """The experiment as it was started."""
     return loads(folder.experiment_text(), str(folder.path / "experiment.toml"))
 
 
 def refuse_commands(experiment: Experiment) -> None:
-    """Refuses a file whose commands would be run unseen on a live server. Raises UsageError."""
+    """Refuses a file whose commands would run unseen on a live server. Raises UsageError."""
     if file_kind(experiment).commands(experiment):
         raise UsageError(
             "a file with the commands of a live proof is not run",
@@ -41,7 +41,7 @@ def refuse_commands(experiment: Experiment) -> None:
 
 
 def taken_over(context: typer.Context, path: Path) -> dict[str, Any]:
-    """The options of the folder's own command, where this command line does not give them.
+    """The options of the folder's own command, as far as this command line does not give them.
 
     Raises UsageError for options that would change the plan, StoreError for a damaged folder.
     """

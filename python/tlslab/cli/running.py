@@ -1,4 +1,4 @@
-"""What `tlslab run` does: from its options to a request, the run, and the last lines."""
+"""The work of `tlslab run`: from its options to a request, the run, and the last lines."""
 
 import sys
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from tlslab.targets.external import parse_hook
 
 
 def run(context: typer.Context, watching: Watching) -> int:
-    """Runs what the command line of `tlslab run` asks for; the exit code.
+    """Runs the command line of `tlslab run`; returns the exit code.
 
     Raises UsageError, CannotRunError.
     """
@@ -79,7 +79,7 @@ def _changes(options: Mapping[str, Any]) -> Changes:
 
 
 def _request(experiment: Experiment, options: Mapping[str, Any]) -> Request:
-    """What is asked for, by the values of the options. Raises UsageError."""
+    """The request for these options. Raises UsageError."""
     experiment, targets = with_targets(experiment, parse_targets(options["target"] or []))
     factors = [factor.name for factor in experiment.factors]
     configure = options["configure"]
@@ -105,7 +105,7 @@ def _request(experiment: Experiment, options: Mapping[str, Any]) -> Request:
         on_lost_host=check_policy(options["on_lost_host"], options["generators"]),
         listen=None if options.get("listen") is None else own_address(options["listen"]),
     )
-    # Before anything else, so that a file that is not there is no late surprise.
+    # Checked first, so that a missing file is reported at once.
     request.trust()
     if not request.external:
         require_reachable(request.generators, request.listen)

@@ -53,7 +53,7 @@ def command(
 
 
 def _conclude(result: "Result") -> int:
-    """Says what disturbed the run, where the trials and the result are; the exit code."""
+    """Prints the disturbances and the places of trials and result; returns the exit code."""
     from tlslab.report import warning_lines
 
     for warning in warning_lines(result.summary):

@@ -1,4 +1,4 @@
-"""Words that several commands use."""
+"""Words that several commands share."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,7 @@ def duration(seconds: float) -> str:
 
 
 def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
-    """Why cells are left out, with how many are for each reason, most first."""
+    """The reasons for leaving cells out, each with the number of cells, most frequent first."""
     counts: dict[str, int] = {}
     for each in excluded:
         counts[each.reason] = counts.get(each.reason, 0) + 1
@@ -28,5 +28,5 @@ def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
 
 
 def lost_words(host: str, reason: str) -> str:
-    """Which generator was lost, and why."""
+    """A warning with the lost generator and the reason."""
     return f"warning: the generator {host} was lost: {reason}"

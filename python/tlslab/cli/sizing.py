@@ -1,4 +1,4 @@
-"""What `tlslab plan` does: the answer of a calibration to one question, printed."""
+"""The work of `tlslab plan`: a calibration's answer to one question, printed."""
 
 import json
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ from tlslab.store import RunFolder, to_json
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a calibration: the processors for a rate, or the rate of N processors.
+    """The question to a calibration: the processors for a rate, or the rate of N processors.
 
     `rate` in new connections/s, or `processors`: one of them is None. `busy_at_most` is a share of
-    each processor's time. `load` and `settings` are levels of the mix by factor; a setting that is
-    None is the calibration's own.
+    each processor's time. `load` and `settings` are levels of the mix by factor; None stands for
+    the calibration's own setting.
     """
 
     rate: float | None
@@ -39,7 +39,8 @@ class Question:
 
 
 def plan(folder: Path | None, question: Question, as_json: bool) -> int:
-    """Prints the answer of the calibration in a folder, by default the newest; the exit code.
+    """Prints the answer of the calibration in a folder, by default the newest; returns the exit
+    code.
 
     Raises UsageError, StoreError, CannotTellError.
     """
@@ -78,7 +79,7 @@ def plan(folder: Path | None, question: Question, as_json: bool) -> int:
 
 
 def _mix(model: CostModel, experiment: Experiment, question: Question) -> dict[str, str]:
-    """The calibration's own mix with the levels that were asked for. Raises UsageError."""
+    """The calibration's own mix with the requested levels. Raises UsageError."""
     settings = {name: _level(name, text) for name, text in question.settings.items() if text}
     mix = experiment.as_planned({**model.centre, **settings, **question.load})
     if unknown := model.unknown(mix):

@@ -1,4 +1,4 @@
-"""How the steps of a capacity experiment are reported as it goes."""
+"""The progress of a capacity experiment's steps."""
 
 from collections.abc import Iterator, Mapping
 

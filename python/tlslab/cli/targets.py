@@ -56,7 +56,7 @@ def _table(found: tuple[TargetFound, ...]) -> Table:
 
 
 def _lines(found: TargetFound) -> Iterator[tuple[str, str]]:
-    """What is shown of a target, each line with its heading."""
+    """The lines on a target, each with its heading."""
     if found.software is not None:
         yield "version", f"{found.software} with {found.backend} ({found.program})"
     if found.problem is not None:

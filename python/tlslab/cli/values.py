@@ -9,15 +9,15 @@ from urllib.parse import urlsplit
 from tlslab.model.deployment import MANAGED_SERVERS
 from tlslab.model.errors import UsageError
 
-# A week.
+# One week.
 LIMIT_SECONDS = 7 * 86_400
 
 LIMIT_RATE = 1e9
 
 LIMIT_BYTES = 1 << 30
 
-# What only a running server can be: `host:port`, an address, or a name with a dot; with or without
-# a path.
+# Forms that only a running server can have: `host:port`, an address, or a name with a dot; with or
+# without a path.
 _HOST = r"\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+"
 _PLACE = re.compile(
     rf"(?:(?:{_HOST}):\d{{1,5}}|\[[0-9A-Fa-f:.]+\]|localhost|[^/\s,:]+\.[^/\s,:]+)(/\S*)?"
@@ -62,7 +62,7 @@ def _only(target: str) -> str:
 
 
 def as_url(target: str) -> str:
-    """A target as the lab names it: a server's name unchanged, `localhost:8443` as an HTTPS URL."""
+    """A target by the lab's name: a server's name unchanged, `localhost:8443` as an HTTPS URL."""
     target = _only(target)
     scheme, sign, rest = target.partition("://")
     if sign and scheme.lower() != "https":

@@ -1,4 +1,4 @@
-"""The experiment and the servers that a command line asks for."""
+"""The experiment and the servers of a command line."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ DEFAULT_TARGET = "reference"
 
 @dataclass(frozen=True)
 class Changes:
-    """What the options change in an experiment; see `tlslab run --help`."""
+    """Changes to an experiment by options; see `tlslab run --help`."""
 
     settings: tuple[str, ...] = ()
     jdks: tuple[Path, ...] = ()
@@ -31,7 +31,7 @@ class Changes:
 
 
 def changed(experiment: Experiment, changes: Changes) -> Experiment:
-    """The experiment as the options have it. Raises UsageError."""
+    """The experiment with the options applied. Raises UsageError."""
     experiment = with_levels(experiment, parse_levels(list(changes.settings)))
     experiment = with_jdks(experiment, changes.jdks)
     kind = file_kind(experiment)
@@ -52,7 +52,7 @@ def changed(experiment: Experiment, changes: Changes) -> Experiment:
 
 
 def _ending(experiment: Experiment, changes: Changes) -> Experiment:
-    """The experiment with what decides on the number of its blocks."""
+    """The experiment with the options that determine its number of blocks."""
     kind = file_kind(experiment)
     blocks = None if changes.blocks is None else few(changes.blocks)
     if changes.until is None and changes.budget is None:
@@ -61,13 +61,13 @@ def _ending(experiment: Experiment, changes: Changes) -> Experiment:
     budget_s = None if changes.budget is None else as_seconds(changes.budget, "--budget")
     experiment = kind.with_stopping(experiment, until, budget_s)
     if kind.why_fixed:
-        # The number of blocks follows from their length, which the servers decide on (lab.budget).
+        # The number of blocks follows from their length, which depends on the servers (lab.budget).
         return experiment
     return experiment if blocks is None else replace(experiment, blocks=blocks)
 
 
 def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
-    """The experiment on the Java installations of this machine and those given.
+    """The experiment on the Java installations of this machine and the given ones.
 
     Benchmarks find theirs when they start. Raises UsageError.
     """
@@ -80,7 +80,7 @@ def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
         return experiment
     found = expand(levels, given)
     if asked_for() and ALL in levels:
-        # A short run takes one: the first that is given, or the newest.
+        # A short run takes one: the first given one, or the newest.
         found = expand((), given[:1]) if given else found[-1:]
     return with_levels(experiment, {"jdk": found})
 

@@ -1,4 +1,4 @@
-"""Options that show a run while it goes on: as Prometheus metrics, and as a page."""
+"""Options that show a run in progress: as Prometheus metrics, and as a page."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -39,14 +39,14 @@ LivePage = Annotated[
 
 @dataclass(frozen=True)
 class Watching:
-    """Where metrics and page are wanted; None where they are not."""
+    """The addresses for metrics and page; None if not wanted."""
 
     metrics: Address | None = None
     page: Address | None = None
 
     @classmethod
     def of(cls, metrics: str | None, page: str | None) -> "Watching":
-        """By the options' values. Raises UsageError."""
+        """From the options' values. Raises UsageError."""
         return cls(
             None if metrics is None else parse_address(metrics, METRICS_OPTION),
             None if page is None else parse_address(page, PAGE_OPTION),
@@ -54,7 +54,7 @@ class Watching:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether there is any."""
+        """Whether metrics or page are wanted."""
         return self != Watching()
 
 
@@ -65,7 +65,7 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
 
 @contextmanager
 def watched(experiment: str, watching: Watching) -> "Iterator[State]":
-    """The state of a run, served as long as the context lasts. Raises UsageError."""
+    """The state of a run, served until the context ends. Raises UsageError."""
     from tlslab.live.state import State
 
     state = State(experiment)

@@ -40,7 +40,7 @@ RULES: Mapping[str, Rule] = {
     "threads": count_rule(LIMIT_THREADS),
 }
 
-# Nothing is sent to a server, so that nothing of a workload has a meaning.
+# Nothing is sent to a server, so that a workload has no meaning.
 NO_WORKLOAD = Workload(document_bytes=0, connections=0, requests_per_connection=0)
 
 _COUNTS = {
@@ -96,7 +96,7 @@ class BenchmarkFile(FileKind):
         return {"workload": NO_WORKLOAD, "settings": settings}
 
     def write(self, experiment: Experiment) -> list[str]:
-        """The lines that `read` reads back."""
+        """The lines from which `read` restores the experiment."""
         settings = settings_of(experiment)
         lines = ["", "[benchmark]", f"modes = {toml(settings.modes)}"]
         lines += [f"{name} = {getattr(settings, name)}" for name in _COUNTS]
@@ -126,7 +126,7 @@ class BenchmarkFile(FileKind):
         return replace(experiment, blocks=blocks)
 
     def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:
-        """The iterations share this time."""
+        """The experiment with iterations that share this time."""
         settings = settings_of(experiment)
         each = max(10, round(round(seconds * 1000) / settings.iterations))
         return replace(experiment, settings=replace(settings, iteration_ms=each))

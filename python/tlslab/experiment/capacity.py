@@ -89,7 +89,7 @@ def _plan(root: Table, changes: Table) -> CapacityPlan:
 
 
 def _window(table: Table) -> Window:
-    """A window whose keys stand among those of its stage."""
+    """A window whose keys are among those of its stage."""
     return Window(
         warmup_ms=table.integer("warmup_ms", 0, LIMIT_WINDOW_MS),
         measure_ms=table.integer("measure_ms", 100, LIMIT_WINDOW_MS),
@@ -173,7 +173,7 @@ def _levels(table: Table, key: str) -> dict[str, str]:
 
 
 def _obsolete(table: Table) -> Obsolete:
-    """Levels of one cell, obsolete ones among them."""
+    """The levels of one cell, which may be obsolete."""
     levels = _levels(table, "levels")
     more = {"tls": OBSOLETE_TLS_VERSIONS, "key": OBSOLETE_KEYS, "suite": OBSOLETE_SUITES}
     for name, level in levels.items():
@@ -191,7 +191,7 @@ def _objective(table: Table) -> Objective:
 
 
 def required_objective(text: str) -> Objective:
-    """What `--objective` asks for. Raises UsageError."""
+    """The value of `--objective`. Raises UsageError."""
     objective = parse_objective(text)
     if objective is None:
         raise UsageError(f"--objective {text}: {OBJECTIVE_FORM}")
@@ -228,12 +228,12 @@ class CapacityFile(FileKind):
         return capacity_changes.shortened(settings)
 
     def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
-        """The stages that measure are repeated N times."""
+        """The experiment with its measuring stages repeated N times."""
         plan = capacity_changes.with_blocks(plan_of(experiment), blocks)
         return replace(experiment, settings=plan)
 
     def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:
-        """The stages that measure have this length."""
+        """The experiment with measuring stages of this length."""
         plan = capacity_changes.with_seconds(plan_of(experiment), seconds)
         return replace(experiment, settings=plan)
 

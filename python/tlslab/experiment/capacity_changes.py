@@ -1,4 +1,4 @@
-"""What options change in the stages of a capacity experiment."""
+"""Changes by options in the stages of a capacity experiment."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,12 +7,12 @@ from tlslab.experiment.short import LEVELS, short, with_length
 from tlslab.model.capacity import CapacityPlan
 
 # A shortened experiment: its repetitions, the connections up to which it searches its maximum, and
-# the most connections of an open loop.
+# the largest number of connections of an open loop.
 TRIALS = 1
 SEARCH_UP_TO = 16
 IN_FLIGHT = 200
 
-# The stages whose windows are measurements, and not a search for them.
+# The stages whose windows are measurements rather than searches.
 _MEASURED = ("maximum", "open_loop", "remedies")
 
 

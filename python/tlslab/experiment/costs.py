@@ -1,4 +1,4 @@
-"""The kind `costs`: [workload], and [costs] with the combinations beside single changes."""
+"""The kind `costs`: [workload], and [costs] with the combinations of several changes."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,14 +14,14 @@ from tlslab.model.experiment import COSTS, Experiment
 from tlslab.model.workload import NO_WINDOW
 from tlslab.toml_table import Table
 
-# The factors that a cost model knows what to make of.
+# The factors that a cost model covers.
 FACTORS = ("document_bytes", "tls", "key", "group", "suite", "resumed", "requests")
 
 COST_RULES: Mapping[str, Rule] = {name: RULES[name] for name in RULES if name in FACTORS}
 
 
 class CostsFile(FileKind):
-    """What each part of a connection costs the server, and how far that can be added up."""
+    """The server's cost of each part of a connection, and the error of their sum."""
 
     tables = ("workload", "costs")
     rules = COST_RULES
@@ -53,7 +53,7 @@ class CostsFile(FileKind):
         return replace(experiment, blocks=blocks)
 
     def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:
-        """The measurement has this length."""
+        """The experiment with measurements of this length."""
         work = experiment.workload
         work = replace(work, capacity=with_length(work.capacity, round(seconds * 1000)))
         return replace(experiment, workload=work)

@@ -1,4 +1,4 @@
-"""The factors that experiments may vary, and the levels that each may take."""
+"""The factors that experiments may vary, and the allowed levels of each."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ _PERCENT = re.compile(r"(?:100|[1-9]?[0-9])%")
 # One of several equal servers.
 _COPY = re.compile(r"[a-z0-9]{1,16}")
 
-# A planted slowdown; the server itself refuses more than ten times the whole.
+# A planted slowdown; the server itself refuses more than ten times the cost.
 _BURN = re.compile(r"(?:1000|[0-9]{1,3}(?:\.[0-9]{1,2})?)%")
 
 # The folder of a Java installation, or the lab's name for it; a comma would separate levels.
@@ -42,10 +42,10 @@ _JDK = re.compile(r"[A-Za-z0-9/._+-]{1,200}")
 
 @dataclass(frozen=True)
 class Rule:
-    """What a factor's levels may be: `known` names, others that `accepts` takes.
+    """The allowed levels of a factor: `known` names, and others that `accepts` takes.
 
-    `find` gives the own name of a level by an alias of it, None when it knows none; `words` say
-    what is allowed where there are no known names.
+    `find` returns the canonical name of an alias, None for an unknown one; `words` describe the
+    allowed levels if there are no known names.
     """
 
     known: tuple[str, ...] = ()
@@ -55,11 +55,11 @@ class Rule:
 
     @property
     def allowed(self) -> str:
-        """All that is allowed, in words."""
+        """All allowed levels, in words."""
         return ", ".join(filter(None, (*self.known, self.words)))
 
     def level(self, level: str) -> str | None:
-        """The level's own name; None for one that is not allowed."""
+        """The canonical name of the level; None if it is not allowed."""
         name = (self.find(level) if self.find else None) or level
         return name if name in self.known or (self.accepts and self.accepts(name)) else None
 
@@ -113,7 +113,7 @@ RULES: Mapping[str, Rule] = {
 
 
 def read_factors(root: Table, changes: Table, rules: Mapping[str, Rule]) -> tuple[Factor, ...]:
-    """The factors of a file, with the levels that `changes` has instead where it has any."""
+    """The factors of a file; levels in `changes` replace the file's."""
     table = root.table("factors")
     table.only(*rules)
     if not table.data:
@@ -125,7 +125,7 @@ def read_factors(root: Table, changes: Table, rules: Mapping[str, Rule]) -> tupl
 
 
 def _levels(table: Table, name: str, rule: Rule) -> tuple[str, ...]:
-    """Levels by their own names, as files have them; numbers may stand without quotes."""
+    """Levels by their canonical names, as in files; numbers may be given without quotes."""
     for level in (levels := table.levels(name)):
         if level not in rule.known and not (rule.accepts and rule.accepts(level)):
             raise table.error(
@@ -142,7 +142,7 @@ def read_baseline(
     all_levels: Table,
     only: Sequence[ConditionalFactor] = (),
 ) -> dict[str, str]:
-    """A level for some of the factors: one that the file has for them at all."""
+    """A level for some of the factors, out of all levels that the file has for them."""
     table.only(*(factor.name for factor in factors))
     for name in table.data:
         allowed = (*all_levels.levels(name), *(o.otherwise for o in only if o.factor == name))

@@ -15,13 +15,13 @@ from tlslab.toml_table import Table
 
 
 class FileKind(ABC):
-    """How the files of one kind are read, written and changed by options.
+    """Reading, writing and changing of the files of one kind.
 
-    `tables` are the names at the root of the file that only this kind has; `[quick]` may repeat
-    them. `rules` are its factors, in the order of a cell's key. `has_server`: its cells are run
-    against a server. `finds_jdks`: it looks for Java installations itself. `always_vary` are
-    factors that vary in shortened runs, too (experiment.short). `why_fixed`: why a run of this kind
-    does not end before its plan is done; empty where it may.
+    `tables`: the names at the root of the file that only this kind has; `[quick]` may repeat them.
+    `rules`: its factors, in the order of a cell's key. `has_server`: its cells are run against a
+    server. `finds_jdks`: it looks for Java installations itself. `always_vary`: factors that vary
+    in shortened runs, too (experiment.short). `why_fixed`: the reason that a run of this kind does
+    not end before its plan is done; empty if it may.
     """
 
     tables: ClassVar[tuple[str, ...]]
@@ -35,19 +35,19 @@ class FileKind(ABC):
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
         """The fields `workload` and `settings` of the experiment.
 
-        `changes` is the table whose values are read instead: `[quick]`, or the root again.
+        `changes` is the table whose values take precedence: `[quick]`, or the root again.
         """
 
     @abstractmethod
     def write(self, experiment: Experiment) -> list[str]:
-        """The lines that `read` reads back."""
+        """The lines from which `read` restores the experiment."""
 
     def commands(self, experiment: Experiment) -> tuple[str, ...]:
-        """The user's commands that a run of it would start on this machine."""
+        """The user's commands that a run of the experiment would start on this machine."""
         return ()
 
     def server(self, experiment: Experiment) -> str | None:
-        """The one server that the experiment itself names; None where it names none."""
+        """The one server that the experiment itself names; None if it names none."""
         return None
 
     def shortened(self, settings: Any) -> Any:
@@ -67,8 +67,8 @@ class FileKind(ABC):
     ) -> Experiment:
         """The experiment with an end: when its answer is known to within `until`, or by a time.
 
-        Kinds with a fixed plan stay as they are: the budget sets the number of their blocks before
-        the run (lab.budget). Raises UsageError for `until` there.
+        Kinds with a fixed plan are unchanged: the budget sets the number of their blocks before the
+        run (lab.budget). For these kinds, `until` raises UsageError.
         """
         if until is not None:
             raise UsageError(
@@ -83,7 +83,7 @@ class FileKind(ABC):
     ) -> Experiment:
         """The experiment with another objective, and with its obsolete cell only if allowed.
 
-        Raises UsageError where the kind has neither.
+        Raises UsageError if the kind has neither.
         """
         if objective is not None or allow_obsolete:
             raise UsageError(

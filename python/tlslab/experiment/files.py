@@ -37,10 +37,10 @@ def shipped() -> tuple[str, ...]:
 
 
 def load(name: str, quick: bool = False) -> Experiment:
-    """The shipped experiment of that name, or the one in the file of that name.
+    """The shipped experiment with this name, or the one in the file with this name.
 
-    Shortened where TLSLAB_SHORT_RUNS is set. Raises UsageError when there is neither,
-    ExperimentError when the file is faulty.
+    Shortened if TLSLAB_SHORT_RUNS is set. Raises UsageError if there is neither, ExperimentError if
+    the file is faulty.
     """
     experiment = _load(name, quick)
     return shortened(experiment) if asked_for() else experiment
@@ -67,7 +67,7 @@ def _load(name: str, quick: bool) -> Experiment:
 
 
 def loads(text: str, source: str, quick: bool = False) -> Experiment:
-    """The experiment that a text in TOML describes; both its forms are checked, one is returned."""
+    """The experiment in a TOML text; both its forms are checked, one is returned."""
     root = parse(text, source)
     kind = _kind(root)
     experiment = _experiment(root, root, kind)
@@ -112,7 +112,7 @@ def _experiment(root: Table, changes: Table, name: str) -> Experiment:
 
 
 def _name(root: Table) -> str:
-    """The name becomes part of a folder's name, so that its characters are limited."""
+    """The name, limited in its characters because it becomes part of a folder's name."""
     name = root.text("name")
     if not all(c.isascii() and (c.isalnum() or c in "-_") for c in name) or len(name) > 64:
         raise root.error("may have letters, digits, '-' and '_' only, 64 at most", "name")
@@ -163,16 +163,16 @@ def _one_of(table: Table, name: str, known: Sequence[str]) -> str | None:
 
 
 def with_levels(experiment: Experiment, changes: Mapping[str, tuple[str, ...]]) -> Experiment:
-    """The experiment with other levels for some factors, as `--set FACTOR=LEVEL,LEVEL` asks for.
+    """The experiment with other levels for some factors, as in `--set FACTOR=LEVEL,LEVEL`.
 
     A factor that the experiment does not vary is added. A baseline that is no longer among the
-    levels gives way to the first of them. Raises UsageError with the known names.
+    levels is replaced by the first of them. Raises UsageError with the known names.
     """
     return change_levels(experiment, changes, file_kind(experiment).rules)
 
 
 def dumps(experiment: Experiment) -> str:
-    """The experiment as a text that `loads` reads back to an equal one (but for `quick`)."""
+    """The experiment as a text that `loads` reads back to an equal one (except for `quick`)."""
     lines = [f"schema = {toml(SCHEMA)}"]
     if experiment.kind != DEFAULT_KIND:
         lines.append(f"kind = {toml(experiment.kind)}")

@@ -13,7 +13,8 @@ from tlslab.model.experiment import MATRIX, Experiment
 from tlslab.model.stopping import Stopping
 from tlslab.toml_table import Table
 
-# The precision that `--budget` alone aims at, and the most blocks of `--until` without `--blocks`.
+# The precision that `--budget` alone aims at, and the largest number of blocks of `--until` without
+# `--blocks`.
 DEFAULT_UNTIL = 0.05
 MOST_BLOCKS = 50
 
@@ -25,7 +26,7 @@ class MatrixFile(FileKind):
     rules = RULES
 
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
-        """The workload, and when the run ends; this kind has no settings."""
+        """The workload, and the rule that ends the run; this kind has no settings."""
         return {"workload": read_workload(root, changes), "stopping": read_stopping(changes)}
 
     def write(self, experiment: Experiment) -> list[str]:
@@ -33,20 +34,20 @@ class MatrixFile(FileKind):
         return write_workload(experiment.workload) + write_stopping(experiment.stopping)
 
     def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
-        """The experiment with N passes over all cells, whatever they show."""
+        """The experiment with N passes over all cells, whatever their results."""
         return replace(experiment, blocks=blocks, stopping=None)
 
     def with_stopping(
         self, experiment: Experiment, until: float | None, budget_s: float | None
     ) -> Experiment:
-        """Ends when nothing is open any more; `until` as in `Stopping`."""
+        """The experiment with an end when no comparison is open; `until` as in `Stopping`."""
         rule = experiment.stopping or Stopping(DEFAULT_UNTIL)
         rule = replace(rule, until=rule.until if until is None else until, budget_s=budget_s)
         blocks = experiment.blocks if asked_for() else max(experiment.blocks, MOST_BLOCKS)
         return replace(experiment, stopping=rule, blocks=blocks)
 
     def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:
-        """All runs of a trial have this length."""
+        """The experiment with runs of this length."""
         work = experiment.workload
         length_ms = round(seconds * 1000)
         kept = work.keep_alive

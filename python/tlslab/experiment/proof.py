@@ -1,4 +1,4 @@
-"""The kind `proof`: [workload], and [proof] with the configurations that are compared."""
+"""The kind `proof`: [workload], and [proof] with the configurations to compare."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,7 +22,8 @@ PROOF_RULES: Mapping[str, Rule] = {
     "clients": Rule((NEW, RETURNING)),
 }
 
-# What every connection does, and the load. One processor of a server is busy with far fewer.
+# The workload of every connection, and the load. Far fewer connections keep one processor of a
+# server busy.
 DOCUMENT_BYTES = 4096
 CONNECTIONS = 16
 WORKLOAD = Workload(
@@ -36,8 +37,8 @@ QUICK = replace(
     WORKLOAD, capacity=Window(150, 500), keep_alive=KeepAlive(Window(100, 300), CONNECTIONS)
 )
 
-# Blocks at most. These exclude a difference of 5 % where the ratios of single blocks have a noise
-# of 7 %; at 3 %, that of processor time on a quiet machine, about a dozen are enough.
+# The largest number of blocks. They exclude a difference of 5 % if the ratios of single blocks have
+# a noise of 7 %; at 3 %, the noise of processor time on a quiet machine, about a dozen suffice.
 BLOCKS = 60
 QUICK_BLOCKS = 6
 
@@ -72,12 +73,12 @@ class ProofFile(MatrixFile):
         return settings_of(experiment).server
 
     def commands(self, experiment: Experiment) -> tuple[str, ...]:
-        """Those that switch a live server."""
+        """The commands that switch a live server."""
         settings = settings_of(experiment)
         return tuple(filter(None, (settings.apply, settings.revert)))
 
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
-        """The workload, when the run ends, and the configurations."""
+        """The workload, the rule that ends the run, and the configurations."""
         return {
             "workload": read_workload(root, changes, windows=False),
             "stopping": read_stopping(changes),

@@ -1,4 +1,4 @@
-"""The experiment of `tlslab selftest`: one server under two names, and slower ones beside it."""
+"""The experiment of `tlslab selftest`: one server under two names, and slower copies of it."""
 
 from tlslab.model.experiment import Exclusion, Experiment, Factor
 from tlslab.model.workload import Window, Workload
@@ -11,7 +11,7 @@ NO_BURN = "0%"
 BURNS = ("2%", "5%", "10%")
 QUICK_BURNS = ("5%", "10%")
 
-# All servers burn: one that burns nothing reads the clock as often.
+# All servers burn, also with a share of zero, so that all read the clock equally often.
 WORKLOAD = Workload(
     document_bytes=2048,
     connections=16,

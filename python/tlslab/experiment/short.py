@@ -1,4 +1,4 @@
-"""Experiments shortened by TLSLAB_SHORT_RUNS=1, so that they only show that a command works.
+"""Experiments shortened by TLSLAB_SHORT_RUNS=1, which only show that a command works.
 
 The figures of such a run mean nothing; the tests of the documentation run every documented command
 in this way.
@@ -15,11 +15,13 @@ from tlslab.model.workload import NO_WINDOW, Window
 
 VARIABLE = "TLSLAB_SHORT_RUNS"
 
-# The levels of factors that still vary, and how many factors do; a baseline is always a level.
+# The number of levels of factors that still vary, and the number of such factors; a baseline is
+# always a level.
 LEVELS = 2
 VARYING = 2
 
-# The most blocks that an option gives such a run: as many as the job of docs/ci takes at least.
+# The largest number of blocks that an option gives such a run: the least that the job of docs/ci
+# takes.
 BLOCKS = 6
 
 WARMUP_MS = 50
@@ -56,29 +58,29 @@ def shortened(experiment: Experiment) -> Experiment:
 
 
 def few(blocks: int) -> int:
-    """The number of blocks that an option asks for, BLOCKS at most where runs are to be short."""
+    """The number of blocks that an option requests, at most BLOCKS if runs are to be short."""
     return min(blocks, BLOCKS) if asked_for() else blocks
 
 
 def warmed_up(length_ms: int) -> int:
-    """How long a fresh server is warmed up, in milliseconds."""
+    """The warm-up of a fresh server, in milliseconds."""
     return min(length_ms, WARMUP_MS) if asked_for() else length_ms
 
 
 def short(window: Window) -> Window:
-    """The window cut down; none stays none."""
+    """The window, shortened; an absent window stays absent."""
     if window == NO_WINDOW:
         return window
     return Window(min(window.warmup_ms, WARMUP_MS), min(window.measure_ms, MEASURE_MS))
 
 
 def with_length(window: Window, measure_ms: int) -> Window:
-    """The window with another length of its measurement; none stays none."""
+    """The window with another length of its measurement; an absent window stays absent."""
     return window if window == NO_WINDOW else replace(window, measure_ms=measure_ms)
 
 
 def _varying(experiment: Experiment) -> set[str]:
-    """The factors that go on to vary: those that are compared with a baseline come first."""
+    """The factors that still vary: those compared with a baseline come first."""
     several = [factor.name for factor in experiment.factors if len(factor.levels) > 1]
     if always := file_kind(experiment).always_vary:
         return set(several) & set(always)

@@ -1,4 +1,4 @@
-"""The table [stopping]: when a run in blocks ends before all of its blocks are done."""
+"""The table [stopping]: the rule that ends a run in blocks before all of its blocks are done."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ ANSWERS: Mapping[str, Answer] = {"best": "best", "ranking": "ranking"}
 
 
 def read_stopping(changes: Table) -> Stopping | None:
-    """The table of that name; None where there is none: all blocks are run."""
+    """The content of the table; None without the table, when all blocks are run."""
     if "stopping" not in changes:
         return None
     table = changes.table("stopping")
@@ -38,7 +38,7 @@ def _answer(table: Table) -> Answer:
 
 
 def write_stopping(stopping: Stopping | None) -> list[str]:
-    """The lines that `read_stopping` reads back."""
+    """The lines from which `read_stopping` restores the rule."""
     if stopping is None:
         return []
     lines = ["", "[stopping]", f"until = {toml(stopping.until)}"]

@@ -1,4 +1,4 @@
-"""The table [workload]: what every connection does, and how long the runs take."""
+"""The table [workload]: the actions of every connection, and the length of the runs."""
 
 import re
 
@@ -26,7 +26,7 @@ _STATUS = re.compile(r"any|[1-5](?:xx|[0-9]{2})(?:,[1-5](?:xx|[0-9]{2}))*")
 
 
 def required_status(text: str) -> str:
-    """What `--expect-status` asks for, without blanks. Raises UsageError."""
+    """The value of `--expect-status`, without blanks. Raises UsageError."""
     status = "".join(text.lower().split())
     if not _STATUS.fullmatch(status):
         raise UsageError(f"--expect-status {text}: {STATUS_FORM}")
@@ -34,7 +34,9 @@ def required_status(text: str) -> str:
 
 
 def read_workload(root: Table, changes: Table, windows: bool = True) -> Workload:
-    """The workload, with what `changes` has instead; `windows`: whether it must have those."""
+    """The workload, with the values of `changes` in precedence; `windows`: its windows are
+    required.
+    """
     base = root.table("workload")
     changed = changes.table("workload") if "workload" in changes else base
     for table in (base, changed):
@@ -137,7 +139,7 @@ def _window(table: Table) -> Window:
 
 
 def write_workload(workload: Workload) -> list[str]:
-    """The lines that `read_workload` reads back."""
+    """The lines from which `read_workload` restores the workload."""
     lines = ["", "[workload]"]
     for name in ("document_bytes", "connections", "requests_per_connection"):
         lines.append(f"{name} = {getattr(workload, name)}")

@@ -1,4 +1,4 @@
-"""What the server's process tree and the whole machine use while a trial runs."""
+"""The resource use of the server's process tree and of the whole machine during a trial."""
 
 import threading
 import time
@@ -15,13 +15,13 @@ from tlslab.model.trial import CpuSample, MachineSample, MachineUsage, Processor
 
 SAMPLE_S = 0.2
 
-# The readings of one second.
+# The number of readings that cover a second.
 LATELY = 6
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Server and machine at one time of the monotonic clock, in seconds."""
+    """The state of server and machine at one time of the monotonic clock, in seconds."""
 
     at: float
     processes: dict[int, ProcessReading]
@@ -30,7 +30,7 @@ class Reading:
 
 
 def read(pids: Iterable[int], energy: EnergyReader | None = None) -> Reading:
-    """The given processes, and the machine."""
+    """A reading of the given processes and of the machine."""
     processes = {}
     counters = {} if energy is None else energy.read()
     for pid in pids:
@@ -42,9 +42,9 @@ def read(pids: Iterable[int], energy: EnergyReader | None = None) -> Reading:
 class Meter:
     """Reads at the start, about five times a second, and at the end of one measurement.
 
-    Between two readings the meter's thread sleeps: it shares processors with the measured programs.
-    `members` looks again, at start and end, which processes belong to a tree whose members come and
-    go; `source` is what the usage is labelled with.
+    Between two readings the meter's thread sleeps, because it shares processors with the measured
+    programs. `members` finds the processes of a tree anew at start and end, if members of the tree
+    come and go. `source` is the label of the usage.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Meter:
         self._thread.start()
 
     def end(self) -> None:
-        """Marks the end of the measurement; does nothing before a start, and nothing twice."""
+        """Marks the end of the measurement; without effect before a start, or the second time."""
         if self._stop.is_set() or not self._readings:
             return
         self._stop.set()
@@ -90,7 +90,7 @@ class Meter:
 
     @property
     def pids(self) -> frozenset[int]:
-        """The processes of the tree when they were last looked for."""
+        """The processes of the tree at the last search."""
         return frozenset(each.pid for each in self._tree)
 
     @property
@@ -99,7 +99,9 @@ class Meter:
         return self._ended
 
     def _look(self) -> None:
-        """Adds the processes that have joined the tree; those that have ended read as nothing."""
+        """Adds the processes that have joined the tree; processes that have ended read as
+        nothing.
+        """
         if self._members is None:
             return
         self._tree = self._members() or self._tree
@@ -111,9 +113,10 @@ class Meter:
             self._readings.append(read(self._pids, self._energy))
 
     def server_processors(self) -> float | None:
-        """How many processors the process tree kept busy in the last second; None without one.
+        """The number of processors that the process tree kept busy in the last second; None without
+        a tree.
 
-        The last readings are taken: nothing is read for it.
+        The value comes from the last readings; nothing is read for it.
         """
         lately = self._readings[-LATELY:]
         if not self._tree or len(lately) < 2:
@@ -122,7 +125,7 @@ class Meter:
         return used / 1e6 / (lately[-1].at - lately[0].at)
 
     def server(self, handshakes: int | None) -> ServerUsage | None:
-        """What the process tree used; None without processes."""
+        """The use of the process tree; None without processes."""
         if not self._tree:
             return None
         start, end = self._readings[0], self._readings[-1]
@@ -142,7 +145,7 @@ class Meter:
         )
 
     def machine(self) -> MachineUsage:
-        """What the whole machine did."""
+        """The use of the whole machine."""
         start, end = self._readings[0], self._readings[-1]
         total = _machine_used(start, end)
         return MachineUsage(
@@ -162,7 +165,7 @@ class Meter:
         )
 
     def processors(self) -> tuple[ProcessorTimes, ...]:
-        """What each processor of this machine did, from /proc/stat."""
+        """The use of each processor of this machine, from /proc/stat."""
         start, end = self._readings[0], self._readings[-1]
         return tuple(
             _processor_times(str(number), _times(first, last))

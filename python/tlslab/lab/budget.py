@@ -11,21 +11,21 @@ from tlslab.lab.request import Request
 from tlslab.model.errors import UsageError
 from tlslab.model.stopping import LEAST_BLOCKS
 
-# An interval needs two blocks, a finding LEAST_BLOCKS. For more than MOST give --blocks.
+# An interval needs two blocks, a finding LEAST_BLOCKS. More than MOST blocks require --blocks.
 LEAST = 2
 MOST = 50
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A request whose blocks end within a time, and how many they are."""
+    """A request whose blocks fit into a time, and the number of blocks."""
 
     request: Request
     blocks: int
 
     @property
     def reservation(self) -> str:
-        """A warning that the blocks are too few for a finding; empty where they are enough."""
+        """A warning that the blocks are too few for a finding; empty if they suffice."""
         if self.blocks >= LEAST_BLOCKS:
             return ""
         return (
@@ -35,9 +35,9 @@ class Fitted:
 
 
 def within(request: Request, budget_s: float, most: int = MOST) -> Fitted:
-    """The request with the most blocks that end within the budget.
+    """The request with as many blocks as fit into the budget.
 
-    Raises UsageError where not even two do.
+    Raises UsageError if not even two fit.
     """
     found = None
     for blocks in range(LEAST, max(most, LEAST) + 1):

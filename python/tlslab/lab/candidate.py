@@ -15,8 +15,8 @@ from tlslab.store import RunFolder
 from tlslab.targets.nginx_file import read_directives
 from tlslab.targets.nginx_tls import tls_part
 
-# The key of the certificate that is added for new clients: of all keys that every current client
-# verifies, signing with it costs least.
+# The key of the certificate that is added for new clients: the cheapest one to sign with among the
+# keys that every current client verifies.
 KEY = "ecdsa-p256"
 
 # A certificate with KEY is added only beside keys of these kinds, which cost more to sign with.
@@ -26,7 +26,9 @@ _COSTLY = ("rsa-", "ecdsa-p384", "ecdsa-p521")
 def candidate_of(
     given: Path | None, baseline: Configuration, policies: tuple[Policy, ...], how: Reading
 ) -> Configuration:
-    """The candidate, as it takes effect in the baseline's server. Raises UsageError."""
+    """The candidate in the form in which the baseline's server would apply it. Raises
+    UsageError.
+    """
     if given is None:
         return _by_policies(baseline, policies)
     if given.is_dir():
@@ -35,9 +37,9 @@ def candidate_of(
 
 
 def with_key(found: Configuration, baseline: Configuration) -> Configuration:
-    """The configuration with a certificate with KEY beside those that there are.
+    """The configuration with a certificate with KEY in addition to its own.
 
-    Clients that cannot use it get the other one, so that none is lost.
+    Clients that cannot use KEY get the other certificate, so that no client is lost.
     """
     costly = [key for key in found.keys if key.startswith(_COSTLY)]
     if KEY in found.keys or not costly:

@@ -16,19 +16,19 @@ from tlslab.targets.base import pinned
 START_S = 10.0
 STOP_S = 30.0
 
-# Headers with all their options; of the payload only the length is of interest.
+# The length that covers headers with all options; of the payload only the length matters.
 SNAPLEN = "128"
 
-# The kernel's buffer in KiB: seconds of the highest rate, should tcpdump have to wait.
+# The kernel's buffer in KiB: seconds of the highest rate, in case tcpdump has to wait.
 BUFFER_KIB = "131072"
 
-# The kernel hands packets to tcpdump after a second at most, however few they are.
+# The kernel passes packets to tcpdump after a second at most, however few they are.
 SETTLE_S = 1.5
 
 
 @dataclass
 class Capture:
-    """A capture's file, and, once it has ended, how many packets the kernel dropped."""
+    """A capture's file, and the number of packets that the kernel dropped, known after its end."""
 
     path: Path
     dropped: int = 0
@@ -38,9 +38,9 @@ class Capture:
 def capturing(
     folder: Path, interface: str, port: int, processors: tuple[int, ...]
 ) -> Iterator[Capture]:
-    """Captures all packets from and to a TCP port for as long as the block lasts.
+    """Captures all packets from and to a TCP port for the duration of the block.
 
-    Raises CannotRunError when there is no tcpdump or when it may not capture.
+    Raises CannotRunError if there is no tcpdump or if it has no permission to capture.
     """
     program = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin:/usr/bin")
     if program is None:
@@ -83,7 +83,9 @@ def _wait_for_start(child: subprocess.Popen[bytes], words: Path) -> None:
 
 
 def _dropped(words: str) -> int:
-    """Packets dropped, by tcpdump's last lines. Raises CannotRunError where those are missing."""
+    """The number of dropped packets, from tcpdump's last lines. Raises CannotRunError without
+    them.
+    """
     counts = re.findall(r"^(\d+) packets? dropped by (?:kernel|interface)", words, re.MULTILINE)
     if not counts:
         raise CannotRunError(f"tcpdump did not say what it lost: {' '.join(words.split())[:300]}")

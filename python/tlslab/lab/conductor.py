@@ -1,7 +1,8 @@
-"""The conductor: one loop that runs what a kind's agenda asks for and keeps every trial at once.
+"""The conductor: one loop that runs the trials of a kind's agenda and keeps each at once.
 
-An agenda is a sequence of visits; the trials of a visit follow each other on one bench, which is
-one start of a server where there is one. The agenda may decide what comes next by what was kept.
+An agenda is a sequence of visits. The trials of a visit follow each other on one bench, which is
+one start of a server if the kind has servers. The agenda may base its next visit on the trials kept
+so far.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,10 +17,10 @@ from tlslab.store import RunFolder
 
 
 class Visit(Protocol):
-    """Trials in a row on one bench."""
+    """A sequence of trials on one bench."""
 
     def bench(self) -> AbstractContextManager[Any]:
-        """What the trials are run on. Raises NoBenchError, CannotRunError, NoGeneratorError."""
+        """The bench for the trials. Raises NoBenchError, CannotRunError, NoGeneratorError."""
 
     def trials(self, bench: Any) -> Iterator[Trial]:
         """Runs the trials; each is kept before the next one begins."""
@@ -29,19 +30,19 @@ class Visit(Protocol):
 
 
 class Agenda(Protocol):
-    """The visits that an experiment still has to run, as its kind plans them."""
+    """The remaining visits of an experiment, as its kind plans them."""
 
     def visits(self, earlier: Sequence[Trial]) -> Iterator[Visit]:
-        """The visits to come, after the trials that the folder holds already."""
+        """The remaining visits, given the trials that the folder already holds."""
 
     def kept(self, trial: Trial) -> None:
-        """Takes note of a trial that is in the folder, and reports it."""
+        """Notes that a trial is in the folder, and reports it."""
 
 
 def carry_out(agenda: Agenda, folder: RunFolder) -> None:
     """Runs the trials that the folder does not hold yet.
 
-    Raises StoreError, CannotRunError, and NoGeneratorError, with the command that makes the rest.
+    Raises StoreError, CannotRunError, and NoGeneratorError with the command that continues the run.
     """
     for visit in agenda.visits(folder.trials()):
         try:
@@ -55,14 +56,14 @@ def carry_out(agenda: Agenda, folder: RunFolder) -> None:
 
 
 def _keep(trials: Iterator[Trial], agenda: Agenda, folder: RunFolder) -> None:
-    """Puts each trial into the folder before the next one begins."""
+    """Puts each trial into the folder before the next one starts."""
     for trial in trials:
         folder.append(trial)
         agenda.kept(trial)
 
 
 def interrupted(agenda: Agenda, folder: RunFolder) -> bool:
-    """Carries the agenda out; whether KeyboardInterrupt ended it early."""
+    """Carries the agenda out; returns whether KeyboardInterrupt ended it early."""
     try:
         carry_out(agenda, folder)
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The servers of a run: each deployment that its cells ask for, set up before the first trial."""
+"""The servers of a run: each deployment that its cells need, set up before the first trial."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from tlslab.planning import make_cells, refuse_levels
 from tlslab.targets import Running, Setting, build, find_kind, lacking
 from tlslab.targets.own_certificates import server_name
 
-# The settings of a managed server where the experiment names none: every client supports them.
+# The settings of a managed server if the experiment names none: every client supports them.
 DEFAULT_KEYS = ("ecdsa-p256",)
 DEFAULT_GROUPS = ("X25519", "P-256", "P-384", "P-521")
 
@@ -33,12 +33,13 @@ NO_SUCH_KEY = "the lab makes no certificates with such a key"
 
 @dataclass(frozen=True)
 class Prepared:
-    """A deployment ready to be started; `failure` says why it is not, with the server's words.
+    """A deployment that is ready to start; otherwise `failure` has the reason, in the server's
+    words.
 
-    `start` is None for a server that the lab did not start; `side` is then where its processor time
-    is read, and `switch`, if there is one, brings that server to the deployment's configuration.
-    `unavailable` are the levels that it lacks, with reasons; `bar` is a reason that holds for all
-    its cells.
+    `start` is None for a server that the lab did not start. For such a server, `side` reads its
+    processor time, and `switch`, if present, brings the server to the deployment's configuration.
+    `unavailable`: the levels that the server lacks, with reasons. `bar`: a reason that applies to
+    all its cells.
     """
 
     info: TargetInfo
@@ -51,20 +52,20 @@ class Prepared:
     switch: Callable[[], None] | None = None
 
     def refuse(self, cell: Cell) -> str | None:
-        """Why the server lacks something that a cell needs; None if it lacks nothing."""
+        """The reason that the server cannot run a cell; None if it can."""
         return self.bar or refuse_levels(self.unavailable)(cell)
 
 
 @dataclass(frozen=True)
 class Servers:
-    """All deployments of a run, and the experiment as it fits them (see `lab.discovery`)."""
+    """All deployments of a run, and the experiment adapted to them (see `lab.discovery`)."""
 
     experiment: Experiment
     prepared: Mapping[Deployment, Prepared]
     generator: tuple[int, ...]
 
     def of(self, cell: Cell) -> Prepared:
-        """The server of a cell; a plan of an older version does not name its only one."""
+        """The server of a cell; a plan of an older version has only one and does not name it."""
         if cell.deployment is None and len(self.prepared) == 1:
             return next(iter(self.prepared.values()))
         if cell.deployment is None or cell.deployment not in self.prepared:
@@ -72,12 +73,12 @@ class Servers:
         return self.prepared[cell.deployment]
 
     def refuse(self, cell: Cell) -> str | None:
-        """Why a cell cannot be run; None when it can."""
+        """The reason that a cell cannot be run; None if it can."""
         return self.of(cell).refuse(cell)
 
     @property
     def deployed(self) -> tuple[Deployed, ...]:
-        """What the record of the run says of each."""
+        """The entry of each deployment in the run's record."""
         return tuple(
             Deployed(deployment, each.info, each.failure)
             for deployment, each in self.prepared.items()
@@ -86,7 +87,7 @@ class Servers:
 
     @property
     def target(self) -> TargetInfo:
-        """All servers as one."""
+        """All servers as one target."""
         infos = [each.info for each in self.prepared.values() if each.bar is None]
         infos = infos or [each.info for each in self.prepared.values()]
         if len(infos) == 1:
@@ -106,7 +107,7 @@ class Servers:
         )
 
     def warnings(self) -> tuple[str, ...]:
-        """What the reader must know of how the servers were set up."""
+        """Warnings for the reader on the setup of the servers."""
         reported = []
         for deployment, each in self.prepared.items():
             if each.failure:
@@ -135,14 +136,14 @@ def prepare(
     more: Sequence[Cell] = (),
     warmed_up: bool = True,
 ) -> Servers:
-    """Sets up every deployment that the experiment's cells ask for, and those of `more` cells.
+    """Sets up every deployment for the experiment's cells and for the `more` cells.
 
     `warmed_up`: fresh servers that need a warm-up are loaded before their first trial, and servers
-    that get slower are started anew for each trial. Capacity experiments find the end of the
-    warm-up themselves.
+    that get slower are restarted for each trial. Capacity experiments find the end of the warm-up
+    themselves.
 
     A deployment that cannot be set up fails alone. Raises UsageError for unknown targets,
-    CannotRunError when no deployment can be set up.
+    CannotRunError if no deployment can be set up.
     """
     if request.external:
         return _external(request, engine)
@@ -167,7 +168,7 @@ def prepare(
 
 
 def _refuse_options_of_urls(request: Request) -> None:
-    """Refuses options that only a server of a URL can have. Raises UsageError."""
+    """Refuses options that apply only to the server of a URL. Raises UsageError."""
     given = {
         "--configure": request.hook is not None,
         "--ca": request.authority is not None,
@@ -267,7 +268,7 @@ def _managed(
         "",
         target.trust_pem,
         server_name(setting.configuration),
-        # The lab starts the server: nobody else's is loaded.
+        # The lab starts the server, so that no other server is loaded.
         allow=() if request.listen is None else (request.listen,),
         processors=placement.generator,
         realtime=placement.alone and may_run_in_real_time(),
@@ -296,7 +297,7 @@ def _setting(
         processors=placement.server,
         http2="2" in versions,
         resume=deployment.resume,
-        # For those without a setting: `build` has the deployment's own.
+        # For servers without such a setting; `build` has the deployment's own.
         workers=max(1, len(placement.server)),
         suites=_suites(cells),
         obsolete=deployment.obsolete,
@@ -305,14 +306,14 @@ def _setting(
 
 
 def _configuration(experiment: Experiment, deployment: Deployment) -> Configuration | None:
-    """The TLS configuration of a proof that a deployment is to have."""
+    """The TLS configuration of a proof for a deployment, if there is one."""
     if deployment.configuration is None:
         return None
     return settings_of(experiment).configuration(deployment.configuration)
 
 
 def _levels(cells: Sequence[Cell], factor: str, experiment: Experiment) -> tuple[str, ...]:
-    """The levels of a factor that a deployment's cells have, in the experiment's order."""
+    """The levels of a factor in a deployment's cells, in the experiment's order."""
     if cells[0].deployment is not None and cells[0].deployment.obsolete:
         return tuple(dict.fromkeys(c.factors[factor] for c in cells if factor in c.factors))
     used = {cell.factors.get(factor) for cell in cells}
@@ -320,12 +321,12 @@ def _levels(cells: Sequence[Cell], factor: str, experiment: Experiment) -> tuple
 
 
 def _keys(cells: Sequence[Cell]) -> tuple[str, ...]:
-    """The certificate keys that cells ask for."""
+    """The certificate keys that the cells need."""
     return tuple(dict.fromkeys(c.profile.key for c in cells if c.profile.key)) or DEFAULT_KEYS
 
 
 def _suites(cells: Sequence[Cell]) -> tuple[str, ...]:
-    """The suites that cells ask for; none when one of them leaves the choice open."""
+    """The suites that the cells need; none if one of them leaves the choice open."""
     if not all(cell.profile.suites for cell in cells):
         return ()
     return tuple(dict.fromkeys(suite for cell in cells for suite in cell.profile.suites))

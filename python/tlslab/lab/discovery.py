@@ -1,4 +1,4 @@
-"""What a server that the lab did not start serves: found by single verified connections."""
+"""Discovery of a server that the lab did not start, by single verified connections."""
 
 import re
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from tlslab.model.profile import Profile
 from tlslab.model.run import TargetInfo
 from tlslab.model.workload import Workload
 
-# The kinds of certificate that a server may choose from, and the schemes that each can sign with.
+# The kinds of certificates that a server may choose from, and the schemes of each.
 FAMILIES = {"ecdsa": ECDSA_SCHEMES, "rsa": RSA_SCHEMES}
 
 
@@ -29,18 +29,18 @@ class Discovered:
     unavailable: dict[tuple[str, str], str]
 
     def reconfigured(self, factors: frozenset[str], experiment: Experiment) -> "Discovered":
-        """The findings that still hold where a command configures the server for these factors."""
+        """The findings that remain valid if a command configures the server for these factors."""
         kept = {key: why for key, why in self.unavailable.items() if key[0] not in factors}
         fitted = experiment if "key" in factors else self.experiment
         return replace(self, experiment=fitted, unavailable=kept)
 
 
 def discover(engine: GeneratorPool, aim: Aim, experiment: Experiment) -> Discovered:
-    """Finds the versions and certificate kinds that a server has.
+    """Finds the versions and certificate kinds of a server.
 
     The levels of the factor `key` become those served: a server with an ECDSA P-384 certificate is
-    measured with `ecdsa-p384`, whatever the experiment says. Raises EngineError when it cannot be
-    reached, does not pass verification, or answers with an error.
+    measured with `ecdsa-p384`, whatever the experiment says. Raises EngineError if the server
+    cannot be reached, does not pass verification, or answers with an error.
     """
     workload = experiment.workload
     try:
@@ -61,7 +61,7 @@ def discover(engine: GeneratorPool, aim: Aim, experiment: Experiment) -> Discove
 
 
 def with_status_remedy(error: EngineError) -> EngineError:
-    """The error with a remedy that fits the status that the server answered with."""
+    """The error with a remedy for the server's status."""
     found = re.search(r"status ([1-5][0-9]{2})", error.message)
     if error.class_ != "http_status" or found is None:
         return error
@@ -83,7 +83,9 @@ def _served(
     versions: tuple[str, ...],
     unavailable: dict[tuple[str, str], str],
 ) -> list[str]:
-    """The certificate keys served over all versions; versions without any become unavailable."""
+    """The certificate keys served in any version; versions without a certificate become
+    unavailable.
+    """
     served: list[str] = []
     for version in versions:
         keys = []

@@ -21,9 +21,9 @@ Counters = Mapping[str, int]
 
 
 class EnergyReader:
-    """The packages of a machine; `missing` says why there are none.
+    """The packages of a machine; `missing` is the reason if there are none.
 
-    `root` is where sysfs is mounted. `ranges` has the microjoules at which each counter wraps.
+    `root` is the mount point of sysfs. `ranges`: the microjoules at which each counter wraps.
     """
 
     def __init__(self, root: Path = SYSFS) -> None:
@@ -31,7 +31,7 @@ class EnergyReader:
         self.ranges: dict[str, int] = {}
         self.missing = NOT_SHOWN
         for zone in sorted((root / "class" / "powercap").glob("intel-rapl:*")):
-            if zone.name.count(":") == 1:  # Others are parts of a package.
+            if zone.name.count(":") == 1:  # The other zones are parts of a package.
                 self._add(zone)
         if self._files:
             self.missing = ""
@@ -46,13 +46,13 @@ class EnergyReader:
             return
         except (OSError, ValueError):
             return
-        # A second zone of the same name is told apart by its place.
+        # A second zone of the same name is distinguished by its folder.
         name = name if name not in self._files else f"{name} ({zone.name})"
         self._files[name] = zone / "energy_uj"
         self.ranges[name] = span
 
     def read(self) -> Counters:
-        """Microjoules by package; one that cannot be read any more is absent."""
+        """Microjoules by package; a package that can no longer be read is absent."""
         found = {}
         for name, path in self._files.items():
             try:
@@ -65,8 +65,8 @@ class EnergyReader:
 def joules(readings: Sequence[Counters], ranges: Mapping[str, int]) -> tuple[PackageEnergy, ...]:
     """Energy between the first and the last reading, by package.
 
-    The readings are close enough to each other for at most one wrap between two of them. A package
-    that one of them lacks is left out.
+    Two consecutive readings are close enough for at most one wrap between them. A package that is
+    missing in a reading is left out.
     """
     found = []
     for name, span in ranges.items():

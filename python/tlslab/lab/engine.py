@@ -1,4 +1,4 @@
-"""Runs the engine as a child process: specification in, events on the way, a record out."""
+"""Runs the engine as a child process: specification in, events during the run, a record out."""
 
 import json
 import os
@@ -22,11 +22,11 @@ from tlslab.store import from_json
 
 __all__ = ["Engine", "Event", "Listener"]
 
-# The time beyond its windows in which the engine connects, verifies, drains and merges. Each of
+# The engine's time beyond its windows, for connecting, verifying, draining and merging. Each of
 # these steps has a deadline of ten seconds, so that only an engine that hangs takes longer.
 SLACK_S = 60.0
 
-# The least rate at which any machine opens idle connections, for the deadline of `hold`.
+# The lowest rate at which any machine opens idle connections, for the deadline of `hold`.
 SLOWEST_PER_S = 50
 # A probe ends by itself after two minutes.
 PROBE_S = 120.0
@@ -37,7 +37,7 @@ PATIENCE_S = 2.0
 class Engine:
     """The load generator `tlslab-load`, as a pool of one."""
 
-    # How many generators there are, and how many a search of a maximum begins with.
+    # The number of generators, and the number with which the search for a maximum starts.
     size = 1
     first = 1
 
@@ -51,9 +51,9 @@ class Engine:
         trace: Path | None = None,
         most: int | None = None,
     ) -> RunRecord:
-        """One run; each event goes to the listener as soon as it arrives. Raises EngineError.
+        """Makes one run; each event goes to the listener as soon as it arrives. Raises EngineError.
 
-        The instants of each connection go to the file `trace`, if there is one.
+        The instants of each connection go to the file `trace`, if given.
         """
         opening = spec.get("load", {}).get("open_within_ms", 0)
         windows = (opening + spec["warmup_ms"] + spec["stop"].get("duration_ms", 0)) / 1000
@@ -62,21 +62,21 @@ class Engine:
         return from_json(data, RunRecord)
 
     def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
-        """One verified connection: what it found, and the back end that made it."""
+        """Makes one verified connection; returns its findings and the back end that made it."""
         data = self._call(["--json", "--preflight"], spec, SLACK_S, lambda event: None)
         return from_json(data["preflight"], Preflight), str(data["backend"])
 
     def hold(
         self, spec: Mapping[str, Any], levels: Sequence[int], dwell_s: float, listener: Listener
     ) -> HoldRecord:
-        """Holds connections idle at each level; an event reports each. Raises EngineError."""
+        """Holds idle connections at each level; an event reports each level. Raises EngineError."""
         flags = ["--json", "--events", "--hold", ",".join(map(str, levels))]
         flags += ["--dwell", f"{dwell_s:g}s"]
         seconds = len(levels) * dwell_s + levels[-1] / SLOWEST_PER_S + SLACK_S
         return from_json(self._call(flags, spec, seconds, listener), HoldRecord)
 
     def primitives(self, flags: Sequence[str]) -> Primitives:
-        """What the primitives that the flags name cost on this machine. Raises EngineError."""
+        """The costs of the named primitives on this machine. Raises EngineError."""
         data = self._ask(["--primitives", "--json", *flags], b"", SLACK_S, lambda event: None)
         return from_json({"primitives": data["primitives"]}, Primitives)
 
@@ -86,25 +86,26 @@ class Engine:
         seconds: float = 0.0,
         environment: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Handshakes without sockets, for so long: the engine's record. Raises EngineError.
+        """Handshakes without sockets for `seconds`; returns the engine's record. Raises
+        EngineError.
 
-        `environment` is what a module that holds the key needs in it.
+        `environment`: variables for a module that holds the key.
         """
         line = ["--in-memory", "--json", *flags]
         return self._ask(line, b"", seconds + SLACK_S, lambda event: None, environment)
 
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
-        """What a server accepts, without load. Raises EngineError."""
+        """The server's acceptance of the specified offers, without load. Raises EngineError."""
         data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
         return from_json(data, ProbeRecord)
 
     def abilities(self, spec: Mapping[str, Any]) -> AbilitiesFound:
-        """All that a server accepts, without load. Raises EngineError."""
+        """Everything that a server accepts, without load. Raises EngineError."""
         data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
         return from_json(data, AbilitiesFound)
 
     def offered(self, spec: Mapping[str, Any]) -> Offered:
-        """All that a server offers, as grading needs it, without load. Raises EngineError."""
+        """A server's offer in the form for grading, without load. Raises EngineError."""
         data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
         return from_json(data, Offered)
 
@@ -121,7 +122,7 @@ class Engine:
         listener: Listener,
         environment: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        # KILL on the lab's death: an engine without its lab must not go on loading a server.
+        # KILL on the lab's death: an engine without its lab must not continue to load a server.
         command = [*bound("KILL"), self._program, *flags]
         child = subprocess.Popen(
             command,
@@ -141,7 +142,9 @@ class Engine:
 def _converse(
     child: subprocess.Popen[bytes], spec: bytes, seconds: float, listener: Listener
 ) -> tuple[bytes, str]:
-    """Writes the specification, hands events on, and returns standard output and other words."""
+    """Writes the specification, passes events on, and returns standard output and other
+    messages.
+    """
     assert child.stdin
     assert child.stdout
     assert child.stderr
@@ -149,7 +152,7 @@ def _converse(
         child.stdin.write(spec)
         child.stdin.close()
     except BrokenPipeError:
-        pass  # It ended before it read; its own words on standard error say why.
+        pass  # The engine ended before reading; its messages on standard error give the reason.
     output: list[bytes] = []
     lines = EventLines(listener)
     deadline = time.monotonic() + seconds
@@ -169,7 +172,7 @@ def _converse(
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Makes sure that the engine is gone, whatever happened before."""
+    """Makes sure that the engine has ended, whatever happened before."""
     if child.poll() is None:
         child.terminate()
         try:

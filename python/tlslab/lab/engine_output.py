@@ -14,7 +14,9 @@ Listener = Callable[[Event], None]
 
 
 class EventLines:
-    """Splits standard error into events, which are handed on, and other words, which are kept."""
+    """Splits standard error into events, which are passed on, and other messages, which are
+    kept.
+    """
 
     def __init__(self, listener: Callable[[dict[str, Any]], None]) -> None:
         self._listener = listener
@@ -33,14 +35,14 @@ class EventLines:
 
     @property
     def words(self) -> str:
-        """The last lines that were no events, on one line."""
+        """The last lines that were not events, on one line."""
         return "; ".join(self._words[-5:])[-600:]
 
 
 def answer(output: bytes, code: int, words: str) -> dict[str, Any]:
     """The engine's answer on standard output. Raises the EngineError that it reported instead.
 
-    `words` is what it said on standard error beside events, for an engine that answered nothing.
+    `words`: the messages on standard error other than events, for an engine without an answer.
     """
     data = _object(output)
     if data is None:

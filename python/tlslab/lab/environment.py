@@ -1,4 +1,4 @@
-"""What a run was made with: machine, programs, target."""
+"""The environment of a run: machine, programs, target."""
 
 import datetime
 import os
@@ -26,7 +26,7 @@ def describe(
     primitives: Primitives | None = None,
     deployments: Sequence[Deployed] = (),
 ) -> Environment:
-    """The environment of a run that begins now."""
+    """The environment of a run that starts now."""
     now = datetime.datetime.now(datetime.UTC)
     here = machine()
     return Environment(
@@ -45,9 +45,9 @@ def describe(
 
 
 def selftest_of(here: Mapping[str, Any]) -> Selftest | None:
-    """The self-test that was made on such a machine by this version; None without one.
+    """The self-test made on such a machine by this version; None without one.
 
-    A damaged file counts as none: it does not prevent a run.
+    A damaged file counts as no self-test and does not prevent a run.
     """
     try:
         kept = read_selftest()
@@ -73,7 +73,7 @@ def machine() -> dict[str, Any]:
 
 
 def _processor() -> tuple[str, bool]:
-    """The processor's model name, and whether a hypervisor shows itself in its flags."""
+    """The processor's model name, and whether its flags show a hypervisor."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             lines = [line.partition(":") for line in file]

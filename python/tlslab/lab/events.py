@@ -1,4 +1,4 @@
-"""What the laboratory reports to those who watch it. It prints nothing itself."""
+"""Events that the laboratory reports to observers. The laboratory prints nothing itself."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ _Part = TypeVar("_Part")
 
 @dataclass(frozen=True)
 class RunStarted:
-    """The plan is made, and so is its folder; `done` trials were finished by an earlier start.
+    """The plan and its folder exist; `done` trials were finished by an earlier start.
 
-    `target` is the server that is measured; None where there is none. `at_least`: the
-    run may end after this time in seconds; None where it makes all trials of the plan.
-    `sampling_s`: the time for samples of call stacks after the trials.
+    `target`: the measured server; None without a server. `at_least`: the time in seconds after
+    which the run may end; None if it makes all trials of the plan. `sampling_s`: the time for
+    samples of call stacks after the trials.
     """
 
     plan: Plan
@@ -35,14 +35,14 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class Warned:
-    """Preflight found something that the reader must know."""
+    """A warning of preflight for the reader."""
 
     message: str
 
 
 @dataclass(frozen=True)
 class Switched:
-    """A command has brought a live server to a configuration."""
+    """A command has switched a live server to a configuration."""
 
     configuration: str
     command: str
@@ -50,7 +50,7 @@ class Switched:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """A live server was seen to do the same before and after the command that changes it."""
+    """A live server behaved the same before and after the command that should change it."""
 
     message: str
 
@@ -79,14 +79,14 @@ class TrialStarted:
 
 @dataclass(frozen=True)
 class Percentiles:
-    """Times of one second, in milliseconds."""
+    """Percentiles of times of one second, in milliseconds."""
 
     p50_ms: float
     p99_ms: float
 
     @classmethod
     def of(cls, times: Mapping[str, Any] | None) -> "Percentiles | None":
-        """From a `progress` event; None where nothing ended in that second."""
+        """From a `progress` event; None if nothing ended in that second."""
         return cls(float(times["p50_ms"]), float(times["p99_ms"])) if times else None
 
 
@@ -94,12 +94,12 @@ class Percentiles:
 class Pace:
     """One second of a run: rates per second, connections in flight, failures since the start.
 
-    The percentiles are those of that second; None when nothing completed. `host` is the generator's
-    host, empty for this machine. `left_s` is None where the run ends by count. `totals` are those
-    since the start of the measurement; None from an engine that does not report them.
-    `server_processors` is how many processors the server's processes kept busy; None where they
-    are not on this machine. `parts` are those of the generators of a pool that still run, by host;
-    None from the one generator of this machine.
+    The percentiles are those of that second; None if nothing completed. `host`: the generator's
+    host, empty for this machine. `left_s` is None if the run ends by count. `totals`: counts since
+    the start of the measurement; None if the engine does not report them. `server_processors`: the
+    number of processors that the server's processes kept busy; None if they are not on this
+    machine. `parts`: the pace of each generator of a pool that still runs, by host; None for the
+    single generator of this machine.
     """
 
     connections_per_s: float
@@ -151,7 +151,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class EngineEnded:
-    """A generator's run is over, with the totals of its record; `host` and `parts` as in Pace.
+    """The end of a generator's run, with the totals of its record; `host` and `parts` as in Pace.
 
     `at_s` is the length of its measurement.
     """
@@ -174,7 +174,7 @@ class EngineEnded:
 
 @dataclass(frozen=True)
 class GeneratorLost:
-    """A generator of a pool was lost, by the name of its host, and why."""
+    """The loss of a generator of a pool: the name of its host, and the reason."""
 
     host: str
     reason: str
@@ -188,9 +188,9 @@ class GeneratorLost:
 def _parts(
     event: Mapping[str, Any], of: Callable[[Mapping[str, Any]], _Part]
 ) -> tuple[_Part, ...] | None:
-    """What each generator of a pool reported, but for those lost, or ended before the others.
+    """The reports of the generators of a pool, without those lost or already ended.
 
-    None where there is no pool.
+    None without a pool.
     """
     if "hosts" not in event:
         return None
@@ -203,13 +203,13 @@ def _totals(event: Mapping[str, Any]) -> Totals | None:
     return None if found is None else from_json(found, Totals)
 
 
-# What one run of the engine, or of a pool of them, reports.
+# The reports of one run of the engine, or of a pool of engines.
 EngineReport = Pace | EngineEnded | GeneratorLost
 
 
 @dataclass(frozen=True)
 class Rate:
-    """How a run is going."""
+    """The current pace of a run."""
 
     cell: str
     kind: str
@@ -218,7 +218,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class RunEnded:
-    """A run of the engine is over; a trial may have several."""
+    """The end of a run of the engine; a trial may have several."""
 
     cell: str
     kind: str
@@ -227,14 +227,14 @@ class RunEnded:
 
 @dataclass(frozen=True)
 class TrialEnded:
-    """A trial is in the folder."""
+    """A finished trial, already in the folder."""
 
     trial: Trial
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """Planned trials that will not be run, and why."""
+    """Planned trials that will not be run, and the reason."""
 
     trials: int
     reason: str
@@ -242,7 +242,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Sampled:
-    """The call stacks of a cell's server were sampled, or were not, for this reason."""
+    """A cell's samples of the server's call stacks, or the reason for their absence."""
 
     cell: str
     number: int
@@ -252,14 +252,14 @@ class Sampled:
 
 @dataclass(frozen=True)
 class NotSampled:
-    """No call stack can be sampled here, and why."""
+    """The reason that no call stacks can be sampled here."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Left:
-    """Steps done, steps still to come at most, and how long those take at most."""
+    """Steps done, the largest number of remaining steps, and their longest duration."""
 
     done: int
     steps: int
@@ -287,7 +287,7 @@ class StepStarted:
 
 @dataclass(frozen=True)
 class StepEnded:
-    """A step is in the folder."""
+    """A finished step, already in the folder."""
 
     trial: Trial
     left: Left
@@ -317,7 +317,7 @@ Observer = Callable[[Event], None]
 
 
 def of_run(cell: str, kind: str, report: EngineReport) -> Event:
-    """What a run of a cell reports, as an event of the laboratory."""
+    """A report of a cell's run as an event of the laboratory."""
     if isinstance(report, GeneratorLost):
         return report
     return Rate(cell, kind, report) if isinstance(report, Pace) else RunEnded(cell, kind, report)

@@ -42,7 +42,7 @@ def missing_parts(request: Request) -> tuple[Part, ...]:
 
 
 def execute(request: Request, observer: events.Observer) -> Result:
-    """Runs an experiment, or what is missing of one.
+    """Runs an experiment, or its missing trials.
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
@@ -52,7 +52,7 @@ def execute(request: Request, observer: events.Observer) -> Result:
 
 
 def _check_generators(request: Request) -> None:
-    """Whether the load may come from several generators. Raises UsageError."""
+    """Raises UsageError if the load may not come from several generators."""
     if request.generators is not None and not kind_of(request.experiment).several_generators:
         raise UsageError(
             f"--generators is for experiments that load a server; {request.experiment.name} is of "
@@ -62,7 +62,7 @@ def _check_generators(request: Request) -> None:
 
 
 def _check_why(request: Request) -> None:
-    """Whether there are call stacks to sample. Raises UsageError."""
+    """Raises UsageError if there are no call stacks to sample."""
     if not request.why:
         return
     if not kind_of(request.experiment).sampled:

@@ -16,7 +16,7 @@ from tlslab.store import RunFolder
 from tlslab.store.frames import arrow_table, write_csv, write_parquet
 from tlslab.store.hgrm import write_hgrm
 
-# Factors of a capacity experiment's steps that number the repetitions of one load.
+# Factors of a capacity experiment's steps that number the repetitions of a load.
 REPETITION = ("visit", "repetition")
 
 
@@ -65,11 +65,11 @@ def open_run(path: str | Path) -> OpenedRun:
 
 
 def export(folder: Path, format_: Format, out: Path) -> list[Path]:
-    """Writes a run's raw results into the folder `out`; the files that it wrote.
+    """Writes a run's raw results into the folder `out`; returns the files written.
 
-    As `parquet` and `csv` a file for each table that has rows; as `hgrm` one for each histogram of
-    each load that was repeated, over its runs without faults, with an index of loads. Raises
-    UsageError, StoreError, and CannotRunError where pyarrow is missing.
+    As `parquet` and `csv`: a file for each table that has rows. As `hgrm`: a file for each
+    histogram of each repeated load, over its runs without faults, with an index of loads. Raises
+    UsageError, StoreError, and CannotRunError if pyarrow is missing.
     """
     contents = read_contents(RunFolder.open(folder))
     if not contents.trials:
@@ -110,7 +110,7 @@ def _hgrm(contents: RunContents, out: Path) -> Iterable[Path]:
 
 
 def _histograms(contents: RunContents) -> Mapping[tuple[str, str, str], list[str]]:
-    """By load, run and name: those of usable runs that hold a value."""
+    """Histograms with values, from usable runs, by load, run and name."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for trial in contents.trials:
         for kind, run in trial.runs.items():
@@ -123,7 +123,7 @@ def _histograms(contents: RunContents) -> Mapping[tuple[str, str, str], list[str
 
 
 def _load(trial: Trial) -> str:
-    """What a trial has in common with its repetitions, and with no other: its factors."""
+    """The factors that a trial shares with its repetitions, and with no other trial."""
     levels = trial.factors.items()
     return ",".join(f"{name}={level}" for name, level in levels if name not in REPETITION)
 

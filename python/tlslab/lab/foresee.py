@@ -1,4 +1,4 @@
-"""What a run would be: its plan and its length, without a server, a folder or a measurement."""
+"""The forecast of a run: its plan and its duration, without a server, a folder or a measurement."""
 
 import random
 from collections.abc import Callable
@@ -13,11 +13,10 @@ from tlslab.targets import find_kind, lacking
 
 @dataclass(frozen=True)
 class Foreseen:
-    """A plan, the time that it takes in seconds, and what becomes known only when servers run.
+    """A plan, its duration in seconds, and the facts that are unknown until servers run.
 
-    `at_most`: `seconds` is an upper bound, since the length becomes known during the run; `trials`
-    are the steps then. `at_least`: the time after which the run may end early; None where it does
-    not.
+    `at_most`: `seconds` is an upper bound, because the duration depends on results; `trials` then
+    counts steps. `at_least`: the time after which the run may end early; None if it cannot.
     """
 
     plan: Plan
@@ -29,7 +28,7 @@ class Foreseen:
 
 
 def seed_of(request: Request) -> int:
-    """The seed that was asked for, or a new one."""
+    """The requested seed, or a new one."""
     return random.SystemRandom().getrandbits(32) if request.seed is None else request.seed
 
 
@@ -44,7 +43,9 @@ def require_cells(plan: Plan) -> None:
 
 
 def refusals(request: Request) -> Callable[[Cell], str | None]:
-    """A function that says why a cell cannot run on the servers that the lab starts."""
+    """A function that returns the reason if a cell cannot run on the servers that the lab
+    starts.
+    """
 
     def refuse(cell: Cell) -> str | None:
         if request.external or cell.deployment is None:
@@ -55,7 +56,7 @@ def refusals(request: Request) -> Callable[[Cell], str | None]:
 
 
 def unknown_before(request: Request, plan: Plan) -> tuple[str, ...]:
-    """What is known only once the servers run, one sentence each."""
+    """The facts that are unknown until the servers run, one sentence each."""
     if request.external:
         return (
             f"which versions, groups, suites and certificate keys {request.targets[0]} has: "

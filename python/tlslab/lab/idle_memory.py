@@ -1,4 +1,4 @@
-"""Holds more and more connections open, and reads the memory of both sides."""
+"""Holds increasing numbers of connections open, and reads the memory of both sides."""
 
 import os
 import re
@@ -35,7 +35,7 @@ DWELL_S = 1.0
 
 @dataclass(frozen=True)
 class Request:
-    """What to hold: connections at each level, rising, by each of the client's back ends."""
+    """The connections to hold: at each level, rising, by each of the client's back ends."""
 
     target: str
     levels: tuple[int, ...]
@@ -116,7 +116,7 @@ def _hold(
 
 
 def anonymous_bytes(process: psutil.Process) -> int:
-    """A process's heap and stacks, pages shared after a fork divided among those who share them."""
+    """A process's heap and stacks; pages shared after a fork are divided among their users."""
     try:
         text = Path(f"/proc/{process.pid}/smaps_rollup").read_text("ascii")
     except OSError:

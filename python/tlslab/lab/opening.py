@@ -1,4 +1,4 @@
-"""Opens a run folder: the one to resume, if it is of the same experiment, or else a new one."""
+"""Opens a run folder: the one to resume, if its experiment is the same, or else a new one."""
 
 import datetime
 import random
@@ -25,8 +25,8 @@ def open_folder(
 ) -> tuple[RunFolder, Plan]:
     """The folder and its plan.
 
-    `experiment` and `target` are those that this machine has for the request. `make_plan` makes a
-    new run's plan from its seed, `describe` its environment. Raises UsageError, StoreError.
+    `experiment` and `target` are those of this machine for the request. `make_plan` makes a new
+    run's plan from its seed, `describe` its environment. Raises UsageError, StoreError.
     """
     if request.resume is not None:
         folder = RunFolder.resume(request.resume)
@@ -64,7 +64,7 @@ def _refuse_other(
 
 
 def default_folder(experiment: str, target: TargetInfo | None) -> Path:
-    """`runs/EXPERIMENT-TARGET-TIME`; of an external target only safe characters of the host.
+    """`runs/EXPERIMENT-TARGET-TIME`; for an external target, only safe characters of the host.
 
     A run without a server has no target in its name.
     """

@@ -1,4 +1,4 @@
-"""Which processors the server and the generator get."""
+"""The processors for the server and for the generator."""
 
 import os
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Placement:
-    """Processors to pin to; empty where nothing is pinned."""
+    """Processors to pin to; empty if nothing is pinned."""
 
     server: tuple[int, ...]
     generator: tuple[int, ...]
@@ -18,12 +18,12 @@ class Placement:
 
     @property
     def alone(self) -> bool:
-        """Whether the generator has processors that the server does not use."""
+        """Whether the generator has its own processors, which the server does not use."""
         return bool(self.server) and bool(self.generator) and not self.shared
 
 
 def may_run_in_real_time() -> bool:
-    """Whether this process has the right to real-time scheduling (SCHED_FIFO; sched(7))."""
+    """Whether this process may use real-time scheduling (SCHED_FIFO; sched(7))."""
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     first = os.sched_get_priority_min(os.SCHED_FIFO)
     try:
@@ -48,11 +48,11 @@ def place(
 ) -> Placement:
     """The first `count` processors for the server, the next one for the generator.
 
-    `generators` of this machine get one processor each while there are any left. `most` is the
-    largest `count` of the run: it keeps the generator on one processor throughout. If no processor
-    is left, the generator shares the last one with the server. On a single processor nothing is
-    pinned: server and generator compete, and preflight says so. Beside a server that the lab did
-    not start only the generator is pinned, to the last processor.
+    `generators` on this machine get one processor each, as long as there are any. `most`: the
+    largest `count` of the run, which keeps the generator on one processor throughout. If no
+    processor is left, the generator shares the last one with the server. On a single processor
+    nothing is pinned: server and generator compete, and preflight reports it. With a server that
+    the lab did not start, only the generator is pinned, to the last processor.
     """
     processors = usable() if available is None else available
     if len(processors) < 2:

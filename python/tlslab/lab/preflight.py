@@ -1,4 +1,4 @@
-"""What must be right on this machine before a measurement, each fault with its remedy.
+"""Conditions on this machine for a measurement, each fault with its remedy.
 
 Checks change nothing. `hard` faults prevent a run; warnings are kept with its results.
 """
@@ -31,7 +31,7 @@ COMPANY_WINDOW_S = 0.5
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check; `remedy` is empty where nothing is to be done."""
+    """The result of one check; `remedy` is empty if none is needed."""
 
     name: str
     level: Level
@@ -45,9 +45,9 @@ class Check:
 
 
 def check_run(connections: int, targets: Sequence[str], managed: bool) -> tuple[Check, ...]:
-    """All that matters for a run with N connections against these targets.
+    """All checks that matter for a run with N connections against these targets.
 
-    One of several targets that is missing only fails its own cells.
+    If one of several targets is missing, only its own cells fail.
     """
     level: Level = "hard" if len(targets) == 1 else "warning"
     return (
@@ -73,7 +73,7 @@ def check_all(connections: int) -> tuple[Check, ...]:
 
 
 def check_programs(targets: Sequence[str], managed: bool, level: Level = "hard") -> Iterator[Check]:
-    """The programs that a run starts; a server that is missing is of this level."""
+    """The programs that a run starts; `level` applies to a missing server."""
     own = ["tlslab-load", "tlslab-serve"] if "reference" in targets else ["tlslab-load"]
     for name in own:
         found = find_program(name)
@@ -106,7 +106,9 @@ def check_files(connections: int) -> Check:
 
 
 def check_ports(connections: int) -> Check:
-    """The local ports against the connections in flight; closed ones free theirs at once (RST)."""
+    """The local ports against the connections in flight; a closed one frees its port at once
+    (RST).
+    """
     path = Path("/proc/sys/net/ipv4/ip_local_port_range")
     try:
         low, high = (int(text) for text in path.read_text().split())
@@ -133,9 +135,9 @@ def check_processors(managed: bool) -> Check:
 
 
 def check_company() -> Iterator[Check]:
-    """The processor time that other programs use, over half a second in which the lab sleeps.
+    """The processor time of other programs, over half a second in which the lab sleeps.
 
-    The load average is not used: programs that have ended no longer disturb.
+    The load average is not used: it counts programs that have ended and no longer disturb.
     """
     before = psutil.cpu_times()
     time.sleep(COMPANY_WINDOW_S)
@@ -162,7 +164,7 @@ def check_company() -> Iterator[Check]:
 
 
 def check_governor() -> Iterator[Check]:
-    """The frequency governor, where the machine shows one."""
+    """The frequency governor, if the machine has one."""
     paths = sorted(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
     governors = {path.read_text().strip() for path in paths}
     if not governors:

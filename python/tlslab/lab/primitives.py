@@ -7,13 +7,13 @@ from tlslab.model.names import CERTIFICATE_KEYS, find_group, find_suite
 from tlslab.model.plan import Plan
 from tlslab.model.primitives import RESPONSE_BYTES, Primitives
 
-# Each primitive gets so long. With two libraries a plan of six groups takes about a second.
+# The time for each primitive. With two libraries a plan of six groups takes about a second.
 TIME = "8ms"
 
 # The largest response of the engine's own listener, in bytes.
 _RESPONSE_LIMIT = 32_768
 
-# A head of a response, beside the document.
+# The size of a response's head, in addition to the document.
 _HEAD_BYTES = 200
 
 
@@ -39,6 +39,6 @@ def _flags(name: str, values: Sequence[str]) -> list[str]:
 
 
 def _once(flags: Sequence[str]) -> list[str]:
-    """Each option with each of its values once, in the order in which they came."""
+    """Each option with each of its values once, in order of first appearance."""
     pairs = dict.fromkeys(zip(flags[::2], flags[1::2], strict=True))
     return [part for pair in pairs for part in pair]

@@ -18,14 +18,14 @@ _NAME = re.compile(r"tlslab-(\d+)-(\d+)-\w+")
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A folder that nobody else may read, and that is gone afterwards. Clears stale ones first."""
+    """A private folder that is removed afterwards. Clears stale ones first."""
     clear_stale()
     with tempfile.TemporaryDirectory(prefix=f"tlslab-{_namespace()}-{os.getpid()}-") as name:
         yield Path(name)
 
 
 def clear_stale() -> None:
-    """Removes the folders of labs that have been killed."""
+    """Removes the folders of killed labs."""
     for folder in Path(tempfile.gettempdir()).glob("tlslab-*"):
         if _is_stale(folder):
             shutil.rmtree(folder, ignore_errors=True)

@@ -19,19 +19,19 @@ from tlslab.model.trial import Reason
 
 SCHEMA = "tlslab.probe-spec/1"
 
-# What each cell takes at most (the offer, the certificate's curve, the offer with it), and what the
-# certificates take beside the versions.
+# The largest number of connections per cell (the offer, the certificate's curve, the offer with
+# it), and the number for certificates in addition to the versions.
 CONNECTIONS_PER_CELL = 3
 OTHER_CONNECTIONS = 50
 CONNECTIONS_LIMIT = 2000
 
 
 def probe_cells(engine: GeneratorPool, aim: Aim, cells: Sequence[Cell]) -> Probed:
-    """For each cell whether the server supports it; empty where the probe itself fails."""
+    """For each cell, whether the server supports it; empty if the probe itself fails."""
     try:
         found = engine.probe(probe_spec(aim, cells))
     except EngineError:
-        return Probed()  # The first trial will say what is the matter with the server.
+        return Probed()  # The first trial will report the problem with the server.
     refused: dict[str, Reason] = {}
     supported: set[str] = set()
     for cell, offer in zip(cells, found.offers, strict=False):
@@ -76,7 +76,9 @@ def describe_offer(profile: Profile) -> str:
 
 
 def _lacking_key(profile: Profile, chains: Sequence[ChainFound]) -> Reason | None:
-    """Whether the server has no certificate with the key; no chains at all say nothing."""
+    """The reason if the server has no certificate with the key; None if no chains were found at
+    all.
+    """
     there = [chain for chain in chains if profile.tls is None or profile.tls in chain.versions]
     levels = {key_name_level(chain.key): chain.key for chain in there}
     if profile.key is None or not levels or profile.key in levels:

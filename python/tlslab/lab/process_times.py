@@ -1,4 +1,4 @@
-"""Processor time of processes, and of a tree of them in which some come and go.
+"""Processor time of processes, and of a tree whose members come and go.
 
 `/proc/PID/task/*/schedstat` gives a process's run time in nanoseconds. `/proc/PID/stat` gives user
 and system time in ticks of 10 ms; the ticks only divide the run time into user and system time. If
@@ -13,7 +13,7 @@ from pathlib import Path
 
 TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
 
-# User and system time are each cut off to a whole tick, at the start and at the end.
+# User and system time are each truncated to a whole tick, at the start and at the end.
 _TICK_ERROR_US = 4 * TICK_US
 
 NOTHING = (0, 0)
@@ -23,7 +23,7 @@ NOTHING = (0, 0)
 class ProcessReading:
     """One process at one time: ticks with those of ended children, run time of its threads.
 
-    `children_us` is the part of the ticks, user and system, that is that of ended children.
+    `children_us`: the part of the ticks, user and system, that belongs to ended children.
     """
 
     user_us: int
@@ -36,10 +36,11 @@ _NEW = ProcessReading(0, 0, {})
 
 
 def read_process(pid: int) -> ProcessReading | None:
-    """A process's times from /proc; None when it has ended."""
+    """A process's times from /proc; None if it has ended."""
     folder = Path("/proc") / str(pid)
     try:
-        # The program's name may hold spaces and brackets: the fields begin after the last bracket.
+        # The program's name may contain spaces and brackets: the fields start after the last
+        # bracket.
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
         user, system, children_user, children_system = (
             int(text) * TICK_US for text in fields[11:15]
@@ -75,10 +76,10 @@ Tree = Mapping[int, ProcessReading]
 def tree_used(readings: Sequence[Tree]) -> tuple[int, int]:
     """User and system time of a tree between the first and the last of its readings.
 
-    A process that is new counts from its start. The time of one that has ended is in its parent's
-    for ended children, once that has waited for it, and there in full: what it had used before the
-    first reading is taken off. Where no parent in the tree has waited for it (SIGCHLD ignored), its
-    last reading counts; what it used after that is lost.
+    A new process counts from its start. The time of an ended process is in its parent's count of
+    ended children, in full, once the parent has waited for it; its use before the first reading is
+    subtracted. If no parent in the tree has waited for it (SIGCHLD ignored), its last reading
+    counts; its use after that reading is lost.
     """
     start, end = readings[0], readings[-1]
     pairs = [used(start.get(pid, _NEW), reading) for pid, reading in end.items()]

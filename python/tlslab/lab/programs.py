@@ -1,4 +1,4 @@
-"""Where the engine's programs are; targets look for theirs in the same way."""
+"""The places of the engine's programs; targets look for theirs in the same way."""
 
 from tlslab.targets.programs import REMEDY, find_program, require_program
 

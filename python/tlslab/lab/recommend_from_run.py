@@ -1,4 +1,6 @@
-"""From a run folder to a recommendation: by its measurements, among what the policies allow."""
+"""From a run folder to a recommendation: by its measurements, among the levels that policies
+allow.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +22,7 @@ REMEDY = "take a run of groups or of suites: `tlslab run groups --target nginx`"
 def recommend(
     folder: RunFolder, aim: Aim, policies: tuple[Policy, ...], server: str
 ) -> Recommendation | None:
-    """The recommendation for a server; None when the run has nothing that may be recommended.
+    """The recommendation for a server; None if the run has nothing that may be recommended.
 
     Raises UsageError for a run that compares neither suites nor groups.
     """
@@ -39,7 +41,7 @@ def recommend(
 
 
 def priced(found: Recommendation, cells: Sequence[Measured]) -> Recommendation:
-    """With the choice's ratios to its rivals, all of them judged as one family."""
+    """The recommendation with the choice's ratios to its rivals, judged as one family."""
     measure, chosen = found.trade_offs.measure, found.order[0]
     by_key = {cell.summary.key: cell for cell in cells}
     mates = [by_key[entry.cell] for entry in found.field.entries]

@@ -14,17 +14,17 @@ from tlslab.targets.external import Hook
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for; `targets` are managed targets' names, or one URL.
+    """The user's request; `targets` are managed targets' names, or one URL.
 
-    `hook` configures the server before each cell, which may take it `ready_s` to be ready again.
-    `settle_s` is how long a live server is left alone after a command of a proof.
-    Where the experiment has the factor `server`, its levels are the targets, and `targets` repeats
-    them. `jdks` are Java installations beside those that benchmarks find. `server_metrics` is the
-    URL of a node_exporter beside a server that the lab does not start. `why`: the server's call
-    stacks are sampled after the measured trials. `generators` is where load comes from, as
-    `lab.generators.choose` reads it; `on_lost_host` what a host that is lost does to a run.
-    `proof` is the token that a public server shows to be loaded without bounds.
-    `listen` is the address of this machine that the lab's own servers listen on; None: loopback.
+    `hook` configures the server before each cell; the server then has `ready_s` seconds to be
+    ready. `settle_s`: the pause after a command that switches the live server of a proof. If the
+    experiment has the factor `server`, its levels are the targets, and `targets` repeats them.
+    `jdks`: Java installations in addition to those that benchmarks find. `server_metrics`: the URL
+    of a node_exporter beside a server that the lab does not start. `why`: the server's call stacks
+    are sampled after the measured trials. `generators`: the source of load, as
+    `lab.generators.choose` reads it; `on_lost_host`: the effect of a lost host on a run. `proof`:
+    the token by which a public server permits load without bounds. `listen`: the address of this
+    machine on which the lab's own servers listen; None for loopback.
     """
 
     experiment: Experiment
@@ -49,16 +49,16 @@ class Request:
 
     @property
     def external(self) -> bool:
-        """Whether the server is one that the lab does not start."""
+        """Whether the lab does not start the server itself."""
         return "://" in self.targets[0]
 
     @property
     def listens_on(self) -> str:
-        """The address that the lab's own servers listen on."""
+        """The address on which the lab's own servers listen."""
         return self.listen or LOOPBACK
 
     def trust(self) -> str:
-        """Whom to trust for a server that the lab did not start. Raises UsageError."""
+        """The trusted authorities for a server that the lab did not start. Raises UsageError."""
         return whom_to_trust(self.authority, self.insecure)
 
 

@@ -1,6 +1,6 @@
-"""What a run needs beside tlslab and may be missing: servers, the benchmarks, a signing node.
+"""Additional parts that a run needs and that may be missing: servers, benchmarks, a signing node.
 
-In a checkout scripts build or fetch each of them; elsewhere the user has to.
+In a checkout, scripts build or fetch each of them; elsewhere the user has to.
 """
 
 import shlex
@@ -19,7 +19,7 @@ from tlslab.targets.guard import bound
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 
-# Downloads on a slow line, and a compiler on a slow machine.
+# Enough for downloads on a slow line, and for a compiler on a slow machine.
 BUILD_S = 3600.0
 
 _LAST_LINES = 12
@@ -36,7 +36,7 @@ _PROGRAMS = {
 
 @dataclass(frozen=True)
 class Part:
-    """A missing part: `words` describe it, `scripts` build or fetch it, in their order."""
+    """A missing part: `words` describe it, `scripts` build or fetch it, in this order."""
 
     name: str
     words: str
@@ -45,7 +45,7 @@ class Part:
 
     @property
     def commands(self) -> str:
-        """The commands that build or fetch it, as a user types them."""
+        """The commands that build or fetch the part, as a user types them."""
         return " && ".join(shlex.join((_typed(line[0]), *line[1:])) for line in self.scripts)
 
 
@@ -56,12 +56,12 @@ def _typed(script: str) -> str:
 
 
 def in_checkout() -> bool:
-    """Whether the scripts that make the parts are here."""
+    """Whether the scripts that make the parts exist here."""
     return (SCRIPTS / "build-java.sh").is_file()
 
 
 def server_parts(request: Request) -> Iterator[Part]:
-    """The servers of a request that are missing, of those that the lab starts."""
+    """The missing ones among the servers that the lab starts for a request."""
     if request.external:
         return
     cells = make_cells(request.experiment, request.targets[0])[0]
@@ -78,7 +78,7 @@ def server_parts(request: Request) -> Iterator[Part]:
 
 
 def make(part: Part, report: Callable[[str], None]) -> None:
-    """Builds or fetches a part. Raises CannotRunError with the last words of what failed."""
+    """Builds or fetches a part. Raises CannotRunError with the last lines of the failed script."""
     for name, *arguments in part.scripts:
         with tempfile.TemporaryFile() as log:
             code = _run([str(SCRIPTS / name), *arguments], log.fileno())
@@ -94,7 +94,7 @@ def make(part: Part, report: Callable[[str], None]) -> None:
 
 
 def _run(line: list[str], log: int) -> int:
-    """Runs a script to its end; it ends with the lab, and after an hour."""
+    """Runs a script to its end; the script ends with the lab, and after an hour."""
     child = subprocess.Popen(
         [*bound("TERM"), *line], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
     )

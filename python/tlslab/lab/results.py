@@ -12,7 +12,7 @@ from tlslab.store import RunFolder
 
 
 def read_contents(folder: RunFolder) -> RunContents:
-    """All that a run folder holds before analysis."""
+    """The content of a run folder before analysis."""
     return RunContents(
         experiment=loads(folder.experiment_text(), str(folder.path / "experiment.toml")),
         plan=folder.plan(),
@@ -23,13 +23,13 @@ def read_contents(folder: RunFolder) -> RunContents:
 
 
 def newest_calibration(below: Path = Path("runs")) -> Path:
-    """The newest run folder of a calibration. Raises UsageError where there is none."""
+    """The newest run folder of a calibration. Raises UsageError if there is none."""
     found = []
     for path in sorted(below.glob("*/")):
         try:
             contents = read_contents(RunFolder.open(path))
         except TlslabError:
-            continue  # No run folder, or one that another command complains about.
+            continue  # No run folder, or a damaged one, which other commands report.
         if contents.experiment.design is not None:
             found.append((contents.environment.created, path))
     if not found:

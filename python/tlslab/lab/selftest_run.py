@@ -1,4 +1,4 @@
-"""What can this machine tell apart? A server beside itself, and beside slower ones."""
+"""The self-test of a machine: comparisons of a server with itself, and with slower ones."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from tlslab.store.selftest_file import write_selftest
 
 TARGET = "reference"
 
-# Blocks of a try. Four or fewer give an interval that is many times as wide.
+# Blocks of a try. Four or fewer give an interval many times as wide.
 BLOCKS = 5
 BUDGET_S = 300.0
 QUICK_BUDGET_S = 75.0
@@ -28,7 +28,7 @@ SETUP_S = 8.0
 
 @dataclass(frozen=True)
 class Request:
-    """How long it may take, in seconds; `quick`: two slowdowns instead of three."""
+    """The time limit in seconds; `quick`: two slowdowns instead of three."""
 
     budget_s: float
     command: tuple[str, ...]
@@ -39,9 +39,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """What was found, the run folder with its trials, and where the result is kept.
+    """The result, the run folder with its trials, and the place where the result is kept.
 
-    `kept` is None for a run that was cut short, whose figures mean nothing.
+    `kept` is None for a run that was cut short; its figures mean nothing.
     """
 
     selftest: Selftest
@@ -52,9 +52,9 @@ class Result:
 
 
 def selftest(request: Request, observer: events.Observer) -> Result:
-    """Runs the comparisons, judges them, and keeps the result for later runs of this machine.
+    """Runs the comparisons, judges them, and keeps the result for later runs on this machine.
 
-    Raises UsageError for a budget that is too short, CannotRunError when no try was finished.
+    Raises UsageError for a budget that is too short, CannotRunError if no try was finished.
     """
     burns = QUICK_BURNS if request.quick else BURNS
     tries = _tries(request.budget_s, cells=2 + len(burns))

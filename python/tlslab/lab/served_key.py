@@ -21,10 +21,10 @@ def key_name_level(key: str) -> str:
 
 
 def check_certificate(cell: Cell, record: RunRecord) -> None:
-    """Checks that the server showed the certificate that the cell names. Raises EngineError.
+    """Checks that the server presented the certificate that the cell names. Raises EngineError.
 
-    A server with keys of several kinds chooses by the client's signature schemes: where the
-    experiment pins none, another key than the cell's may have been measured.
+    A server with keys of several kinds chooses by the client's signature schemes. If the experiment
+    pins none, another key than the cell's may have been measured.
     """
     asked, shown = cell.profile.key, record.preflight.certificate
     if asked is None or shown is None or key_name_level(shown.key) == asked:

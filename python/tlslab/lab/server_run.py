@@ -1,4 +1,4 @@
-"""What runs against servers have in common before their first trial: checks, plan, run folder."""
+"""The shared preparation of runs against servers: checks, plan, run folder."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -44,8 +44,8 @@ def open_run(
 ) -> tuple[RunFolder, Plan]:
     """The run folder and its plan, with the warnings of preflight and of the servers.
 
-    `amend` adapts the plan to the kind of experiment; `found` is what the configurations of a
-    proof were seen to do.
+    `amend` adapts the plan to the kind of experiment; `found` is the observed behaviour of a
+    proof's configurations.
     """
     for warning in servers.warnings():
         observer(events.Warned(warning))

@@ -1,4 +1,4 @@
-"""A fresh server of a deployment, for as long as it is needed."""
+"""A fresh server of a deployment, for the duration of its use."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,13 +15,13 @@ from tlslab.model.plan import Cell
 from tlslab.model.probe import Probed
 from tlslab.model.trial import Reason
 
-# The server of a deployment could not be set up, or not be started.
+# The reason class: the server of a deployment could not be set up or started.
 SETUP_FAILED = "setup_failed"
 START_FAILED = "start_failed"
 
 
 class NoBenchError(Exception):
-    """A visit whose trials have no server, and the reason that they are recorded with."""
+    """A visit whose trials have no server, and the reason to record for them."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason.message)
@@ -29,7 +29,7 @@ class NoBenchError(Exception):
 
 
 class Benches:
-    """Benches with a fresh server each, of the deployments of a run."""
+    """Benches, each with a fresh server, for the deployments of a run."""
 
     def __init__(self, engine: GeneratorPool, servers: Servers) -> None:
         self.engine = engine
@@ -42,9 +42,9 @@ class Benches:
     ) -> Iterator[Bench]:
         """A bench with a fresh server of a deployment, stopped whatever happens.
 
-        `cells` are those of the plan. Raises NoBenchError for a server that fails where there are
-        several deployments: its own cells fail, and no others. Raises CannotRunError where there is
-        one deployment, and NoGeneratorError where all generators were lost.
+        `cells` are those of the plan. Raises NoBenchError for a server that fails if there are
+        several deployments: only its own cells fail. Raises CannotRunError if there is one
+        deployment, and NoGeneratorError if all generators were lost.
         """
         if reason := prepared.failure or prepared.bar:
             raise NoBenchError(Reason(SETUP_FAILED, reason))
@@ -83,7 +83,7 @@ class Benches:
     ) -> Bench:
         """Probes a deployment's first server; its later servers are configured alike.
 
-        The probe does not know the obsolete protocols: for those the first connection shows it.
+        The probe does not cover the obsolete protocols: the first connection shows their support.
         """
         if deployment is not None and deployment.obsolete:
             return bench

@@ -20,12 +20,12 @@ SAFE_DH_BITS = 2048
 
 @dataclass(frozen=True)
 class Aim:
-    """Where the engine connects to and whom it trusts.
+    """The engine's destination and its trusted authorities.
 
     `trust` is `system`, `anyone` or a text in PEM; `server_name` overrides the URL's host for SNI
     and the certificate check; `allow` lists hosts beside loopback ones that the user has allowed;
-    `proof` is the token by which a public host shows that its operator allows the load.
-    `realtime`: open loops are kept in real time, ahead of all else on the generator's processors.
+    `proof` is the token by which a public host shows that its operator permits the load.
+    `realtime`: open loops run with real-time priority on the generator's processors.
     `expect_status` is the status that a response must have.
     """
 
@@ -43,8 +43,8 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     """The specification of one of a trial's runs.
 
     `capacity` has the lean client (sampled authentication, one key share). `client_cost` and
-    `keep_alive`, which keeps its connections open, have the library client, since they show the
-    costs of an ordinary client.
+    `keep_alive`, which keeps its connections open, have the library client, because they measure
+    the costs of an ordinary client.
     """
     if kind == "keep_alive":
         return _keep_alive_spec(aim, profile, workload)
@@ -61,7 +61,7 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     spec["http"] |= {"streams": workload.streams}
     spec["tls"] |= {
         "authenticate": "sampled" if lean else "every",
-        # OpenSSL draws a key for every connection.
+        # OpenSSL generates a key for every connection.
         "key_share": "reused" if lean and profile.backend != "openssl" else "fresh",
         "client": "auto" if lean else "library",
     }
@@ -110,7 +110,7 @@ def _status(aim: Aim) -> dict[str, str]:
 
 
 def tls_spec(profile: Profile) -> dict[str, Any]:
-    """The part of the specification on TLS: what a profile offers."""
+    """The part of the specification on TLS: a profile's offer."""
     spec: dict[str, Any] = {
         "versions": [] if profile.tls is None else [profile.tls],
         "suites": list(profile.suites),
@@ -126,7 +126,7 @@ def tls_spec(profile: Profile) -> dict[str, Any]:
         spec["ocsp_stapling"] = profile.ocsp_stapling
     if profile.dh_bits is not None:
         spec["dh_bits"] = profile.dh_bits
-        # A short modulus is measured on purpose; nothing else obsolete is offered with it.
+        # A short modulus is measured on purpose; no other obsolete parameter is offered with it.
         spec["allow_obsolete"] = profile.dh_bits < SAFE_DH_BITS
     return spec
 
@@ -138,5 +138,5 @@ def is_obsolete(profile: Profile) -> bool:
 
 
 def trust_spec(trust: str) -> str | Mapping[str, str]:
-    """Whom to trust, as specifications have it."""
+    """The trusted authorities in the syntax of specifications."""
     return trust if trust in ("system", "anyone") else {"pem": trust}

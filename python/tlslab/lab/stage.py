@@ -11,9 +11,9 @@ from tlslab.targets import Running, Setting, Target, find_kind
 
 @dataclass(frozen=True)
 class Stage:
-    """Which server, and its setting if the lab starts it (see `targets.base.Setting`).
+    """The server, and its setting if the lab starts it (see `targets.base.Setting`).
 
-    `authority` and `insecure` say whom to trust for a server that already runs.
+    `authority` and `insecure` determine the trust in a server that already runs.
     """
 
     folder: Path
@@ -30,9 +30,10 @@ class Stage:
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs: `trust` as in `lab.specs.Aim`; `running` is None if the lab found it.
+    """A running server: `trust` as in `lab.specs.Aim`; `running` is None if the lab did not start
+    it.
 
-    `software` names what serves, as far as the lab knows.
+    `software` names the serving program, as far as the lab knows.
     """
 
     url: str
@@ -42,13 +43,13 @@ class Server:
 
     @property
     def managed(self) -> bool:
-        """Whether the lab has started it."""
+        """Whether the lab has started the server."""
         return self.running is not None
 
 
 @contextmanager
 def staged(stage: Stage) -> Iterator[Server]:
-    """The server for as long as the block lasts. Raises UsageError and CannotRunError."""
+    """The server, for the duration of the block. Raises UsageError and CannotRunError."""
     if "://" in stage.target:
         yield Server(stage.target, whom_to_trust(stage.authority, stage.insecure), None)
         return

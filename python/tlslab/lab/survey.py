@@ -1,4 +1,4 @@
-"""Finds the servers of this machine, and starts and probes each to see what it can do."""
+"""Finds the servers of this machine; starts and probes each for its abilities."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ from tlslab.model.profile import Profile
 from tlslab.targets import MANAGED, Kind, Running, Setting
 from tlslab.targets.certificates import SERVER_NAME
 
-# One key of each kind that the suites of TLS 1.2 tell apart.
+# One key of each kind that the suites of TLS 1.2 distinguish.
 KEYS = ("ecdsa-p256", "rsa-2048")
 DH_BITS = 2048
 
@@ -39,7 +39,7 @@ def survey(engine: GeneratorPool, kinds: Mapping[str, Kind] = MANAGED) -> tuple[
 
 
 def examine(engine: GeneratorPool, kind: Kind) -> TargetFound:
-    """One kind of server, started in a private folder for as long as it takes to ask it."""
+    """One kind of server, started in a private folder for the duration of the probe."""
     found = TargetFound(
         name=kind.name,
         takes=tuple(sorted(kind.factors - OF_PROOFS)),
@@ -79,7 +79,7 @@ def _ask(engine: GeneratorPool, kind: Kind) -> AbilitiesFound:
             except CannotRunError:
                 if len(setting.keys) == 1:
                     raise
-                continue  # It may be a key that the server cannot take.
+                continue  # The server may not support a key of this setting.
             try:
                 return _probe(engine, running, target.trust_pem)
             finally:
@@ -88,7 +88,7 @@ def _ask(engine: GeneratorPool, kind: Kind) -> AbilitiesFound:
 
 
 def _settings(private: Path, kind: Kind) -> Iterator[Setting]:
-    """The settings to try: with all keys of the lab first, then with fewer."""
+    """The settings to try: first with all keys of the lab, then with fewer."""
     for keys in (KEYS, KEYS[:1]):
         folder = private / str(len(keys))
         folder.mkdir()
@@ -111,8 +111,8 @@ def _probe(engine: GeneratorPool, running: Running, trust_pem: str) -> Abilities
             "server_name": SERVER_NAME,
             "trust": {"pem": trust_pem},
             "only": list(TOPICS),
-            # Each suite by itself: with all at once HAProxy picks its certificate by suites that it
-            # does not take.
+            # One suite per offer: with all at once, HAProxy selects its certificate by suites that
+            # it does not accept.
             "offers": [tls_spec(Profile(tls=s.tls, suites=(s.name,))) for s in SUITES],
             "limits": {"connections": CONNECTIONS},
         }
@@ -120,7 +120,7 @@ def _probe(engine: GeneratorPool, running: Running, trust_pem: str) -> Abilities
 
 
 def _suites(found: AbilitiesFound) -> dict[str, tuple[str, ...]]:
-    """The suites that are accepted, by version, in the lab's order."""
+    """The accepted suites, by version, in the lab's order."""
     taken = [s for s, offer in zip(SUITES, found.offers, strict=False) if offer.accepted]
     return {
         each.version: tuple(suite.name for suite in taken if suite.tls == each.version)
@@ -130,7 +130,7 @@ def _suites(found: AbilitiesFound) -> dict[str, tuple[str, ...]]:
 
 
 def _groups(found: AbilitiesFound) -> dict[str, tuple[str, ...]]:
-    """The groups that are accepted, by version, in the lab's order."""
+    """The accepted groups, by version, in the lab's order."""
     groups = {}
     for each in found.groups:
         accepted = {named.name for named in each.accepted}

@@ -25,14 +25,14 @@ from tlslab.targets import Running
 # The engine's failure classes for a handshake that the server does not support.
 UNSUPPORTED_PREFIXES = ("alert_", "unexpected", "unsupported", "closed_handshake")
 
-# The engine's class for something that its own back ends lack.
+# The engine's class for a feature that its own back ends lack.
 CLIENT_LACKS = "unsupported"
 
 SERVER_DIED = "server_died"
 
 
 class GivenUpError(EngineError):
-    """A run that was given up when a generator was lost; `run` has what was measured until then."""
+    """A run given up after the loss of a generator; `run` has the measurement until then."""
 
     def __init__(self, error: LostInRunError, run: TrialRun) -> None:
         super().__init__(error.class_, error.message, error.remedy)
@@ -41,10 +41,10 @@ class GivenUpError(EngineError):
 
 @dataclass(frozen=True)
 class Bench:
-    """What every trial of a run has in common; `running` is None for an external server.
+    """The shared state of a run's trials; `running` is None for an external server.
 
-    `probed` is what the server was found to accept before the first trial, `settings` those of the
-    experiment's kind. `side` is where the processor time of an external server is read.
+    `probed`: the probe's findings before the first trial. `settings`: those of the experiment's
+    kind. `side`: reads the processor time of an external server.
     """
 
     engine: GeneratorPool
@@ -62,7 +62,7 @@ def run_trial(
     cell: Cell,
     on_report: Callable[[RunKind, EngineReport], None],
 ) -> Trial:
-    """Runs a cell once and reports how it went; a failure is a result, not an exception."""
+    """Runs a cell once and returns its trial; a failure is a result, not an exception."""
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     runs: dict[RunKind, TrialRun] = {}
     workload = bench.workload.of(cell.factors)
@@ -96,7 +96,7 @@ def run_trial(
 
 
 def failed_trial(planned: PlannedTrial, cell: Cell, reason: Reason) -> Trial:
-    """The trial that could not be run, for this reason."""
+    """A trial that could not be run, with the reason."""
     return Trial(
         trial=planned.trial,
         block=planned.block,
@@ -110,9 +110,9 @@ def failed_trial(planned: PlannedTrial, cell: Cell, reason: Reason) -> Trial:
 
 
 def is_unsupported(error: EngineError, cell: Cell, probed: Probed) -> bool:
-    """Whether a failed preflight means that client or server lacks what the cell asks for.
+    """Whether a failed preflight means that client or server does not support the cell.
 
-    Nothing that the server accepted in the probe is lacking.
+    Nothing that the server accepted in the probe counts as unsupported.
     """
     if error.class_ == CLIENT_LACKS:
         return True
@@ -141,9 +141,9 @@ def run_engine(
     on_report: Callable[[EngineReport], None] = lambda report: None,
     most: int | None = None,
 ) -> TrialRun:
-    """One run of the engine, server and machine accounted for in its measurement.
+    """One run of the engine, with the use of server and machine during its measurement.
 
-    `most`: this number of the generators make load; all by default. Raises EngineError, with the
+    `most`: the number of generators that make load; None for all. Raises EngineError, with the
     class `server_died` if the server died, and GivenUpError for a lost generator.
     """
     watch = _Watch(bench.running, on_report, bench.side)
@@ -167,18 +167,18 @@ def run_engine(
 
 
 def evidence(error: EngineError, kind: RunKind) -> dict[RunKind, TrialRun]:
-    """The part of a run that a failed trial keeps: measured before a generator was lost."""
+    """The part of a run that a failed trial keeps: the measurement before a generator was lost."""
     return {kind: error.run} if isinstance(error, GivenUpError) else {}
 
 
 def died(bench: Bench, error: EngineError) -> bool:
-    """Whether a run has failed because its server is gone."""
+    """Whether a run has failed because its server has died."""
     alive = bench.running is None or bench.running.process.alive()
     return error.class_ == SERVER_DIED or not alive
 
 
 def last_words(bench: Bench) -> Reason:
-    """The reason of a trial whose server died."""
+    """The reason of a trial whose server died, with the server's last messages."""
     words = bench.running.process.last_words() if bench.running else ""
     return Reason(
         "server_died", "the server died during the trial" + (f": {words}" if words else "")
@@ -186,7 +186,7 @@ def last_words(bench: Bench) -> Reason:
 
 
 class _Watch:
-    """Listens to one run's events: meters the server in the measurement, passes the report on."""
+    """Listens to one run's events: meters the server in the measurement, passes reports on."""
 
     def __init__(
         self, running: Running | None, on_report: Callable[[EngineReport], None], side: Side | None
@@ -215,28 +215,28 @@ class _Watch:
         if event["phase"] == "measure":
             (self._side or self.meter).start()
         elif event["phase"] in ("drain", "done") and not self.meter.complete:
-            # Where there is nothing to drain, the engine may be done before it says that it drains.
+            # Without anything to drain, the engine may end before it reports the drain.
             (self._side or self.meter).end()
         else:
             return
         try:
             count = self._running.handshakes() if self._running else None
         except (CannotRunError, OSError):
-            return  # A server that has died is found out after the run.
+            return  # A server that has died is detected after the run.
         if count is not None:
             self._counted.append(count)
 
     @property
     def meter(self) -> Meter:
-        """What reads this machine, and the server's processes."""
+        """The meter of this machine and of the server's processes."""
         return self._meter if self._side is None else self._side.meter
 
     def close(self) -> None:
-        """Ends all that reads beside the run."""
+        """Ends everything that reads beside the run."""
         (self._side or self.meter).close()
 
     def run_of(self, record: RunRecord) -> TrialRun:
-        """The run with what server and machine used in it."""
+        """The run with the resource use of server and machine."""
         machine = self.meter.machine()
         if self._side is None:
             return TrialRun(record, machine, self.meter.server(self._handshakes))
@@ -245,11 +245,13 @@ class _Watch:
 
     @property
     def _handshakes(self) -> int | None:
-        """The server's own count over the measurement; None where it keeps none."""
+        """The server's own count over the measurement; None if it keeps none."""
         return self._counted[1] - self._counted[0] if len(self._counted) == 2 else None
 
     def server_changed(self) -> bool:
-        """Whether a process of the server has ended, so that less was measured than was started."""
+        """Whether a process of the server has ended, so that fewer were measured than were
+        started.
+        """
         if self._running is None:
             return False
         before = {process.pid for process in self._tree}

@@ -1,10 +1,10 @@
-"""Whom to trust for a server that the lab did not start."""
+"""The trusted authorities for a server that the lab did not start."""
 
 from pathlib import Path
 
 from tlslab.model.errors import UsageError
 
-# RFC 7468 and OpenSSL's own form, which has the same certificate within.
+# RFC 7468's form and OpenSSL's own, which contains the same certificate.
 _BEGIN_LINES = ("-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----")
 
 

@@ -28,13 +28,14 @@ from tlslab.store.trace import read_trace
 # The minimum number of connections for a 99th percentile.
 CONNECTIONS = 1000
 
-# The most connections in flight: those of the highest rate for a second.
+# The largest number of connections in flight: one second of the highest rate.
 IN_FLIGHT = 2000
 
-# The instants of a short run (TLSLAB_SHORT_RUNS), which only shows that the command works.
+# The number of instants in a short run (TLSLAB_SHORT_RUNS), which only shows that the command
+# works.
 SHORT_INSTANTS = 40
 
-# The key and the group of the server that the lab starts, so that runs on two machines compare.
+# The key and the group of the server that the lab starts; fixed, so that machines are comparable.
 KEY = "ecdsa-p256"
 GROUP = "X25519"
 DOCUMENT_BYTES = 2048
@@ -42,7 +43,7 @@ DOCUMENT_BYTES = 2048
 
 @dataclass(frozen=True)
 class Request:
-    """What to validate: rates in connections/s, each for `seconds` at least."""
+    """The validation to make: rates in connections/s, each for at least `seconds`."""
 
     target: str
     rates: tuple[float, ...]
@@ -57,9 +58,9 @@ class Request:
 
 
 def validate(request: Request, reported: Callable[[RateResult], None]) -> Validation:
-    """Runs the load at each rate with a capture beside it; reports each as soon as it is done.
+    """Runs the load at each rate with a capture beside it; reports each result immediately.
 
-    Raises CannotRunError, with what is missing.
+    Raises CannotRunError, with the missing part.
     """
     if asked_for():
         request = replace(request, rates=request.rates[-1:], seconds=min(request.seconds, 0.5))
@@ -106,7 +107,7 @@ def validate(request: Request, reported: Callable[[RateResult], None]) -> Valida
 
 
 def _load(rate: float, seconds: float, placement: Placement) -> dict[str, Any]:
-    """The specification's part on the load: arrivals at even distances."""
+    """The load section of the specification: evenly spaced arrivals."""
     return {
         "connections": IN_FLIGHT,
         "cpus": list(placement.generator),
@@ -128,7 +129,7 @@ def validate_rate(
     placement: Placement,
     folder: Path,
 ) -> RateResult:
-    """One run with a capture beside it, compared. Raises CannotRunError, with what is missing."""
+    """One run, compared with a capture beside it. Raises CannotRunError, with the missing part."""
     trace = folder / "trace.csv"
     url = urlsplit(spec["url"])
     port = url.port or 443

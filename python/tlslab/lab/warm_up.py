@@ -12,7 +12,7 @@ from tlslab.model.plan import Cell
 def warm_up(
     bench: Bench, cell: Cell, length_ms: int, on_report: Callable[[EngineReport], None]
 ) -> None:
-    """New connections of a cell for N milliseconds; failures are left to the trials to report."""
+    """Makes new connections of a cell for N milliseconds; failures are reported by the trials."""
     workload = bench.workload.of(cell.factors).warming_up(length_ms)
     spec = run_spec(bench.aim, cell.profile, workload, "capacity")
     try:

@@ -1,4 +1,4 @@
-"""The addresses that a user names for metrics and for the page."""
+"""The addresses that a user gives for metrics and for the page."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from tlslab.model.errors import UsageError
 
 LOOPBACK = "127.0.0.1"
 
-# The options of commands that take them.
+# The options of commands that take such addresses.
 METRICS_OPTION = "--metrics"
 PAGE_OPTION = "--live"
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where something is to listen; port 0 is any free one."""
+    """An address to listen on; port 0 is any free one."""
 
     host: str
     port: int
@@ -32,7 +32,7 @@ class Address:
 
     @property
     def family(self) -> AddressFamily:
-        """IPv6 for an address of IPv6, otherwise IPv4."""
+        """IPv6 for an IPv6 address, otherwise IPv4."""
         return AddressFamily.AF_INET6 if ":" in self.host else AddressFamily.AF_INET
 
     @property
@@ -52,7 +52,7 @@ def parse_address(text: str, option: str) -> Address:
 
 
 def not_listening(option: str, address: Address, error: OSError) -> UsageError:
-    """Why nothing can listen there."""
+    """The error that nothing can listen there, with the reason."""
     words = error.strerror or str(error)
     return UsageError(
         f"{option} {address.shown}: cannot listen there: {words}",

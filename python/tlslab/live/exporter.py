@@ -1,4 +1,4 @@
-"""Serves a run's metrics over HTTP, and waits for the last scrape when the run is over."""
+"""Serves a run's metrics over HTTP, and waits for the last scrape at the end of the run."""
 
 import threading
 import time
@@ -15,21 +15,20 @@ from tlslab.live.addresses import METRICS_OPTION, Address, not_listening
 from tlslab.live.metrics import RunCollector
 from tlslab.live.state import State
 
-# How long the last scrape is waited for at most, in seconds: by default Prometheus scrapes once a
-# minute.
+# The longest wait for the last scrape, in seconds: by default Prometheus scrapes once a minute.
 MOST_S = 60.0
 
-# How much later the last scrape may be than the earlier ones were: a busy machine scrapes late.
+# The tolerated delay of the last scrape over the earlier interval: a busy machine scrapes late.
 _LATE_S = 5.0
 
 _LOOK_S = 0.05
 
-# The longest that a client may take to send its request and to read the answer, in seconds.
+# The time limit for a client to send its request and to read the answer, in seconds.
 _REQUEST_S = 10.0
 
 
 class MetricsServer(ThreadingMixIn, WSGIServer):
-    """A server of metrics. Closing it waits for scrapes under way: the last one has the end."""
+    """A server of metrics. Closing waits for pending scrapes: the last one has the final totals."""
 
     daemon_threads = False
 
@@ -41,7 +40,7 @@ class MetricsServer(ThreadingMixIn, WSGIServer):
         self.set_app(make_wsgi_app(registry))
 
     def take_waiting(self) -> None:
-        """Answers scrapes that have connected and that no loop has taken: the loop is over."""
+        """Answers scrapes that connected after the loop had ended."""
         while select([self], [], [], 0)[0]:
             self.handle_request()
 
@@ -53,15 +52,15 @@ class _Handler(WSGIRequestHandler):
     timeout = _REQUEST_S
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Says nothing: standard error has the progress of the run."""
+        """Logs nothing: standard error has the progress of the run."""
 
 
 @contextmanager
 def serve_metrics(state: State, address: Address, say: Callable[[str], None]) -> Iterator[Address]:
-    """Serves the metrics as long as the context lasts; the address, with its port.
+    """Serves the metrics until the context ends; yields the address, with its port.
 
-    If somebody scrapes, the context ends after one more scrape: the last totals would be lost
-    otherwise. Raises UsageError where the address cannot be had.
+    If there are scrapes, the context ends after one more: otherwise the last totals would be lost.
+    Raises UsageError if the address is not available.
     """
     collector = RunCollector(state)
     try:

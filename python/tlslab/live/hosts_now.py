@@ -1,4 +1,4 @@
-"""The generators' hosts: what each did in the last second, and all of them together."""
+"""The generators' hosts: the last second of each, and of all together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ SILENT_S = 3.0
 class HostNow:
     """One generator's host in its last second.
 
-    Rates are per second, times in milliseconds; None where there are none. `generator` is how many
-    processors its workers kept busy. `silent_s` is the time since it last reported, 0 in time.
+    Rates are per second, times in milliseconds; None without values. `generator`: the number of
+    processors that its workers kept busy. `silent_s`: the time since its last report, 0 if in time.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Reported:
-    """Two successive reports of a host in one run, and when the last one came."""
+    """Two successive reports of a host in one run, and the time of the last one."""
 
     pace: Pace
     before: Pace | None
@@ -61,7 +61,7 @@ class Reported:
 
 
 def times_of(pace: Pace) -> tuple[str, Percentiles | None]:
-    """Which times are shown: response times in an open loop, else service or request times."""
+    """The displayed times: response times in an open loop, else service or request times."""
     if pace.offered_per_s is not None:
         return "response", pace.response
     if pace.service is not None or pace.exchange is None:
@@ -70,7 +70,7 @@ def times_of(pace: Pace) -> tuple[str, Percentiles | None]:
 
 
 def whole_run(ended: EngineEnded) -> Pace | None:
-    """A whole run as one second of it, without percentiles; None where nothing was measured."""
+    """A whole run as one second, without percentiles; None if nothing was measured."""
     totals, seconds = ended.totals, ended.at_s
     if totals is None or seconds <= 0:
         return None
@@ -89,7 +89,7 @@ def whole_run(ended: EngineEnded) -> Pace | None:
 
 
 def host_now(name: str, reported: Reported, now: float) -> HostNow:
-    """A host as it is shown."""
+    """The displayed values of a host."""
     pace = reported.pace
     _, times = times_of(pace)
     silent = now - reported.at
@@ -129,7 +129,7 @@ def together(hosts: Sequence[HostNow], t: float, run: int, server: float | None)
 
 
 def _span(reported: Reported) -> float:
-    """The seconds between the two reports; before the first one the measurement started."""
+    """The seconds between the two reports, or from the start of the measurement to the first."""
     return reported.pace.at_s - (reported.before.at_s if reported.before else 0.0)
 
 
@@ -141,7 +141,7 @@ def _failed(reported: Reported) -> float:
 
 
 def _processors(reported: Reported) -> float | None:
-    """How many processors the generator's workers kept busy."""
+    """The number of processors that the generator's workers kept busy."""
     totals = reported.pace.totals
     span = _span(reported)
     if totals is None or span <= 0:

@@ -1,8 +1,8 @@
-"""The state of a run as metrics of Prometheus.
+"""The state of a run as Prometheus metrics.
 
-Counters and histograms hold all runs of a host, a cell and a kind of run; they never go backwards.
-A host has gauges while it makes load; `tlslab_host_lost` stays until a lost one does so again.
-docs/reference/metrics.md lists all of them.
+Counters and histograms cover all runs of a host, a cell and a kind of run; they never decrease.
+A host has gauges while it makes load; `tlslab_host_lost` stays until a lost host makes load again.
+docs/reference/metrics.md lists all metrics.
 """
 
 import time
@@ -29,7 +29,7 @@ _HOST_LABELS = ("experiment", "host")
 
 Rows = list[tuple[tuple[str, ...], Totals]]
 
-# The counters that each series has: name, help, value; None where there is none.
+# The counters of each series: name, help, value; None if there is no value.
 _COUNTERS: tuple[tuple[str, str, Callable[[Totals], float | None]], ...] = (
     ("due", "Arrivals of an open loop that were due", lambda totals: totals.due),
     (
@@ -68,7 +68,7 @@ _GAUGES: tuple[tuple[str, str, Callable[[HostNow], float | None]], ...] = (
 
 
 class RunCollector(Collector):
-    """Gives the state of a run to each scrape; remembers when scrapes came."""
+    """Exports the state of a run at each scrape; remembers the times of scrapes."""
 
     def __init__(self, state: State, clock: Callable[[], float] = time.monotonic) -> None:
         self._state = state
@@ -76,12 +76,12 @@ class RunCollector(Collector):
         self.scrapes: list[float] = []
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing, so that registering is no scrape."""
+        """Yields nothing, so that registration is not a scrape."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics as they are now."""
-        # Two are enough to know how often somebody scrapes.
+        """All metrics with their present values."""
+        # Two scrapes are enough to know their interval.
         self.scrapes = [*self.scrapes[-1:], self._clock()]
         snapshot = self._state.snapshot()
         rows = [(self._labels(key), totals) for key, totals in sorted(self._state.series().items())]
@@ -123,7 +123,7 @@ def _histograms(rows: Rows) -> Iterator[Metric]:
 
 
 def _cumulative(buckets: Buckets) -> list[tuple[str, float]]:
-    """The counts up to each bound, as Prometheus has them."""
+    """The cumulative counts up to each bound, in Prometheus' form."""
     found = []
     count = 0
     for bound, more in zip((*buckets.bounds_s, float("inf")), buckets.counts, strict=True):

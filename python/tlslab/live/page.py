@@ -1,4 +1,4 @@
-"""The page that shows a run while it goes on: one file, its data comes as events."""
+"""The page that shows a run in progress: one file, with its data as events."""
 
 import json
 from dataclasses import asdict
@@ -33,12 +33,12 @@ def _script() -> Markup:
 
 @cache
 def content_security_policy() -> str:
-    """What the page may do: its own style and script, and events of its own server."""
+    """The page's rights: its own style and script, and events of its own server."""
     return str(policy([_style()], [_script()])) + "; connect-src 'self'; frame-ancestors 'none'"
 
 
 def render_page(experiment: str) -> str:
-    """The page of a run of this name; it holds nothing that a server said."""
+    """The page of the run with this name; it contains no text from a server."""
     return (
         page_environment()
         .from_string(_own("live.html.j2"))
@@ -47,7 +47,7 @@ def render_page(experiment: str) -> str:
 
 
 def history_json(points: tuple[Point, ...]) -> str:
-    """The seconds before, for a page that has just been opened."""
+    """The past seconds, for a newly opened page."""
     return _dumps([asdict(point) for point in points])
 
 
@@ -57,5 +57,5 @@ def now_json(snapshot: Snapshot) -> str:
 
 
 def _dumps(value: object) -> str:
-    """JSON in one line, as an event needs it."""
+    """JSON on one line, as an event requires."""
     return json.dumps(value, allow_nan=False, separators=(",", ":"))

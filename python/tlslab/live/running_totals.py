@@ -1,4 +1,4 @@
-"""Totals of runs that follow one another, as one series that never goes backwards."""
+"""Totals of successive runs, as one series that never decreases."""
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +8,7 @@ from tlslab.model.totals import Totals
 
 @dataclass(frozen=True, order=True)
 class Key:
-    """What a series is of: a generator's host, a cell, and the kind of run."""
+    """The identity of a series: a generator's host, a cell, and the kind of run."""
 
     host: str
     cell: str
@@ -16,7 +16,7 @@ class Key:
 
 
 class Series:
-    """The runs of one key: those that are over, and the one under way, added up."""
+    """The runs of one key, finished and current, added up."""
 
     def __init__(self) -> None:
         self._over: Totals | None = None
@@ -31,12 +31,12 @@ class Series:
         self._running = pace.totals or self._running
 
     def end(self, ended: EngineEnded) -> None:
-        """The run is over, with its final totals."""
+        """Ends the current run, with its final totals."""
         self._running = ended.totals or self._running
         self.fold()
 
     def fold(self) -> None:
-        """Adds the run under way, by its latest totals, to the runs that are over."""
+        """Adds the current run, by its latest totals, to the finished runs."""
         if self._running is not None:
             last = replace(self._running, in_flight=0)
             self._over = last if self._over is None else self._over.plus(last)
@@ -45,7 +45,7 @@ class Series:
 
     @property
     def totals(self) -> Totals | None:
-        """All runs together; None where none has reported anything."""
+        """All runs together; None if none has reported anything."""
         if self._over is None or self._running is None:
             return self._running or self._over
         return self._over.plus(self._running)

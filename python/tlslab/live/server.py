@@ -1,4 +1,4 @@
-"""Serves the page of a run, and its updates as server-sent events, one a second."""
+"""Serves the page of a run, and its updates as server-sent events, one per second."""
 
 import ipaddress
 import threading
@@ -14,16 +14,16 @@ from tlslab.live.addresses import PAGE_OPTION, Address, not_listening
 from tlslab.live.page import content_security_policy, history_json, now_json, render_page
 from tlslab.live.state import State
 
-# How often a page is brought up to date, in seconds.
+# The period of a page's updates, in seconds.
 EVERY_S = 1.0
 
-# Pages that may be open at once.
+# The largest number of open pages.
 MOST_PAGES = 16
 
-# How long open pages may take to hear that the run has ended.
+# The time in which open pages can be sent the end of the run.
 _FAREWELL_S = 2.0
 
-# The longest that a client may take to send its request, in seconds.
+# The time limit for a client to send its request, in seconds.
 _REQUEST_S = 10.0
 
 
@@ -45,7 +45,7 @@ class PageServer(ThreadingHTTPServer):
         super().__init__((address.host, address.port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignores a page that was closed while it was written to."""
+        """Ignores a page that was closed during a write."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -66,12 +66,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.NOT_FOUND)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Says nothing: standard error has the progress of the run."""
+        """Logs nothing: standard error has the progress of the run."""
 
     def _is_own_host(self) -> bool:
-        """Whether the page was asked for by an address or as localhost.
+        """Whether the page was requested by an address or as localhost.
 
-        The page of another site could have its name point to loopback and read the run.
+        The page of another site could otherwise point its name to loopback and read the run.
         """
         if not self.server.checks_host:
             return True
@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.pages.release()
 
     def _follow(self) -> None:
-        """Sends the run as it is, once a second, until it has ended."""
+        """Sends the state of the run once a second, until it has ended."""
         snapshot = self.server.state.snapshot()
         self._event("now", now_json(snapshot))
         while snapshot.ended is None and not self.server.closing.wait(EVERY_S):
@@ -122,10 +122,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve_page(state: State, address: Address) -> Iterator[str]:
-    """Serves the page as long as the context lasts; its URL.
+    """Serves the page until the context ends; yields its URL.
 
-    Open pages are sent how the run has ended. Raises UsageError where nothing can listen at the
-    address.
+    Open pages are sent the end of the run. Raises UsageError if nothing can listen at the address.
     """
     try:
         server = PageServer(state, address)
@@ -143,7 +142,7 @@ def serve_page(state: State, address: Address) -> Iterator[str]:
 
 
 def _farewell(server: PageServer) -> None:
-    """Waits until open pages have heard of the end."""
+    """Waits until open pages have received the end."""
     server.state.finish("the program has ended")
     deadline = time.monotonic() + _FAREWELL_S
     for _ in range(MOST_PAGES):

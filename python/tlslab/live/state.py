@@ -1,4 +1,4 @@
-"""What is known of a run while it goes on: one object that follows the laboratory's events."""
+"""The state of a run in progress: one object that follows the laboratory's events."""
 
 import math
 import socket
@@ -15,13 +15,13 @@ from tlslab.live.work import Done, TrialsLeft, steps_progress
 from tlslab.model.capacity import Step
 from tlslab.model.totals import Totals
 
-# How many seconds the charts reach back.
+# The number of seconds in the charts.
 HISTORY = 900
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How the run ended, in words, and where its report is; empty where there is none."""
+    """The end of the run in words, and the place of its report; empty without one."""
 
     words: str
     report: str
@@ -31,9 +31,9 @@ class Ended:
 class Snapshot:
     """A run at one moment.
 
-    `cell`, `stage` and `hosts` are empty between trials. `left_s` is None where it is not known.
-    `times` names the times whose percentiles are shown. `failed` are all failures so far by class.
-    `lost` are the generators that were lost and have made no load since.
+    `cell`, `stage` and `hosts` are empty between trials. `left_s` is None if it is not known.
+    `times` names the times whose percentiles are shown. `failed`: all failures so far by class.
+    `lost`: the generators that were lost and have made no load since.
     """
 
     experiment: str
@@ -57,9 +57,9 @@ class Snapshot:
 
 
 class State:
-    """Follows a run; any thread may look at it.
+    """Follows a run; any thread may read it.
 
-    `experiment` is its name; `host` that of this machine's generator.
+    `experiment` is the run's name; `host` that of this machine's generator.
     """
 
     def __init__(
@@ -85,23 +85,23 @@ class State:
         self._ended: Ended | None = None
 
     def take(self, event: events.Event) -> None:
-        """Follows an event; an observer of a run."""
+        """Takes an event, as an observer of a run."""
         with self._lock:
             self._take(event)
 
     def locate(self, target: str) -> None:
-        """Names the server, where no event does."""
+        """Names the server, if no event does."""
         with self._lock:
             self._target = self._target or target
 
     def finish(self, words: str, report: str = "") -> None:
-        """The run has ended; the first word counts."""
+        """Ends the run; only the first call counts."""
         with self._lock:
             self._fold()
             self._ended = self._ended or Ended(words, report)
 
     def snapshot(self) -> Snapshot:
-        """The run as it is now."""
+        """The present state of the run."""
         with self._lock:
             return self._snapshot()
 
@@ -137,7 +137,7 @@ class State:
         self._plan(event)
 
     def _plan(self, event: events.Event) -> None:
-        """Follows how much there is to do, and where."""
+        """Takes the amount of work and the place from an event."""
         match event:
             case events.RunStarted(target=target, folder=folder):
                 self._target, self._folder = target or "", str(folder)
@@ -152,13 +152,13 @@ class State:
                 self._trials.total -= trials
 
     def _turn(self, cell: str, stage: str) -> None:
-        """A cell's turn, or the pause after it."""
+        """Starts a cell's turn, or the pause after it."""
         self._fold()
         self._cell, self._stage = cell, stage
         self._turn_at = self._clock()
 
     def _fold(self) -> None:
-        """Nothing runs."""
+        """Ends all current runs in the series."""
         for series in self._series.values():
             series.fold()
         self._hosts.clear()
@@ -187,7 +187,7 @@ class State:
         self._draw(now)
 
     def _over(self, cell: str, kind: str, ended: events.EngineEnded) -> None:
-        """A run is over; one that was shorter than a second is shown as a whole."""
+        """Ends a run; a run shorter than a second is shown as a whole."""
         name = ended.host or self._host
         if name not in self._hosts and (whole := whole_run(ended)) is not None:
             self._second(cell, kind, whole)
@@ -195,7 +195,9 @@ class State:
         self._hosts.pop(name, None)
 
     def _draw(self, now: float) -> None:
-        """The second that this is; hosts that report in the same second are one point."""
+        """Adds or replaces the point of this second; hosts that report in the same second are one
+        point.
+        """
         t = float(math.floor(now - self._start))
         hosts = [host_now(name, each, now) for name, each in self._hosts.items()]
         point = together(hosts, t, self._run, self._server)
@@ -239,7 +241,7 @@ class State:
         return None if self._trials is None else self._trials.progress()
 
     def _left(self, now: float) -> float | None:
-        """The seconds left of the whole run; of a single one, of its measurement."""
+        """The remaining seconds of the whole run; for a single load, of its measurement."""
         passed = now - self._turn_at
         if self._steps is not None:
             return max(0.0, self._steps.seconds - passed)

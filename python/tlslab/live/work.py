@@ -1,4 +1,4 @@
-"""How much of a run is done, and how long the rest takes."""
+"""The progress of a run, and the time that the rest takes."""
 
 import time
 from collections.abc import Callable
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from tlslab.lab.events import Left, RunStarted
 
-# From this number of trials on, their own time is better than the planned one.
+# From this number of trials on, their own time is a better estimate than the planned one.
 _ENOUGH = 3
 
 
 @dataclass(frozen=True)
 class Done:
-    """Trials or steps that are done, and those planned; `at_most`: there may be fewer."""
+    """Finished and planned trials or steps; `at_most`: there may be fewer."""
 
     done: int
     planned: int
@@ -38,10 +38,10 @@ class TrialsLeft:
         return each * (self.total - self.done)
 
     def progress(self) -> Done:
-        """The trials."""
+        """The progress in trials."""
         return Done(self.done, self.total, self._at_most)
 
 
 def steps_progress(left: Left) -> Done:
-    """The steps of a capacity experiment."""
+    """The progress in steps of a capacity experiment."""
     return Done(left.done, left.done + left.steps, at_most=True)

@@ -1,4 +1,4 @@
-"""The answer of a run: what a reader sees first, or why there is none."""
+"""The answer of a run, which comes first in every report, or the reason for its absence."""
 
 from dataclasses import dataclass
 

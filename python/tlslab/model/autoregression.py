@@ -1,4 +1,4 @@
-"""Least squares where neighbouring values resemble each other: noise of the form AR(1). Pure.
+"""Least squares for series whose neighbouring values are correlated: AR(1) noise. Pure.
 
 The noise is e[t] = f e[t-1] + innovation, with f from 0 (independent values) towards 1. A short
 series leaves f uncertain: each f of a grid has a separate fit, and the caller combines the fits.
@@ -16,17 +16,17 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-# Values of f beyond the last are those of a series without any level.
+# The grid ends at 0.95: with a larger f a series has no level to speak of.
 COEFFICIENTS = tuple(round(0.05 * step, 2) for step in range(20))
 
 
 @dataclass(frozen=True)
 class Fits:
-    """One fit for each of P coefficients f; n values, k columns of the design.
+    """One fit for each of P coefficients f, to n values by k columns of the design.
 
-    `coefficients` (P,), `parameters` and their standard `errors` (P, k), `residual` (P,) the sum of
-    squares of the innovations, `information` (P,) the logarithm of the determinant of the
-    transformed design's product with itself.
+    `coefficients` (P,); `parameters` and their standard `errors` (P, k); `residual` (P,), the sum
+    of squares of the innovations; `information` (P,), the logarithm of the determinant of X'X,
+    where X is the transformed design.
     """
 
     n: int
@@ -59,19 +59,22 @@ def fit(values: Array, design: Array, coefficients: Sequence[float] = COEFFICIEN
 
 
 def transformed(columns: Array, coefficients: Array) -> Array:
-    """Columns (n, k) without what each value carries over from the one before it: (P, n, k)."""
+    """Columns (n, k) minus the part that each value carries over from its predecessor: (P, n,
+    k).
+    """
     f = coefficients[:, None, None]
     rest = columns[None, 1:] - f * columns[None, :-1]
     return np.concatenate([np.sqrt(1 - f**2) * columns[None, :1], rest], axis=1)
 
 
 def mean_error(values: Sequence[float]) -> float:
-    """The standard error of the mean of a series whose values may resemble their neighbours.
+    """The standard error of the mean of a series whose neighbouring values may be correlated.
 
-    The root of the mean, over all f, of the squared errors at each, weighted by how likely the
-    series makes that f (Zellner and Tiao 1964, "Bayesian analysis of the regression model with
-    autocorrelated errors", Journal of the American Statistical Association 59): one estimate of f
-    from a short series would be too low as a rule. Raises ValueError for fewer than three values.
+    The root of the mean, over all f, of the squared error at f, weighted by the likelihood of f
+    given the series (Zellner and Tiao 1964, "Bayesian analysis of the regression model with
+    autocorrelated errors", Journal of the American Statistical Association 59). A single estimate
+    of f from a short series would usually be too low. Raises ValueError for fewer than three
+    values.
     """
     data = np.asarray(values, dtype=np.float64)
     if len(data) < 3:

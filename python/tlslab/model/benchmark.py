@@ -1,7 +1,7 @@
-"""Benchmarks without a server: how they are run, and what came out of one process of one.
+"""Benchmarks without a server: their settings, and the results of one process.
 
 A trial has one process (a fork, in JMH's words) for each mode. `throughput` counts operations;
-`sample` takes the time of some of them, spread evenly.
+`sample` times a sample of them, spread evenly.
 """
 
 from collections.abc import Mapping
@@ -13,25 +13,25 @@ from tlslab.model.experiment import Experiment
 Mode = Literal["throughput", "sample"]
 MODES: tuple[Mode, ...] = ("throughput", "sample")
 
-# Where the client's private key is.
+# The places where the client's private key can be kept.
 KEY_STORES = ("memory", "pkcs11", "cluster")
 
 BENCHMARKS = ("handshake-tls12", "handshake-tls13", "sign", "draw")
 
-# The runtime that is no JVM: the lab's own engine.
+# The only runtime that is not a JVM: the lab's own engine.
 ENGINE = "engine"
 
-# The factors of such experiments, in the order of a cell's key.
+# The factors of experiments of this kind, in the order of a cell's key.
 FACTORS = ("runtime", "benchmark", "keys", "threads")
 
 
 @dataclass(frozen=True)
 class Faults:
-    """What is done to one of the signing nodes while a load runs through the cluster.
+    """Faults that are injected into one signing node while a load runs through the cluster.
 
-    `kinds` are `none`, `slow`, `frozen`, `killed`; the fault comes at `at_s` of `seconds` and goes
-    at `until_s` (a killed node is started anew). `policies` are those of the client: `none` tries
-    each node in its turn, `eject` leaves out a node that has failed and tries another one.
+    `kinds`: `none`, `slow`, `frozen`, `killed`. The fault starts at `at_s` of `seconds` and ends at
+    `until_s` (a killed node is restarted). `policies` are the client's: `none` tries the nodes in
+    turn; `eject` skips a node that has failed and tries another one.
     """
 
     benchmark: str
@@ -49,7 +49,7 @@ POLICIES = ("none", "eject")
 
 @dataclass(frozen=True)
 class BenchmarkSettings:
-    """How every process of an experiment is run; lengths in milliseconds."""
+    """Settings of every process of an experiment; durations in milliseconds."""
 
     modes: tuple[Mode, ...]
     warmup_iterations: int
@@ -60,7 +60,7 @@ class BenchmarkSettings:
 
     @property
     def seconds(self) -> float:
-        """The length of one trial, without the starts of its processes."""
+        """The duration of one trial in seconds, without process starts."""
         once = self.warmup_iterations * self.warmup_ms + self.iterations * self.iteration_ms
         return len(self.modes) * once / 1000
 
@@ -73,11 +73,12 @@ def settings_of(experiment: Experiment) -> BenchmarkSettings:
 
 @dataclass(frozen=True)
 class Iteration:
-    """One counted iteration; processor time is that of all threads, in microseconds.
+    """One counted iteration.
 
-    `operations` ended in `seconds`, all threads together. `cpu_us` is the benchmark's own process,
-    with its compiler and collector; `signers_cpu_us` the processes that sign for it elsewhere, None
-    where there are none.
+    `operations` completed in `seconds`, over all threads. Processor times are those of all threads,
+    in microseconds: `cpu_us` of the benchmark's own process, including its compiler and garbage
+    collector; `signers_cpu_us` of the processes that sign for it elsewhere, None without such
+    processes.
     """
 
     operations: int
@@ -91,9 +92,9 @@ class BenchmarkRun:
     """One process of a benchmark in one mode.
 
     `program` is `JMH 1.37` or the engine; `runtime` the virtual machine or the TLS library, with
-    its version. `per_s` are operations per second of each counted iteration as the program itself
-    gives them: those of the sample mode are worked out from what it has counted. `percentiles_ms`
-    are times of an operation by their percent (`"99.9"`), over `samples` of them.
+    its version. `per_s`: operations per second of each counted iteration, as reported by the
+    program; in mode `sample`, computed from the program's counts. `percentiles_ms`: operation times
+    by percentile (`"99.9"`), over `samples` operations.
     """
 
     program: str
@@ -116,7 +117,7 @@ class BenchmarkRun:
 
 @dataclass(frozen=True)
 class NodeCount:
-    """How a signing node has answered since the start: right, or failed, by what went wrong."""
+    """The answers of a signing node since the start: correct ones, and failures by class."""
 
     address: str
     answered: int
@@ -125,7 +126,7 @@ class NodeCount:
 
 @dataclass(frozen=True)
 class Slice:
-    """One slice of a load's time: operations that ended in it, and their times."""
+    """One slice of a load: the operations that ended in the slice, and their times."""
 
     at_s: float
     seconds: float
@@ -139,7 +140,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class FaultEvent:
-    """What was done to a node, and when, in seconds from the load's start."""
+    """One action on a node, and its time in seconds from the start of the load."""
 
     at_s: float
     what: str
@@ -147,7 +148,7 @@ class FaultEvent:
 
 @dataclass(frozen=True)
 class Timeline:
-    """A load through the cluster, slice by slice, with what was done to a node meanwhile."""
+    """A load through the cluster, slice by slice, with the faults injected meanwhile."""
 
     runtime: str
     benchmark: str

@@ -1,8 +1,8 @@
-"""What an experiment of the kind `capacity` asks for, and the steps that its cells take.
+"""The settings of a capacity experiment, and the steps of its cells.
 
-A cell goes through stages: the warm-up where a server needs one, the search of the concurrency of
-its maximum, trials at the maximum, an open loop at fractions of it, the remedies, the check against
-a packet capture.
+A cell goes through stages: the warm-up if the server needs one, the search for the concurrency of
+the maximum, trials at the maximum, an open loop at fractions of it, the remedies, validation
+against a packet capture.
 """
 
 import re
@@ -20,7 +20,7 @@ _OBJECTIVE = re.compile(r"(p50|p90|p95|p99|mean)\s*<\s*([0-9]+(?:\.[0-9]+)?)\s*(
 
 @dataclass(frozen=True)
 class SearchRules:
-    """How the concurrency of the maximum is searched.
+    """Rules of the search for the concurrency of the maximum.
 
     The number of connections starts at `first` and is multiplied by `growth`, up to `most`. Changes
     of the rate below the share `step` are ignored; a noisy level is tried `repeats` times at most.
@@ -38,7 +38,8 @@ class SearchRules:
 class MaximumRules:
     """How often the maximum is measured: `trials` times, then as often as model.two_stage computes.
 
-    At most `most` trials in all, until the interval is narrower than the share `width`.
+    `most` limits the total number of trials; the goal is an interval narrower than the share
+    `width`.
     """
 
     trials: int
@@ -49,10 +50,10 @@ class MaximumRules:
 
 @dataclass(frozen=True)
 class OpenLoopRules:
-    """Open loops at these fractions of the maximum, `trials` of each.
+    """Open loops at fractions of the maximum, with `trials` of each.
 
-    The rate is int(maximum x fraction). `arrivals` is `constant` or `poisson`, `connections` the
-    most that are in flight at once.
+    The rate is int(maximum x fraction). `arrivals` is `constant` or `poisson`; `connections` is the
+    limit of connections in flight.
     """
 
     fractions: tuple[float, ...]
@@ -64,9 +65,9 @@ class OpenLoopRules:
 
 @dataclass(frozen=True)
 class Remedies:
-    """Remedies that are measured: resumption at these ratios, N requests on each connection.
+    """The remedies to measure: resumption at these ratios, N requests on each connection.
 
-    In the cells with the levels of `when`, at the concurrency of the maximum.
+    They are measured in cells with the levels of `when`, at the concurrency of the maximum.
     """
 
     resume: str
@@ -93,7 +94,9 @@ class WarmUpRules:
 
 @dataclass(frozen=True)
 class ValidationRules:
-    """A packet capture beside an open loop at this fraction of the maximum, in cells of `when`."""
+    """Validation against a packet capture: an open loop at this fraction of the maximum, for cells
+    with the levels of `when`.
+    """
 
     fractions: tuple[float, ...]
     window: Window
@@ -102,9 +105,9 @@ class ValidationRules:
 
 @dataclass(frozen=True)
 class Obsolete:
-    """A cell beside those of the factors, with levels that are only run when they are allowed.
+    """An additional cell with obsolete levels, run only if the user allows them.
 
-    `levels` are of the factors of any experiment; protocol, key and suite may be obsolete ones.
+    `levels` may belong to the factors of any experiment; protocol, key and suite may be obsolete.
     """
 
     levels: Mapping[str, str]
@@ -122,7 +125,7 @@ class Objective:
 
 
 def parse_objective(text: str) -> Objective | None:
-    """The objective that a text like `p99<50ms` states; None when it states none."""
+    """The objective in a text such as `p99<50ms`; None if the text is not an objective."""
     found = _OBJECTIVE.fullmatch(text.strip())
     if found is None or float(found[2]) == 0:
         return None
@@ -131,10 +134,10 @@ def parse_objective(text: str) -> Objective | None:
 
 @dataclass(frozen=True)
 class GeneratorRules:
-    """How many generators a search starts with, and how many it may take.
+    """The number of generators: `first` at the start of a search, `most` as the limit.
 
-    The search takes more where its generators limit the rate. The rules come from the options of a
-    run, never from an experiment file.
+    The search adds generators when they limit the rate. The rules come from the options of a run,
+    never from an experiment file.
     """
 
     first: int = 1
@@ -145,8 +148,8 @@ class GeneratorRules:
 class CapacityPlan:
     """All stages of the cells of one experiment.
 
-    `fresh_server`: each repetition of a stage has its own start of the server, so that the interval
-    includes differences between starts; otherwise one start serves all stages.
+    `fresh_server`: each repetition of a stage starts the server anew, so that the interval includes
+    differences between starts; otherwise one start serves all stages.
     """
 
     search: SearchRules
@@ -162,7 +165,7 @@ class CapacityPlan:
 
 
 def plan_of(experiment: Experiment) -> CapacityPlan:
-    """The settings of an experiment of this kind."""
+    """The settings of a capacity experiment."""
     assert isinstance(experiment.settings, CapacityPlan)
     return experiment.settings
 
@@ -171,10 +174,10 @@ def plan_of(experiment: Experiment) -> CapacityPlan:
 class Step:
     """One run of a cell.
 
-    Steps of the same `visit` share a started server. `repetition` counts within the stage, from 0.
-    `rate` is an open loop's, in connections/s, at `fraction` of the maximum; `serves` is how the
-    server lets sessions be resumed, `resume_ratio` the share of connections that do. `generators`
-    make the load; None where there is one.
+    Steps of the same `visit` share one start of the server. `repetition` counts within the stage,
+    from 0. An open loop has a `rate` in connections/s, at `fraction` of the maximum. `serves`: the
+    way in which the server lets sessions be resumed; `resume_ratio`: the share of connections that
+    resume. `generators`: the number of generators that make the load; None for one.
     """
 
     stage: Stage

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-# Options of a run that belong to that one run: a folder is not overwritten, nor resumed twice, and
-# another run need not be watched.
+# Options that belong to a single run: another run needs a folder of its own, resumes nothing, and
+# need not be watched.
 ONE_RUN = ("--out", "--resume", "--metrics", "--live")
 
 

@@ -1,4 +1,4 @@
-"""A server's TLS configuration, as it is put beside another one."""
+"""A server's TLS configuration, in the form in which two configurations are compared."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What cells ask of the server's side."""
+"""The server-side requirements of cells."""
 
 from dataclasses import dataclass
 

@@ -1,8 +1,8 @@
-"""Which combinations of levels are measured where not all are.
+"""The combinations of levels that are measured when not all are.
 
-The first levels of all factors together are the centre. A model is fitted to the centre, to every
-other level by itself, and to some combinations more; others are measured beside them and held out
-of the fit, to show how far the model can be trusted.
+The first levels of all factors together are the centre. A model is fitted to the centre, to each
+other level by itself, and to some further combinations. Still others are measured and held out of
+the fit, to show how far the model can be trusted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ Levels = Mapping[str, str]
 # The levels of each factor, by its name.
 Factors = Mapping[str, tuple[str, ...]]
 
-# Factors whose levels are numbers: a combination may have any, whatever the factor's own levels.
+# Factors with numbers as levels: a combination may have any number, listed as a level or not.
 QUANTITIES = ("resumed", "requests", "document_bytes")
 
 
@@ -24,13 +24,15 @@ def centre(factors: Factors) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Design:
-    """Combinations beside those with one level changed: what each changes in the centre."""
+    """Combinations that differ from the centre in more than one level; each is given by its
+    changes.
+    """
 
     more: tuple[Levels, ...] = ()
     held_out: tuple[Levels, ...] = ()
 
     def fitted(self, factors: Factors) -> Iterator[dict[str, str]]:
-        """The combinations that a model is fitted to, the centre first."""
+        """The combinations to which a model is fitted, the centre first."""
         middle = centre(factors)
         yield middle
         for name, levels in factors.items():
@@ -39,13 +41,13 @@ class Design:
         yield from _changed(factors, self.more)
 
     def combinations(self, factors: Factors) -> Iterator[dict[str, str]]:
-        """All combinations: those of the fit, then those that are held out of it."""
+        """All combinations: the fitted ones, then those held out of the fit."""
         yield from self.fitted(factors)
         yield from _changed(factors, self.held_out)
 
 
 def _changed(factors: Factors, changes: tuple[Levels, ...]) -> Iterator[dict[str, str]]:
-    """The centre with each of these changes, where its factors have such levels."""
+    """The centre with each of these changes, as far as its factors have such levels."""
     for change in changes:
         if all(_has(factors, name, level) for name, level in change.items()):
             yield {**centre(factors), **change}

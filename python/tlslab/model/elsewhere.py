@@ -1,4 +1,4 @@
-"""What is said beside the leader of a setting: kept connections, other settings. Pure."""
+"""The sentences beside the leader of a setting: connections kept open, other settings. Pure."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from tlslab.model.wording import cell_label, counted, difference, joined
 
 REQUESTS = "keep_alive_requests_per_s"
 
-# The most settings with another leader that are named.
+# The largest number of settings with another leader that a sentence names.
 _NAMED = 2
 
 
 @dataclass(frozen=True)
 class Led:
-    """A ranking, and who leads it among the cells that may be used."""
+    """A ranking, and its leaders among the allowed cells."""
 
     ranking: Ranking
     lead: Lead
@@ -25,9 +25,9 @@ class Led:
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells that sentences speak of: each by its key, its name, and which may be used.
+    """The cells that sentences mention: each by key, its name, and which cells are allowed.
 
-    `allowed` is None for all.
+    `allowed` is None if all are.
     """
 
     cell: Callable[[str], CellSummary]
@@ -36,7 +36,7 @@ class Cells:
 
 
 def led(rankings: Sequence[Ranking], setting: Mapping[str, str], cells: Cells) -> Led | None:
-    """Who leads a setting, by the first estimate of RANKED_FIGURES that orders its cells."""
+    """The leader of a setting, by the first estimate of RANKED_FIGURES that orders its cells."""
     for estimate in RANKED_FIGURES:
         for each in rankings:
             if each.setting == setting and each.estimate == estimate:
@@ -46,7 +46,7 @@ def led(rankings: Sequence[Ranking], setting: Mapping[str, str], cells: Cells) -
 
 
 def fewest(found: Led, cells: Cells) -> int:
-    """The fewest trials of a cell that may lead."""
+    """The smallest number of trials among the cells that may lead."""
     leaders = (found.lead.first, *found.lead.tied)
     return min(cells.cell(key).estimates[found.ranking.estimate].n for key in leaders)
 
@@ -54,7 +54,9 @@ def fewest(found: Led, cells: Cells) -> int:
 def beside(
     first: Led, others: Sequence[Led], rankings: Sequence[Ranking], cells: Cells
 ) -> tuple[str, ...]:
-    """Who leads on kept connections; else how the first fares in other settings; or nothing."""
+    """A sentence on the leader on kept connections; else on the first cell in other settings; or
+    none.
+    """
     if len(first.ranking.cells) == 1:
         return ()
     if kept := _kept_open(first.ranking, rankings, cells):
@@ -64,7 +66,7 @@ def beside(
 
 
 def _kept_open(ranking: Ranking, rankings: Sequence[Ranking], cells: Cells) -> str:
-    """Who answers most requests in the setting; empty where that is not known."""
+    """The cell that answers most requests in the setting; empty if that is not known."""
     other = next(
         (r for r in rankings if r.setting == ranking.setting and r.estimate == REQUESTS), None
     )
@@ -78,7 +80,7 @@ def _kept_open(ranking: Ranking, rankings: Sequence[Ranking], cells: Cells) -> s
 
 
 def _in_other_settings(name: str, others: Sequence[Led], cells: Cells) -> tuple[str, ...]:
-    """Whether a level that leads one setting leads the others."""
+    """A sentence on whether the leader of one setting leads the other settings, too."""
     known = [each for each in others if name in _names(each, cells)]
     behind = [each for each in known if name not in _leaders(each, cells)]
     if behind:
@@ -103,7 +105,7 @@ def _in_other_settings(name: str, others: Sequence[Led], cells: Cells) -> tuple[
 
 
 def _open(found: Sequence[Led]) -> str:
-    """How large a difference is left open among those that lead."""
+    """The largest difference between the leaders that is not excluded."""
     left = [
         place.may_differ
         for each in found
@@ -121,5 +123,5 @@ def _leaders(found: Led, cells: Cells) -> list[str]:
 
 
 def _names(found: Led, cells: Cells) -> list[str]:
-    """Those whose place is known: lower bounds that may be anywhere are not."""
+    """The cells whose place is known. The place of an open lower bound is not."""
     return [*_leaders(found, cells), *map(cells.name, found.lead.slower)]

@@ -1,4 +1,6 @@
-"""What a sentence needs: an interval that is narrow enough, a difference that is small enough."""
+"""Requirements of a sentence: an interval that is narrow enough, a difference that is small
+enough.
+"""
 
 # An interval whose upper end is this many times its lower end is too wide for a finding.
 WIDE = 1.5
@@ -8,5 +10,5 @@ EQUIVALENCE = 0.10
 
 
 def too_wide(low: float | None, high: float | None) -> bool:
-    """Whether an interval is too wide for a sentence, or is not there."""
+    """Whether an interval is missing or too wide for a sentence."""
     return low is None or high is None or low <= 0 or high / low > WIDE

@@ -12,9 +12,9 @@ TlslabError
 
 
 class TlslabError(Exception):
-    """Anything that ends a command with a message instead of a traceback.
+    """An error that ends a command with a message instead of a traceback.
 
-    `remedy` says what the user can do about it; by default the remedy of the class of error.
+    `remedy` says what the user can do; the default is the remedy of the error's class.
     """
 
     exit_code = 3
@@ -29,7 +29,7 @@ class TlslabError(Exception):
 class UsageError(TlslabError):
     """The command line, or a file that it names, is wrong.
 
-    `cli.remedies` puts the command's name in the place of COMMAND.
+    `cli.remedies` replaces COMMAND by the command's name.
     """
 
     exit_code = 2

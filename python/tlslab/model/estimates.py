@@ -1,4 +1,4 @@
-"""What estimates are called, and what they are shown in: one table, for every report."""
+"""Names and units of estimates: one table for all reports."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from tlslab.model.estimate import Estimate
 
 MICRO = "µs"
 
-# Units as they are stored, and as they are shown with the factor between them.
+# The unit in which a stored unit is shown, and the factor between the two.
 _SHOWN = {"1/s": ("/s", 1.0), "us": (MICRO, 1.0), "share": ("%", 100.0), "ratio": ("times", 1.0)}
 
 _SERVER_CPU = "the server's processor time"
@@ -54,7 +54,7 @@ _TIME = re.compile(r"(?P<what>\w+_ms)_(?P<of>mean|p\d+)(?:_at_(?P<load>[\d.]+))?
 
 @dataclass(frozen=True)
 class Shown:
-    """An estimate's value and interval in the unit in which it is shown."""
+    """An estimate's value and interval, in the unit of display."""
 
     value: float
     low: float | None
@@ -63,9 +63,10 @@ class Shown:
 
 
 def estimate_name(name: str) -> str:
-    """An estimate in words: `response time p99 at 40 % of the maximum`; unknown ones as text.
+    """The name of an estimate in words: `response time p99 at 40 % of the maximum`.
 
-    `keep_alive_requests_per_s` is `requests/s on connections kept open`.
+    An unknown name is returned as text. `keep_alive_requests_per_s` is `requests/s on connections
+    kept open`.
     """
     if name in _NAMES:
         return _NAMES[name]
@@ -86,7 +87,7 @@ def _quantile(of: str) -> str:
 
 
 def shown(found: Estimate) -> Shown:
-    """The estimate as people read it: megabytes, per cent, microseconds with their sign."""
+    """The estimate in units for readers: megabytes, per cent, microseconds with their sign."""
     unit, scale = _SHOWN.get(found.unit, (found.unit, 1.0))
     if found.unit in ("B", "B/s") and abs(found.value) >= 1e6:
         unit, scale = f"M{found.unit}", 1e-6

@@ -1,4 +1,4 @@
-"""An experiment: factors, their levels, what is pinned, what is left out."""
+"""An experiment: its factors and their levels, its pins, its exclusions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ BENCHMARK = "benchmark"
 COSTS = "costs"
 PROOF = "proof"
 
-# The kind of a file that names none.
+# The kind of an experiment whose file names none.
 DEFAULT_KIND = MATRIX
 
 
@@ -27,7 +27,7 @@ def matches(when: Mapping[str, str], factors: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class Factor:
-    """Something that is varied, and the levels that it takes, in the order of the tables."""
+    """A property that is varied, and its levels, in the order of the tables."""
 
     name: str
     levels: tuple[str, ...]
@@ -45,7 +45,7 @@ class Exclusion:
 class ConditionalFactor:
     """A factor that belongs to the cells with all these levels; others have the level `otherwise`.
 
-    That is no exclusion: there is nothing that could have been tried.
+    This is no exclusion: in the other cells the factor has no meaning, so nothing is left untried.
     """
 
     factor: str
@@ -55,9 +55,10 @@ class ConditionalFactor:
 
 @dataclass(frozen=True)
 class Pin:
-    """What the cells with all these levels force beside their own factors.
+    """Settings that are forced in cells with all these levels, in addition to the cells' own
+    factors.
 
-    `key` and `groups` give way to factors of these names; `backend` is the client's TLS library.
+    `key` and `groups` yield to factors of the same names; `backend` is the client's TLS library.
     """
 
     when: Mapping[str, str]
@@ -70,14 +71,14 @@ class Pin:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One question, as a plan can be made of it.
+    """One question, in the form from which a plan is made.
 
     `baseline` names a level for some factors: each cell is compared with the cell that has these
-    levels and is otherwise equal. `blocks` is the number of randomised passes over all cells.
-    `published` names the data file of a study whose ratios are shown beside ours. `kind` says what
-    is done with a cell; `settings` are those of a kind beside the workload, None for `matrix`. With
-    `stopping` a run of the kind `matrix` ends when its answer is known, and `blocks` are the most.
-    `design`: which combinations of levels are planned; None for all.
+    levels and is otherwise equal. `blocks`: the number of randomised passes over all cells.
+    `published`: the data file of a study whose ratios are shown beside ours. `kind` selects what is
+    done with a cell; `settings` are those of the kind, in addition to the workload; None for
+    `matrix`. With `stopping`, a run of the kind `matrix` ends when its answer is known, and
+    `blocks` is the limit. `design`: the combinations of levels that are planned; None for all.
     """
 
     name: str
@@ -102,7 +103,7 @@ class Experiment:
         return centre({factor.name: factor.levels for factor in self.factors})
 
     def combinations(self) -> Iterator[dict[str, str]]:
-        """The combinations of levels that are planned, as `as_planned` has them; some twice."""
+        """The planned combinations of levels, as `as_planned` returns them; some occur twice."""
         factors = {factor.name: factor.levels for factor in self.factors}
         if self.design is not None:
             yield from map(self.as_planned, self.design.combinations(factors))
@@ -111,13 +112,13 @@ class Experiment:
             yield self.as_planned(dict(zip(factors, levels, strict=True)))
 
     def fitted(self) -> Iterator[dict[str, str]]:
-        """Those of a design that a model is fitted to; none without a design."""
+        """The combinations of a design to which a model is fitted; none without a design."""
         if self.design is not None:
             factors = {factor.name: factor.levels for factor in self.factors}
             yield from map(self.as_planned, self.design.fitted(factors))
 
     def as_planned(self, factors: Mapping[str, str]) -> dict[str, str]:
-        """A combination of levels, with those of factors that do not belong to it replaced."""
+        """A combination of levels; factors that do not apply to it get their level `otherwise`."""
         return {**factors} | {
             only.factor: only.otherwise
             for only in self.only
@@ -125,5 +126,5 @@ class Experiment:
         }
 
     def levels(self, factor: str) -> tuple[str, ...]:
-        """The levels of a factor; none for one that is not varied."""
+        """The levels of a factor; none for a factor that is not varied."""
         return next((each.levels for each in self.factors if each.name == factor), ())

@@ -1,10 +1,10 @@
-"""What a run's raw results can be exported as."""
+"""The formats in which a run's raw results can be exported."""
 
 from enum import StrEnum
 
 
 class Format(StrEnum):
-    """The forms of files."""
+    """File formats."""
 
     parquet = "parquet"
     csv = "csv"

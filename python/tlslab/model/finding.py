@@ -1,4 +1,4 @@
-"""What the trials mean: estimates, comparisons, findings, and the summary that holds them."""
+"""Results of the analysis: estimates, comparisons, findings, and the summary that holds them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,13 +15,14 @@ from tlslab.model.run import Environment
 from tlslab.model.stacks import Flame, Why
 
 CellVerdict = Literal["valid", "at_least", "invalid", "unsupported", "failed"]
-# `equivalent`: the interval lies within the margin of equivalence; `cannot_tell`: it holds 1 and
-# reaches beyond the margin, or there is none, or the difference is lost to the adjustment.
+# `equivalent`: the interval lies within the margin of equivalence. `cannot_tell`: the interval
+# contains 1 and reaches beyond the margin, or there is no interval, or the adjustment removes the
+# difference.
 ComparisonVerdict = Literal[
     "faster", "slower", "more", "less", "equivalent", "cannot_tell", "not_comparable"
 ]
 
-# What of a comparison says that its sides differ.
+# The verdicts that establish a difference.
 DIFFERS: tuple[ComparisonVerdict, ...] = ("faster", "slower", "more", "less")
 
 
@@ -204,7 +205,7 @@ class Ranking:
         return tuple(place.cell for place in self.places)
 
     def beaten_by(self, cell: str) -> tuple[str, ...]:
-        """The cells that this one is detectably better than; none for a cell that is absent."""
+        """The cells that are detectably worse than this one; none for a cell that is absent."""
         place = next((each for each in self.places if each.cell == cell), None)
         return () if place is None else tuple(self.cells[number] for number in place.beats)
 

@@ -1,4 +1,4 @@
-"""Tables of a run's raw results, for those who analyse them with tools of their own."""
+"""Tables of a run's raw results, for analysis with other tools."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -7,13 +7,15 @@ from typing import Generic, Literal, TypeVar
 Kind = Literal["text", "integer", "number", "truth"]
 Value = str | int | float | bool | None
 Row = TypeVar("Row")
-# What reads a row of one class reads rows of its subclasses, too.
+# Contravariant: a reader of rows of one class reads rows of its subclasses, too.
 RowRead = TypeVar("RowRead", contravariant=True)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: the kind of its values, their unit (empty for counts and text), what they are."""
+    """A column: the kind of its values, their unit (empty for counts and text), their
+    description.
+    """
 
     name: str
     kind: Kind
@@ -23,7 +25,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Frame:
-    """A table: `rows` have a value for each column, None for what a row does not have."""
+    """A table: each row has one value per column, None where the row has no such value."""
 
     name: str
     columns: tuple[Column, ...]
@@ -37,7 +39,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Field(Generic[RowRead]):
-    """A column, and how its value is read from what a row is made of."""
+    """A column, and the function that reads its value from the source of a row."""
 
     column: Column
     read: Callable[[RowRead], Value]
@@ -49,7 +51,9 @@ def field(name: str, kind: Kind, unit: str, about: str, read: Callable[[Row], Va
 
 
 def make_frame(name: str, fields: Sequence[Field[Row]], rows: Iterable[Row]) -> Frame:
-    """The frame of these fields, a row for each item. Raises ValueError for two of one name."""
+    """The frame of these fields, with one row per item. Raises ValueError for duplicate column
+    names.
+    """
     names = [each.column.name for each in fields]
     if len(set(names)) < len(names):
         raise ValueError(f"columns of one name in {name}: {names}")

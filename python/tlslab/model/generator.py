@@ -1,4 +1,4 @@
-"""How busy the generators of a run were."""
+"""The processor use of a run's generators."""
 
 from collections.abc import Iterator
 
@@ -6,10 +6,10 @@ from tlslab.model.record import HostPart, RunRecord, WorkerUsage
 
 
 def generator_busy(record: RunRecord) -> float:
-    """The share of its time that the busiest worker was computing; 0 where none measured.
+    """The share of time for which the busiest worker computed; 0 if no worker measured it.
 
-    Of several generators that share a processor it is the share of the processor's time that they
-    used together.
+    With several generators that share a processor: the share of the processor's time that they used
+    together.
     """
     if not record.hosts:
         return max((_busy(worker) for worker in record.workers if worker.seconds > 0), default=0.0)
@@ -21,7 +21,7 @@ def generator_busy(record: RunRecord) -> float:
 
 
 def _of_host(host: HostPart) -> Iterator[tuple[object, float]]:
-    """Where each worker of a host computed, and its share of the time there."""
+    """For each worker of a host: the processor, and the worker's share of its time."""
     machine = host.found.boot_id if host.found is not None else None
     for number, worker in enumerate(host.workers):
         is_known = machine is not None and worker.processor is not None

@@ -1,4 +1,4 @@
-"""What policies say of a server's offer, and which clients connect."""
+"""The judgements of policies on a server's offer, and the clients that connect."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tlslab.model.wording import joined
 Grade = Literal["recommended", "acceptable", "discouraged", "forbidden"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
 
-# The policies by which a server can be graded, by the names of their data files.
+# The policies for grading a server, by the names of their data files.
 GRADING = (
     "rfc9325",
     "rfc10015",
@@ -25,7 +25,7 @@ GRADING = (
     "cnsa2",
 )
 
-# What an offer consists of, in the order in which it is shown.
+# The parts of an offer, in the order of display.
 Topic = Literal["version", "suite", "group", "scheme", "key", "signature", "lifetime", "trait"]
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 
@@ -39,10 +39,10 @@ def objects(grade: Grade) -> bool:
 class Source:
     """A policy as a reader cites it.
 
-    `short` is the head of a column, `whom` says whom the policy is for, `everyone` whether that is
-    every server. `date` is that of the source, `as_of` when the data file was last held against
-    the source: against its text, or against excerpts and descriptions of it (`basis`). `successor`
-    is where the policy is carried on, if its source has ended.
+    `short` heads a column. `whom`: the audience of the policy; `everyone`: the audience is every
+    server. `date` is the source's. `as_of`: the day on which the data file was last compared with
+    the source; `basis`: with its text, or with excerpts and descriptions of it. `successor`: the
+    place where the policy is continued, if its source has ended.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Source:
 
 
 def successor_words(sources: Iterable[Source]) -> tuple[str, ...]:
-    """Where policies are carried on whose sources have ended, a sentence for each such place."""
+    """The successors of policies whose sources have ended, one sentence per successor."""
     titles: dict[str, list[str]] = {}
     for source in sources:
         if source.successor is not None:
@@ -69,17 +69,17 @@ def successor_words(sources: Iterable[Source]) -> tuple[str, ...]:
     )
 
 
-# Policies that were last held against their sources longer ago than this may have changed.
+# Policies that were last compared with their sources longer ago than this may have changed.
 OLD_MONTHS = 18
 
 
 def as_of(sources: Sequence[Source]) -> str:
-    """The last day on which one of some policies was held against its source: `2026-11-24`."""
+    """The last day on which one of these policies was compared with its source: `2026-11-24`."""
     return max(source.as_of for source in sources)
 
 
 def age_words(sources: Sequence[Source], day: date) -> str:
-    """That the newest of some policies is old on a day, in words; empty where it is not."""
+    """A warning that even the newest of these policies is old on this day; empty if it is not."""
     newest = date.fromisoformat(as_of(sources))
     months = 12 * (day.year - newest.year) + day.month - newest.month
     if (months, day.day) <= (OLD_MONTHS, newest.day):
@@ -92,7 +92,7 @@ def age_words(sources: Sequence[Source], day: date) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """From the day `since` on (`2031-01-01`) the grade is another one."""
+    """A change of the grade on the day `since` (`2031-01-01`)."""
 
     since: str
     grade: Grade
@@ -100,7 +100,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one policy says of one thing, with the place where it says so."""
+    """A policy's judgement of one item, with the section of the policy."""
 
     policy: str
     grade: Grade
@@ -111,7 +111,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Found:
-    """One thing that the server offers or lacks, with all that is said of it.
+    """One item that the server offers or lacks, with all judgements on it.
 
     `name` is IANA's for suites and schemes, the probe's for everything else.
     """
@@ -122,13 +122,13 @@ class Found:
 
     @property
     def disputed(self) -> bool:
-        """Whether some policies would have it and others not."""
+        """Whether some policies object to the item and others do not."""
         return len({objects(judgement.grade) for judgement in self.judgements}) > 1
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How an offer fares with one policy; it passes when the policy objects to nothing."""
+    """The result of an offer under one policy; it passes if the policy objects to nothing."""
 
     policy: str
     passes: bool
@@ -155,7 +155,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Grading:
-    """A server's offer, graded on a day; `incomplete` says why the probe ended early."""
+    """A server's offer, graded for a day; `incomplete` says why the probe ended early."""
 
     target: str
     address: str
@@ -169,9 +169,9 @@ class Grading:
     incomplete: str | None = None
 
     def verdict(self, policy: str) -> Verdict:
-        """That of a policy by its name."""
+        """The verdict of the policy with this name."""
         return next(verdict for verdict in self.verdicts if verdict.policy == policy)
 
     def source(self, policy: str) -> Source:
-        """A policy by its name."""
+        """The policy with this name."""
         return next(source for source in self.policies if source.name == policy)

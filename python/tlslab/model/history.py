@@ -1,16 +1,18 @@
-"""Many runs of the same cells over time: series, changes, and what changed with them."""
+"""Many runs of the same cells over time: series, changes of level, and simultaneous other
+changes.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
 
-# `more` and `less` are of amounts, such as memory and bytes: neither is a slowdown.
+# `more` and `less` apply to amounts, such as memory and bytes: neither is a slowdown.
 ChangeVerdict = Literal["slower", "faster", "more", "less", "cannot_tell"]
 HistoryVerdict = Literal["slower", "not_slower", "cannot_tell"]
 
 
 @dataclass(frozen=True)
 class HistoryRun:
-    """A run of a history: its folder's name, when it began (ISO 8601), its machine and server."""
+    """A run of a history: its folder's name, its start (ISO 8601), its machine and server."""
 
     name: str
     began: str
@@ -21,7 +23,7 @@ class HistoryRun:
 
 @dataclass(frozen=True)
 class FactChange:
-    """A fact of the environment that two runs do not share: listed, never called a cause."""
+    """A fact of the environment that differs between two runs: listed, never called a cause."""
 
     fact: str
     before: str
@@ -32,12 +34,12 @@ class FactChange:
 class Change:
     """A change of level between two neighbouring runs of a series.
 
-    `index`: the first value after it, counted from 0; `before` and `after` name the runs. `ratio`
-    is the level after over the level before, with Welch's 95 % interval (as if its place had been
-    known beforehand), which is None where a side has fewer than two runs. `p` is adjusted for the
-    places of the series, not for the other series. `in_force`: whether the level of the newest runs
-    is established to differ from that before the change, in the same direction; None where it has
-    no interval.
+    `index`: the first value after the change, counted from 0; `before` and `after` name the runs.
+    `ratio`: the level after over the level before, with Welch's 95 % interval (as if the place of
+    the change had been known beforehand); the interval is None if a side has fewer than two runs.
+    `p` is adjusted for the places of the series, not for the other series. `in_force`: the level of
+    the newest runs is established to differ from the level before the change, in the same
+    direction; None if that level has no interval.
     """
 
     index: int
@@ -67,10 +69,10 @@ class Level:
 class CellHistory:
     """One estimate of one cell over the runs that have it, oldest first.
 
-    `history` names experiment, server and machine; `runs` and `values` are equally long.
-    `levels` are the segments between the changes. `findable` is the lasting step in the middle of
-    the series that would have been found nine times of ten, as a share (0.03: 3 %); None where too
-    few runs have the cell for any change to be found: such a series is not judged.
+    `history` names experiment, server and machine; `runs` and `values` have the same length.
+    `levels` are the segments between the changes. `findable`: the size of a lasting step in the
+    middle of the series that would be found nine times in ten, as a share (0.03: 3 %); None if too
+    few runs have the cell for any change to be found. Such a series is not judged.
     """
 
     history: str
@@ -92,11 +94,11 @@ class CellHistory:
 
 @dataclass(frozen=True)
 class History:
-    """What `tlslab history` found; every page and text of it is made of this and of nothing else.
+    """The result of `tlslab history`, the only input of its pages and texts.
 
-    `verdict`: `slower` when a slowdown is established and in force at the newest run, `cannot_tell`
-    when one is open or no cell has enough runs, else `not_slower`. `least_runs` is what a series
-    needs to be judged, `smallest` the smallest change that counts, as a share.
+    `verdict`: `slower` if a slowdown is established and in force at the newest run; `cannot_tell`
+    if one is open or no cell has enough runs; else `not_slower`. `least_runs`: the number of runs
+    that a series needs to be judged; `smallest`: the smallest change that counts, as a share.
     """
 
     verdict: HistoryVerdict

@@ -1,10 +1,10 @@
-"""What a command that configures a running server may take, by default, in seconds."""
+"""Default time limits of a command that configures a running server, in seconds."""
 
-# The command itself: an ssh connection, and the end of a server in good order.
+# The command itself: an ssh connection, and an orderly shutdown of the server.
 TIMEOUT_S = 60.0
 
-# How long the server may take to be there again.
+# The time within which the server must be reachable again.
 READY_S = 60.0
 
-# A server that reads its configuration anew goes on with the old one for a moment.
+# A server that reloads its configuration serves with the old one for a moment.
 SETTLE_S = 1.0

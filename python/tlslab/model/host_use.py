@@ -1,4 +1,4 @@
-"""What each of several load generators did over a whole run."""
+"""The work of each of several load generators over a whole run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

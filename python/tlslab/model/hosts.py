@@ -1,4 +1,4 @@
-"""What is found out about the hosts of several generators: clocks, speeds, and how one was lost."""
+"""The leader's findings on the hosts of several generators: clocks, speeds, and causes of loss."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,10 +23,10 @@ class HostClock:
 
 @dataclass(frozen=True)
 class HostFound:
-    """What the leader of several generators found out about a host.
+    """The leader's findings on one of several generators' hosts.
 
-    Hosts with one `boot_id` share a kernel, its processors and clocks; `handshakes_per_s` is what
-    its processors made in memory before the load.
+    Hosts with equal `boot_id` share a kernel, its processors and clocks. `handshakes_per_s`: the
+    rate of the host's processors in memory, before the load.
     """
 
     boot_id: str | None = None
@@ -48,7 +48,7 @@ class LastTotals:
 
 @dataclass(frozen=True)
 class Lost:
-    """Why a host was lost, when (seconds into the measurement), and what it reported last."""
+    """The loss of a host: the reason, the time (seconds into the measurement), its last report."""
 
     reason: str
     at_s: float

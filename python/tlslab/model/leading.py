@@ -1,4 +1,4 @@
-"""Which cells of a ranking lead, among all or among those that may be used; in a sentence."""
+"""The leading cells of a ranking, among all cells or among the allowed ones; as a sentence."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tlslab.model.estimates import estimate_name, shown
 from tlslab.model.finding import CellSummary, Ranking
 from tlslab.model.wording import counted, difference, few, figure, joined
 
-# The figures of the cell that leads, by estimate, in their order.
+# The figures of the leading cell, by estimate, in their order.
 _TILES = {
     "connections_per_s": "New connections/s",
     "keep_alive_requests_per_s": "Requests/s, connections kept open",
@@ -21,17 +21,18 @@ _TILES = {
 _MOST_TILES = 5
 _FEWEST_TILES = 3
 
-# The most cells that a sentence names; of more the first, and how many others there are.
+# The largest number of cells that a sentence names; of more, it names the first and counts the
+# rest.
 _NAMED = 3
 
 
 @dataclass(frozen=True)
 class Lead:
-    """Keys of cells of a ranking, each in its order.
+    """Keys of cells of a ranking, each tuple in the order of the ranking.
 
-    `first` leads, `tied` cannot be told apart from it, `slower` are beaten by one of these. `open`
-    are lower bounds that nothing beats and that do not beat what the first does: how good they are
-    is not known.
+    `first` leads. `tied` cannot be told apart from `first`. `slower` are beaten by `first` or by
+    one of `tied`. `open` are lower bounds that no cell beats and that do not beat what `first`
+    beats: how good they are is not known.
     """
 
     first: str
@@ -41,7 +42,7 @@ class Lead:
 
 
 def lead(ranking: Ranking, allowed: Collection[str] | None = None) -> Lead | None:
-    """Who leads among the allowed cells, by default all; None when there are none."""
+    """The leading cells among the allowed ones, by default among all; None if there are none."""
     places = {
         number: place
         for number, place in enumerate(ranking.places)
@@ -53,7 +54,7 @@ def lead(ranking: Ranking, allowed: Collection[str] | None = None) -> Lead | Non
         return None
     first, *others = unbeaten
     bounds = ranking.bounds
-    # Beside a value a bound is open; beside a bound one that is above fewer of the others.
+    # Beside a value, a lower bound is open; beside a lower bound, one that is above fewer others.
     below = {
         number
         for number in others
@@ -102,10 +103,11 @@ def lead_words(
     name: Callable[[str], str],
     noun: str = "",
 ) -> str:
-    """`X25519 is the fastest key-exchange group: 3,877 (95 %: ...) new connections/s`, no stop.
+    """`X25519 is the fastest key-exchange group: 3,877 (95 %: ...) new connections/s`, no full
+    stop.
 
-    Several that cannot be told apart are named together, with the largest difference that is open
-    between the first and those that it cannot be told apart from; lower bounds are called so.
+    Cells that cannot be told apart are named together, with the largest difference that is open
+    between the first and the others; lower bounds are called so.
     """
     one, estimate = cell(found.first), ranking.estimate
     best = "fastest" if estimate.endswith("_per_s") else "cheapest"
@@ -129,9 +131,9 @@ def open_words(
     cell: Callable[[str], CellSummary],
     name: Callable[[str], str],
 ) -> str:
-    """`how fast P-521 (≥ 1,540) can be is not known: the generator was the limit`, no stop.
+    """`how fast P-521 (≥ 1,540) can be is not known: the generator was the limit`, no full stop.
 
-    Of the lower bounds of which nothing more is known; empty where there are none.
+    The sentence names the lower bounds of `found.open`; empty if there are none.
     """
     if not found.open:
         return ""
@@ -144,7 +146,7 @@ def open_words(
 
 
 def unranked(ranking: Ranking, mates: Iterable[CellSummary]) -> list[CellSummary]:
-    """Those of the cells of its setting that a ranking has not got, though the server does them."""
+    """Cells of the ranking's setting that the ranking lacks although the server supports them."""
     there = set(ranking.cells)
     return [each for each in mates if each.key not in there and each.verdict != "unsupported"]
 
@@ -165,7 +167,7 @@ def unranked_words(
 
 
 def tiles(cell: CellSummary) -> tuple[Tile, ...]:
-    """The figures of the cell that leads: three to five, or none."""
+    """The figures of the leading cell: three to five, or none."""
     found = [
         Tile(title, cell.estimates[name], is_bound(cell, name))
         for name, title in _TILES.items()

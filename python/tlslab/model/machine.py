@@ -1,14 +1,14 @@
-"""Which machines are of one kind, and what a kind is called."""
+"""Kinds of machines: the facts that define a kind, and its name."""
 
 from tlslab.model.run import Environment
 from tlslab.model.wording import counted
 
-# The facts by which machines are of one kind: rates of unlike ones say nothing about a change.
+# The facts that define a kind of machine. Rates of different kinds say nothing about a change.
 _KIND_OF_MACHINE = ("system", "architecture", "processor", "usable_processors", "virtual")
 
 
 def kind_of_machine(where: Environment) -> tuple[str, ...]:
-    """What machines of one kind have in common."""
+    """The facts that machines of one kind share."""
     return tuple(str(where.machine.get(name)) for name in _KIND_OF_MACHINE)
 
 

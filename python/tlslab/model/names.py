@@ -142,12 +142,12 @@ CERTIFICATE_KEYS = (
 # The client's TLS libraries.
 BACKENDS = ("rustls", "openssl")
 
-# Keys that a server of somebody else's may have beside those that the lab can make.
+# Keys of a server that the lab did not set up, beyond those that the lab can make.
 _OTHER_KEY = re.compile(r"rsa-[0-9]{3,5}|other-[a-z0-9-]{1,40}")
 
 
 def is_key(level: str) -> bool:
-    """Whether a name is one of a certificate key: one that the lab can make, or another."""
+    """Whether a name is that of a certificate key, whether the lab can make such a key or not."""
     return level in CERTIFICATE_KEYS or _OTHER_KEY.fullmatch(level) is not None
 
 

@@ -1,4 +1,4 @@
-"""All that the probe found of a server (schema/probe.json), as far as grading needs it."""
+"""The probe's result for a server (schema/probe.json), as far as grading needs it."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -122,7 +122,7 @@ class Offered:
         return _of(self.suites, version)
 
     def groups_of(self, version: str) -> Listed[Numbered]:
-        """The groups of TLS 1.3, or those of all versions before it."""
+        """The groups of TLS 1.3, or the common list of all earlier versions."""
         if version == "1.3":
             return _of(self.groups, version)
         old = next((found for found in self.groups if found.version != "1.3"), None)

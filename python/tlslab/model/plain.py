@@ -6,7 +6,7 @@ import unicodedata
 # halves of surrogate pairs, line and paragraph separators.
 _UNWANTED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
-# The longest text that a server may put into a report: an alert or a header is far shorter.
+# The longest text of a server that a report quotes; an alert or a header is far shorter.
 LIMIT = 300
 
 

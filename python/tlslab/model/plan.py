@@ -11,7 +11,7 @@ from tlslab.model.profile import Profile
 class Cell:
     """One combination of levels; `key` is `tls=1.3,key=ecdsa-p256,group=X25519`.
 
-    `deployment` is None in plans of older versions, which had one server a run.
+    `deployment` is None in plans of older versions, whose runs had one server.
     """
 
     key: str

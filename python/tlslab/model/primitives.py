@@ -1,9 +1,9 @@
-"""What each primitive of TLS costs on a machine, as `tlslab-load --primitives` has measured it."""
+"""The cost of each TLS primitive on a machine, as measured by `tlslab-load --primitives`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# The listener of the engine's own answers with this many bytes when nothing else is asked for.
+# The default size of a response of the engine's own listener, in bytes.
 RESPONSE_BYTES = 2048
 
 
@@ -32,9 +32,9 @@ class Primitives:
     primitives: tuple[Primitive, ...]
 
     def cost_us(self, algorithm: str, operation: str, size: int | None = None) -> float | None:
-        """The cost by the library that needs least here; None when none was measured.
+        """The cost with the fastest library on this machine; None if no library was measured.
 
-        With a size in bytes it is taken from the line through the two sizes that were measured.
+        The cost for a size in bytes is interpolated linearly through the two measured sizes.
         """
         costs = [self._cost(backend, algorithm, operation, size) for backend in self._backends()]
         return min((cost for cost in costs if cost is not None), default=None)

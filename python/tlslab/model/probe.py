@@ -1,4 +1,4 @@
-"""What the probe found of a server, as far as the lab needs it (schema/probe.json)."""
+"""The probe's result for a server, as far as the lab needs it (schema/probe.json)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from tlslab.model.trial import Reason
 
 @dataclass(frozen=True)
 class Refusal:
-    """How a server refuses a handshake: a failure class, and words to follow "the server"."""
+    """A server's refusal of a handshake: a failure class, and words to follow "the server"."""
 
     class_: str
     words: str
@@ -16,7 +16,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class OfferFound:
-    """What a server made of one offer."""
+    """A server's response to one offer."""
 
     accepted: bool
     refusal: Refusal | None = None
@@ -24,7 +24,7 @@ class OfferFound:
 
 @dataclass(frozen=True)
 class ChainFound:
-    """A certificate chain that a server has: its key (`ECDSA P-256`), and in which versions."""
+    """A certificate chain of a server: its key (`ECDSA P-256`), and the versions that serve it."""
 
     key: str
     versions: tuple[str, ...]
@@ -32,7 +32,7 @@ class ChainFound:
 
 @dataclass(frozen=True)
 class ProbeRecord:
-    """What was found; `offers` in the order of the specification."""
+    """The result of a probe; `offers` in the order of the specification."""
 
     offers: tuple[OfferFound, ...]
     certificates: tuple[ChainFound, ...]
@@ -41,10 +41,10 @@ class ProbeRecord:
 
 @dataclass(frozen=True)
 class Probed:
-    """What is known of cells before their first trial, by their keys.
+    """Knowledge about cells before their first trial, by their keys.
 
-    `refused` are those that the server does not go along with, `supported` those that it does; of
-    others nothing is known.
+    `refused`: cells that the server does not support; `supported`: cells that it does. Nothing is
+    known about the others.
     """
 
     refused: Mapping[str, Reason] = field(default_factory=dict)
@@ -53,14 +53,14 @@ class Probed:
 
 @dataclass(frozen=True)
 class Named:
-    """Something by its name, as IANA or the version of TLS has it."""
+    """An item with its name: IANA's, or that of a TLS version."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class ListFound:
-    """What a server accepts in one version, in the order in which it chooses."""
+    """The items that a server accepts in one version, in the server's order of preference."""
 
     version: str
     accepted: tuple[Named, ...]
@@ -83,7 +83,7 @@ class AlpnFound:
 
 @dataclass(frozen=True)
 class AbilitiesFound:
-    """What a server accepts; `offers` in the order of the specification."""
+    """Everything that a server accepts; `offers` in the order of the specification."""
 
     versions: tuple[VersionFound, ...]
     offers: tuple[OfferFound, ...]
@@ -94,13 +94,13 @@ class AbilitiesFound:
 
 @dataclass(frozen=True)
 class TargetFound:
-    """A kind of server on this machine: where, which, on which TLS library, and what it can do.
+    """A kind of server on this machine: its place, program, TLS library and abilities.
 
-    `problem` says why it is missing or did not start, `remedy` what to do about that. What it can
-    do was seen on a started server that was given all the groups that it takes: `suites` and
-    `groups` by version, `keys` its certificates' keys, `alpn` its protocols. `takes` are the
-    factors of a deployment that it is set up by, `front` and `behind` whether it can stand before
-    another server and, without TLS, behind one.
+    `problem` says why the server is missing or did not start, `remedy` what to do. The abilities
+    were observed on a started server that was given all groups that it takes: `suites` and `groups`
+    by version, `keys` of its certificates, `alpn` protocols. `takes`: the factors of a deployment
+    that configure the server. `front`: it can stand in front of another server; `behind`: it can
+    stand, without TLS, behind one.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What one run asks of TLS."""
+"""The TLS requirements of one run."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 class Profile:
     """The handshake that a cell forces; an empty tuple leaves the choice to the back end.
 
-    `key` is the certificate key that the server must serve (`ecdsa-p256`, `rsa-2048`, ...); the
-    others are names of `model.names`. `dh_bits` is the size of the Diffie-Hellman parameters that
-    the server must use, `backend` the TLS library that the client must use. `ocsp_stapling` is
-    whether the server must staple an OCSP response, None for either. `hello_retry`: the client has
-    no key share for the group at first. `resume` is how connections resume, where the server
-    decides on that and not the experiment.
+    `key`: the certificate key that the server must serve (`ecdsa-p256`, `rsa-2048`, ...); the
+    others are names of `model.names`. `dh_bits`: the size of Diffie-Hellman parameters that the
+    server must use. `backend`: the TLS library that the client must use. `ocsp_stapling`: whether
+    the server must staple an OCSP response; None if either will do. `hello_retry`: the client's
+    first ClientHello has no key share for the group. `resume`: how connections resume, if the
+    server decides on that and not the experiment.
     """
 
     tls: str | None = None

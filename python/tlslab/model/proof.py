@@ -1,4 +1,4 @@
-"""Whether a configuration is better than the present one: what is asked, found and concluded."""
+"""A comparison of a candidate configuration with the present one: settings, findings, verdict."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,31 +10,31 @@ from tlslab.model.grading import Outcome
 from tlslab.model.handshake import Facts
 from tlslab.model.offered import Offered
 
-# Measured by default: a current browser, what most connections to a public server are made by.
+# The client measured by default: a current browser, as most visitors of a public server use one.
 CLIENT = "Chromium 156"
 
-# Who connects: full handshakes, and handshakes that resume a session where the server lets them.
+# Who connects: full handshakes, and handshakes that resume a session if the server allows it.
 NEW = "new"
 RETURNING = "returning"
 
-# `connections`: a mix of new and returning clients', by the share of returning ones.
+# `connections`: a mix of new and returning clients, by the share of returning ones.
 Measure = Literal["connections", "new", "returning", "requests", "handshake"]
 Direction = Literal["gain", "loss", "equal", "open"]
 ProofVerdict = Literal["deploy", "no_difference", "do_not", "cannot_tell"]
 
-# The measures that the verdict goes by; the others are shown.
+# The measures that decide the verdict; the others are only shown.
 DECIDING: tuple[Measure, ...] = ("connections", "requests")
 
 
 @dataclass(frozen=True)
 class ProofSettings:
-    """What a proof compares.
+    """The subject of a proof.
 
-    `server` is the managed target, or the URL of a live server; `client` the known client whose
-    connections are measured. `margin` is the largest difference that counts as none, `returning`
-    how many connections are those of returning clients, both as shares. `configurations` has
-    baseline and candidate of a managed server; `apply` and `revert` are the commands that switch a
-    live one. `may_lose` names known clients that may stay away.
+    `server`: the managed target, or the URL of a live server. `client`: the known client whose
+    connections are measured. `margin`: the largest difference that counts as none; `returning`: how
+    many connections are those of returning clients; both as shares. `configurations`: baseline and
+    candidate of a managed server. `apply` and `revert`: the commands that switch a live server.
+    `may_lose`: known clients that need not connect any more.
     """
 
     server: str
@@ -52,13 +52,13 @@ class ProofSettings:
 
 
 def settings_of(experiment: Experiment) -> ProofSettings:
-    """What an experiment of the kind `proof` compares."""
+    """The settings of an experiment of the kind `proof`."""
     assert isinstance(experiment.settings, ProofSettings)
     return experiment.settings
 
 
 def needed(experiment: Experiment) -> tuple[Measure, ...]:
-    """The measures that a verdict needs: requests only where the load has connections kept open."""
+    """The measures that a verdict needs; requests only if the load keeps connections open."""
     kept = experiment.workload.keep_alive is not None
     return tuple(each for each in DECIDING if kept or each != "requests")
 
@@ -119,12 +119,12 @@ class ClientChange:
 
     @property
     def lost(self) -> bool:
-        """Whether it connects with the baseline only."""
+        """Whether the client connects with the baseline only."""
         return self.before.connects and not self.after.connects
 
     @property
     def won(self) -> bool:
-        """Whether it connects with the candidate only."""
+        """Whether the client connects with the candidate only."""
         return self.after.connects and not self.before.connects
 
     @property

@@ -1,4 +1,4 @@
-"""What a proof says in words: the analysis and the advice both write its sentences."""
+"""The sentences of a proof, shared by analysis and advice."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,7 @@ MEASURES: Mapping[Measure, str] = {
     "handshake": "handshake time, p99",
 }
 
-# In tables and charts.
+# The names of measures in tables and charts.
 SHORT: Mapping[Measure, str] = {
     "connections": "connections",
     "new": "new clients",
@@ -66,7 +66,9 @@ def _per_second(measure: Measure) -> str:
 def _as_measured(
     found: ProofFigure, low: float | None, high: float | None
 ) -> tuple[float, float | None, float | None]:
-    """Candidate / baseline, as the estimate is, with the ends of an interval of times as good."""
+    """The ratio candidate / baseline of the estimate itself, with the ends converted from
+    `better`.
+    """
     if found.estimate.endswith("_per_s"):
         return found.better, low, high
     ends = [None if end is None or end <= 0 else 1 / end for end in (high, low)]
@@ -74,7 +76,7 @@ def _as_measured(
 
 
 def decided_words(proof: Proof) -> str:
-    """The sentence of the verdict, with the figures that carry it."""
+    """The sentence of the verdict, with the figures that support it."""
     deciding = [each for each in proof.figures if each.decides]
     verdict = VERDICTS[proof.verdict]
     if proof.verdict == "no_difference":
@@ -102,7 +104,7 @@ def _listed(figures: Sequence[ProofFigure]) -> str:
 
 
 def clients_words(proof: Proof) -> str:
-    """How many known clients connect before and after, and who is lost."""
+    """The number of known clients that connect before and after, and the names of the lost ones."""
     total = len(proof.clients)
     before = sum(each.before.connects for each in proof.clients)
     after = sum(each.after.connects for each in proof.clients)
@@ -116,7 +118,7 @@ def clients_words(proof: Proof) -> str:
 
 
 def few(names: Sequence[str], most: int = 4) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the number of the others."""
     more = len(names) - most
     shown = "; ".join(names[:most])
     return shown if more <= 0 else f"{shown} and {counted(more, 'other')}"

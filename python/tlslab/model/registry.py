@@ -1,4 +1,4 @@
-"""Registries: what each kind of experiment registers with a stage, by the kind's name."""
+"""Registries: the part that each kind of experiment contributes to a stage, by the kind's name."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T]):
-    """One stage's part of each kind, by the kind's name, in the order of registration."""
+    """The parts of one stage, by the kind's name, in the order of registration."""
 
     def __init__(self) -> None:
         self._parts: dict[str, T] = {}
@@ -22,7 +22,9 @@ class Registry(Mapping[str, T]):
         return len(self._parts)
 
     def register(self, name: str, part: T) -> T:
-        """Adds the part of a kind and returns it. Raises ValueError for a name that is taken."""
+        """Adds the part of a kind and returns it. Raises ValueError if the name is registered
+        already.
+        """
         if name in self._parts:
             raise ValueError(f"'{name}' is registered already")
         self._parts[name] = part

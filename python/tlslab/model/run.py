@@ -1,4 +1,4 @@
-"""A run: all that one run folder holds before analysis."""
+"""A run: the content of one run folder before analysis."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class Environment:
     found: tuple[Found, ...] = ()
 
     def target_of(self, deployment: Deployment | None) -> TargetInfo:
-        """The server of a cell."""
+        """The server of a deployment."""
         for deployed in self.deployments:
             if deployed.deployment == deployment:
                 return deployed.target
@@ -83,7 +83,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class RunContents:
-    """A run folder, read: what was asked, what was planned, where, every trial, samples."""
+    """The content of a run folder: experiment, plan, environment, all trials, stack samples."""
 
     experiment: Experiment
     plan: Plan

@@ -1,4 +1,4 @@
-"""What makes a run's numbers unusable: one rule for the planner and for the analysis."""
+"""Faults that make a run's numbers unusable: one rule for planning and analysis."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -8,25 +8,25 @@ from tlslab.model.record import RunRecord
 from tlslab.model.trial import RunKind, Trial
 from tlslab.model.wording import counted, figure
 
-# One connection in a thousand: rarer trouble changes no rate by more than it is known to.
+# One connection in a thousand: rarer failures shift a rate by less than its uncertainty.
 TROUBLE_LIMIT = 0.001
 
-# How far service times may differ from the time in flight. Beside that, seconds: what lies between
-# two readings of the clock for each connection, and a turn of the scheduler for each worker
-# (the engine's verdict.rs).
+# Largest relative difference between the sum of service times and the time in flight. An absolute
+# allowance in seconds is added: the time between two readings of the clock for each connection, and
+# a turn of the scheduler for each worker (the engine's verdict.rs).
 LITTLES_LAW_LIMIT = 0.02
 CLOCK_BLUR_S = 5e-6
 PREEMPTION_S = 0.01
 
 
-# What the engine says of several generators whose load was not one at one time.
+# The engine's verdicts on several generators whose loads were not made as one, at the same time.
 POOL_OBJECTIONS = ("host_lost", "not_simultaneous", "clock_moved")
 
 HOST_LOST = "host_lost"
 
 
 def host_was_lost(trial: Trial) -> bool:
-    """Whether a trial has lost a generator: it then says nothing of the server."""
+    """Whether a trial has lost a generator: such a trial says nothing about the server."""
     if trial.reason is not None and trial.reason.class_ == HOST_LOST:
         return True
     records = (run.record for run in trial.runs.values())
@@ -34,13 +34,13 @@ def host_was_lost(trial: Trial) -> bool:
 
 
 def usable(trial: Trial, kind: RunKind) -> bool:
-    """Whether a trial has this run, and its numbers count."""
+    """Whether a trial has this run with usable numbers."""
     run = trial.runs.get(kind)
     return run is not None and not list(run_faults(kind, run.record))
 
 
 def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
-    """What makes a run's numbers unusable; `kind` is the run's name in the trial."""
+    """The faults that make a run's numbers unusable; `kind` is the run's name in the trial."""
     outcomes = record.outcomes
     ended = outcomes.completed + outcomes.failures + outcomes.mismatches
     if any(verdict.code == "interrupted" for verdict in record.verdicts):
@@ -73,7 +73,7 @@ def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
 
 
 def _listed(counts: Mapping[str, int], outcomes: Outcomes) -> str:
-    """Each class with its count, and with the most frequent of its reasons."""
+    """Each class with its count and its most frequent reason."""
     items = sorted(counts.items(), key=lambda item: -item[1])
     return ", ".join(
         f"{name} {count}{_most(outcomes.reasons_of(name), count)}" for name, count in items
@@ -89,13 +89,14 @@ def _most(reasons: Sequence[FailureReason], count: int) -> str:
 
 
 def _littles_law(kind: str, record: RunRecord) -> Note | None:
-    """Each completed connection has a service time, and these add up to its time in flight.
+    """The fault of a run whose service times do not add up to the time in flight; None if they do.
 
-    The sum is set against what was counted over time: the integral of the number in flight over the
-    measurement, with the parts of other connections' lives taken off. This is an identity, whatever
-    the server did: connections that wait beyond the measurement, or began before it, are in it with
-    the parts that they have in it. Records of earlier versions lack the counts, and the times of a
-    generator that was lost are not known.
+    Each completed connection has a service time. The sum of service times is compared with a count
+    over time: the integral of the number in flight over the measurement, less the parts that belong
+    to other connections. The equality is an identity, whatever the server does: a connection that
+    starts before the measurement or outlasts it contributes to both sides with the same part. Not
+    checked for records of earlier versions, which lack the counts, and with a lost generator, whose
+    times are not known.
     """
     service, flight = record.summaries.get("service"), record.flight
     if service is None or flight is None or any(host.lost for host in record.hosts):

@@ -1,4 +1,4 @@
-"""What `tlslab scale` finds: the memory of an idle connection, on both sides."""
+"""The result of `tlslab scale`: the memory of an idle connection, on both sides."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,9 @@ class Memory:
 
 @dataclass(frozen=True)
 class HeldLevel:
-    """One level of `tlslab-load --hold`: connections asked for and idle, and its own memory."""
+    """One level of `tlslab-load --hold`: connections requested and idle, and the engine's own
+    memory.
+    """
 
     asked: int
     connections: int
@@ -26,7 +28,7 @@ class HeldLevel:
 
 @dataclass(frozen=True)
 class HoldRecord:
-    """What `tlslab-load --hold` says (schema/hold.json)."""
+    """The output of `tlslab-load --hold` (schema/hold.json)."""
 
     backend: str
     address: str
@@ -41,10 +43,10 @@ class HoldRecord:
 
 @dataclass(frozen=True)
 class Reading:
-    """Both sides at one number of connections; bytes.
+    """The memory of both sides at one number of connections, in bytes.
 
-    `server` is None for a server that the lab did not start. `kernel` is what the kernel holds,
-    for both ends together and whatever else this machine does.
+    `server` is None for a server that the lab did not start. `kernel`: the kernel's memory, for
+    both ends together and for everything else on this machine.
     """
 
     connections: int
@@ -57,8 +59,8 @@ class Reading:
 class Slope:
     """Bytes per connection by least squares over the levels, with a 95 % interval.
 
-    The interval is Student's, the widest over residuals that resemble their neighbours more or less
-    (analysis.stats.slope). It is None with fewer than three levels.
+    The interval is Student's: the widest over a range of correlations between neighbouring
+    residuals (analysis.stats.slope). It is None with fewer than three levels.
     """
 
     what: str
@@ -83,7 +85,7 @@ class BackendScale:
 
     @property
     def valid(self) -> bool:
-        """Whether every connection that was opened stayed open and answered again."""
+        """Whether every opened connection stayed open and answered again."""
         return self.attempts > 0 and self.alive == self.attempts
 
 
@@ -98,5 +100,5 @@ class Scale:
 
     @property
     def valid(self) -> bool:
-        """Whether every back end's connections were all held."""
+        """Whether the connections of every back end were all held."""
         return all(backend.valid for backend in self.backends)

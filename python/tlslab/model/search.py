@@ -1,4 +1,4 @@
-"""The search for the concurrency at which a server takes most new connections.
+"""The search for the concurrency at which a server accepts most new connections per second.
 
 Pure: from the levels tried so far it computes the next level to try, or how the search ended.
 Planning follows the search and analysis reports it; equal trials always give equal results.
@@ -17,19 +17,19 @@ from tlslab.model.run_faults import host_was_lost
 from tlslab.model.trial import Trial, TrialRun
 from tlslab.model.wording import counted, figure, percent
 
-# A worker that is busy for this share of its time has a queue: it limits the rate.
+# A worker that is busy for this share of its time has a queue: the worker limits the rate.
 GENERATOR_BOUND = 0.95
 
-# The share of failed connections above which a level does not count.
+# A level with a larger share of failed connections does not count.
 ERRORS_LIMIT = 0.01
 
 # No level is tried between two levels whose ratio is below this.
 NEAR = 1.5
 
-# Rates that differ by less than this share are equal, however little noise there is.
+# Rates that differ by less than this share count as equal, however low the noise is.
 EQUAL = 0.01
 
-# Slices of a run from which its noise can be estimated.
+# The number of slices from which a run's noise can be estimated.
 MIN_SLICES = 3
 LEAST_NOISE = 0.002
 
@@ -40,11 +40,11 @@ InconclusiveReason = Literal[
 
 @dataclass(frozen=True)
 class Level:
-    """What is known of one concurrency: connections/s, and how well.
+    """The result of one concurrency: connections/s, and the precision.
 
-    `noise` is the relative standard error of `rate`; `errors` the share of ended connections that
-    failed or were not what was asked for; `generator_busy` that of the busiest worker's time;
-    `generators` made the load.
+    `noise`: the relative standard error of `rate`. `errors`: the share of ended connections that
+    failed or were unexpected. `generator_busy`: the share of time for which the busiest worker
+    computed. `generators`: the number that made the load.
     """
 
     connections: int
@@ -57,7 +57,7 @@ class Level:
 
     @classmethod
     def of(cls, connections: int, run: TrialRun, generators: int = 1) -> "Level":
-        """A level from one run at it."""
+        """The level of one run."""
         record = run.record
         outcomes = record.outcomes
         ended = outcomes.completed + outcomes.failures + outcomes.mismatches
@@ -73,7 +73,7 @@ class Level:
 
     @property
     def good(self) -> bool:
-        """Whether connections completed, and hardly any failed."""
+        """Whether connections completed and almost none failed."""
         return self.rate > 0 and self.errors <= ERRORS_LIMIT
 
     @property
@@ -84,7 +84,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Next:
-    """The search goes on, at this concurrency, with the load of N generators."""
+    """The search continues with this concurrency and the load of N generators."""
 
     connections: int
     generators: int = 1
@@ -92,14 +92,16 @@ class Next:
 
 @dataclass(frozen=True)
 class Converged:
-    """The maximum is at `peak`: more connections bring no more."""
+    """The maximum is at `peak`: more connections do not raise the rate."""
 
     peak: Level
 
 
 @dataclass(frozen=True)
 class Inconclusive:
-    """No maximum can be found, and why; `peak` is the best level so far, None if there is none."""
+    """No maximum can be found, and the reason; `peak` is the best level so far, None if there is
+    none.
+    """
 
     reason: InconclusiveReason
     message: str
@@ -112,9 +114,9 @@ SearchState = Next | Converged | Inconclusive
 def relative_noise(rates: Sequence[float], completed: int) -> float:
     """The relative standard error of a run's rate, from the rates of its slices.
 
-    Slices that resemble their neighbours carry less information than independent ones
-    (model.autoregression). A run of few slices is as noisy as independent arrivals would be, which
-    a closed loop is not.
+    Slices that are correlated with their neighbours carry less information than independent ones
+    (model.autoregression). For a run with few slices the result is the noise of independent
+    arrivals, although arrivals of a closed loop are not independent.
     """
     if len(rates) < MIN_SLICES or sum(rates) <= 0:
         return 1 / math.sqrt(max(completed, 1))
@@ -142,9 +144,9 @@ def _pool(group: Sequence[Level]) -> Level:
 
 
 def search_levels(trials: Iterable[Trial]) -> list[Level]:
-    """The levels of a cell's search; a run that failed is one without a rate.
+    """The levels of a cell's search; a failed run is a level without a rate.
 
-    A run in which a generator was lost says nothing of the server: it is made again.
+    A run with a lost generator says nothing about the server and is repeated.
     """
     searched = (trial for trial in trials if trial.factors.get("stage") == "search")
     return [_level(trial) for trial in searched if not host_was_lost(trial)]
@@ -162,10 +164,10 @@ def _level(trial: Trial) -> Level:
 def search_state(
     tried: Iterable[Level], rules: SearchRules, generators: GeneratorRules | None = None
 ) -> SearchState:
-    """How the search stands after these runs; `generators` are those that it may take.
+    """The state of the search after these runs; `generators`: the limits on their number.
 
-    Where the generators set the best rate, it is searched again with twice as many, and what fewer
-    of them could not reach is left aside.
+    If the generators limit the best rate, the search continues with twice as many, and levels that
+    fewer generators could not reach are ignored.
     """
     levels = tuple(tried)
     there = generators or GeneratorRules()
@@ -214,7 +216,9 @@ def _nothing_good(levels: Sequence[Level]) -> SearchState:
 def _grow(
     levels: Sequence[Level], good: Sequence[Level], best: Level, rules: SearchRules
 ) -> Next | Inconclusive | None:
-    """Beyond the best level, until a level is clearly worse or two bring nothing."""
+    """A concurrency beyond the best level, until a level is clearly worse or two levels bring
+    nothing.
+    """
     beyond = [level for level in good if level.connections > best.connections]
     if len(beyond) >= 2 or any(level.rate < best.rate * (1 - rules.step) for level in beyond):
         return None
@@ -250,7 +254,7 @@ def _rises(good: Sequence[Level], best: Level, step: float) -> bool:
 
 
 def least_of_the_best(good: Sequence[Level], best: Level, step: float) -> Level:
-    """The fewest connections that reach the best rate, as far as the noise allows."""
+    """The lowest concurrency that reaches the best rate, as far as the noise allows."""
     return next(level for level in good if _equal(level, best, step))
 
 
@@ -260,7 +264,7 @@ def _equal(level: Level, best: Level, step: float) -> bool:
 
 
 def _refine(levels: Sequence[Level], best: Level, peak: Level, step: float) -> Next | None:
-    """A level halfway (geometrically) to a neighbour that is worse, where the gap is wide."""
+    """A level at the geometric mean of the best one and a worse neighbour, if the gap is wide."""
     below = [level for level in levels if level.connections < peak.connections]
     above = [level for level in levels if level.connections > best.connections]
     if below and (middle := between(below[-1].connections, peak.connections)):
@@ -272,13 +276,13 @@ def _refine(levels: Sequence[Level], best: Level, peak: Level, step: float) -> N
 
 
 def between(low: int, high: int) -> int | None:
-    """The geometric middle of two concurrencies; None where they are near."""
+    """The geometric mean of two concurrencies; None if they are close."""
     middle = round(math.sqrt(low * high))
     return middle if high / low > NEAR and low < middle < high else None
 
 
 def _conclude(best: Level, peak: Level, rules: SearchRules) -> SearchState:
-    """Converged, unless the noise hides a step; a noisy level is tried again first."""
+    """Converged, unless the noise could hide a step; a noisy level is tried again first."""
     blur = 2 * math.sqrt(2) * best.noise
     if blur <= rules.step:
         return Converged(peak)

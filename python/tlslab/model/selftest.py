@@ -1,6 +1,6 @@
-"""What a machine was found to tell apart: comparisons of a server with itself and with slower ones.
+"""The resolution of a machine: comparisons of a server with itself and with slower copies.
 
-A try is one comparison over a few blocks of its own, judged as any run is.
+A try is one comparison over a few blocks of its own, judged in the same way as any run.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 SCHEMA = "tlslab.selftest/1"
 
-# The facts of a machine that have to be the same for a result to hold for a run.
+# A result holds for a run only if these facts of the machine are equal.
 HOLDS_FOR = ("kernel", "architecture", "processor", "processors", "usable_processors")
 
 
@@ -26,7 +26,7 @@ class Tries:
 
     @property
     def always(self) -> bool:
-        """Whether every try gave it."""
+        """Whether every try gave the verdict."""
         return 0 < self.tries == self.found
 
 
@@ -69,7 +69,7 @@ class Ability:
 
     @property
     def smallest(self) -> Planted | None:
-        """The smallest slowdown that every try found, as every try did with all larger ones."""
+        """The smallest slowdown such that every try found it and all larger ones."""
         smallest = None
         for each in sorted(self.planted, key=lambda planted: -planted.share):
             if not each.found.always:
@@ -82,8 +82,8 @@ class Ability:
 class Selftest:
     """The result of a self-test.
 
-    `blocks` are those of a try, `measure_ms` the length of a measurement in milliseconds. `by` has
-    the estimates that servers are ranked by, but for those that no try could be ranked by.
+    `blocks`: the blocks of one try; `measure_ms`: the length of a measurement in milliseconds.
+    `by`: the estimates by which servers are ranked, without those by which no try could be ranked.
     """
 
     schema: str
@@ -95,6 +95,6 @@ class Selftest:
     by: tuple[Ability, ...]
 
     def holds_for(self, version: str, machine: Mapping[str, Any]) -> bool:
-        """Whether it was made by this version on such a machine."""
+        """Whether this version made the result on such a machine."""
         same = all(self.machine.get(name) == machine.get(name) for name in HOLDS_FOR)
         return self.tlslab == version and same

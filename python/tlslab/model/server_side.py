@@ -1,12 +1,12 @@
-"""The server's side of a run whose server the lab did not start: what each source says of it."""
+"""The server side of a run whose server the lab did not start: the readings of each source."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-# `started`: the process tree of a server that the lab started. The others are those of one that it
-# did not start: the tree of the process that listens, that tree's cgroup, or the whole machine as a
-# node_exporter reports it.
+# `started`: the process tree of a server that the lab started. The other sources are for servers
+# that it did not start: the tree of the listening process, that tree's cgroup, or the whole machine
+# as a node_exporter reports it.
 Source = Literal["started", "process_tree", "cgroup", "node_exporter"]
 
 SOURCE_WORDS: dict[str, str] = {
@@ -21,9 +21,9 @@ SOURCE_WORDS: dict[str, str] = {
 class SourceTime:
     """Processor time by one source, in microseconds, over `seconds`.
 
-    `error_us` is how far the sum may be off for the way in which it was read, half the width of the
-    interval (`lab.server_side.machine`), `bias_us` the part of it that may be the same in all runs;
-    both are 0 for sources that are read directly. The time of `node_exporter` is that above the
+    `error_us`: the possible error of the sum from the way of reading, half the width of the
+    interval (`lab.server_side.machine`); `bias_us`: the part of this error that may be equal in all
+    runs. Both are 0 for sources that are read directly. The time by `node_exporter` excludes the
     idle machine's.
     """
 
@@ -42,7 +42,7 @@ class SourceTime:
 
 @dataclass(frozen=True)
 class ProcessorTimes:
-    """What one processor did in the window, in microseconds; `system` is without interrupts."""
+    """The use of one processor in the window, in microseconds; `system` excludes interrupts."""
 
     processor: str
     user_us: int
@@ -64,12 +64,12 @@ class GroupTime:
 
 @dataclass(frozen=True)
 class ServerSide:
-    """All that is known of the server's processor time in one run.
+    """All readings of the server's processor time in one run.
 
-    `used` is the source of the run's `server`, None where there is none; `missing` has the reason
-    for each source that gave nothing. `program` is the name of the process that listens. `idle` is
-    the processors' use before the load, in processors (0.03: 3 % of one), over `idle_seconds`.
-    `processors_by` says whose `processors` are: `proc_stat` (this machine) or `node_exporter`.
+    `used`: the source of the run's `server`, None without one. `missing`: the reason for each
+    source that gave nothing. `program`: the name of the listening process. `idle`: the processor
+    use before the load, in processors (0.03: 3 % of one), over `idle_seconds`. `processors_by`: the
+    source of `processors`, `proc_stat` (this machine) or `node_exporter`.
     """
 
     used: Source | None
@@ -83,13 +83,13 @@ class ServerSide:
     groups: tuple[GroupTime, ...] = ()
 
     def of(self, source: Source) -> SourceTime | None:
-        """What one source says; None where it says nothing."""
+        """The reading of one source; None if it gave none."""
         return next((each for each in self.sources if each.source == source), None)
 
 
 @dataclass(frozen=True)
 class PackageEnergy:
-    """What a package of processors used in the window, in joules, whoever used it."""
+    """The energy that a processor package used in the window, in joules, whatever used it."""
 
     package: str
     joules: float

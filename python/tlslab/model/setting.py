@@ -8,7 +8,7 @@ from tlslab.model.wording import setting_of
 def settings_of(
     cells: Iterable[Mapping[str, str]], baseline: Mapping[str, str]
 ) -> list[dict[str, str]]:
-    """Those of cells with these levels, each once, in the order of the cells.
+    """The settings of cells with these levels, each once, in the order of the cells.
 
     Their numbers, from 1, are in the ids of figures and sections: `setting-1-rate`.
     """
@@ -20,7 +20,7 @@ def settings_of(
     return found
 
 
-# What cells are ranked by, and the part of the id of its figure.
+# The estimates by which cells are ranked, and the part of the id of their figures.
 RANKED_FIGURES = {
     "connections_per_s": "rate",
     "keep_alive_requests_per_s": "requests",

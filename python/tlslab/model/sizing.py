@@ -1,4 +1,4 @@
-"""How many processors a load takes, or what a number of them carries."""
+"""The number of processors that a load needs, or the load that a number of processors carries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ Asked = Literal["processors", "rate"]
 
 @dataclass(frozen=True)
 class Share:
-    """A part of a mix: how many of it a connection has, and what these cost together, in us.
+    """A part of a mix: its count per connection, and the cost of all of them together, in us.
 
-    `low_us` and `high_us` are the ends of the interval of 95 % over blocks, None without one. A
-    part is a difference of costs, and may come out below 0.
+    `low_us` and `high_us` are the ends of the 95 % interval over blocks, None without one. A part
+    is a difference of costs and may be negative.
     """
 
     part: str
@@ -30,18 +30,17 @@ class Share:
 
 @dataclass(frozen=True)
 class Sizing:
-    """What a load takes.
+    """The processors that a load needs, or the rate that processors carry.
 
-    `asked` is what was asked for: with a rate given, `processors` are those that it takes; with
-    processors given, `rate` is the most they carry. The answer has the ends that belong to the ends
-    of the cost, what was given is its own ends.
-    `cost` is what a connection costs; its interval is that over blocks, widened either way by
-    `error_bound`. One block has none: the ends of cost and answer are None.
-    `error` is the largest error on the `checks` mixes that were held out of the fit, `error_bound`
-    the largest that the intervals of these checks do not exclude (None without any). `blocks` is
-    how many blocks the fit has. `busy` is how busy the processors are then, `limit` what decided.
-    `beyond` are the quantities of the mix that lie outside of what was measured, in words with the
-    range that was.
+    `asked`: with a rate given, `processors` are the processors that the rate needs; with processors
+    given, `rate` is the most that they carry. The ends of the answer's interval belong to the ends
+    of the cost; the given quantity has itself as both ends. `cost`: the cost of a connection; its
+    interval is that over blocks, widened on both sides by `error_bound`. With one block there is no
+    interval: the ends of cost and answer are None. `error`: the largest error on the `checks` mixes
+    that were held out of the fit; `error_bound`: the largest error that the intervals of these
+    checks do not exclude (None without any). `blocks`: the blocks of the fit. `busy`: the resulting
+    use of the processors; `limit`: what decided. `beyond`: the quantities of the mix outside the
+    measured ranges, in words with the range.
     """
 
     asked: Asked

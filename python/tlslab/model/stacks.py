@@ -1,4 +1,4 @@
-"""Samples of a server's call stacks, and what they say of the cost of a connection."""
+"""Samples of a server's call stacks, and the split of a connection's cost by them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,11 @@ from tlslab.model.estimate import Estimate
 class CellStacks:
     """The call stacks of a cell's server, sampled in a run of its own.
 
-    `folded` has a line for each stack with its number of samples: the process's name, then frames
-    from the outermost to the innermost, each as LIBRARY`SYMBOL, joined by `;`. A symbol `?` is not
-    known. `hertz`: samples a second of processor time. `kernel`: whether the kernel was sampled as
-    well. `lost` samples did not reach the file. `server_us` is the server's processor time per
-    connection in this run, under perf. `reason` says why there are no samples; empty where there
-    are.
+    `folded` has one line per stack with its number of samples: the process's name, then frames from
+    the outermost to the innermost, each as LIBRARY`SYMBOL, joined by `;`. An unknown symbol is `?`.
+    `hertz`: samples per second of processor time. `kernel`: the kernel was sampled as well. `lost`:
+    the number of samples that did not reach the file. `server_us`: the server's processor time per
+    connection in this run, under perf. `reason`: the reason for missing samples, otherwise empty.
     """
 
     cell: str
@@ -57,7 +56,7 @@ class CellWhy:
     sampled_us: float | None = None
 
 
-# `cannot_tell`: the rest may be nothing as well as more than its margin.
+# `cannot_tell`: the rest may be zero or larger than its margin.
 EffectVerdict = Literal["agree", "do_not_agree", "cannot_tell"]
 
 

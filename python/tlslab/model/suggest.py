@@ -1,9 +1,9 @@
-"""What a name that does not exist was probably meant to be."""
+"""Suggestions for a name that does not exist."""
 
 import difflib
 from collections.abc import Iterable
 
-# A smaller share of common characters is another word, not a slip of the fingers.
+# With a smaller share of common characters the name is another word, not a typing error.
 _ALIKE = 0.6
 
 

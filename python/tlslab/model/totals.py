@@ -1,4 +1,4 @@
-"""What became of all connections of a measurement so far, as the engine's events have it.
+"""The outcomes of all connections of a measurement so far, as the engine's events report them.
 
 The fields are those of `totals` in docs/reference/events.md. Totals of several measurements and of
 several hosts add up.
@@ -14,7 +14,7 @@ from tlslab.model.record import CpuTime
 class Buckets:
     """Times counted in buckets, in seconds.
 
-    `counts` has one number more than `bounds_s`: the times above the last bound come last.
+    `counts` is one longer than `bounds_s`: the last count is that of times above the last bound.
     """
 
     bounds_s: tuple[float, ...]
@@ -23,11 +23,11 @@ class Buckets:
 
     @property
     def count(self) -> int:
-        """How many times there are."""
+        """The number of times."""
         return sum(self.counts)
 
     def plus(self, other: "Buckets") -> "Buckets":
-        """Both together; they must have the same bounds."""
+        """The sum of both; they must have the same bounds."""
         counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
         return Buckets(self.bounds_s, counts, self.sum_s + other.sum_s)
 
@@ -54,11 +54,11 @@ class Totals:
 
     @property
     def troubled(self) -> int:
-        """Connections that ended and did not complete."""
+        """The number of connections that ended and did not complete."""
         return sum(self.failed.values()) + self.unexpected
 
     def plus(self, other: "Totals") -> "Totals":
-        """Both together."""
+        """The sum of both."""
         classes = (*self.failed, *(name for name in other.failed if name not in self.failed))
         mine, theirs = self.response, other.response
         return Totals(

@@ -1,4 +1,4 @@
-"""What cells cost against each other, and how probable it is that each is the best one."""
+"""Trade-offs between cells, and the probability of each to be the best one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,27 +7,28 @@ from typing import Literal
 from tlslab.model.estimate import Estimate
 from tlslab.model.wording import percent
 
-# `settled`: one cell is the best; `equal`: the cells that may be the best differ by less than the
-# margin of equivalence; `open`: some cells are excluded, between the others nothing is established;
-# `cannot_tell`: none is excluded, and they may differ by more; `too_few`: fewer blocks in common
-# than a probability needs; `not_measured`: no measure of the aim is there for all cells.
+# `settled`: one cell is the best. `equal`: the cells that may be the best differ by less than the
+# margin of equivalence. `open`: some cells are excluded, between the others nothing is established.
+# `cannot_tell`: none is excluded, and they may differ by more. `too_few`: fewer common blocks than
+# a probability needs. `not_measured`: no measure of the aim exists for all cells.
 Verdict = Literal["settled", "equal", "open", "cannot_tell", "too_few", "not_measured"]
 
-# With these the measurement does not decide: the order is that of the policies.
+# With these verdicts the measurement does not decide: the order is that of the policies.
 UNDECIDED: tuple[Verdict, ...] = ("cannot_tell", "too_few", "not_measured")
 
-# A difference of less than this is none when it is asked which cell is better in every dimension:
-# that of `--until` in the shipped experiments.
+# A smaller difference counts as none when cells are compared in every dimension: the value of
+# `--until` in the shipped experiments.
 TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """A cell among those that may be recommended; `security` is its rank, 0 for the safest.
+    """A cell that may be recommended; `security` is its rank, 0 for the safest.
 
-    `values` has the cell's estimate in each dimension that all cells have. `best` is the
-    probability, by dimension, that no other cell is better; `on_front` that no other cell is as
-    good in all dimensions and better in one. Both are empty or None with too few blocks.
+    `values`: the cell's estimate in each dimension that all cells have. `best`: the probability, by
+    dimension, that no other cell is better. `on_front`: the probability that no other cell is as
+    good in all dimensions and better in one. With too few blocks `best` is empty and `on_front`
+    None.
     """
 
     cell: str
@@ -41,12 +42,12 @@ class Weighed:
 class TradeOffs:
     """Cells that may be recommended, weighed against each other.
 
-    `measure` decides for the aim, empty where none does; `blocks` is how many blocks have it, and
-    all `dimensions`, of all cells. `order` is the order of preference by the aim, `contenders` are
-    those that may be the best one (95 %). `may_differ` is the largest difference, as a share, that
-    is open between contenders. `unmeasured` are cells without values, last in `order`. `beaten` are
-    the cells that the first of `order` is detectably better than by the measure, if that decides
-    (Holm, all pairs).
+    `measure` decides for the aim, empty if none does. `blocks`: the number of blocks that have it,
+    and all `dimensions`, for all cells. `order`: the order of preference by the aim. `contenders`:
+    the cells that may be the best one (95 %). `may_differ`: the largest difference, as a share,
+    that is open between contenders. `unmeasured`: cells without values, last in `order`. `beaten`:
+    the cells that the first of `order` is detectably better than by the measure, if the measure
+    decides (Holm, all pairs).
     """
 
     measure: str
@@ -62,7 +63,7 @@ class TradeOffs:
 
     @property
     def decided(self) -> bool:
-        """Whether the measurement has a say in the order."""
+        """Whether the measurement decides the order."""
         return self.verdict not in UNDECIDED
 
     def cell(self, key: str) -> Weighed | None:
@@ -71,7 +72,7 @@ class TradeOffs:
 
 
 def probability_words(share: float) -> str:
-    """A probability that was counted in draws: never 0 % nor 100 %."""
+    """A probability from counted draws, in words: never 0 % nor 100 %."""
     if share > 0.99:
         return "over 99 %"
     return "under 1 %" if share < 0.01 else percent(share)

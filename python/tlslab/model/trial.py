@@ -1,6 +1,6 @@
-"""What happened in one trial of the lab: runs of the engine, with what both sides used meanwhile.
+"""The result of one trial of the lab: engine runs, with the resource use of both sides.
 
-Times are in microseconds or seconds as the name says.
+Units are microseconds or seconds, as the names say.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ RunKind = Literal[
 
 @dataclass(frozen=True)
 class CpuSample:
-    """Processor time used since the start of the measurement, at `at_s` seconds from it."""
+    """Processor time since the start of the measurement, at `at_s` seconds after that start."""
 
     at_s: float
     user_us: int
@@ -29,11 +29,11 @@ class CpuSample:
 
 @dataclass(frozen=True)
 class ServerUsage:
-    """What the server used during the measurement, in most cases its process tree.
+    """The server's resource use during the measurement, in most cases that of its process tree.
 
-    `memory_bytes` is its proportional set size (or, where the kernel hides that, its resident size)
-    at the end, None where only the machine is known; `handshakes` is the server's own count of full
-    handshakes, where it keeps one. `source` says where the processor time is from; `error_us` and
+    `memory_bytes`: the proportional set size (or, if the kernel hides that, the resident size) at
+    the end; None if only the machine is known. `handshakes`: the server's own count of full
+    handshakes, if it keeps one. `source`: the source of the processor time; `error_us` and
     `bias_us` are those of `SourceTime`.
     """
 
@@ -51,7 +51,7 @@ class ServerUsage:
 
 @dataclass(frozen=True)
 class ProcessorUsage:
-    """What one processor of the machine did, as fractions of the measurement."""
+    """The use of one processor of the machine, as fractions of the measurement."""
 
     busy: float
     user: float
@@ -73,9 +73,9 @@ class MachineSample:
 
 @dataclass(frozen=True)
 class MachineUsage:
-    """What the whole machine did during the measurement, in microseconds over all processors.
+    """The use of the whole machine during the measurement, in microseconds over all processors.
 
-    `energy` is that of its processor packages; `no_energy` says why there is none.
+    `energy` is that of its processor packages; `no_energy` is the reason for missing values.
     """
 
     seconds: float
@@ -94,7 +94,7 @@ class MachineUsage:
 class PaceSample:
     """A second of a run, at `at_s` from its first: rates, connections in flight, failures so far.
 
-    Warm-up and drain are in it. Times are service times of that second, None without any.
+    Warm-up and drain are included. Times are service times of that second, None without any.
     """
 
     at_s: float
@@ -107,10 +107,10 @@ class PaceSample:
 
 @dataclass(frozen=True)
 class TrialRun:
-    """One engine run of a trial; `server` is None where its processor time is not known.
+    """One engine run of a trial; `server` is None if its processor time is not known.
 
-    `pace` is how it went over time, where that was kept. `side` has all sources of the server's
-    processor time, of a server that the lab did not start.
+    `pace`: the run second by second, if that was kept. `side`: all sources of the server's
+    processor time, for a server that the lab did not start.
     """
 
     record: RunRecord
@@ -122,7 +122,9 @@ class TrialRun:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a trial has no runs; `class_` is a failure class of the engine or of the lab."""
+    """The reason that a trial has no runs; `class_` is a failure class of the engine or of the
+    lab.
+    """
 
     class_: str
     message: str
@@ -130,12 +132,12 @@ class Reason:
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial: a cell's two runs, or the reason why they are not there.
+    """One trial: a cell's two runs, or the reason for their absence.
 
     `trial`, `block`, `position` and `cell` are those of the plan; `started` is ISO 8601 in UTC.
-    `validation` is what a packet capture beside the run said of its times, where one was made.
-    A failed trial has no runs, but that in which a generator was lost, as far as it was measured.
-    Trials of the kind `benchmark` have `benchmarks` or a `timeline` in place of runs.
+    `validation`: the result of a packet capture beside the run, if one was made. A failed trial has
+    no runs, except the run in which a generator was lost, as far as it was measured. Trials of the
+    kind `benchmark` have `benchmarks` or a `timeline` in place of runs.
     """
 
     trial: int

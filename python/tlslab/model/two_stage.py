@@ -1,10 +1,10 @@
-"""How often a measurement is repeated, by its first repetitions: Stein's two-stage procedure.
+"""The number of repetitions of a measurement, by its first ones: Stein's two-stage procedure.
 
 Stein 1945, "A two-sample test for a linear hypothesis whose power is independent of the variance",
-Annals of Mathematical Statistics 16. The spread s of the first n repetitions decides how many there
-are to be in all, N, and the interval of the mean of all N is t(n - 1) s / sqrt(N) to either side:
-exact for normal noise, since s and the mean are independent. An ordinary interval that is looked at
-until it is narrow is too narrow.
+Annals of Mathematical Statistics 16. The spread s of the first n repetitions determines the total
+number N, and the interval of the mean of all N is t(n - 1) s / sqrt(N) to either side: exact for
+normal noise, since s and the mean are independent. An ordinary interval that is checked until it is
+narrow is too narrow.
 """
 
 import math
@@ -17,9 +17,10 @@ CONFIDENCE = 0.95
 
 
 def repetitions(first: Sequence[float], width: float, most: int) -> int:
-    """How many there are to be, given all of the first stage, positive: N, `most` at most.
+    """The total number of repetitions N, `most` at most, given all of the first stage (positive
+    values).
 
-    `width` is that of the interval, as a share of the geometric mean.
+    `width` is the desired width of the interval, as a share of the geometric mean.
     """
     if len(first) < 2:
         return most

@@ -1,4 +1,4 @@
-"""What `tlslab validate` compares: a connection's times by the tool and by a packet capture."""
+"""The comparison of `tlslab validate`: a connection's times by the tool and by a packet capture."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from tlslab.model.wording import counted, figure
 
 SCHEMA = "tlslab.validation/1"
 
-# The times of a connection that both sides see, in the order of a connection.
+# The times of a connection that both sides observe, in chronological order.
 PHASES = ("connect", "handshake", "first_byte", "close")
 
 # The claim: tool and capture differ by no more than this share of a time. The tool of the published
@@ -22,7 +22,7 @@ QUANTILES = (0.5, 0.99)
 
 @dataclass(frozen=True)
 class TracedConnection:
-    """One line of the engine's trace; nanoseconds of CLOCK_MONOTONIC, None where not reached."""
+    """One line of the engine's trace; nanoseconds of CLOCK_MONOTONIC, None if not reached."""
 
     local_port: int | None
     started_ns: int | None
@@ -35,11 +35,11 @@ class TracedConnection:
 
 @dataclass(frozen=True)
 class CapturedConnection:
-    """One TCP connection of a capture; nanoseconds of CLOCK_REALTIME, None where not seen.
+    """One TCP connection of a capture; nanoseconds of CLOCK_REALTIME, None if not seen.
 
-    `asked_ns` is the client's last data before the response: in TLS 1.3 its Finished and the
-    request, in one segment. `answered_ns` is the server's first data after that, `closed_ns` the
-    client's first RST or FIN.
+    `asked_ns`: the client's last data before the response; in TLS 1.3 its Finished and the request,
+    in one segment. `answered_ns`: the server's first data after that. `closed_ns`: the client's
+    first RST or FIN.
     """
 
     local_port: int
@@ -52,13 +52,14 @@ class CapturedConnection:
 
 @dataclass(frozen=True)
 class Resolution:
-    """How far an instant that a program reads lies from the packet's own, in microseconds.
+    """The distance between an instant that a program reads and the packet's own, in microseconds.
 
-    It is measured between two programs that are not the tool, as often in a second as the
-    connections that it is for: a processor that sleeps for longer takes longer to wake. At each
-    quantile it is the greater of two: what a program waits for a connect beyond the kernel's own
-    time from SYN to SYN-ACK; and, of a datagram, from a reading of the clock before it is sent to
-    the kernel's stamp, and from there to a reading after the receiver has woken up.
+    The resolution is measured between two programs other than the tool, at the rate of the
+    connections to be judged: a processor that sleeps for longer takes longer to wake. At each
+    quantile it is the greater of two times. The first: how much longer a program waits for a
+    connect than the kernel's own time from SYN to SYN-ACK. The second, for a datagram: the time
+    from a reading of the clock before the send to the kernel's stamp, plus the time from the stamp
+    to a reading after the receiver has woken up.
     """
 
     median_us: float
@@ -72,7 +73,7 @@ class Resolution:
 
 CaptureVerdict = Literal["1 %", "resolution", "no", "too few"]
 
-# What may be said of a time: `too_short` where the claim is finer than the resolution.
+# The possible judgements on a time; `too_short`: the claim is finer than the resolution.
 Judgement = Literal["agrees", "too_short", "differs", "too_few"]
 
 
@@ -80,8 +81,8 @@ Judgement = Literal["agrees", "too_short", "differs", "too_few"]
 class Comparison:
     """One quantile of one phase, over the same connections: tool and capture, in milliseconds.
 
-    `ratio` is tool over capture. `agrees` says by what: within 1 %, else within the resolution.
-    `judged` says what that is worth.
+    `ratio` is tool over capture. `agrees`: the criterion that is met, within 1 %, else within the
+    resolution. `judged` takes the resolution into account.
     """
 
     quantile: float
@@ -91,7 +92,7 @@ class Comparison:
     agrees: CaptureVerdict
 
     def judged(self, resolution: Resolution) -> Judgement:
-        """`too_short` where the resolution is coarser than the claim, whatever the difference is.
+        """`too_short` if the resolution is coarser than the claim, whatever the difference is.
 
         A time that differs by more than the resolution differs, however short it is.
         """
@@ -119,10 +120,10 @@ class PhaseResult:
 
 @dataclass(frozen=True)
 class RateResult:
-    """One rate: what was asked for and reached, in connections/s, and the counts of the match.
+    """One rate: requested and achieved, in connections/s, and the counts of the match.
 
-    `missing` are connections that the tool completed and the capture lacks; `dropped` are packets
-    that the capture lost. Either makes the result invalid.
+    `missing`: connections that the tool completed and the capture lacks. `dropped`: packets that
+    the capture lost. Either makes the result invalid.
     """
 
     rate: float
@@ -137,17 +138,17 @@ class RateResult:
 
     @property
     def judgements(self) -> tuple[Judgement, ...]:
-        """What may be said of each of its times."""
+        """The judgement on each time."""
         return tuple(c.judged(self.resolution) for p in self.phases for c in p.comparisons)
 
     @property
     def valid(self) -> bool:
-        """Whether the two saw the same connections."""
+        """Whether tool and capture saw the same connections."""
         return not self.why_invalid
 
     @property
     def why_invalid(self) -> str:
-        """What kept the two from seeing the same connections; empty where they did."""
+        """The reason that tool and capture did not see the same connections; empty if they did."""
         if self.dropped:
             return "packets were lost"
         if self.missing:
@@ -167,7 +168,7 @@ class Validation:
 
     @property
     def passed(self) -> bool:
-        """Whether no time at any rate differs, over all connections; some are there to judge."""
+        """Whether times were judged and no time at any rate differs, over all connections."""
         found = valid_judgements(self.rates)
         fine = all(judgement in ("agrees", "too_short") for judgement in found)
         return bool(found) and fine and all(rate.valid for rate in self.rates)
@@ -181,7 +182,7 @@ JUDGEMENT_WORDS: dict[Judgement, str] = {
 }
 
 
-# What is said of one time, and of several.
+# The verbs for one time, and for several.
 _VERBS: dict[Judgement, tuple[str, str]] = {
     "agrees": ("agrees within 1 %", "agree within 1 %"),
     "differs": ("differs", "differ"),
@@ -194,12 +195,12 @@ _VERBS: dict[Judgement, tuple[str, str]] = {
 
 
 def valid_judgements(results: Iterable[RateResult]) -> tuple[Judgement, ...]:
-    """What may be said of each time of the valid results."""
+    """The judgements on all times of the valid results."""
     return tuple(judgement for each in results if each.valid for judgement in each.judgements)
 
 
 def results_words(results: Sequence[RateResult]) -> str:
-    """How many times of valid results agree, and which loads are invalid, with the reasons.
+    """The number of times of valid results that agree, and the invalid loads with the reasons.
 
     `6 of 8 times agree within 1 %, 2 differ; 1 load is invalid (50.0/s): packets were lost`.
     """
@@ -216,12 +217,14 @@ def results_words(results: Sequence[RateResult]) -> str:
 
 
 def judged_words(comparison: Comparison, result: RateResult) -> str:
-    """What is said of one time; `invalid` where the two did not see the same connections."""
+    """The judgement on one time; `invalid` if tool and capture did not see the same connections."""
     return JUDGEMENT_WORDS[comparison.judged(result.resolution)] if result.valid else "invalid"
 
 
 def judgements_words(found: Sequence[Judgement]) -> str:
-    """How many times agree, differ, or are too short: `3 of 8 times agree within 1 %, ...`."""
+    """The numbers of times that agree, differ, or are too short: `3 of 8 times agree within 1 %,
+    ...`.
+    """
     counts = Counter(found)
     words = [f"{counts['agrees']} of {counted(len(found), 'time')} {_verb('agrees', counts)}"]
     others: tuple[Judgement, ...] = ("differs", "too_few", "too_short")

@@ -1,4 +1,4 @@
-"""How names and figures are written in sentences, tables and charts."""
+"""The form of names and figures in sentences, tables and charts."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ _FORMS = {
 
 
 def level_label(factor: str, level: str) -> str:
-    """A factor's level as people write it: `TLS 1.3`, `ECDSA P-256`; other levels as they are."""
+    """A factor's level in readers' terms: `TLS 1.3`, `ECDSA P-256`; other levels unchanged."""
     if factor == "key":
         return _KEYS.get(level, level)
     if factor in _COUNTED:
@@ -66,7 +66,8 @@ def level_label(factor: str, level: str) -> str:
 def cell_label(factors: Mapping[str, str]) -> str:
     """Levels side by side: `TLS 1.3, ECDSA P-256`; `all cells` for none.
 
-    What does not belong to a cell (the size of parameters that it has not got) is not named.
+    Levels of factors that do not apply to the cell (the size of parameters that it lacks) are
+    omitted.
     """
     levels = [item for item in factors.items() if item not in _NOT_NAMED]
     return ", ".join(level_label(*item) for item in levels) or "all cells"
@@ -78,7 +79,7 @@ def short_label(factors: Mapping[str, str]) -> str:
     return cell_label({**factors, "suite": suite.openssl} if suite else factors)
 
 
-# What is compared, as a noun.
+# The nouns of what is compared.
 _SUBJECTS = {
     "group": "key-exchange group",
     "suite": "cipher suite",
@@ -94,14 +95,18 @@ _SUBJECTS = {
 
 
 def subject_noun(factors: Iterable[str]) -> str:
-    """What cells are that differ in these factors: `cipher suite`; `combination` for several."""
+    """The noun for cells that differ in these factors: `cipher suite`; `combination` for
+    several.
+    """
     # The size of Diffie-Hellman parameters belongs to a suite.
     named = [name for name in factors if name != "dh_bits"] or ["dh_bits"]
     return _SUBJECTS.get(named[0], "combination") if len(named) == 1 else "combination"
 
 
 def setting_of(factors: Mapping[str, str], baseline: Mapping[str, str]) -> dict[str, str]:
-    """The levels that a cell shares with its baseline: of the factors that are not compared."""
+    """The levels that a cell shares with its baseline: those of the factors that are not
+    compared.
+    """
     return {name: level for name, level in factors.items() if name not in baseline}
 
 
@@ -156,11 +161,11 @@ def difference(share: float) -> str:
 
 
 def _ceiling(value: float) -> int:
-    """The next whole number, where errors of binary fractions do not count: 7 for 100 * 0.07."""
+    """The next whole number, without errors of binary fractions: 7 for 100 * 0.07."""
     return math.ceil(round(value, 9))
 
 
-# Between the ends of a range.
+# The dash between the ends of a range.
 RANGE = "–"
 
 
@@ -171,12 +176,12 @@ def range_words(low: str, high: str) -> str:
 
 
 def rank_words(best: int, worst: int) -> str:
-    """The ranks that are open: `1`, or `1–3`."""
+    """The open ranks: `1`, or `1–3`."""
     return str(best) if best == worst else f"{best}{RANGE}{worst}"
 
 
 def percent_as_given(share: float) -> str:
-    """A share that somebody chose, with all its digits: `2.5 %`."""
+    """A share chosen by a user, with all its digits: `2.5 %`."""
     return f"{100 * share:g} %"
 
 
@@ -186,19 +191,19 @@ def joined(names: Sequence[str]) -> str:
 
 
 def few(names: Sequence[str], most: int = 4, first: int = 3) -> str:
-    """The names; of more than `most` the first ones, and how many others there are."""
+    """The names; of more than `most`, the first ones and the number of the others."""
     if len(names) <= most:
         return joined(names)
     return joined([*names[:first], counted(len(names) - first, "other")])
 
 
 def capital(text: str) -> str:
-    """The text with a capital letter at its start, as a sentence has it."""
+    """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def with_interval(estimate: Estimate) -> str:
-    """An estimate in words, with its interval where it has one: `3,412 (95 %: 3,390 to 3,440)`."""
+    """An estimate in words, with its interval if there is one: `3,412 (95 %: 3,390 to 3,440)`."""
     if estimate.low is None or estimate.high is None:
         return f"{figure(estimate.value)} ({counted(estimate.n, 'trial')}, no interval)"
     return f"{figure(estimate.value)} (95 %: {figure(estimate.low)} to {figure(estimate.high)})"

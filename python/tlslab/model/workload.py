@@ -1,11 +1,11 @@
-"""What one run does beside TLS: load, document, windows of time."""
+"""The load of one run, TLS aside: connections, document, windows of time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 RESUMPTIONS = ("none", "id", "ticket", "psk", "psk-only")
 
-# What only one version of TLS can resume by, and what each usually does.
+# The only TLS version for each way of resumption, and the usual way of each version.
 RESUMES_BY = {"id": "1.2", "ticket": "1.2", "psk": "1.3", "psk-only": "1.3"}
 USUALLY = {"1.2": "ticket", "1.3": "psk"}
 
@@ -13,8 +13,8 @@ USUALLY = {"1.2": "ticket", "1.3": "psk"}
 def resumption(factors: Mapping[str, str], otherwise: str) -> str:
     """How the connections of a cell resume: its level of `resume`, or else `otherwise`.
 
-    Where the share that resumes is a factor of its own (`resumed`), a way that the cell's version
-    of TLS has not got gives way to the usual one.
+    If the share that resumes is itself a factor (`resumed`), a way that the cell's TLS version does
+    not have is replaced by that version's usual one.
     """
     way = factors.get("resume", otherwise)
     if "resumed" not in factors:
@@ -24,7 +24,9 @@ def resumption(factors: Mapping[str, str], otherwise: str) -> str:
 
 
 def resumption_in(version: str | None, way: str) -> str:
-    """How a version of TLS resumes (None: any), where `way` belongs to another version."""
+    """`way`, or the usual way of this version if `way` belongs to another one (None: any
+    version).
+    """
     if version is None or RESUMES_BY.get(way, version) == version:
         return way
     return USUALLY.get(version, way)
@@ -54,8 +56,8 @@ class Window:
 class KeepAlive:
     """A closed loop over connections that are kept open: as many requests as fit into the window.
 
-    The window begins when all connections are open, for which they have `open_within_ms`. `http` is
-    the version, None for the workload's own; `streams` as in `Workload`.
+    The window starts when all connections are open; they must open within `open_within_ms`. `http`
+    is the version, None for the workload's own; `streams` as in `Workload`.
     """
 
     window: Window
@@ -65,7 +67,7 @@ class KeepAlive:
     open_within_ms: int = 20_000
 
 
-# The windows of experiments that have no such runs.
+# The windows of experiments without such runs.
 NO_WINDOW = Window(0, 0)
 
 
@@ -73,13 +75,13 @@ NO_WINDOW = Window(0, 0)
 class Workload:
     """A closed loop over new connections.
 
-    Each trial has two runs: `capacity` with the lean client, which loads the server as far as it
-    goes and gives rates, latencies and the server's cost; `client_cost` with the full client, which
-    gives what the handshake costs a real client. `http` is the version, `streams` the requests
-    under way at once on a connection, more than one with HTTP/2 only. `resume` is how connections
-    resume an earlier session, `resume_ratio` the share of them that do. With `keep_alive` a trial
-    has a third run, of keep-alive requests. `expect_status` is the status that
-    a response must have: `2xx`, `302`, `any`, or several with commas between them.
+    Each trial has two runs. `capacity`, with the lean client, loads the server as far as possible
+    and gives rates, latencies and the server's cost. `client_cost`, with the full client, gives the
+    cost of the handshake to a real client. `http` is the version; `streams` the number of requests
+    under way at once on a connection, more than one with HTTP/2 only. `resume`: how connections
+    resume an earlier session; `resume_ratio`: the share of connections that do. With `keep_alive` a
+    trial has a third run, of keep-alive requests. `expect_status`: the status that a response must
+    have: `2xx`, `302`, `any`, or several with commas between them.
     """
 
     document_bytes: int
@@ -96,7 +98,7 @@ class Workload:
 
     @property
     def trial_seconds(self) -> float:
-        """The length of one trial without the time to start and stop programs, in seconds."""
+        """The duration of one trial in seconds, without the time to start and stop programs."""
         keep_alive = self.keep_alive.window.seconds if self.keep_alive else 0.0
         return self.capacity.seconds + self.client_cost.seconds + keep_alive
 
@@ -117,10 +119,11 @@ class Workload:
         )
 
     def of(self, factors: Mapping[str, str]) -> "Workload":
-        """What a cell with these factors does: its levels of those that belong to the load.
+        """The load of a cell: the workload with the cell's levels of the factors that belong to the
+        load.
 
-        `resumed` is the share of connections that resume, in the one way that the cell's version of
-        TLS has where neither factor nor workload name another.
+        `resumed` is the share of connections that resume, in the only way that the cell's version
+        of TLS has, if neither factor nor workload names another.
         """
         http = factors.get("http", self.http)
         return replace(

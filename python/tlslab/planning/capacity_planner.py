@@ -1,7 +1,7 @@
-"""Which step a cell of a capacity experiment takes next.
+"""The next step of a cell of a capacity experiment.
 
-Pure: only the cell's trials so far decide, so that a resumed run goes on where it was by reading
-them again. A trial that failed counts as tried.
+Pure: only the cell's trials so far decide, so that a resumed run continues at the same step after
+reading them again. A failed trial counts as tried.
 """
 
 import math
@@ -21,7 +21,7 @@ from tlslab.model.two_stage import repetitions
 from tlslab.model.workload import resumption_in
 from tlslab.planning.warm_enough import warmed
 
-# A cell whose runs fail so often is given up.
+# A cell with this many failed runs is given up.
 MOST_FAILURES = 3
 
 # Classes of failures after which a step is not tried again.
@@ -30,9 +30,9 @@ FINAL = {"setup_failed", "no_capture"}
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a cell is: its trials by stage, the state of its search, its maximum.
+    """The progress of a cell: its trials by stage, the state of its search, its maximum.
 
-    `generators` made the load of its last searches.
+    `generators`: the number that made the load of its last searches.
     """
 
     trials: Sequence[Trial]
@@ -46,7 +46,7 @@ class Progress:
 
     @property
     def given_up(self) -> bool:
-        """Whether nothing more is to be tried."""
+        """Whether no further steps are to be tried."""
         failed = [trial for trial in self.trials if trial.status == "failed"]
         classes = {trial.reason.class_ for trial in failed if trial.reason is not None}
         lost = isinstance(self.search, Inconclusive) and self.search.peak is None
@@ -57,10 +57,10 @@ class Progress:
 def next_step(
     plan: CapacityPlan, cell: Cell, seed: int, trials: Sequence[Trial], here: Sequence[Trial]
 ) -> Step | None:
-    """The next step of a cell; None when nothing is left.
+    """The next step of a cell; None if nothing is left.
 
-    `trials` are all trials of the cell; `here` those that the running server has seen, none for a
-    server that is yet to be started: a fresh server is warmed up first.
+    `trials` are all trials of the cell. `here` are those on the running server; a server that is
+    yet to be started has none and is warmed up first.
     """
     progress = progress_of(plan, trials)
     if progress.given_up:
@@ -73,7 +73,7 @@ def next_step(
 
 
 def _generators(progress: Progress) -> int:
-    """How many generators make the load: as many as the search needed."""
+    """The number of generators for the load: as many as the search needed."""
     state = progress.search
     return state.generators if isinstance(state, Next) else progress.generators
 
@@ -89,13 +89,13 @@ def progress_of(plan: CapacityPlan, trials: Sequence[Trial]) -> Progress:
 
 
 def maximum_rates(trials: Sequence[Trial]) -> list[float]:
-    """Connections/s of each trial of the maximum that counts, as the analysis has it."""
+    """Connections/s of each trial of the maximum that counts, by the rule of the analysis."""
     runs = [trial.runs["maximum"].record for trial in trials if usable(trial, "maximum")]
     return [run.outcomes.completed / run.seconds for run in runs]
 
 
 def warm_up(plan: CapacityPlan, step: Step, here: Sequence[Trial]) -> Step | None:
-    """A step that warms the server up before `step`; None when it is warm, or needs none."""
+    """A step that warms the server up before `step`; None if it is warm, or needs no warm-up."""
     rules = plan.warm_up
     if rules is None or warmed(rules, here):
         return None
@@ -131,7 +131,9 @@ _OWN = ("stage", "repetition", "fraction", "requests_per_connection", "resume_ra
 
 
 def _identity(factors: Mapping[str, str]) -> tuple[str | None, ...]:
-    """What distinguishes a step from the others of its cell, once the maximum is known."""
+    """The factors that distinguish a step from the others of its cell, once the maximum is
+    known.
+    """
     return tuple(factors.get(name) for name in _OWN)
 
 
@@ -152,7 +154,7 @@ def _maximum_known(plan: CapacityPlan, progress: Progress) -> bool:
 
 @dataclass(frozen=True)
 class _Later:
-    """The steps that follow when the maximum is known: `maximum` in connections/s, at `peak`."""
+    """The steps that follow once the maximum is known: `maximum` in connections/s, at `peak`."""
 
     plan: CapacityPlan
     cell: Cell
@@ -186,14 +188,16 @@ class _Later:
             repetition=repetition,
             connections=rules.connections,
             window=rules.window,
-            # A mean of logarithms may miss a whole number by its last digit.
+            # A mean of logarithms may differ from a whole number in its last digit.
             rate=max(1, int(round(self.maximum * fraction, 6))),
             fraction=fraction,
             arrivals=rules.arrivals,
         )
 
     def _remedies(self) -> Iterator[Step]:
-        """The steps of both remedies, a visit each: resumption needs another server setting."""
+        """The steps of both remedies, each in a visit of its own: resumption needs another server
+        setting.
+        """
         rules = self.plan.remedies
         if rules is None or not matches(rules.when, self.cell.factors):
             return
@@ -203,7 +207,7 @@ class _Later:
             step = Step("remedy", plain, repetition, self.peak, rules.window)
             for requests in rules.requests_per_connection:
                 yield replace(step, requests_per_connection=requests)
-            # Never the visit of a server that resumes nothing, also where a cell has one server.
+            # Never the visit of a server without resumption, even if a cell has only one server.
             resuming = first + 2 * repetition + 1 if self.plan.fresh_server else 1
             for ratio in rules.resume_ratios:
                 serves = resumes_by(rules.resume, self.cell)
@@ -218,21 +222,21 @@ class _Later:
             after += 2 * self.plan.remedies.trials
         for repetition, fraction in enumerate(rules.fractions):
             step = self._open_loop("validation", _visit(self.plan, after), repetition, fraction)
-            # A single validation has no visit of its own where a cell has one server only.
+            # A single validation has no visit of its own if a cell has only one server.
             visit = step.visit if self.plan.fresh_server else 2
             yield replace(step, visit=visit, window=rules.window, arrivals="constant")
 
 
 def resumes_by(resume: str, cell: Cell) -> str:
-    """How a cell's version of TLS resumes, where the one asked for belongs to another version."""
+    """The resumption of a cell's TLS version, if the requested way belongs to another version."""
     return resumption_in(cell.factors.get("tls"), resume)
 
 
 def left(plan: CapacityPlan, cell: Cell, seed: int, trials: Sequence[Trial]) -> tuple[int, float]:
-    """Steps that are still to come, at most, and their windows together in seconds.
+    """The largest number of remaining steps, and their windows together in seconds.
 
-    Warm-ups are among them as often as the cell's servers so far took on average; for the first one
-    it is the most that there may be.
+    Warm-ups are counted as often as the cell's servers have needed on average so far; for the first
+    server, as often as allowed.
     """
     progress = progress_of(plan, trials)
     if progress.given_up:
@@ -248,7 +252,7 @@ def left(plan: CapacityPlan, cell: Cell, seed: int, trials: Sequence[Trial]) -> 
 
 
 def _to_come(plan: CapacityPlan, cell: Cell, seed: int, progress: Progress) -> Iterator[Step]:
-    """The steps that are still to come, at most, without warm-ups; their rates are not known."""
+    """The remaining steps, at most, without warm-ups; their rates are not known."""
     tried = len(progress.of("maximum"))
     if isinstance(progress.search, Next):
         connections = progress.search.connections
@@ -267,6 +271,6 @@ def _to_come(plan: CapacityPlan, cell: Cell, seed: int, progress: Progress) -> I
 
 
 def _search_steps(plan: CapacityPlan) -> int:
-    """The usual number of levels of a search: up to the limit, and two between."""
+    """The usual number of levels of a search: up to the limit, and two in between."""
     rules = plan.search
     return 3 + max(0, math.ceil(math.log(rules.most / rules.first, rules.growth)))

@@ -1,4 +1,4 @@
-"""The cells of an experiment, and the combinations that are left out, each with its reason."""
+"""The cells of an experiment, and the excluded combinations, each with its reason."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -19,7 +19,7 @@ def make_cells(
 ) -> tuple[tuple[Cell, ...], tuple[Excluded, ...]]:
     """All combinations of levels, the first factor varying slowest: cells and exclusions.
 
-    `server` is the one of all cells where that is not a factor.
+    `server` is the server of all cells if the experiment has no such factor.
     """
     cells: list[Cell] = []
     excluded: list[Excluded] = []
@@ -45,7 +45,7 @@ def cell_key(factors: Factors) -> str:
 
 
 def _combinations(experiment: Experiment) -> Iterator[Factors]:
-    """Every combination once; where a factor does not belong it has one level of its own."""
+    """Every combination once; a factor that does not apply has a level of its own."""
     seen = set()
     for factors in experiment.combinations():
         if (key := cell_key(factors)) not in seen:
@@ -61,10 +61,10 @@ def _exclusion(experiment: Experiment, factors: Factors) -> str | None:
 
 
 def make_profile(experiment: Experiment, factors: Factors) -> Profile:
-    """What a cell forces: its own levels, and what the experiment's pins add to them.
+    """The settings that a cell forces: its own levels, and the additions of the experiment's pins.
 
-    A level of the factors `suite`, `group` and `key` takes the place of what is pinned; a suite
-    that is none (`by-version`) leaves it to the pins.
+    A level of the factors `suite`, `group` and `key` replaces the pinned one; the suite
+    `by-version` is none and leaves the choice to the pins.
     """
     pins = [pin for pin in experiment.pins if matches(pin.when, factors)]
     suite = factors.get("suite")
@@ -86,7 +86,7 @@ def _first(values: Iterable[str | None]) -> str | None:
 
 
 def make_deployment(experiment: Experiment, factors: Factors, server: str) -> Deployment:
-    """What a cell asks of the server's side."""
+    """The server-side requirements of a cell."""
     return Deployment(
         server=factors.get("server", server),
         front=factors.get("front", NO_FRONT),
@@ -105,13 +105,13 @@ def make_deployment(experiment: Experiment, factors: Factors, server: str) -> De
 
 
 def _number(factors: Factors, name: str) -> int | None:
-    """A level as a number; None where the factor does not belong to the cell."""
+    """A level as a number; None if the factor does not apply to the cell."""
     level = factors.get(name, "")
     return int(level) if level.isdigit() else None
 
 
 def _resumption_against(factors: Factors) -> str | None:
-    """Why a version of TLS does not resume in the way that the factor `resume` names."""
+    """The reason that a TLS version does not resume in the way that the factor `resume` names."""
     version = RESUMES_BY.get(factors.get("resume", "none"))
     if version is None or factors.get("tls", version) == version:
         return None
@@ -119,7 +119,7 @@ def _resumption_against(factors: Factors) -> str | None:
 
 
 def _stapling_against(experiment: Experiment, factors: Factors) -> str | None:
-    """Why no response can be stapled: all connections of the cell resume a session."""
+    """The reason that no response can be stapled: all connections of the cell resume a session."""
     workload = experiment.workload.of(factors)
     all_resume = workload.resume != "none" and workload.resume_ratio == 1
     if factors.get("ocsp_stapling") != "on" or not all_resume:
@@ -133,7 +133,7 @@ def _joined(pins: list[Pin], field: str) -> tuple[str, ...]:
 
 
 def contradiction(profile: Profile) -> str | None:
-    """Why TLS itself has no such handshake; None when it has."""
+    """The reason that TLS itself has no such handshake; None if it has."""
     for name in profile.suites:
         suite = find_suite(name)
         if suite is None:
@@ -150,7 +150,7 @@ def contradiction(profile: Profile) -> str | None:
 
 
 def _suite_against(profile: Profile, suite: str) -> str | None:
-    """Why a TLS 1.2 suite does not fit the profile's certificate key or groups."""
+    """The reason that a TLS 1.2 suite does not fit the profile's certificate key or groups."""
     if "_WITH_" not in suite:
         return None
     if profile.key is not None:

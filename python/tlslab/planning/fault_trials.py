@@ -1,4 +1,6 @@
-"""Trials beside the factors' cells: a load through the signing nodes, one of them at fault."""
+"""Trials in addition to the factors' cells: loads through the signing nodes with one node at
+fault.
+"""
 
 import random
 from dataclasses import replace
@@ -13,8 +15,8 @@ from tlslab.planning.cells import cell_key
 def add_faults(plan: Plan, experiment: Experiment) -> Plan:
     """The plan with a trial of each fault and policy at the end of each block.
 
-    They run on the last virtual machine among the runtimes, and only where keys are on the cluster;
-    the same seed gives the same order.
+    These trials run on the last virtual machine among the runtimes, and only if keys are on the
+    cluster. The same seed gives the same order.
     """
     settings = settings_of(experiment)
     machines = [level for level in experiment.levels("runtime") if level != ENGINE]

@@ -1,4 +1,4 @@
-"""The cell that has obsolete levels, beside those of the factors."""
+"""The cell with obsolete levels, in addition to the factors' cells."""
 
 from tlslab.model.capacity import Obsolete
 from tlslab.model.deployment import NO_FRONT, Deployment

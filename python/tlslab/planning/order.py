@@ -3,7 +3,7 @@
 Each block runs every cell once in an order of its own, so that drift of the machine hits all cells
 alike, and cells can be compared within blocks (Abedi and Brecht 2017, randomised multiple
 interleaved trials). Cells that share a deployment follow each other, so that a server is started
-once a block; the order of the deployments is drawn as well.
+once per block; the order of the deployments is random as well.
 """
 
 import random
@@ -24,8 +24,8 @@ def make_plan(
 ) -> Plan:
     """The plan of an experiment; the same seed always gives the same plan.
 
-    `refuse` gives the reason for a cell that the target does not support; such cells are excluded
-    with that reason. `server` is the server of all cells where it is not a factor.
+    `refuse` returns the reason for a cell that the target does not support; such cells are excluded
+    with that reason. `server` is the server of all cells if the experiment has no such factor.
     """
     cells, excluded = make_cells(experiment, server)
     kept, dropped = _without(cells, refuse)
@@ -39,7 +39,7 @@ def make_plan(
 
 
 def refuse_levels(unavailable: Mapping[tuple[str, str], str]) -> Refuse:
-    """Refuses cells by levels, as `("group", "X448")`, that the target lacks, with the reasons."""
+    """A function that refuses cells with levels, as `("group", "X448")`, that the target lacks."""
     return lambda cell: next(
         (unavailable[level] for level in cell.factors.items() if level in unavailable), None
     )
@@ -69,7 +69,7 @@ def _blocks(cells: tuple[Cell, ...], blocks: int, seed: int) -> list[PlannedTria
 
 
 def _draw_order(cells: tuple[Cell, ...], draw: random.Random) -> list[str]:
-    """The keys of all cells; those of one deployment side by side."""
+    """The keys of all cells, with those of one deployment side by side."""
     deployments = list(dict.fromkeys(cell.deployment for cell in cells))
     if len(deployments) > 1:
         draw.shuffle(deployments)

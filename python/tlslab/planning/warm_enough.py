@@ -1,4 +1,4 @@
-"""When a fresh server is warm. Pure."""
+"""The rule by which a fresh server counts as warm. Pure."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,9 @@ from tlslab.model.trial import Trial
 
 
 def warmed(rules: WarmUpRules, here: Sequence[Trial]) -> bool:
-    """Whether the server that saw these trials is warm, or has had the most warm-up allowed.
+    """Whether the server with these trials is warm, or has had the largest warm-up allowed.
 
-    A server that has had any other trial was warm before it.
+    A server with any other trial was warm before that trial.
     """
     runs = [trial for trial in here if trial.factors.get("stage") == "warm_up"]
     if len(runs) < len(here) or len(runs) >= rules.most:

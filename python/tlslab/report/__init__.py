@@ -1,7 +1,7 @@
 """Findings as a page, for terminals, as Markdown, CSV and ab's blocks: renders, computes nothing.
 
-What a server supplied may be hostile: `model.plain` takes out what could steer a terminal or a
-reader's eye, jinja2 escapes for HTML, `svg` for its drawings.
+Text from a server may be hostile: `model.plain` removes whatever could control a terminal or
+mislead a reader, jinja2 escapes for HTML, `svg` for its drawings.
 """
 
 from tlslab.report.ab import render_ab

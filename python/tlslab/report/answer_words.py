@@ -13,19 +13,19 @@ NOT_ENOUGH = "Not enough to say."
 
 
 def question(summary: Summary) -> str:
-    """What the run asks; the experiment's title where a summary of an older version has none."""
+    """The question of the run; the experiment's title if an older summary has no question."""
     return summary.experiment.title if summary.answer is None else summary.answer.question
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
-    """The sentences, or what is lacking; without the command."""
+    """The sentences, or the reason for their absence; without the command."""
     yield from answer.sentences
     if answer.lacking is not None:
         yield f"{NOT_ENOUGH} {answer.lacking.why}"
 
 
 def enough_words(lacking: Lacking) -> str:
-    """What stands before the command that is enough: `enough, in about 3 minutes: `."""
+    """The words before the command that would suffice: `enough, in about 3 minutes: `."""
     if lacking.minutes is None:
         return "enough: "
     whole = max(1, round(lacking.minutes))
@@ -33,7 +33,7 @@ def enough_words(lacking: Lacking) -> str:
 
 
 def enough_command(lacking: Lacking) -> str:
-    """The command in one line; empty where none would be enough."""
+    """The command on one line; empty if none would suffice."""
     return shlex.join(lacking.command)
 
 

@@ -1,4 +1,4 @@
-"""What fits in a few screens of a terminal, by importance; the rest by its titles."""
+"""A report of a few terminal screens: parts by importance, the others by title only."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
@@ -11,16 +11,17 @@ from tlslab.model.plain import plain
 from tlslab.model.wording import counted
 from tlslab.report.commands import Command
 
-# The most parts that are named with their sizes where they have no room.
+# The largest number of parts without room that are named with their sizes.
 _NAMED = 24
 
 
 @dataclass(frozen=True)
 class Part:
-    """A table or list under its title; `size` says in words how much it has, e.g. "48 rows".
+    """A table or list under its title; `size` is its size in words, such as "48 rows".
 
-    `first` makes it of this many of its `count` rows, with what is to be said of the others; a part
-    without it is shown whole or not at all. `most` is the number of rows that a brief report shows.
+    `first` renders the part with its first N of `count` rows and a note on the others. A part
+    without `first` is shown whole or not at all. `most` is the largest number of rows in a brief
+    report.
     """
 
     title: str
@@ -35,9 +36,8 @@ class Part:
 class Brief:
     """Parts in the order of their importance, in at most `lines` lines of the terminal.
 
-    The first is cut to the rows that have room. A later part that has no room any more is named
-    with its size; `more` are the words of the command that prints all. Without `more` all are
-    shown.
+    The first part is cut to the rows that fit. A later part that does not fit is named with its
+    size. `more`: the words of the command that prints everything; without them all parts are shown.
     """
 
     parts: Sequence[Part]
@@ -68,7 +68,7 @@ class Brief:
         yield from self._named(left)
 
     def _cut(self, part: Part, height: Callable[[RenderableType], int]) -> RenderableType:
-        """As many of a part's first rows as have room; one at least."""
+        """As many first rows of a part as fit; at least one."""
         counts = range(1, part.count)
         room = bisect_left(
             counts, True, key=lambda count: height(self._shortened(part, count)) > self.lines
@@ -84,7 +84,7 @@ class Brief:
 
     def _named(self, left: Sequence[Part]) -> Iterator[RenderableType]:
         if left:
-            # A figure may have the title of the table of its numbers.
+            # A figure and the table of its numbers may have the same title.
             sizes: dict[str, str] = {}
             for part in left:
                 sizes.setdefault(part.title, part.size)

@@ -1,4 +1,4 @@
-"""A command to be typed again: folded between words, so that it can be copied from any width."""
+"""A command to be retyped: folded between words, so that it can be copied at any width."""
 
 import shlex
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _LONGEST = 2000
 
 @dataclass(frozen=True)
 class Command:
-    """What stands before it, and its words; a shell takes the folded lines as one."""
+    """The text before a command, and its words; a shell reads the folded lines as one."""
 
     head: str
     words: Sequence[str]
@@ -28,7 +28,7 @@ class Command:
 def folded(words: Sequence[str], width: int, head: str = "") -> list[str]:
     """The command's lines, each but the last with a backslash at its end.
 
-    An option stays with its value where there is room; a word longer than a line stays whole.
+    An option stays with its value if there is room; a word longer than a line stays whole.
     """
     lines = [head]
     begun = False
@@ -44,7 +44,7 @@ def folded(words: Sequence[str], width: int, head: str = "") -> list[str]:
 
 
 def _pieces(words: Sequence[str]) -> list[str]:
-    """Words as a shell takes them, an option with its value."""
+    """Words quoted for a shell, each option together with its value."""
     pieces: list[str] = []
     for word in words:
         quoted = plain(shlex.quote(word), _LONGEST)

@@ -1,4 +1,4 @@
-"""The numbers of a summary as CSV: an estimate, or a ratio, a line; equal to summary.json's."""
+"""The numbers of a summary as CSV: one estimate or ratio per line, equal to summary.json's."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from tlslab.model.finding import Summary
 from tlslab.model.leading import is_bound
 from tlslab.model.plain import plain
 
-# What a spreadsheet takes for a formula.
+# Characters at which a spreadsheet expects a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 _LIMIT = 1000
@@ -18,13 +18,15 @@ Value = str | float | int | bool | None
 
 
 def render_csv(summary: Summary) -> str:
-    """Estimates of all cells; of a comparison of two runs, which has none, its ratios."""
+    """The estimates of all cells; a comparison of two runs has none, so its ratios take their
+    place.
+    """
     lines = _estimates(summary) if summary.cells else _ratios(summary)
     return csv_text(lines)
 
 
 def csv_text(lines: Iterator[tuple[Value, ...]]) -> str:
-    """Lines of values (RFC 4180); numbers in full, an empty field for nothing."""
+    """Lines of values (RFC 4180); numbers in full, an empty field for None."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for line in lines:
@@ -33,7 +35,7 @@ def csv_text(lines: Iterator[tuple[Value, ...]]) -> str:
 
 
 def _field(value: Value) -> str:
-    """A field; text that a spreadsheet would compute begins with an apostrophe."""
+    """A field; text that a spreadsheet would evaluate gets an apostrophe in front."""
     if value is None:
         return ""
     if isinstance(value, bool):

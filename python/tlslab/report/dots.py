@@ -10,8 +10,8 @@ from tlslab.model.figure import Figure, Series
 from tlslab.model.plain import plain
 from tlslab.model.wording import figure as figure_text
 
-# The axis has this many columns at least. A name that takes more than its share of the width has a
-# line of its own.
+# The least number of columns of the axis. A name that exceeds its share of the width gets a line of
+# its own.
 _AXIS = 24
 _NAME_SHARE = 0.42
 
@@ -48,7 +48,7 @@ def has_dots(figure: Figure) -> bool:
 
 
 def dot_lines(figure: Figure, width: int) -> list[DotLine]:
-    """The rows of a ranking of one series, no wider than `width` columns; the best first."""
+    """The rows of a ranking with one series, at most `width` columns wide; the best first."""
     series = figure.series[0]
     rows = [index for index, value in enumerate(series.y) if value is not None]
     names = [_name(series, index) for index in rows]
@@ -88,7 +88,7 @@ def axis_line(figure: Figure, width: int) -> str:
 
 
 def marks_words(figure: Figure) -> str:
-    """What the marks mean, as far as the figure has them."""
+    """The meaning of the marks, as far as the figure has them."""
     series = figure.series[0]
     words = [f"{_TRIAL} a trial", f"{_MEAN} their mean"]
     if any(end is not None for end in series.low):
@@ -138,7 +138,7 @@ def _ends(figure: Figure) -> tuple[float, float]:
 
 
 class _Axis:
-    """Where values are on an axis of `width` columns."""
+    """The positions of values on an axis of `width` columns."""
 
     def __init__(self, figure: Figure, width: int) -> None:
         self._series = figure.series[0]
@@ -154,7 +154,7 @@ class _Axis:
         return min(self._width - 1, max(0, round(share * (self._width - 1))))
 
     def line(self, index: int) -> str:
-        """Interval, trials and mean of a row, each over what is below it."""
+        """Interval, trials and mean of a row, each drawn over the ones before."""
         columns = [" "] * self._width
         low, high = _interval(self._series, index)
         bound = index < len(self._series.bounds) and self._series.bounds[index]

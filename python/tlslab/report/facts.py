@@ -1,4 +1,4 @@
-"""Where and how a run was made, as names and values, and how to make it again."""
+"""The circumstances of a run as names and values, and the command that repeats it."""
 
 import shlex
 from pathlib import Path
@@ -12,9 +12,9 @@ from tlslab.report.selftest_words import selftest_words
 
 
 def redo_command(summary: Summary) -> str:
-    """The command that makes the same run again, in a folder of its own.
+    """The command that repeats the run in a folder of its own.
 
-    What was typed, with the seed that was drawn and without the folder that was named.
+    It is the typed command with the drawn seed, without the named folder.
     """
     return shlex.join(redo_words(summary))
 
@@ -29,12 +29,12 @@ def redo_words(summary: Summary) -> list[str]:
 
 
 def resume_command(folder: Path) -> str:
-    """The command that runs what is missing in a run folder."""
+    """The command that runs the missing trials of a run folder."""
     return shlex.join(["tlslab", "run", "--resume", str(folder)])
 
 
 def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
-    """Where and how the run was made, as names and values."""
+    """The circumstances of the run as names and values."""
     environment = summary.environment
     workload = summary.experiment.workload
     document = workload.get("document_bytes", 0)
@@ -90,7 +90,7 @@ def _generators(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _warm_ups(environment: Environment) -> str:
-    """How long each fresh server was warmed up, where one was: `node 5 s, anew for each trial`."""
+    """The warm-up of each fresh server, if there was one: `node 5 s, anew for each trial`."""
     targets = [environment.target, *(deployed.target for deployed in environment.deployments)]
     reported = [
         f"{each.name} {each.warm_up_ms / 1000:g} s"

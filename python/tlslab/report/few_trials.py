@@ -1,7 +1,7 @@
-"""A summary as every report shows it: of fewer than five trials it has values and no interval.
+"""The summary for reports: with fewer than five trials it has values and no intervals.
 
-Of two to four values most of an interval's width is its own: such a run has dots and nothing is
-concluded from it. `summary.json` and the CSV made of it keep the intervals.
+With two to four values, most of an interval's width is due to their number: such a run is shown as
+dots, without conclusions. `summary.json` and its CSV keep the intervals.
 """
 
 import re
@@ -12,14 +12,14 @@ from tlslab.model.figure import DataTable, Figure, TableCell
 from tlslab.model.finding import CellSummary, Comparison, Summary
 from tlslab.model.stopping import LEAST_BLOCKS
 
-# How an estimate was made whose interval is not shown; where this stands, nothing else is said.
+# The method of an estimate whose interval is not shown; replaces any other text.
 NOT_SHOWN = f"fewer than {LEAST_BLOCKS} trials: no interval"
 
 _IN_WORDS = re.compile(r" \(95 %: [^()]*\)")
 
 
 def shown(summary: Summary) -> Summary:
-    """The summary without any interval if its trials are too few; else as it is."""
+    """The summary, without any interval if its trials are too few."""
     if not _is_few(summary):
         return summary
     return replace(
@@ -32,7 +32,9 @@ def shown(summary: Summary) -> Summary:
 
 
 def _is_few(summary: Summary) -> bool:
-    """Whether no sentence carries a figure of the run; lost clients are one without figures."""
+    """Whether no sentence may quote a figure of the run; lost clients are a sentence without
+    figures.
+    """
     answer, proof = summary.answer, summary.proof
     if answer is not None and answer.lacking is not None:
         return answer.lacking.few

@@ -9,12 +9,12 @@ from tlslab.report.grade_words import LEGEND, MARKS, TITLES
 
 _LIMIT = 2000
 
-# What Markdown or HTML would take for more than text.
+# Characters that Markdown or HTML would interpret.
 _SPECIAL = r"\`*_{}[]<>#|~&!"
 
 
 def grading_markdown(grading: Grading) -> str:
-    """The whole grading, in the order of the terminal's text."""
+    """The whole grading, in the same order as on the terminal."""
     return "\n".join(_lines(grading)) + "\n"
 
 
@@ -103,5 +103,5 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """Text as it is: sanitised, with nothing that Markdown would interpret."""
+    """Literal text: sanitised, with everything escaped that Markdown would interpret."""
     return "".join(f"\\{c}" if c in _SPECIAL else c for c in plain(text, _LIMIT))

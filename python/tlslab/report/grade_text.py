@@ -18,7 +18,7 @@ _STYLES = {"++": "green", "+": "", "-": "yellow", "X": "bold red"}
 
 
 def render_grading(grading: Grading) -> RenderableType:
-    """The answer, then what it rests on."""
+    """The answer, then its grounds."""
     return Group(*_parts(grading))
 
 
@@ -71,7 +71,7 @@ def _policies(grading: Grading) -> Table:
 
 
 def _matrix(grading: Grading) -> Table:
-    """A row for each thing, a column for each policy."""
+    """A row for each graded item, a column for each policy."""
     table = _table("What is offered")
     table.add_column("", overflow="fold", min_width=20)
     for source in grading.policies:

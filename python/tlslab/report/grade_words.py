@@ -1,4 +1,4 @@
-"""A grading in words and lists, as the terminal's text and Markdown have them."""
+"""A grading in words and lists, shared by terminal and Markdown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,19 +35,23 @@ TITLES: dict[Topic, str] = {
 
 LEGEND = "++ recommended, + acceptable, - discouraged, X forbidden; empty: the policy says nothing"
 
-# In place of the simulation, which needs the whole offer.
+# In place of the simulation, which needs the complete offer.
 NO_CLIENTS = "Which known clients connect is not simulated: the probe ended early."
 
 _SHORT = {suite.name: suite.openssl for suite in SUITES}
 
 
 def thing_name(found: Found) -> str:
-    """The name in a table: of a suite OpenSSL's, or IANA's without what all have."""
+    """The name in a table: OpenSSL's for a suite, or IANA's without the parts that all suites
+    share.
+    """
     return f"TLS {found.name}" if _is_tls(found) else suite_name(found.name)
 
 
 def suite_name(name: str) -> str:
-    """OpenSSL's name of a suite, or IANA's without what all of them have; else the name itself."""
+    """OpenSSL's name of a suite, or IANA's without the parts that all share; else the name
+    itself.
+    """
     if name in _SHORT or "_WITH_" not in name:
         return _SHORT.get(name, name)
     return name.removeprefix("TLS_").replace("_WITH_", "-").replace("_", "-")
@@ -60,7 +64,7 @@ def _is_tls(found: Found) -> bool:
 def headline(grading: Grading) -> str:
     """The answer in one sentence, by the policies for every server.
 
-    A probe that ended early answers only what is forbidden: the server may offer more.
+    After a probe that ended early, only forbidden items are certain: the server may offer more.
     """
     everyone = [source for source in grading.policies if source.everyone]
     failing = [source.title for source in everyone if grading.verdict(source.name).forbidden]
@@ -86,7 +90,7 @@ def forbid_words(titles: Sequence[str]) -> str:
 
 
 def verdict_words(grading: Grading, policy: str) -> str:
-    """`passes`, or what is against it; `passes so far` where the probe ended early."""
+    """`passes`, or the objections; `passes so far` if the probe ended early."""
     verdict = grading.verdict(policy)
     if verdict.passes:
         return "passes" if grading.incomplete is None else "passes so far"
@@ -103,7 +107,7 @@ def verdict_words(grading: Grading, policy: str) -> str:
 
 @dataclass(frozen=True)
 class Objection:
-    """One rule of a policy that objects, with all that it objects to."""
+    """A rule of a policy that objects, with all items that it objects to."""
 
     policy: str
     grade: Grade
@@ -113,7 +117,7 @@ class Objection:
 
 
 def objections(grading: Grading) -> tuple[Objection, ...]:
-    """By policy, the gravest first."""
+    """Objections by policy, the gravest first."""
     grouped: dict[tuple[str, Grade, str, str], list[str]] = {}
     for found in grading.found:
         for said in found.judgements:
@@ -127,7 +131,7 @@ def objections(grading: Grading) -> tuple[Objection, ...]:
 
 @dataclass(frozen=True)
 class Dispute:
-    """Things of which the same policies say opposite things."""
+    """Items on which the same policies disagree."""
 
     names: tuple[str, ...]
     for_: tuple[str, ...]
@@ -135,7 +139,7 @@ class Dispute:
 
 
 def disputes(grading: Grading) -> tuple[Dispute, ...]:
-    """Where policies disagree; policies by the heads of their columns."""
+    """The disputes between policies; policies by the heads of their columns."""
     grouped: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for found in grading.found:
         if found.disputed:
@@ -148,7 +152,7 @@ def disputes(grading: Grading) -> tuple[Dispute, ...]:
 
 @dataclass(frozen=True)
 class Change:
-    """From a day on, a policy grades some things otherwise."""
+    """A future day from which a policy grades some items differently."""
 
     day: str
     policy: str
@@ -157,7 +161,7 @@ class Change:
 
 
 def changes(grading: Grading) -> tuple[Change, ...]:
-    """All that is to come, the first day first; policies by their titles."""
+    """All future changes, the earliest first; policies by their titles."""
     grouped: dict[tuple[str, str, Grade], list[str]] = {}
     for found in grading.found:
         for said in found.judgements:
@@ -168,7 +172,7 @@ def changes(grading: Grading) -> tuple[Change, ...]:
 
 
 def outcome_words(outcome: Outcome) -> str:
-    """What a client gets to, or why it does not."""
+    """The parameters that a client negotiates, or the reason that it cannot connect."""
     if not outcome.connects:
         return f"no: {outcome.reason}"
     version = outcome.version or ""
@@ -178,7 +182,7 @@ def outcome_words(outcome: Outcome) -> str:
 
 
 def basis_line(grading: Grading) -> str:
-    """When the data files were held against their sources, and how well."""
+    """The days of the data files' comparison with their sources, and its basis."""
     parts = []
     for basis, how in (("text", "by their text"), ("excerpts", "by excerpts and descriptions")):
         of = [source for source in grading.policies if source.basis == basis]
@@ -191,7 +195,7 @@ def basis_line(grading: Grading) -> str:
 
 
 def summary_line(grading: Grading) -> str:
-    """What was graded, when and by how many policies."""
+    """The target, the day and the number of policies of the grading."""
     return (
         f"{grading.target} ({grading.address}), graded as of {grading.day} "
         f"by {len(grading.policies)} policies"

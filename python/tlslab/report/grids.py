@@ -1,4 +1,4 @@
-"""The tables of a summary's settings as grids: for Markdown, which has no lines below lines."""
+"""The tables of a summary's settings as grids, for Markdown, whose cells have a single line."""
 
 from tlslab.report import view
 from tlslab.report.numbers import Grid, Place

@@ -1,4 +1,4 @@
-"""The small chart of one series: places in an SVG of a fixed size, for the template to draw."""
+"""The small chart of one series: positions in an SVG of fixed size, for the template to draw."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ _RIGHT = 10
 _TOP = 12
 _BOTTOM = 14
 
-# The axis spans the values and so much of their range beyond them; of equal values a share of them.
+# The axis spans the values plus this share of their range; for equal values, a share of the value.
 _MARGIN = 0.08
 _FLAT = 0.02
 
 
 @dataclass(frozen=True)
 class Point:
-    """A run's value: where it lies, and what hovering over it says."""
+    """A run's value: its position, and its text on hover."""
 
     x: float
     y: float
@@ -48,7 +48,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Chart:
-    """All that the template draws; `changes` are the places of the vertical lines."""
+    """The chart for the template; `changes` are the positions of the vertical lines."""
 
     points: tuple[Point, ...]
     levels: tuple[Stretch, ...]
@@ -93,6 +93,6 @@ def chart(found: History, series: CellHistory) -> Chart:
 
 
 def _ticks(values: tuple[float, ...]) -> list[float]:
-    """The least and the largest value; one where they are written alike."""
+    """The smallest and the largest value; only one if they are written alike."""
     low, high = min(values), max(values)
     return [low] if figure(low) == figure(high) else [low, high]

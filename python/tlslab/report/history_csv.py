@@ -1,4 +1,4 @@
-"""A history as CSV: a line for each value, with the level that it belongs to."""
+"""A history as CSV: a line for each value, with its level."""
 
 from collections.abc import Iterator
 

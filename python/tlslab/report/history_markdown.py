@@ -48,7 +48,7 @@ def _changes(found: History, changed: tuple[words.CellChanges, ...]) -> Grid:
 
 
 def _named(found: History, history: str, label: str) -> str:
-    """A cell's label, with its history where there are several: those of unlike machines."""
+    """A cell's label, with its history if there are several: those of unlike machines."""
     return label if len({each.history for each in found.cells}) == 1 else f"{label} ({history})"
 
 

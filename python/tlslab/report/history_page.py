@@ -1,4 +1,4 @@
-"""A history as one page that needs no network and no script: charts are drawn as SVG."""
+"""A history as one page without network access or scripts: charts are drawn as SVG."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -11,8 +11,8 @@ from tlslab.report.history_chart import chart
 from tlslab.report.html import page_environment
 from tlslab.report.page.assets import asset, policy
 
-# The runs in all charts of series without a change, and what the frame of a chart takes as runs:
-# a run takes some hundred bytes, so that charts take 200 KB of the 400 KB of a page.
+# The limit of runs in all charts of series without a change, and the size of a chart's frame in
+# runs. A run takes some hundred bytes, so that charts take 200 KB of the 400 KB of a page.
 _MOST_RUNS = 2_000
 _FRAME = 6
 
@@ -41,6 +41,6 @@ def render_history_html(found: History) -> str:
 
 
 def drawn(quiet: Sequence[CellHistory]) -> int:
-    """How many of the series without a change have a chart, from the first one on."""
+    """The number of series without a change that have a chart, from the first one on."""
     taken = accumulate(len(each.values) + _FRAME for each in quiet)
     return sum(each <= _MOST_RUNS for each in taken)

@@ -1,4 +1,4 @@
-"""A history for a terminal: a sentence first, then each change, then what did not change."""
+"""A history for a terminal: a sentence first, then each change, then the series without one."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _STYLES = {"slower": "red", "faster": "green", "cannot_tell": "yellow"}
 
 
 def render_history_text(found: History) -> RenderableType:
-    """All that was found, in lines that fold at any width."""
+    """All results, in lines that fold at any width."""
     parts: list[RenderableType] = [_line(words.headline(found), style="bold"), Text()]
     histories = {each.history for each in found.cells}
     changed = words.changed_cells(found)
@@ -37,7 +37,7 @@ def render_history_text(found: History) -> RenderableType:
 
 
 def _changes(found: History, cell: words.CellChanges) -> Iterator[RenderableType]:
-    """The changes of a cell; those of its estimates between the same two runs together."""
+    """The changes of a cell, grouped by the two runs between which they lie."""
     places: dict[tuple[str, str], list[tuple[CellHistory, Change]]] = {}
     for series in cell.series:
         for change in series.changes:

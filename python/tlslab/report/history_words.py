@@ -1,4 +1,4 @@
-"""A history in sentences, for the terminal and the page alike."""
+"""A history in sentences, shared by terminal and page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from tlslab.model.estimates import estimate_name
 from tlslab.model.history import CellHistory, Change, History
 from tlslab.model.wording import counted, difference, figure, joined
 
-# The sentence on top names three changes at most; the rest is below it.
+# The headline names at most three changes; the others are below.
 _NAMED = 3
 
 NOISE = (
@@ -19,7 +19,7 @@ NOISE = (
 
 @dataclass(frozen=True)
 class CellChanges:
-    """The changes of one cell of one history: its estimates that have changed."""
+    """The changes of one cell of one history: the series of its changed estimates."""
 
     history: str
     label: str
@@ -27,7 +27,9 @@ class CellChanges:
 
 
 def changed_cells(found: History) -> tuple[CellChanges, ...]:
-    """The cells with a change in one estimate or more: slowdowns in force, then open ones."""
+    """The cells with a change in at least one estimate: slowdowns in force first, then open
+    ones.
+    """
     cells: dict[tuple[str, str], list[CellHistory]] = {}
     for each in found.cells:
         cells.setdefault((each.history, each.cell), []).append(each)
@@ -57,17 +59,17 @@ def unchanged(found: History) -> tuple[CellHistory, ...]:
 
 
 def judged_cells(found: History) -> int:
-    """The number of cells that have enough runs in one estimate at least."""
+    """The number of cells that have enough runs in at least one estimate."""
     return len({(each.history, each.cell) for each in found.cells if each.judged})
 
 
 def unit_words(unit: str) -> str:
-    """A unit behind a figure; none for rates, whose names have it."""
+    """A unit to follow a figure; empty for rates, whose names contain it."""
     return {"us": "µs", "1/s": ""}.get(unit, unit)
 
 
 def headline(found: History) -> str:
-    """What the history says, in a sentence or two."""
+    """The result of the history, in a sentence or two."""
     total = judged_cells(found)
     if not found.cells:
         return "No cell has a usable value in any of the runs."
@@ -90,7 +92,7 @@ def headline(found: History) -> str:
 
 
 def _established(cell: CellChanges) -> list[tuple[CellHistory, Change]]:
-    """The changes of a cell whose interval excludes that there is none."""
+    """The changes of a cell whose interval excludes no change."""
     return [each for each in _changes(cell) if each[1].verdict != "cannot_tell"]
 
 
@@ -99,7 +101,7 @@ def _changes(cell: CellChanges) -> list[tuple[CellHistory, Change]]:
 
 
 def _listed(cells: Sequence[CellChanges]) -> str:
-    """The first of these cells in words, and how many others there are."""
+    """The first of these cells in words, and the number of the others."""
     more = len(cells) - _NAMED
     named = [_short(cell) for cell in cells[:_NAMED]]
     return "; ".join([*named, *([f"and {counted(more, 'more cell')}"] if more > 0 else [])])
@@ -119,17 +121,17 @@ def could_have_found(found: History) -> str:
 
 
 def _step(found: History, series: CellHistory) -> float:
-    """The step of a judged series that is found, as a share: none below the least that counts.
+    """The step that a judged series would show, as a share; at least the smallest that counts.
 
-    Bytes may be the same in all runs: any step of them shows.
+    Bytes may be equal in all runs: then any step shows.
     """
     return max(series.findable or 0.0, found.smallest)
 
 
 def _short(cell: CellChanges) -> str:
-    """The newest change of the first of its estimates that has one; established ones first.
+    """The newest change of the first estimate with a change; established ones first.
 
-    Of several estimates with an established change one that is slower.
+    Among several estimates with an established change, one that is slower comes first.
     """
     found = _established(cell) or _changes(cell)
     found = [each for each in found if _is_slower(each[0])] or found
@@ -152,7 +154,7 @@ def _signed(ratio: float) -> str:
 
 
 def verdict_words(change: Change) -> str:
-    """What the change is, and whether it is still there."""
+    """The kind of the change, and whether it is still in force."""
     if change.verdict == "cannot_tell":
         if change.low is None:
             return "cannot tell yet: one run on a side has no interval"
@@ -180,7 +182,7 @@ def moment(began: str) -> str:
 
 
 def facts_words(change: Change) -> str:
-    """What else differs between the two runs, as facts; a sentence where nothing is known."""
+    """Other differences between the two runs, as facts; a sentence if none are known."""
     if not change.facts:
         return "No fact of the environment differs between these two runs."
     parts = [f"{each.fact} {each.before} -> {each.after}" for each in change.facts]
@@ -188,7 +190,7 @@ def facts_words(change: Change) -> str:
 
 
 def quiet(found: History, series: CellHistory) -> str:
-    """What a series without a change leaves open."""
+    """The changes that a series without a change leaves open."""
     if series.findable is None:
         return f"not judged, {len(series.values)} of at least {found.least_runs} runs"
     step = difference(_step(found, series))
@@ -201,7 +203,7 @@ def levels_words(series: CellHistory) -> str:
 
 
 def runs_words(found: History) -> str:
-    """How many runs there are, and from when to when."""
+    """The number of runs, and their period."""
     count = counted(len(found.runs), "run")
     if not found.runs:
         return count
@@ -210,7 +212,7 @@ def runs_words(found: History) -> str:
 
 
 def reason(found: History) -> str:
-    """Why the command ends as it does."""
+    """The reason for the command's exit code."""
     changes: Sequence[tuple[CellHistory, Change]] = [
         (series, change) for series in found.cells for change in series.changes
     ]

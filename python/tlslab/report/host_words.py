@@ -5,7 +5,7 @@ from tlslab.model.wording import counted, figure
 
 
 def host_words(host: HostUse) -> str:
-    """What a host was, how well its clock was known, and whether it was lost."""
+    """A host's hardware, the precision of its clock, and its losses."""
     parts = [counted(host.runs, "run")]
     if host.processors:
         label = "processor" if len(host.processors) == 1 else "processors"
@@ -27,7 +27,7 @@ def host_words(host: HostUse) -> str:
 
 
 def _clock(host: HostUse) -> str:
-    """What the clock did during the runs."""
+    """The clock's behaviour during the runs."""
     words = ""
     if host.drift_ppm:
         words += f", drift of {host.drift_ppm:.2f} ppm"
@@ -37,7 +37,7 @@ def _clock(host: HostUse) -> str:
 
 
 def time_words(seconds: float) -> str:
-    """A short time with a unit that fits: `0.12 ms`, `31 µs`."""
+    """A short time in a suitable unit: `0.12 ms`, `31 µs`."""
     if seconds >= 1e-4:
         return f"{figure(seconds * 1e3)} ms"
     return f"{figure(seconds * 1e6)} µs"

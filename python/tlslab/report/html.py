@@ -21,10 +21,10 @@ from tlslab.report.page.table import tile_cell
 from tlslab.report.page.units import unit_words
 from tlslab.report.page.weight_levels import THRIFTIEST
 
-# A page of more bytes loads slowly and is not fit for mail.
+# A larger page loads slowly and is not fit for mail.
 HEAVIEST = 400_000
 
-# Sentences and commands of our own may be longer than what a server may say.
+# The project's own sentences and commands may be longer than a server's texts.
 _LIMIT = 4000
 
 _ID_LIMIT = 80
@@ -34,10 +34,11 @@ _NAME = re.compile(r"\b(P|RSA)-\d+")
 
 
 def render_html(summary: Summary) -> str:
-    """The whole page: styles, script and drawings inside, nothing to be fetched.
+    """The whole page, with styles, script and drawings included; nothing is fetched.
 
-    A page that would be too heavy leaves out more, by `page.weight_levels`, and says what.
-    Only texts without end (sentences, configurations) make one heavier than HEAVIEST at the last.
+    A page that would be too heavy leaves more out, by the levels of `page.weight_levels`, and names what
+    is missing. At the last level, only unlimited texts (sentences, configurations) can exceed
+    HEAVIEST.
     """
     summary = shown(summary)
     page = _rendered(summary, 0)
@@ -49,7 +50,7 @@ def render_html(summary: Summary) -> str:
         tried[thrift] = _rendered(summary, thrift)
         return _is_light(tried[thrift])
 
-    # Each level is lighter than the one before it.
+    # Each level is lighter than the one before.
     thrift = 1 + bisect_left(range(1, THRIFTIEST), True, key=fits)
     return tried.get(thrift) or _rendered(summary, thrift)
 
@@ -60,7 +61,7 @@ def _is_light(page: str) -> bool:
 
 def _rendered(summary: Summary, thrift: int) -> str:
     style = asset("charts.css", "report.css")
-    # The first marks the page as one with a script, before anything is drawn.
+    # The first script marks the page as one with scripts, before anything is drawn.
     scripts = (
         asset("early.js"),
         asset("shared.js", "table.js", "figure.js", "second.js", "report.js"),
@@ -86,7 +87,7 @@ def _rendered(summary: Summary, thrift: int) -> str:
 
 @cache
 def page_environment() -> Environment:
-    """Templates whose every output is sanitised and escaped."""
+    """Templates that sanitise and escape all output."""
     environment = Environment(
         loader=PackageLoader("tlslab.report"),
         autoescape=True,
@@ -122,19 +123,19 @@ def _named(text: str) -> Markup:
 
 
 def _softened(text: str) -> Markup:
-    """A sentence whose intervals step back a little."""
+    """A sentence with its intervals in a fainter style."""
     return Markup(_INTERVAL.sub(r'<span class="ci">\g<0></span>', str(_named(text))))
 
 
 def _sanitised(value: Any) -> Any:
-    """Every text that a template puts out, except for our own markup."""
+    """Sanitises every text that a template outputs, except for the project's own markup."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return plain(value, _LIMIT)
     return "" if value is None else value
 
 
 def _minutes(minutes: float) -> str:
-    """How long something takes, in words."""
+    """A duration in words."""
     if minutes < 90:
         return counted(max(1, round(minutes)), "minute")
     return f"{minutes / 60:.1f} hours"

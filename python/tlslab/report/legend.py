@@ -1,4 +1,4 @@
-"""What the columns and terms of the first table mean, in a line each: those that it has."""
+"""The meanings of the first table's columns and terms, one line each, for those that occur."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ SOURCE = "Server's processor time"
 
 
 def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> Iterator[str]:
-    """The lines below the first table; `wide`: whether it has all its columns."""
+    """The lines below the first table; `wide`: the table has all its columns."""
     rows = [row for section in sections for row in section.rows]
     baseline = summary.experiment.baseline
     if any(RANGE in row.rank for row in rows):
@@ -52,7 +52,7 @@ def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> 
 
 
 def _undecided(rows: Sequence[view.Row]) -> Iterator[str]:
-    """What the words below a ratio mean that establishes no difference."""
+    """The meanings of the words below a ratio that establishes no difference."""
     if any(row.undecided.startswith("at most") for row in rows):
         yield "at most 4 %: no difference was found, and a larger one is excluded (95 %)"
     if any(row.undecided == "cannot tell" for row in rows):

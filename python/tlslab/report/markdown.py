@@ -1,7 +1,7 @@
 """The summary as Markdown, for pull requests: question, answer, ranking, tables, details.
 
-GitHub's dialect: tables, `<details>`, and no more than a comment may have; what has no room is
-named. What a server supplied cannot make markup, links or mentions.
+GitHub's dialect: tables, `<details>`, and no more than fits into a comment; parts without room are
+named. Text from a server cannot create markup, links or mentions.
 """
 
 import re
@@ -27,20 +27,20 @@ from tlslab.report.numbers import Grid, Place, figure_grid, table_grid
 
 _LIMIT = 2000
 
-# The columns that a code block of GitHub's shows.
+# The width of GitHub's code blocks in columns.
 _WIDTH = 96
 
 # A figure with more rows or columns is left to the page.
 _ROWS = 40
 _COLUMNS = 10
 
-# GitHub refuses a comment of more than 65,536 characters. Some are left for words around a report.
+# GitHub refuses a comment of more than 65,536 characters. The rest is for words around a report.
 MOST = 60_000
 
-# Of them for the names of what has no room, and for what follows them.
+# The part of these characters for the names of parts without room, and for what follows them.
 _LAST = 4_000
 
-# The most parts that are named where they have no room.
+# The largest number of parts without room that are named.
 _NAMED = 24
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$])")
@@ -52,14 +52,14 @@ def render_markdown(summary: Summary) -> str:
 
 
 class _Room:
-    """The characters that are left, and the titles of the parts that had no room."""
+    """The remaining characters, and the titles of the parts without room."""
 
     def __init__(self) -> None:
         self._left = MOST - _LAST
         self._without: list[str] = []
 
     def take(self, title: str, lines: Iterable[str]) -> list[str]:
-        """The lines of a part, if they have room."""
+        """The lines of a part, if they fit."""
         found = list(lines)
         size = sum(len(line) + 1 for line in found)
         if size > self._left:
@@ -69,7 +69,7 @@ class _Room:
         return found
 
     def without(self) -> list[str]:
-        """The parts that had no room; of many the first, and the number of the others."""
+        """The parts without room; of many, the first ones and the number of the others."""
         named, others = self._without[:_NAMED], len(self._without) - _NAMED
         return [*named, *([f"{counted(others, 'other part')}"] if others > 0 else [])]
 
@@ -151,7 +151,7 @@ def _figures(summary: Summary) -> Iterator[tuple[str, Iterator[str]]]:
 
 
 def table_lines(title: str, grid: Grid, caption: str = "") -> Iterator[str]:
-    """A grid below its title; intervals stand in brackets behind their values."""
+    """A grid below its title; intervals stand in brackets after their values."""
     yield from (f"### {escaped(title)}", "")
     yield _line([escaped(head) for head in grid.columns])
     yield _line(["--:" if number else "---" for number in grid.numbers])
@@ -173,7 +173,7 @@ def _cell(place: Place) -> str:
 
 
 def listing_lines(title: str, lines: Sequence[str]) -> Iterator[str]:
-    """Sentences below their title; nothing for none."""
+    """Sentences below their title; empty for none."""
     if lines:
         yield from (f"#### {escaped(title)}", "", *(f"- {escaped(line)}" for line in lines), "")
 
@@ -183,7 +183,7 @@ def _warning(warning: cautions.Caution) -> str:
 
 
 def _code(lines: Sequence[str]) -> list[str]:
-    """A block in which nothing is markup; its fence is longer than any in the text."""
+    """A block without markup; its fence is longer than any in the text."""
     cleaned = [plain(line, _LIMIT) for line in lines]
     longest = max((len(run) for line in cleaned for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -11,7 +11,7 @@ from tlslab.report import view
 
 @dataclass(frozen=True)
 class Place:
-    """A cell of a table; `number`: whether it is set as figures are."""
+    """A cell of a table; `number`: its text is aligned as a figure."""
 
     value: view.Value
     number: bool
@@ -19,14 +19,16 @@ class Place:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table to be set: heads, and rows with a place for each; `numbers`: columns of figures."""
+    """A table to be rendered: headings, and rows with a cell for each; `numbers`: columns of
+    figures.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Place, ...], ...]
 
     @property
     def numbers(self) -> tuple[bool, ...]:
-        """For each column, whether it holds figures and nothing else that is said."""
+        """For each column, whether it contains only figures."""
         return tuple(
             any(row[index].number for row in self.rows)
             and all(row[index].number or not row[index].value.text for row in self.rows)
@@ -35,7 +37,7 @@ class Grid:
 
 
 def table_grid(table: DataTable) -> Grid:
-    """A table's places; rows that are too short are filled up."""
+    """A table's cells; rows that are too short are filled up."""
     width = len(table.columns)
     rows = tuple(
         tuple(_place(cell) for cell in (*row[:width], *[None] * (width - len(row))))
@@ -45,7 +47,7 @@ def table_grid(table: DataTable) -> Grid:
 
 
 def lying(grid: Grid) -> Grid:
-    """The same with rows for columns: each row's first place becomes the head of a column."""
+    """The transposed grid: each row's first cell becomes the heading of a column."""
     heads = (grid.columns[0], *(row[0].value.text for row in grid.rows))
     rows = tuple(
         (Place(view.Value(name), False), *(row[index] for row in grid.rows))
@@ -58,7 +60,7 @@ def lying(grid: Grid) -> Grid:
 def figure_grid(figure: Figure) -> Grid:
     """The numbers behind a figure: a row for each place on the axis, a column for each series.
 
-    Where a series has a place twice (a scatter of points), a row for each point instead.
+    If a series has a place twice (a scatter of points), there is a row for each point instead.
     """
     if any(len(set(series.x)) < len(series.x) for series in figure.series):
         return _points(figure)
@@ -104,7 +106,7 @@ def _value(series: Series, index: int) -> Place:
 
 
 def place_text(place: float) -> str:
-    """A place on an axis in figures: whole numbers as they are."""
+    """A place on an axis in figures; whole numbers without decimals."""
     return f"{place:,.0f}" if float(place).is_integer() else figure_text(place)
 
 

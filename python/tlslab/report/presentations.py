@@ -1,4 +1,4 @@
-"""How a report presents the cells of each kind of experiment."""
+"""The presentation of cells in a report, for each kind of experiment."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from tlslab.model.registry import Registry
 
 @dataclass(frozen=True)
 class Presentation:
-    """How the cells of a summary are shown.
+    """The presentation of a summary's cells.
 
     `ranked`: in sections, one for each setting, the best cell first; findings about no cell are
-    warnings then. Otherwise figures, tables and findings of the summary show them.
+    then warnings. Otherwise the summary's own figures, tables and findings present the cells.
     """
 
     ranked: bool = False
@@ -28,5 +28,5 @@ PRESENTATIONS.register(BENCHMARK, Presentation())
 
 
 def presentation(summary: Summary) -> Presentation:
-    """The presentation of a summary; a comparison of two runs has that of no ranking."""
+    """The presentation of a summary; a comparison of two runs has no ranking."""
     return PRESENTATIONS.get(summary.experiment.kind, Presentation())

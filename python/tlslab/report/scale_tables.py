@@ -16,7 +16,7 @@ _LABELS = {
 
 
 def render_scale(scale: Scale) -> RenderableType:
-    """For each back end the levels, then what one connection costs."""
+    """For each back end the levels, then the memory of one connection."""
     parts: list[RenderableType] = []
     for backend in scale.backends:
         title = f"client {backend.backend}, server {scale.software}"
@@ -36,7 +36,7 @@ def _levels(backend: BackendScale) -> Table:
 
 
 def _notes(backend: BackendScale) -> list[Text]:
-    """What one connection takes; of connections that were not all held, only that."""
+    """The memory of one connection; if not all were held, only that fact."""
     if not backend.valid:
         failed = ", ".join(f"{count} {name}" for name, count in backend.failed.items()) or "none"
         attempts = counted(backend.attempts, "connection")

@@ -1,4 +1,4 @@
-"""A self-test: in a sentence for reports of later runs, and as tables."""
+"""A self-test: as a sentence for reports of later runs, and as tables."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -13,7 +13,7 @@ from tlslab.report.view import Value
 
 
 def selftest_words(selftest: Selftest) -> str:
-    """What it says of a run on the same machine with the same version."""
+    """The consequence of a self-test for a run on the same machine with the same version."""
     parts = [
         f"by {_name(ability)} {_smallest(ability)}, with {alarms_words(ability.alarms)}"
         for ability in selftest.by
@@ -23,7 +23,7 @@ def selftest_words(selftest: Selftest) -> str:
 
 
 def alarms_words(alarms: Tries) -> str:
-    """How many false alarms there were, and what that number excludes."""
+    """The number of false alarms, and the rates that it excludes."""
     if not alarms.tries:
         return "no try of equal servers was finished"
     excluded = f"more than {_percent(alarms.high)} is excluded"
@@ -33,7 +33,7 @@ def alarms_words(alarms: Tries) -> str:
 
 
 def render_selftest(selftest: Selftest) -> RenderableType:
-    """What was found, with what it rests on."""
+    """The result, with its grounds."""
     notes = [
         f"A try has {counted(selftest.blocks, 'block')}, with measurements of "
         f"{selftest.measure_ms} ms; more and longer ones find smaller differences. "

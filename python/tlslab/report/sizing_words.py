@@ -1,4 +1,4 @@
-"""What a load takes, in words for a terminal."""
+"""The processors that a load needs, in words for a terminal."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from tlslab.model.wording import cell_label, counted, difference, figure, joined
 
 
 def render_sizing(sizing: Sizing, environment: Environment) -> RenderableType:
-    """The answer, what a connection costs, and what the answer takes for granted."""
+    """The answer, the cost of a connection, and the assumptions."""
     return Group(
         Text(plain(_answer(sizing)), style="bold"),
         *(Text(plain(line), style="yellow") for line in _caution(sizing)),
@@ -41,14 +41,14 @@ def _answer(sizing: Sizing) -> str:
 def _interval(
     sizing: Sizing, low: float | None, high: float | None, write: Callable[[float], str] = figure
 ) -> str:
-    """` (95 %: 2 to 3)`; nothing where there is none, or from too few blocks to carry one."""
+    """` (95 %: 2 to 3)`; empty without an interval, or with too few blocks to support one."""
     if low is None or high is None or sizing.blocks < LEAST_BLOCKS:
         return ""
     return f" (95 %: {write(low)} to {write(high)})"
 
 
 def _caution(sizing: Sizing) -> list[str]:
-    """What keeps the answer from being one."""
+    """The reservations about the answer."""
     lines = []
     if sizing.blocks < LEAST_BLOCKS:
         lines.append(
@@ -93,7 +93,7 @@ def _shares(sizing: Sizing) -> Table:
 
 
 def _not_excluded(sizing: Sizing) -> str:
-    """How far the model may be off by these mixes, and what that does to the answer."""
+    """The possible error of the model by these mixes, and its effect on the answer."""
     if sizing.blocks < LEAST_BLOCKS:
         return "."
     if sizing.error_bound is None or sizing.error_bound == sizing.error:
@@ -105,7 +105,7 @@ def _not_excluded(sizing: Sizing) -> str:
 
 
 def _grounds(sizing: Sizing, environment: Environment) -> list[str]:
-    """What decided, how far the model can be trusted, what is taken for granted."""
+    """The deciding limit, the accuracy of the model, the assumptions."""
     allowed = f"a processor may be {percent(sizing.busy_at_most)} busy (--busy)"
     if sizing.limit == "busy":
         decided = f"{allowed}, which is the limit here"

@@ -17,16 +17,16 @@ from tlslab.report import view
 from tlslab.report.brief import Part
 from tlslab.report.numbers import Grid, Place, figure_grid, lying, table_grid
 
-# A figure with more rows or columns of numbers than this is left to the page.
+# A figure with more rows or columns of numbers is left to the page.
 _ROWS = 24
 _COLUMNS = 7
 
 _LIMIT = 1000
 
-# A word of this many columns is not folded.
+# A word of up to this many columns is not folded.
 _NAME = 16
 
-# Nor an address, which nobody can follow in two halves, up to this many.
+# Neither is an address of up to this many columns, which would be useless in two halves.
 _ADDRESS = 72
 
 
@@ -55,7 +55,7 @@ def made_parts(summary: Summary) -> list[Part]:
 
 
 def new_table(title: str) -> Table:
-    """An empty table in the style of all."""
+    """An empty table in the common style."""
     return Table(
         title=plain(title),
         title_justify="left",
@@ -67,9 +67,10 @@ def new_table(title: str) -> Table:
 
 
 class _Fitting:
-    """A grid as a table that fits: upright, else on its side, else in parts below each other.
+    """A grid as a table that fits: upright, else transposed, else split into parts below each
+    other.
 
-    Names are folded where they have to be; numbers are never broken, and no column is left out.
+    Names are folded if necessary; numbers are never broken, and no column is left out.
     """
 
     def __init__(self, title: str, grid: Grid) -> None:
@@ -90,13 +91,13 @@ class _Fitting:
         yield from self._parts(width)
 
     def _parts(self, width: int) -> RenderResult:
-        """As many tables as are needed, each with the columns that name the rows."""
+        """As many tables as needed, each with the columns that name the rows."""
         names = _naming(self._grid, width // 2)
         left = [index for index in range(len(self._grid.columns)) if index not in names]
         title = self._title
         while left:
             some = left[:1]
-            # A wide column leaves room for fewer of the names.
+            # A wide column leaves room for fewer of the naming columns.
             while len(names) > 1 and Fit(_columns(self._grid, (*names, *some))).least > width:
                 names = names[:-1]
             for index in left[1:]:
@@ -109,7 +110,7 @@ class _Fitting:
 
 
 class Fit:
-    """How wide a grid's columns must be, so that nothing is broken, and want to be."""
+    """The least widths of a grid's columns without broken content, and their preferred widths."""
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
@@ -127,11 +128,11 @@ class Fit:
 
     @property
     def _frame(self) -> int:
-        """What a table has beside the content of its columns: a blank at each edge, gaps of two."""
+        """The width of a table beside its columns' content: a blank at each edge, gaps of two."""
         return 2 * len(self._ranges)
 
     def table(self, title: str, width: int) -> Table:
-        """The table, no wider than this where its least width allows."""
+        """The table, no wider than `width` if its least width allows."""
         table = new_table(title)
         grid = self._grid
         widths = self._widths(width)
@@ -144,7 +145,7 @@ class Fit:
         return table
 
     def _widths(self, width: int) -> list[int]:
-        """What each column gets: its least width, and what is left over in equal shares."""
+        """The width of each column: its least width, and an equal share of the rest."""
         widths = [least for least, _ in self._ranges]
         spare = width - self._frame - sum(widths)
         while spare > 0:
@@ -158,7 +159,7 @@ class Fit:
 
 
 def _naming(grid: Grid, width: int) -> tuple[int, ...]:
-    """The columns that say what a row is about: the first, and the words that follow it."""
+    """The columns that name a row: the first, and the columns of words that follow it."""
     names = [0]
     for index in range(1, len(grid.columns)):
         if grid.numbers[index] or Fit(_columns(grid, (*names, index))).least > width:
@@ -174,7 +175,7 @@ def _columns(grid: Grid, wanted: Sequence[int]) -> Grid:
 
 
 def _range(grid: Grid, index: int) -> tuple[int, int]:
-    """The least width of a column's content, and the one at which nothing is folded."""
+    """The least width of a column's content, and the width at which nothing is folded."""
     head = plain(grid.columns[index])
     places = [row[index] for row in grid.rows]
     lines = [_longest_line(place.value) for place in places]
@@ -213,7 +214,7 @@ def _drawn(
 ) -> Group:
     """A grid, or its first rows, below its title."""
     some = Grid(grid.columns, grid.rows[:first])
-    # Of a table without rows the caption says why.
+    # The caption of a table without rows gives the reason.
     table = _Fitting(title, some) if grid.rows else Text(plain(title), style="bold cyan")
     return Group(table, *rest, *_caption(caption), Text())
 
@@ -227,7 +228,7 @@ def _place(place: Place) -> Text:
 
 
 def _whole(line: str) -> Text:
-    """A line of a configuration: neither folded nor cut, for half a line is another setting."""
+    """A line of a configuration: neither folded nor cut, because half a line is another setting."""
     return Text(f"  {plain(line, len(line))}", no_wrap=True, overflow="ignore")
 
 

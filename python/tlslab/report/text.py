@@ -35,21 +35,21 @@ _STYLES = {
 # Below this many columns the table leaves out bytes and times, which the page has.
 _WIDE = 112
 
-# Sentences of our own may be longer than what a server may say.
+# The project's own sentences may be longer than a server's texts.
 _LIMIT = 2000
 
-# A name is folded to this many columns at the least.
+# The least number of columns to which a name is folded.
 _NAME = 11
 
-# Where the whole report is not asked for, at most: lines of tables, of details, of the ranking as
-# dots, of warnings and of generators.
+# Limits of a brief report: lines of tables, of details, of the ranking as dots, of warnings, of
+# generators.
 SCREENS = 100
 SCREEN = 40
 PICTURE = 50
 CAUTIONS = 24
 HOSTS = 12
 
-# And of a setting, or of the ranking, these rows.
+# The rows of a setting, or of the ranking, in a brief report.
 FIRST = 12
 DOTS = 24
 
@@ -57,8 +57,8 @@ DOTS = 24
 def render_text(summary: Summary, more: Sequence[str] = ()) -> RenderableType:
     """The answer first; tables, one for each setting; all the rest as details.
 
-    `more` are the words of the command that prints the whole report: with them a few screens are
-    shown, and what they leave out is named. Without them all is shown.
+    `more`: the words of the command that prints the whole report. With them a few screens are
+    shown, and the parts left out are named. Without them everything is shown.
     """
     summary = shown(summary)
     sections = view.sections(summary)
@@ -103,7 +103,7 @@ def _section(
 
 
 def _details(summary: Summary, sections: tuple[view.Section, ...]) -> list[Part]:
-    """What was found, published and left out."""
+    """Findings, published figures and left-out combinations."""
     without = cautions.without_result(summary)
     failed = [f"{name} ({verdict}): {why}" for name, verdict, why in without]
     large = view.general_findings(summary, sections)
@@ -126,7 +126,7 @@ def _tested(summary: Summary) -> list[RenderableType]:
 
 
 def _answered(summary: Summary, more: Sequence[str]) -> list[RenderableType]:
-    """Question, answer, how sure it is, what would be enough, and the ranking as dots."""
+    """Question, answer, its certainty, what would suffice, and the ranking as dots."""
     parts: list[RenderableType] = [Text(plain(question(summary), _LIMIT), style="bold"), Text()]
     answer = summary.answer
     if answer is None:
@@ -157,7 +157,7 @@ def _few_dots(drawn: Figure, first: int, rest: RenderableType) -> Group:
 
 @dataclass(frozen=True)
 class _Dots:
-    """A ranking: a line for each cell, or for the first ones, and what its marks mean."""
+    """A ranking: a line for each cell, or for the first ones, and the meaning of its marks."""
 
     figure: Figure
     first: int | None = None
@@ -171,12 +171,12 @@ class _Dots:
 
 
 def warning_lines(summary: Summary) -> list[str]:
-    """The warnings of a run, a line each, the gravest first."""
+    """The warnings of a run, one per line, the gravest first."""
     return [_warning(each) for each in cautions.warnings(summary)]
 
 
 def _left_out(summary: Summary) -> list[str]:
-    """Cells that were not tried, those with the same reason together."""
+    """Cells that were not tried, grouped by reason."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in cautions.left_out(summary):
         by_reason.setdefault(reason, []).append(name)
@@ -189,7 +189,7 @@ def _left_out(summary: Summary) -> list[str]:
 
 @dataclass(frozen=True)
 class _Legend:
-    """What the first table's columns and terms mean; and what there was no room for."""
+    """The meaning of the first table's columns and terms; and the parts without room."""
 
     summary: Summary
     sections: tuple[view.Section, ...]
@@ -201,7 +201,7 @@ class _Legend:
 
 @dataclass(frozen=True)
 class _SectionTable:
-    """A section's table, as wide as there is room for."""
+    """A section's table, as wide as the room allows."""
 
     section: view.Section
     first: int | None = None
@@ -229,7 +229,7 @@ def _table(section: view.Section, first: int | None, wide: bool) -> Table:
 
 
 def _ranked(title: str, heads: Sequence[str]) -> Table:
-    """A table of rank, name and numbers; where there is little room, names are folded."""
+    """A table of rank, name and numbers; with little room, names are folded."""
     table = new_table(title)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("", overflow="fold", min_width=_NAME)

@@ -1,4 +1,4 @@
-"""A validation as a table: the tool's times, tcpdump's, and what may be said of both."""
+"""A validation as a table: the tool's times, tcpdump's, and the judgement on both."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -25,13 +25,13 @@ _LABELS = {
 
 
 def render_validation(validation: Validation) -> RenderableType:
-    """The times by phase for each rate, and what they rest on."""
+    """The times by phase for each rate, and their grounds."""
     tables = [fitting(title(rate), grid(rate)) for rate in validation.rates]
     return Group(*tables, Text(), *(Text(note, style="dim") for note in notes(validation)))
 
 
 def title(rate: RateResult) -> str:
-    """What a rate's table is called."""
+    """The title of a rate's table."""
     return f"{rate.achieved:,.0f} connections/s"
 
 
@@ -72,7 +72,7 @@ def _number(text: str) -> Place:
 
 
 def notes(validation: Validation) -> list[str]:
-    """What the tables rest on, and which rates are invalid."""
+    """The grounds of the tables, and the invalid rates."""
     finest = ", ".join(
         f"{rate.rate:g}/s: {rate.resolution.median_us:,.0f} and {rate.resolution.p99_us:,.0f}"
         for rate in validation.rates

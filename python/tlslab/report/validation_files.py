@@ -9,7 +9,7 @@ from tlslab.report.validation import grid, notes, title
 
 
 def validation_markdown(found: Validation) -> str:
-    """The answer, then the table of each rate, then what they rest on."""
+    """The answer, then the table of each rate, then their grounds."""
     return "\n".join(_document(found)).rstrip() + "\n"
 
 

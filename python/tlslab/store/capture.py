@@ -20,7 +20,7 @@ class _Open:
     syn_ack_ns: int | None = None
     asked_ns: int | None = None
     answered_ns: int | None = None
-    # The exchange before, which counts if the client's last data was never answered (an alert).
+    # The exchange before, which counts if the client's last data (an alert) was never answered.
     before: tuple[int | None, int | None] = (None, None)
     closed_ns: int | None = None
 
@@ -80,7 +80,7 @@ def _take(
     ends = ip.src, tcp.sport
     if tcp.flags & dpkt.tcp.TH_SYN:
         before = latest.get(ends)
-        # A SYN that is sent again begins no connection.
+        # A retransmitted SYN starts no connection.
         if before is None or before.syn_ack_ns is not None or before.closed_ns is not None:
             latest[ends] = _Open(tcp.sport, at)
             opened.append(latest[ends])
@@ -89,7 +89,7 @@ def _take(
 
 
 def _payload(ip: "dpkt.ip.IP | dpkt.ip6.IP6", tcp: dpkt.tcp.TCP) -> int:
-    """Bytes of payload by the headers: the capture holds the start of each packet only."""
+    """Bytes of payload by the headers: the capture contains only the start of each packet."""
     if isinstance(ip, dpkt.ip.IP):
         return int(ip.len - ip.hl * 4 - tcp.off * 4)
     return int(ip.plen - tcp.off * 4)

@@ -1,7 +1,7 @@
-"""Between the model's dataclasses and JSON.
+"""Conversion between the model's dataclasses and JSON.
 
-The wire names are the fields' names, `class` for `class_`. Unknown fields are passed over, so that
-an older tlslab reads what a newer one has added; missing or wrong ones are errors that name the
+The names in JSON are the fields' names, with `class` for `class_`. Unknown fields are ignored, so
+that an older tlslab reads records of a newer one; missing or wrong fields are errors that name the
 place.
 """
 
@@ -45,12 +45,12 @@ _CONVERTER = _converter()
 
 
 def to_json(value: Any) -> Any:
-    """A dataclass of the model as what `json.dumps` takes."""
+    """A dataclass of the model in the form for `json.dumps`."""
     return _CONVERTER.unstructure(value)
 
 
 def from_json(data: Any, kind: type[T]) -> T:
-    """A dataclass of the model from what `json.loads` gave. Raises StoreError."""
+    """A dataclass of the model from the result of `json.loads`. Raises StoreError."""
     try:
         return _CONVERTER.structure(data, kind)
     except (BaseValidationError, TypeError, ValueError, KeyError, AttributeError) as error:

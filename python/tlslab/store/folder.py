@@ -1,10 +1,10 @@
 """Run folders.
 
 A run folder holds experiment.toml, plan.json, environment.json, trials.jsonl, summary.json and
-report.html; stacks.jsonl where call stacks were sampled.
+report.html; stacks.jsonl if call stacks were sampled.
 
-`trials.jsonl` only ever grows, one line a finished trial, each forced to the disk before the next
-trial begins: what was finished survives a kill -9. A torn last line is no trial.
+`trials.jsonl` only ever grows, one line per finished trial, each forced to the disk before the next
+trial starts: finished trials survive a kill -9. A truncated last line is not a trial.
 """
 
 import errno
@@ -60,7 +60,7 @@ class RunFolder:
     def create(
         cls, path: Path, experiment: str, plan: Plan, environment: Environment
     ) -> "RunFolder":
-        """Makes a new folder, for this process alone; one that already holds a run is refused."""
+        """Makes a new folder, for this process alone; refuses one that already holds a run."""
         with _file_errors(path):
             path.mkdir(parents=True, exist_ok=True)
             _sync(path.parent)
@@ -74,7 +74,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """An existing folder; refused when there is no run in it."""
+        """An existing folder; refused if there is no run in it."""
         if not path.is_dir():
             raise StoreError(f"{path} is no run folder: there is no such folder")
         if not (path / PLAN).is_file():
@@ -84,7 +84,7 @@ class RunFolder:
 
     @classmethod
     def resume(cls, path: Path) -> "RunFolder":
-        """An existing folder, to go on with, by this process alone."""
+        """An existing folder to continue, by this process alone."""
         folder = cls.open(path)
         with _file_errors(path):
             folder._lock = Lock(path)
@@ -100,7 +100,7 @@ class RunFolder:
         return self._read_json(PLAN, PLAN_SCHEMA, Plan)
 
     def environment(self) -> Environment:
-        """Where and how the run was made."""
+        """The environment of the run."""
         return self._read_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, Environment)
 
     def summary(self) -> Summary:
@@ -133,7 +133,7 @@ class RunFolder:
             return
         with _file_errors(path, DAMAGED):
             lines = path.read_bytes().split(b"\n")
-        # What follows the last newline was cut off by a kill or a full disk, or is empty.
+        # The text after the last newline was cut off by a kill or a full disk, or is empty.
         for number, line in enumerate(lines[:-1], start=1):
             try:
                 data = json.loads(line)
@@ -161,12 +161,12 @@ class RunFolder:
                 _sync(self.path)
 
     def append_stacks(self, stacks: CellStacks) -> None:
-        """Adds the samples of a cell; later ones replace them."""
+        """Adds the samples of a cell; later samples replace earlier ones."""
         packed = replace(stacks, folded=pack(stacks.folded))
         self._append(STACKS, {"schema": STACKS_SCHEMA, **to_json(packed)})
 
     def stacks(self) -> tuple[CellStacks, ...]:
-        """The samples of each cell that has any, or why it has none."""
+        """The samples of each cell that has any, or the reason for their absence."""
         found = self._lines(STACKS, STACKS_SCHEMA, CellStacks)
         latest = {each.cell: each for each in found}
         try:
@@ -175,13 +175,15 @@ class RunFolder:
             raise StoreError(f"{self.path / STACKS}: {error}", DAMAGED) from None
 
     def write_summary(self, summary: Summary, report: str) -> None:
-        """Writes the summary and the page made of it, in place of older ones."""
+        """Writes the summary and its page, in place of older ones."""
         self._write_json(SUMMARY, SUMMARY_SCHEMA, summary)
         self._write(REPORT, report)
 
     @classmethod
     def write_comparison(cls, path: Path, summary: Summary, report: str) -> None:
-        """A folder with the summary and the page of two runs; it must not hold a run itself."""
+        """Writes the summary and the page of a comparison into a folder that holds no run
+        itself.
+        """
         if (path / PLAN).exists():
             raise StoreError(f"{path} already holds a run", "choose another --out")
         with _file_errors(path):
@@ -193,7 +195,7 @@ class RunFolder:
         self._write(name, json.dumps(data, allow_nan=False, indent=1) + "\n")
 
     def _write(self, name: str, text: str) -> None:
-        """Puts a whole file in place at once: readers see the old one or the new one."""
+        """Replaces a whole file at once: readers see the old one or the new one."""
         path = self.path / name
         draft = self.path / f".{name}.draft"
         with _file_errors(path):
@@ -222,12 +224,14 @@ class RunFolder:
 
 
 def _sync(folder: Path) -> None:
-    """Forces a folder's list of names to the disk, so that a new file survives a power failure."""
+    """Forces a folder's directory entries to the disk, so that a new file survives a power
+    failure.
+    """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
     except OSError as error:
-        # Some file systems do not support this, and need not.
+        # Some file systems neither support nor need this.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:
@@ -235,7 +239,7 @@ def _sync(folder: Path) -> None:
 
 
 def _append_whole(handle: int, line: bytes) -> None:
-    """Appends a line after the last whole one; a line that did not fit is taken back."""
+    """Appends a line after the last whole one; removes a line that did not fit."""
     end = _end_of_last_line(handle)
     os.ftruncate(handle, end)
     os.lseek(handle, end, os.SEEK_SET)
@@ -250,7 +254,7 @@ def _append_whole(handle: int, line: bytes) -> None:
 
 
 def _end_of_last_line(handle: int) -> int:
-    """The offset after the last newline: beyond it is what a kill has cut off."""
+    """The offset after the last newline: the rest was cut off by a kill."""
     step = 1 << 16
     end = os.lseek(handle, 0, os.SEEK_END)
     while end > 0:
@@ -270,7 +274,7 @@ def _check_schema(data: Any, schema: str) -> None:
 
 @contextmanager
 def _file_errors(path: Path, remedy: str | None = None) -> Iterator[None]:
-    """Turns errors of the file system into one line that names the file."""
+    """Converts errors of the file system into one line that names the file."""
     try:
         yield
     except UnicodeDecodeError:

@@ -11,7 +11,7 @@ from tlslab.model.frame import Column, Frame, Value
 def arrow_table(frame: Frame) -> Any:
     """A pyarrow.Table with the columns' kinds; unit and meaning are the metadata of each field.
 
-    Raises CannotRunError where pyarrow is missing.
+    Raises CannotRunError if pyarrow is missing.
     """
     pa = _pyarrow()
     types = {
@@ -35,7 +35,7 @@ def arrow_table(frame: Frame) -> Any:
 
 
 def write_parquet(frame: Frame, path: Path) -> None:
-    """Writes one frame. Raises CannotRunError where pyarrow is missing."""
+    """Writes one frame. Raises CannotRunError if pyarrow is missing."""
     table = arrow_table(frame)
     import pyarrow.parquet
 
@@ -43,7 +43,7 @@ def write_parquet(frame: Frame, path: Path) -> None:
 
 
 def write_csv(frame: Frame, path: Path) -> None:
-    """Writes one frame (RFC 4180): a head of names, numbers in full, an empty field for nothing."""
+    """Writes one frame (RFC 4180): a line of names, numbers in full, an empty field for None."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([column.name for column in frame.columns])

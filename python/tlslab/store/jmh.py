@@ -1,4 +1,4 @@
-"""Reads the results that JMH writes in JSON, with the lab's own accounting among them."""
+"""Reads JMH's results in JSON, including the lab's own accounting."""
 
 import json
 import math
@@ -11,22 +11,22 @@ from tlslab.model.errors import StoreError
 # JMH's short names of its modes.
 MODES: Mapping[str, Mode] = {"thrpt": "throughput", "sample": "sample"}
 
-# What the profiler of java/ calls its numbers.
+# The names of the numbers of java/'s profiler.
 _OPERATIONS, _SECONDS, _CPU, _SIGNERS = (
     f"tlslab.{name}" for name in ("ops", "seconds", "cpu", "signers_cpu")
 )
 
-# Operations within an iteration's own time, without those while threads begin and end.
+# Operations within an iteration's own time, without those while threads start and end.
 _COUNTED = "tlslab.counted_ops"
 
 _LENGTHS = {"ms": 1e-3, "s": 1.0, "min": 60.0}
 
 
 def read_jmh(text: str, signers: bool) -> dict[Mode, BenchmarkRun]:
-    """The runs of a result file that has one fork of each mode; `signers`: whether others sign.
+    """The runs of a result file with one fork of each mode; `signers`: other processes sign.
 
-    Raises StoreError for a file that is not JMH's, and when it holds no result: JMH leaves out the
-    forks that have crashed.
+    Raises StoreError for a file that is not JMH's or holds no result: JMH leaves out forks that
+    have crashed.
     """
     try:
         results = json.loads(text)
@@ -62,7 +62,7 @@ def _run(result: Mapping[str, Any], signers: bool) -> BenchmarkRun:
 
 
 def _counted_per_s(result: Mapping[str, Any]) -> tuple[float, ...]:
-    """Operations per second of each iteration of a mode that does not give them itself."""
+    """Operations per second of each iteration, for a mode that does not report them itself."""
     length, unit = result["measurementTime"].split()
     seconds = float(length) * _LENGTHS[unit]
     counted = result["secondaryMetrics"][_COUNTED]["rawData"][0]
@@ -78,7 +78,7 @@ def _iterations(secondary: Mapping[str, Any], signers: bool) -> tuple[Iteration,
 
 
 def _percentiles(metric: Mapping[str, Any]) -> dict[str, float]:
-    """Percentiles by their percent, in milliseconds."""
+    """Percentiles by their percentage, in milliseconds."""
     found: Mapping[str, Any] = metric["scorePercentiles"]
     values = _milliseconds(list(found.values()), metric["scoreUnit"])
     return {f"{float(name):g}": value for name, value in zip(found, values, strict=True)}

@@ -1,8 +1,8 @@
-"""One process at a time goes on with a run.
+"""The lock by which only one process at a time continues a run.
 
-Two processes would run the same trials, and each would cut off what the other is writing. The
-kernel keeps the lock and releases it when its owner dies, so that no lock is left behind. Reading a
-run folder needs no lock.
+Two processes would run the same trials, and each would cut off the other's line while it is being
+written. The kernel holds the lock and releases it when its owner dies, so that no lock is left
+behind. Reading a run folder needs no lock.
 """
 
 import fcntl
@@ -14,15 +14,15 @@ from tlslab.model.errors import StoreError
 
 NAME = ".lock"
 
-# The most of the file that is read: a process id.
+# The largest part of the file that is read: a process id.
 _ID = 32
 
 
 class Lock:
-    """A lock that is held from its creation until it is closed, or its process ends."""
+    """A lock held from its creation until it is closed, or until its process ends."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises StoreError when another process has it, OSError when there can be none."""
+        """Raises StoreError if another process holds it, OSError if there can be no lock."""
         handle = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -42,6 +42,6 @@ class Lock:
 
 
 def _owner(handle: int) -> str:
-    """The process that has the lock, as it has noted itself; the file may hold anything."""
+    """The process that holds the lock, as recorded by itself; the file may contain anything."""
     text = os.pread(handle, _ID, 0).strip()
     return f" (process {int(text)})" if text.isdigit() else ""

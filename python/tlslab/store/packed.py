@@ -6,12 +6,12 @@ import zlib
 
 
 def pack(text: str) -> str:
-    """The text as a word of ASCII; empty for nothing."""
+    """The text as a word in ASCII; empty for an empty text."""
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode() if text else ""
 
 
 def unpack(word: str) -> str:
-    """The text again. Raises ValueError for what `pack` did not make."""
+    """The original text. Raises ValueError for a word that `pack` did not make."""
     try:
         return zlib.decompress(base64.b64decode(word, validate=True)).decode() if word else ""
     except (binascii.Error, zlib.error) as error:

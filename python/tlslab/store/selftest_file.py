@@ -1,4 +1,4 @@
-"""The last self-test of this machine, in a file of the user's.
+"""The last self-test of this machine, in a file of the user.
 
 The file is `$XDG_STATE_HOME/tlslab/selftest.json`, by default `~/.local/state/tlslab/selftest.json`
 (XDG Base Directory Specification 0.8).
@@ -14,18 +14,18 @@ from tlslab.model.errors import StoreError
 from tlslab.model.selftest import SCHEMA, Selftest
 from tlslab.store.codec import from_json, to_json
 
-# The largest file that is read, in bytes; a result has some kilobytes.
+# The largest file that is read, in bytes; a result has a few kilobytes.
 LIMIT_BYTES = 1 << 20
 
 
 def selftest_file() -> Path:
-    """Where it is kept."""
+    """The path of the kept self-test."""
     base = os.environ.get("XDG_STATE_HOME")
     return (Path(base) if base else Path.home() / ".local" / "state") / "tlslab" / "selftest.json"
 
 
 def write_selftest(selftest: Selftest) -> Path:
-    """Keeps it in place of an earlier one; the file. Raises StoreError."""
+    """Replaces the kept self-test; returns the file. Raises StoreError."""
     path = selftest_file()
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
@@ -43,9 +43,9 @@ def write_selftest(selftest: Selftest) -> Path:
 
 
 def read_selftest() -> Selftest | None:
-    """The one that is kept; None without one.
+    """The kept self-test; None without one.
 
-    Raises StoreError for a file that is no self-test of this version's form.
+    Raises StoreError for a file that is not a self-test in this version's form.
     """
     path = selftest_file()
     remedy = "delete it, or run `tlslab selftest` again"

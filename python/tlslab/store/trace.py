@@ -1,4 +1,4 @@
-"""Reads the trace that the engine writes of single connections, a CSV file."""
+"""Reads the engine's trace of single connections, a CSV file."""
 
 import csv
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Servers to measure: one file per kind.
 
-A target that the lab manages is configured, started anew for each block, pinned, accounted for and
-stopped; an external one is a URL and is never touched.
+The lab configures a managed target, starts it anew for each block, pins it, accounts for it and
+stops it; an external target is a URL and is never touched.
 """
 
 from tlslab.targets.base import Front, Running, Setting, Target

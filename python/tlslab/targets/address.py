@@ -1,4 +1,4 @@
-"""Addresses of this machine that its servers can listen on."""
+"""Addresses of this machine on which its servers can listen."""
 
 import ipaddress
 
@@ -10,12 +10,12 @@ LOOPBACK = "127.0.0.1"
 
 
 def in_url(address: str) -> str:
-    """An address as URLs have it: one of IPv6 in brackets (RFC 3986, section 3.2.2)."""
+    """An address in the syntax of URLs: an IPv6 address in brackets (RFC 3986, section 3.2.2)."""
     return f"[{address}]" if ":" in address else address
 
 
 def own_address(text: str) -> str:
-    """The address in its usual form. Raises UsageError for one that this machine has not.
+    """The address in canonical form. Raises UsageError if this machine does not have it.
 
     `0.0.0.0` and `::`, which stand for all addresses, are refused: such a server would be reachable
     from every network of this machine.
@@ -35,7 +35,9 @@ def own_address(text: str) -> str:
 
 
 def own_addresses() -> list[str]:
-    """The addresses of all interfaces; link-local ones of IPv6 need a zone, which URLs lack."""
+    """The addresses of all interfaces, without link-local IPv6 ones: these need a zone, which URLs
+    lack.
+    """
     found = []
     for addresses in psutil.net_if_addrs().values():
         for each in addresses:

@@ -1,4 +1,4 @@
-"""Apache httpd with the event MPM, with a configuration of the lab's own in a private folder."""
+"""Apache httpd with the event MPM, with the lab's own configuration in a private folder."""
 
 import os
 import pwd
@@ -13,7 +13,7 @@ from tlslab.targets.configured import ConfiguredServer, ask
 from tlslab.targets.ports import is_up
 from tlslab.targets.process import ServerProcess, wait_until
 
-# Where distributions keep the modules.
+# The folders in which distributions keep the modules.
 MODULE_FOLDERS = (
     "/usr/lib/apache2/modules",
     "/usr/lib64/httpd/modules",
@@ -23,13 +23,13 @@ MODULE_FOLDERS = (
 
 # Threads of each process. A connection occupies a thread from its accept to the end of its first
 # request; further connections wait to be accepted. A shipped experiment opens up to 128 connections
-# before their first requests: the number is greater than that. It is not greater still, since the
+# before their first requests: the number must exceed that. It is not much greater, because the
 # lab's accounting reads every thread.
 THREADS = 160
 
 TEST_S = 10.0
 
-# A process has to read the private folder of the lab's user.
+# The user must be able to read the private folder of the lab's user.
 UNPRIVILEGED = "nobody"
 
 _LINE = re.compile(r"^(?:\[[^\]]*\] )*(?:AH\d+: )?(.*)$")
@@ -44,7 +44,7 @@ class Apache(ConfiguredServer):
 
     @staticmethod
     def find() -> str | None:
-        """The program, if its modules are there as well."""
+        """The program, if its modules exist as well."""
         if _modules() is None:
             return None
         folders = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
@@ -52,7 +52,7 @@ class Apache(ConfiguredServer):
 
     @staticmethod
     def versions(program: str) -> tuple[str, str]:
-        """Apache's version, and that of the libcrypto that its mod_ssl is linked with."""
+        """Apache's version, and that of the libcrypto to which its mod_ssl is linked."""
         version = re.search(r"Apache/(\S+)", ask([program, "-v"])[1])
         return f"apache/{version[1]}" if version else "apache", _library()
 
@@ -61,7 +61,7 @@ class Apache(ConfiguredServer):
         return [*_readable(), self._program, "-D", "FOREGROUND", "-d", folder, "-f", str(config)]
 
     def _refusal(self, config: Path) -> str | None:
-        """`-t` reports the syntax; what OpenSSL refuses comes to light at a start only."""
+        """Apache's refusal. `-t` checks the syntax; only a start shows what OpenSSL refuses."""
         code, reported = ask([*self._command(config), "-t"])
         if code != 0:
             return _words(reported)
@@ -94,17 +94,17 @@ class Apache(ConfiguredServer):
 
 
 def _readable() -> list[str]:
-    """The command's prefix with which Apache may use a private folder when root runs the lab.
+    """The command prefix that lets Apache use a private folder when root runs the lab.
 
-    Apache refuses to serve as root, and the user that it changes to may not read the folder. So
-    Apache starts as nobody, with the capability to use files of other users.
+    Apache refuses to serve as root, and the user to which it changes may not read the folder.
+    Therefore Apache starts as nobody, with the capability to use files of other users.
     """
     if os.geteuid() != 0:
         return []
     user = pwd.getpwnam(UNPRIVILEGED)
     ids = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
     capability = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
-    # A change of user clears the signal that the kernel sends when the lab dies: set it again.
+    # A change of user clears the signal that the kernel sends when the lab dies: it is set again.
     return ["setpriv", *ids, *capability, "--pdeathsig", Apache.end_signal, "--"]
 
 
@@ -117,7 +117,7 @@ def _modules() -> Path | None:
 
 @cache
 def _library() -> str:
-    """The libcrypto that mod_ssl is linked with, as it calls itself."""
+    """The version text of the libcrypto to which mod_ssl is linked."""
     code, reported = ask(["ldd", f"{_modules()}/mod_ssl.so"])
     linked = re.search(r"libcrypto\S* => (\S+)", reported)
     if code != 0 or linked is None:
@@ -129,6 +129,6 @@ def _library() -> str:
 
 
 def _words(reported: str) -> str:
-    """What Apache says, without times and process ids, on one line."""
+    """Apache's message on one line, without times and process ids."""
     lines = (_LINE.sub(r"\1", line.strip()) for line in reported.splitlines())
     return " ".join(dict.fromkeys(line for line in lines if line))

@@ -1,4 +1,4 @@
-"""What all managed targets have in common."""
+"""The shared parts of all managed targets."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,22 +16,20 @@ from tlslab.targets.process import Processes
 class Setting:
     """The settings of a managed target.
 
-    `folder` is private to the run and holds certificates, configuration and documents; `keys` are
-    the certificate keys to serve; `processors` those to pin the server to (none: not pinned);
-    `http2` whether HTTP/2 is spoken with clients that offer it, where that is a setting.
-    `idle_s` is how long a connection may be silent between two requests; `pause_ms` is the time
-    before each response, which only the reference server can take;
-    `resume` is the one way in which sessions may be resumed, if any; `workers` how many processes
-    or threads serve; `dh_bits` the size of the Diffie-Hellman parameters (None: as the server
-    comes); `suites` those that cells ask for (empty: all that the server has); `jdk` and
-    `connector` as in `model.deployment`; `plain` asks for HTTP without TLS, for a server behind a
-    front; `upstream` is the URL to which a front passes requests on; `obsolete` asks for protocols,
-    suites and keys that nobody should use, `burn` plants a slowdown (`5%`): only the reference
-    server can do both. `ocsp_stapling` asks for an OCSP response with each certificate, for clients
-    that ask for one.
-    `listen` is the address of this machine to listen on, which certificates then have, too.
-    `configuration` takes the place of the lab's own TLS configuration: certificate keys, groups,
-    suites and resumption are then what it says.
+    `folder`: private to the run, for certificates, configuration and documents. `keys`: the
+    certificate keys to serve. `processors`: those to pin the server to (none: not pinned). `http2`:
+    the server speaks HTTP/2 with clients that offer it, if it has such a setting. `idle_s`: how
+    long a connection may be silent between two requests. `pause_ms`: the time before each response;
+    only the reference server supports it. `resume`: the one way in which sessions may be resumed,
+    if any. `workers`: the number of serving processes or threads. `dh_bits`: the size of the
+    Diffie-Hellman parameters (None: the server's default). `suites`: those that cells need (empty:
+    all of the server's). `jdk` and `connector`: as in `model.deployment`. `plain`: HTTP without
+    TLS, for a server behind a front. `upstream`: the URL to which a front passes requests on.
+    `obsolete`: protocols, suites and keys that nobody should use; `burn`: a planted slowdown
+    (`5%`); only the reference server supports these two. `ocsp_stapling`: an OCSP response with
+    each certificate, for clients that ask for one. `listen`: the address of this machine to listen
+    on, which certificates then contain, too. `configuration`: replaces the lab's own TLS
+    configuration and determines certificate keys, groups, suites and resumption.
     """
 
     folder: Path
@@ -58,7 +56,7 @@ class Setting:
 
     @property
     def host(self) -> str:
-        """The address as URLs and configuration files have it, before a colon and a port."""
+        """The address in the syntax of URLs and configuration files, before a colon and a port."""
         return in_url(self.listen)
 
 
@@ -74,7 +72,7 @@ class Running:
     count: Callable[[], int] | None = None
 
     def handshakes(self) -> int | None:
-        """The server's own count of full handshakes; None for one that keeps none."""
+        """The server's own count of full handshakes; None if it keeps none."""
         return None if self.count is None else self.count()
 
     def stop(self) -> None:
@@ -91,7 +89,7 @@ class Target(Protocol):
 
     @property
     def trust_pem(self) -> str:
-        """The authorities to trust, in PEM; known after `prepare`."""
+        """The trusted authorities, in PEM; known after `prepare`."""
         ...
 
     @property
@@ -100,7 +98,9 @@ class Target(Protocol):
         ...
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """Makes certificates and configuration; the levels that this server lacks, with reasons."""
+        """Makes certificates and configuration; returns the levels that this server lacks, with
+        reasons.
+        """
         ...
 
     def start(self) -> Running:
@@ -112,7 +112,9 @@ class Front(Target, Protocol):
     """A server that can terminate TLS before another one."""
 
     def start(self, upstream: str | None = None) -> Running:
-        """Starts a fresh server that passes on to this URL's host and port, if one is given."""
+        """Starts a fresh server that passes requests on to this URL's host and port, if one is
+        given.
+        """
         ...
 
 

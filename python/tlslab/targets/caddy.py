@@ -1,4 +1,4 @@
-"""Caddy, on the TLS library of Go, with a configuration of the lab's own in a private folder."""
+"""Caddy, on Go's TLS library, with the lab's own configuration in a private folder."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from typing import Any
 from tlslab.model.names import SUITES
 from tlslab.targets.configured import ConfiguredServer, ask
 
-# Caddy's names of the groups that Go 1.19 has (modules/caddytls/values.go).
+# Caddy's names of Go 1.19's groups (modules/caddytls/values.go).
 CURVES = {
     "X25519": "x25519",
     "P-256": "secp256r1",
@@ -58,7 +58,7 @@ class Caddy(ConfiguredServer):
 
     @staticmethod
     def versions(program: str) -> tuple[str, str]:
-        """Caddy's version, and that of the Go that it was built with, whose TLS library it has."""
+        """Caddy's version, and that of the Go it was built with, which provides its TLS library."""
         return _versions(program)
 
     def _command(self, config: Path) -> list[str]:
@@ -72,7 +72,7 @@ class Caddy(ConfiguredServer):
         return super()._configure(port, groups, upstream)
 
     def _refusal(self, config: Path) -> str | None:
-        # Caddy passes over curves that it does not know.
+        # Caddy ignores unknown curves.
         unknown = next((group for group in self._curves if group not in CURVES), None)
         if unknown is not None:
             return f"unknown curve '{unknown}'"
@@ -82,7 +82,7 @@ class Caddy(ConfiguredServer):
 
     def _values(self) -> dict[str, Any]:
         asked = [suite for suite in self._setting.suites if "_WITH_" in suite]
-        # What this library lacks is found by the probe; what nobody knows is refused here.
+        # The probe finds the suites that this library lacks; unknown ones are refused here.
         suites = [suite for suite in asked if suite in CIPHER_SUITES or suite not in _KNOWN]
         return {
             "curves": [CURVES.get(group, group) for group in self._curves],
@@ -99,7 +99,7 @@ def _versions(program: str) -> tuple[str, str]:
 
 
 def _reason(answer: str) -> str:
-    """The error among the lines that Caddy logs, as JSON or as text."""
+    """The error among Caddy's log lines, in JSON or text."""
     for line in reversed(answer.splitlines()):
         if line.startswith("{"):
             said = json.loads(line)

@@ -1,7 +1,7 @@
-"""Certificates for servers on this machine: an authority of the run's own for each kind of key.
+"""Certificates for servers on this machine: the run's own authority for each kind of key.
 
-An ECDSA leaf is issued by an ECDSA authority and an RSA leaf by an RSA one: a client that offers
-the schemes of one kind only must find no other in the chain (RFC 8446, section 4.2.3).
+An ECDSA authority issues ECDSA leaves and an RSA authority RSA leaves: a client that offers only
+the schemes of one kind must find no other in the chain (RFC 8446, section 4.2.3).
 """
 
 import datetime
@@ -41,8 +41,8 @@ _CURVES: dict[str, ec.EllipticCurve] = {
 class CertificateFiles:
     """A leaf certificate and its key, in PEM.
 
-    With an OCSP response that says that the certificate is good, in DER, and the authority that has
-    signed both, in PEM, if they were asked for.
+    If requested, also an OCSP response with the status good, in DER, and the authority that signed
+    both, in PEM.
     """
 
     certificate: Path
@@ -52,7 +52,7 @@ class CertificateFiles:
 
 
 def make_key(kind: str) -> PrivateKey:
-    """A private key of a kind that `model.names.CERTIFICATE_KEYS` names."""
+    """A private key of a kind in `model.names.CERTIFICATE_KEYS`."""
     if kind in _CURVES:
         return ec.generate_private_key(_CURVES[kind])
     if kind == "ed25519":
@@ -63,7 +63,7 @@ def make_key(kind: str) -> PrivateKey:
 class Authority:
     """Issues leaf certificates into a folder, and knows the authorities to trust for them.
 
-    Every leaf is also for `addresses`.
+    Every leaf is also valid for `addresses`.
     """
 
     def __init__(self, folder: Path, addresses: Sequence[str] = ()) -> None:
@@ -86,8 +86,9 @@ class Authority:
         stapled: bool = False,
         name: str = SERVER_NAME,
     ) -> CertificateFiles:
-        """A leaf for `name`, 127.0.0.1, ::1 and all given addresses; a negative lifetime gives
-        an expired one. `stapled`: with an OCSP response to staple to it.
+        """A leaf for `name`, 127.0.0.1, ::1 and all given addresses.
+
+        A negative lifetime gives an expired leaf. `stapled`: with an OCSP response to staple.
         """
         authority_kind = "rsa-2048" if kind.startswith("rsa-") else "ecdsa-p256"
         if authority_kind not in self._issuers:
@@ -114,7 +115,7 @@ class Authority:
         leaf: x509.Certificate,
         authority: tuple[x509.Certificate, PrivateKey],
     ) -> CertificateFiles:
-        """The files of a leaf, with its OCSP response and its authority beside them."""
+        """The files of a leaf, together with its OCSP response and its authority."""
         response = files.certificate.with_suffix(".ocsp")
         response.write_bytes(_ocsp_response(leaf, *authority))
         issuer = files.certificate.with_suffix(".issuer")
@@ -127,7 +128,7 @@ def _pem(certificate: x509.Certificate) -> str:
 
 
 def _hash(key: PrivateKey) -> hashes.SHA256 | None:
-    """The hash to sign a certificate with; Ed25519 brings its own."""
+    """The hash for signing a certificate; None for Ed25519, which has its own."""
     return None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256()
 
 
@@ -154,7 +155,7 @@ def _make_authority(kind: str) -> tuple[x509.Certificate, PrivateKey]:
     name = f"tlslab {kind} authority of one run"
     builder = _builder(name, name, key, VALID_DAYS)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    # Certificates, lists of revoked ones, and as a digital signature OCSP responses.
+    # For certificates, revocation lists and, as a digital signature, OCSP responses.
     usage = x509.KeyUsage(True, False, False, False, False, True, True, False, False)
     builder = builder.add_extension(usage, critical=True)
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
@@ -194,12 +195,12 @@ def _leaf(
 def _ocsp_response(
     leaf: x509.Certificate, issuer: x509.Certificate, issuer_key: PrivateKey
 ) -> bytes:
-    """An OCSP response that a leaf is good, as long as the leaf is valid (RFC 6960); DER."""
+    """An OCSP response with the status good, valid as long as the leaf (RFC 6960); DER."""
     builder = ocsp.OCSPResponseBuilder().add_response(
         cert=leaf,
         issuer=issuer,
-        # What responders answer with, and servers look for (RFC 5019, section 2.1.1): it signs
-        # nothing, and names the certificate only.
+        # SHA-1 is what responders use and servers expect (RFC 5019, section 2.1.1): it signs
+        # nothing here, it only identifies the certificate.
         algorithm=hashes.SHA1(),
         cert_status=ocsp.OCSPCertStatus.GOOD,
         this_update=leaf.not_valid_before_utc,

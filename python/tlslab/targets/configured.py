@@ -1,4 +1,4 @@
-"""Servers that run with a configuration file of the lab: what they have in common."""
+"""The shared parts of servers that run with a configuration file of the lab."""
 
 import subprocess
 from abc import ABC, abstractmethod
@@ -20,22 +20,22 @@ from tlslab.targets.rendering import render
 
 TEST_S = 30
 
-# The most characters of a server's own message in a reason.
+# The largest number of characters of a server's own message in a reason.
 WORDS = 300
 
 
 class ConfiguredServer(ABC):
     """A server on OpenSSL, its configuration rendered into a private folder.
 
-    A kind of server says where its program is, what it is called with, how many processes it has
-    when it is up, and what it says against a configuration.
+    A subclass provides the program's path, its command, its number of processes when it is up, and
+    its objections to a configuration.
     """
 
     name: str
     remedy: str
     template: str
 
-    # What ends the server when the lab is killed.
+    # The signal that ends the server when the lab is killed.
     end_signal: str = "TERM"
 
     def __init__(self, setting: Setting, program: str | None = None) -> None:
@@ -51,12 +51,12 @@ class ConfiguredServer(ABC):
     @staticmethod
     @abstractmethod
     def find() -> str | None:
-        """The program; None when it is not installed."""
+        """The program; None if it is not installed."""
 
     @staticmethod
     @abstractmethod
     def versions(program: str) -> tuple[str, str]:
-        """The program's name with its version, and the TLS library that it runs with."""
+        """The program's name with its version, and the TLS library it runs with."""
 
     @abstractmethod
     def _command(self, config: Path) -> list[str]:
@@ -64,26 +64,28 @@ class ConfiguredServer(ABC):
 
     @abstractmethod
     def _refusal(self, config: Path) -> str | None:
-        """The server's message against a configuration; None when it accepts the configuration."""
+        """The server's objection to a configuration; None if it accepts the configuration."""
 
     def _processes(self) -> int:
-        """How many processes the server has when all of it is up."""
+        """The number of the server's processes when it is completely up."""
         return 1
 
     def _values(self) -> dict[str, Any]:
-        """Values for the template beside those that all templates take."""
+        """Values for the template, in addition to those of all templates."""
         return {}
 
     def _arrange(self) -> None:  # noqa: B027 -- most servers take them as they are
-        """Brings certificates and parameters into the form that the server takes."""
+        """Converts certificates and parameters to the form that the server takes."""
 
     @property
     def trust_pem(self) -> str:
-        """The authorities to trust, and the user's own certificates, in PEM."""
+        """The trusted authorities, and the user's own certificates, in PEM."""
         return self._authority.trust_pem + own_trust(self._setting.configuration)
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """Makes certificates and document; the groups that this server refuses, with its words."""
+        """Makes certificates and document; returns the groups that this server refuses, with its
+        words.
+        """
         setting = self._setting
         if not setting.plain:
             self._certificates = self._certify()
@@ -106,7 +108,7 @@ class ConfiguredServer(ABC):
         return lacking
 
     def _certify(self) -> list[CertificateFiles]:
-        """The certificates to serve: the lab's own, or the user's that a configuration has."""
+        """The certificates to serve: the lab's own, or the user's if a configuration has any."""
         given = self._setting.configuration
         if given is None:
             stapled = self._setting.ocsp_stapling
@@ -135,7 +137,7 @@ class ConfiguredServer(ABC):
         return Running(f"{scheme}://{setting.host}:{port}{self.path}", process)
 
     def _refused(self, groups: Sequence[str]) -> str | None:
-        """What the server says against these groups; that a port is taken says nothing of them."""
+        """The server's objection to these groups; a port in use is not one."""
         words: str | None = None
         for _ in range(ATTEMPTS):
             port = free_port(self._setting.listen)
@@ -170,7 +172,7 @@ class ConfiguredServer(ABC):
 
 
 def ask(command: Sequence[str]) -> tuple[int, str]:
-    """A short command's exit code, and all that it says. Raises CannotRunError."""
+    """A short command's exit code and complete output. Raises CannotRunError."""
     try:
         ended = subprocess.run(
             command,

@@ -1,4 +1,4 @@
-"""The ways in which Tomcat does TLS."""
+"""Tomcat's TLS implementations."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from tlslab.model.errors import UsageError
 
 @dataclass(frozen=True)
 class Connector:
-    """One way: the class that implements it, and the listener that loads its library.
+    """One implementation: its class, and the listener that loads its library.
 
-    `openssl` is whether TLS is OpenSSL's, not the JVM's; `feature` the first Java release for it.
+    `openssl`: TLS is OpenSSL's, not the JVM's. `feature`: the first Java release for it.
     """
 
     name: str
@@ -22,7 +22,7 @@ class Connector:
 _TLS = "org.apache.tomcat.util.net"
 _LISTENERS = "org.apache.catalina.core"
 
-# The first release that Tomcat 11 runs on.
+# The first Java release on which Tomcat 11 runs.
 FEATURE = 17
 
 CONNECTORS = {
@@ -36,7 +36,7 @@ CONNECTORS = {
             True,
             FEATURE,
         ),
-        # By the JVM's foreign function interface, final in Java 22 (JEP 454).
+        # Uses the JVM's foreign function interface, final in Java 22 (JEP 454).
         Connector(
             "openssl-ffm",
             f"{_TLS}.openssl.panama.OpenSSLImplementation",
@@ -51,7 +51,7 @@ DEFAULT = "jsse"
 
 
 def find_connector(name: str | None) -> Connector:
-    """The connector of that name, or the one that needs nothing but the JVM. Raises UsageError."""
+    """The connector with this name, or the one that needs only the JVM. Raises UsageError."""
     try:
         return CONNECTORS[name or DEFAULT]
     except KeyError:

@@ -1,13 +1,13 @@
 """Diffie-Hellman parameters of well-known groups, which need no search for a prime.
 
 Sizes of 2048 bits and more are the ffdhe groups of RFC 7919 (appendix A), 1536 is the MODP group of
-RFC 3526 (section 2), 1024 that of RFC 5114 (section 2.1). But for the last they are safe primes
-with generator 2, and defined by a formula: 2^b - 2^(b-64) - 1 + 2^64 * (floor(2^(b-130) * c) +
-offset), where c is e for RFC 7919 and pi for RFC 3526.
+RFC 3526 (section 2), 1024 that of RFC 5114 (section 2.1). All except the last are safe primes with
+generator 2, defined by a formula: 2^b - 2^(b-64) - 1 + 2^64 * (floor(2^(b-130) * c) + offset),
+where c is e for RFC 7919 and pi for RFC 3526.
 
-All are groups that OpenSSL knows, and so uses with a secret exponent of twice their strength. Of
-another group it takes one as long as the prime, whatever the parameters say: the 1024 bits of
-RFC 2409 would cost a server more than 2048 bits of RFC 7919.
+OpenSSL knows all of these groups, and therefore uses a secret exponent of twice their strength with
+them. With an unknown group its exponent is as long as the prime, whatever the parameters say: the
+1024 bits of RFC 2409 would cost a server more than 2048 bits of RFC 7919.
 """
 
 import base64
@@ -42,13 +42,13 @@ SIZES = (1024, *_MODP, *_FFDHE)
 # of the group: RFC 5114 (section 2.1), RFC 3526 (section 8), RFC 7919 (appendix A).
 EXPONENT_BITS = {1024: 160, 1536: 180, 2048: 225, 3072: 275, 4096: 325, 6144: 375, 8192: 400}
 
-# Bits beyond those needed, so that the rounding of each term is lost below.
+# Additional bits, so that the rounding of each term is lost below.
 _GUARD_BITS = 64
 
 
 @cache
 def prime(bits: int) -> int:
-    """The group's prime. Raises CannotRunError for a size that no well-known group has."""
+    """The group's prime. Raises CannotRunError for a size without a well-known group."""
     if bits not in SIZES:
         known = ", ".join(map(str, SIZES))
         raise CannotRunError(f"no Diffie-Hellman parameters of {bits} bits", f"known: {known}")
@@ -65,7 +65,7 @@ def generator(bits: int) -> int:
 
 
 def parameters_pem(bits: int) -> str:
-    """The group as PKCS #3 has it: prime, generator, exponent's bits."""
+    """The group in the form of PKCS #3: prime, generator, exponent's bits."""
     numbers = (prime(bits), generator(bits), EXPONENT_BITS[bits])
     content = b"".join(_der(0x02, _unsigned(number)) for number in numbers)
     text = base64.encodebytes(_der(0x30, content)).decode("ascii").replace("\n", "")
@@ -74,7 +74,7 @@ def parameters_pem(bits: int) -> str:
 
 
 def write_parameters(folder: Path, bits: int | None) -> Path | None:
-    """The parameters in a file of the folder; None when no size is asked for."""
+    """The parameters in a file of the folder; None if no size is requested."""
     if bits is None:
         return None
     path = folder / f"dh-{bits}.pem"

@@ -8,7 +8,7 @@ PATH = f"/{NAME}"
 
 
 def write_document(folder: Path, size: int) -> Path:
-    """Writes a document of N bytes into the folder's `documents`; the file."""
+    """Writes a document of N bytes into the folder's `documents`; returns the file."""
     (folder / FOLDER).mkdir(exist_ok=True)
     document = folder / FOLDER / NAME
     document.write_bytes(bytes(number % 251 for number in range(size)))

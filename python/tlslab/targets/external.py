@@ -1,4 +1,4 @@
-"""A server that the lab did not start, and the command by which it is configured for a cell."""
+"""A server that the lab did not start, and the command that configures it for a cell."""
 
 import contextlib
 import os
@@ -15,34 +15,34 @@ from tlslab.model.hook_times import TIMEOUT_S
 from tlslab.model.names import find_group, find_suite
 from tlslab.targets.base import pinned
 
-# The most characters of a command's own message in a reason.
+# The largest number of characters of a command's own message in a reason.
 WORDS = 400
 
-# How long a killed process may take to end, in seconds; one that stays belongs to another user.
+# The time in which a killed process must end, in seconds; one that stays belongs to another user.
 _KILLED_S = 2.0
 
-# Runs a command once a word comes on standard input; if the lab dies first, never.
+# Runs a command once a word arrives on standard input; never, if the lab dies first.
 _AT_A_WORD = ("sh", "-c", 'read -r begin && exec "$@" </dev/null', "sh")
 
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
-# Beside each factor's level, the name that OpenSSL has for it.
+# The suffix of the field with OpenSSL's name of a factor's level.
 OPENSSL = "_openssl"
 
 
 class HookError(CannotRunError):
-    """The command failed; the message has its own words."""
+    """The command failed; the message contains its own words."""
 
 
 @dataclass(frozen=True)
 class Hook:
-    """A command with fields, `ssh host set-group {group}`, split into words as a shell would.
+    """A command with fields, `ssh host set-group {group}`, split into words as by a shell.
 
-    No shell runs it, unless the command itself is one (`sh -c '...'`). A field is replaced by the
-    level that the cell has of that factor, `{group_openssl}` and `{suite_openssl}` by OpenSSL's
-    name of it; `{{` and `}}` stand for brackets. A level never becomes more than one word: within
-    a word that has blanks, which must be a command line for another shell, it is quoted for it.
-    The command also gets every factor as an environment variable, `TLSLAB_GROUP`.
+    No shell runs the command, unless the command itself is one (`sh -c '...'`). A field is replaced
+    by the cell's level of that factor, `{group_openssl}` and `{suite_openssl}` by OpenSSL's name of
+    the level; `{{` and `}}` stand for brackets. A level never becomes more than one word: within a
+    word that contains blanks, which must be a command line for another shell, the level is quoted
+    for that shell. The command also gets every factor as an environment variable, `TLSLAB_GROUP`.
     """
 
     words: tuple[str, ...]
@@ -50,7 +50,7 @@ class Hook:
 
     @property
     def fields(self) -> frozenset[str]:
-        """The factors that the command is given, whatever the form of their names."""
+        """The factors whose levels the command gets, under any form of their names."""
         names = (found[1] for word in self.words for found in _FIELD.finditer(word))
         return frozenset(name.removesuffix(OPENSSL) for name in names if name is not None)
 
@@ -62,8 +62,8 @@ class Hook:
     def run(self, factors: Mapping[str, str]) -> None:
         """Runs the command for a cell, to its end. Raises HookError.
 
-        What it leaves in the background may go on; when it takes too long, or the lab is
-        interrupted, all of its session is killed.
+        Processes that it leaves in the background may continue. If the command takes too long, or
+        the lab is interrupted, its whole session is killed.
         """
         command = self.command(factors)
         variables = {f"TLSLAB_{name.upper()}": level for name, level in named(factors).items()}
@@ -77,11 +77,11 @@ def run_command(
     variables: Mapping[str, str],
     session: Callable[[int], None] | None = None,
 ) -> None:
-    """Runs a command of the user's to its end, with variables in its environment.
+    """Runs a user's command to its end, with variables in its environment.
 
-    `session` is called with the id of the command's session before the command begins; the caller
-    then ends what is left of the session, here and after the lab's death. Raises HookError, with
-    the option that gave the command and the command's own message.
+    `session` is called with the id of the command's session before the command starts; the caller
+    then ends the remaining processes of the session, here and after the lab's death. Raises
+    HookError, with the option that gave the command and the command's own message.
     """
     started = pinned(command, (), "KILL") if session is None else [*_AT_A_WORD, *command]
     with tempfile.TemporaryFile() as said:
@@ -114,7 +114,7 @@ def run_command(
             if session is None:
                 _killed(child)
             elif child.stdin is not None:
-                # An interruption before the word: the command never begins.
+                # An interruption before the word: the command never starts.
                 child.stdin.close()
         said.seek(0)
         words = " ".join(said.read(1 << 16).decode("utf-8", "replace").split())[-WORDS:]
@@ -123,7 +123,7 @@ def run_command(
 
 
 def _begin(child: "subprocess.Popen[bytes]", session: Callable[[int], None]) -> None:
-    """Reports the session, and then gives the word that the command waits for."""
+    """Reports the session, then sends the word that the command waits for."""
     assert child.stdin is not None
     session(child.pid)
     with contextlib.suppress(BrokenPipeError), child.stdin:
@@ -131,7 +131,7 @@ def _begin(child: "subprocess.Popen[bytes]", session: Callable[[int], None]) -> 
 
 
 def _killed(child: "subprocess.Popen[bytes]") -> bool:
-    """Kills what is left of the command; False where it belongs to another user, as by `sudo`."""
+    """Kills the rest of the command; False if it belongs to another user, as with `sudo`."""
     if child.poll() is not None:
         return True
     with contextlib.suppress(PermissionError, ProcessLookupError):
@@ -144,7 +144,7 @@ def _killed(child: "subprocess.Popen[bytes]") -> bool:
 
 
 def command_words(text: str, option: str) -> tuple[str, ...]:
-    """The words of a command that a user has written, split as a shell does. Raises UsageError."""
+    """The words of a user's command, split as by a shell. Raises UsageError."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
@@ -155,9 +155,10 @@ def command_words(text: str, option: str) -> tuple[str, ...]:
 
 
 def parse_hook(text: str, factors: Iterable[str], timeout_s: float = TIMEOUT_S) -> Hook:
-    """The command that a user has written, for an experiment with these factors.
+    """The user's command, for an experiment with these factors.
 
-    Raises UsageError for what cannot be split into words, and for fields that are no factors.
+    Raises UsageError for a text that cannot be split into words, and for fields that are no
+    factors.
     """
     words = command_words(text, "--configure")
     hook = Hook(words, timeout_s)
@@ -171,7 +172,7 @@ def parse_hook(text: str, factors: Iterable[str], timeout_s: float = TIMEOUT_S) 
 
 
 def named(factors: Mapping[str, str]) -> dict[str, str]:
-    """The levels by the names of their fields, with OpenSSL's names of group and suite."""
+    """The levels by the names of their fields, including OpenSSL's names of group and suite."""
     names = dict(factors)
     group = find_group(factors.get("group", ""))
     suite = find_suite(factors.get("suite", ""))
@@ -183,7 +184,7 @@ def named(factors: Mapping[str, str]) -> dict[str, str]:
 
 
 def _filled(word: str, names: Mapping[str, str]) -> str:
-    """A word with its fields replaced; a level is quoted where the word is a command line."""
+    """A word with its fields replaced; a level is quoted if the word is a command line."""
     is_line = re.search(r"\s", word) is not None
 
     def level(found: re.Match[str]) -> str:

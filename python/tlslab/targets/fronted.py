@@ -1,11 +1,11 @@
-"""A server behind another that terminates TLS for it: two servers as one target."""
+"""A server behind another one that terminates TLS for it: two servers as one target."""
 
 from tlslab.targets.base import Front, Running, Target
 from tlslab.targets.process import ServerGroup
 
 
 class Fronted:
-    """Two servers, of which clients meet the front: its certificates and its TLS count.
+    """Two servers, of which clients connect to the front: its certificates and its TLS count.
 
     Processor time and memory are those of both servers; the death of either is the target's.
     """
@@ -19,24 +19,25 @@ class Fronted:
 
     @property
     def trust_pem(self) -> str:
-        """The authorities to trust, in PEM."""
+        """The trusted authorities, in PEM."""
         return self._front.trust_pem
 
     @property
     def path(self) -> str:
-        """Where the document is: the front passes paths on as they are."""
+        """The document's path: the front passes paths on unchanged."""
         return self._back.path
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """Makes both servers' certificates and configuration; what the front lacks, with reasons.
+        """Makes both servers' certificates and configuration; returns what the front lacks, with
+        reasons.
 
-        Levels that the server behind lacks do not matter: it serves without TLS.
+        Levels that the server behind lacks do not matter, because it serves without TLS.
         """
         self._back.prepare()
         return self._front.prepare()
 
     def start(self) -> Running:
-        """Starts the server behind, then the front before it."""
+        """Starts the server behind, then the front."""
         back = self._back.start()
         try:
             front = self._front.start(back.url)

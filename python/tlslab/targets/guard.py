@@ -1,8 +1,9 @@
-"""Nothing outlives the lab: what a shell does when the lab is killed.
+"""The guard: a shell that kills a server's processes when the lab is killed.
 
 The kernel sends a server SIGTERM when the lab dies (`bound`), but that may not end the server:
 nginx notes a SIGTERM that comes before its first worker and acts on it only at the next signal, and
-its workers outlive a killed master. So a separate shell watches each server's session (`Guard`).
+its workers outlive a killed master. Therefore a separate shell watches each server's session
+(`Guard`).
 """
 
 import contextlib
@@ -12,13 +13,13 @@ from tlslab.orphans import bound
 
 __all__ = ["Guard", "bound"]
 
-# Standard input brings the session's id, and a word when the server was ended in order. If the
+# Standard input brings the session's id, and a word once the server was ended in order. If the
 # input ends without that word, the lab has died.
 _WATCH = 'read -r session || exit; read -r dismissed || kill -s KILL -- "-$session"'
 
 
 class Guard:
-    """Kills all processes of a session when the lab dies without having dismissed the guard."""
+    """Kills all processes of a session if the lab dies without having dismissed the guard."""
 
     def __init__(self, session: int) -> None:
         self._shell = subprocess.Popen(
@@ -32,7 +33,7 @@ class Guard:
         self._say(f"{session}\n")
 
     def dismiss(self) -> None:
-        """The session has ended in order."""
+        """Reports that the session has ended in order."""
         self._say("dismissed\n")
         if self._shell.stdin is not None:
             self._shell.stdin.close()
@@ -41,6 +42,6 @@ class Guard:
     def _say(self, words: str) -> None:
         stdin = self._shell.stdin
         if stdin is not None and not stdin.closed:
-            # The pipe is broken when the shell was ended from outside.
+            # The pipe is broken if the shell was ended from outside.
             with contextlib.suppress(BrokenPipeError):
                 stdin.write(words.encode())

@@ -1,4 +1,4 @@
-"""HAProxy, alone or as TLS offloader, with a configuration of the lab's own in a private folder."""
+"""HAProxy, alone or as TLS offloader, with the lab's own configuration in a private folder."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from tlslab.targets.documents import FOLDER, NAME
 from tlslab.targets.openssl import is_weak
 from tlslab.targets.rendering import render
 
-# Without a server behind it, HAProxy answers from one buffer, which also holds the head.
+# Without a server behind it, HAProxy answers from one buffer, which also contains the head.
 BUFFER_BYTES = 16384
 HEAD_BYTES = 2048
 DOCUMENT_LIMIT = 1 << 20
@@ -43,7 +43,7 @@ class HAProxy(ConfiguredServer):
 
     @staticmethod
     def versions(program: str) -> tuple[str, str]:
-        """HAProxy's version, and that of the TLS library that it runs with, from `-vv`."""
+        """HAProxy's version, and that of the TLS library it runs with, from `-vv`."""
         _, reported = ask([program, "-vv"])
         version = re.search(r"HAProxy version (\d[\w.]*)", reported)
         library = re.search(r"Running on \w+ version : (\S+ \S+)", reported)

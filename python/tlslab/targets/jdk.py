@@ -12,23 +12,23 @@ from tlslab.model.errors import UsageError
 
 ROOT = Path("/usr/lib/jvm")
 
-# The level of the factor `jdk` that stands for all installations.
+# The level of the factor `jdk` for all installations.
 ALL = "jdk"
 START_S = 20.0
 
-# The maximum length of a quotation of a JVM's output.
+# The largest number of quoted characters of a JVM's output.
 WORDS = 400
 
-# A JVM picks up options from these variables: two runs would differ by the user's environment.
+# A JVM takes options from these variables: runs would depend on the user's environment.
 PICKED_UP = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 
 @dataclass(frozen=True)
 class Jdk:
-    """A Java installation that starts.
+    """A working Java installation.
 
-    `home` is its real folder, with `bin/java`; `version` as it prints it (`17.0.15`, `1.8.0_392`);
-    `vendor` who has built it, empty if unknown.
+    `home`: its real folder, with `bin/java`. `version`: as it prints it (`17.0.15`, `1.8.0_392`).
+    `vendor`: its builder, empty if unknown.
     """
 
     home: Path
@@ -54,7 +54,7 @@ class Jdk:
 
 @dataclass(frozen=True)
 class BrokenJdk:
-    """A Java installation that does not start; `reason` has its own words."""
+    """A Java installation that does not start; `reason` is in its own words."""
 
     home: Path
     reason: str
@@ -75,8 +75,8 @@ def find_jdks(
 ) -> Jdks:
     """All installations below `root`, of JAVA_HOME, of PATH and in the given folders.
 
-    Each is started once. One of several links to the same folder counts. A given folder that holds
-    no Java, and one in which Java does not start, are `broken`, with the reason.
+    Each is started once; of several links to the same folder only one counts. A given folder
+    without Java, or with a Java that does not start, is `broken`, with the reason.
     """
     homes = dict.fromkeys(
         home.resolve() for home in _candidates(environment, root) if _is_home(home)
@@ -130,7 +130,7 @@ def by_name(jdks: Jdks) -> dict[str, Jdk | BrokenJdk]:
 
 
 def find_jdk(level: str) -> Jdk | BrokenJdk:
-    """The installation of a short name or in a folder. Raises UsageError for an unknown name."""
+    """The installation with a short name or in a folder. Raises UsageError for an unknown name."""
     if "/" in level:
         return ask(Path(level))
     named = by_name(find_jdks())
@@ -141,10 +141,10 @@ def find_jdk(level: str) -> Jdk | BrokenJdk:
 
 
 def expand(levels: Sequence[str], given: Sequence[Path]) -> tuple[str, ...]:
-    """Levels of the factor `jdk`: ALL replaced by all that is here, and the given folders added.
+    """Levels of the factor `jdk`: ALL replaced by all installations here, and the given folders
+    added.
 
-    A given folder that a short name stands for is named by that. Raises UsageError when nothing is
-    left.
+    A given folder that has a short name gets that name. Raises UsageError if nothing is left.
     """
     named = by_name(find_jdks())
     names = {each.home: name for name, each in named.items()}
@@ -158,7 +158,7 @@ def expand(levels: Sequence[str], given: Sequence[Path]) -> tuple[str, ...]:
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:
-    """The name, numbered when it is taken."""
+    """The name, with a number if the name itself is taken."""
     number, free = 2, name
     while free in taken:
         free, number = f"{name}-{number}", number + 1
@@ -186,7 +186,7 @@ def _is_home(home: Path) -> bool:
 
 
 def _release(home: Path) -> dict[str, str]:
-    """The file `release` of an installation: lines of NAME="VALUE"; empty where there is none."""
+    """The file `release` of an installation: lines of NAME="VALUE"; empty without the file."""
     try:
         lines = (home / "release").read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -201,6 +201,6 @@ def _pairs(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _version(words: str) -> str:
-    """The version in what `java -version` says: openjdk version "17.0.15" 2025-04-15."""
+    """The version in the output of `java -version`: openjdk version "17.0.15" 2025-04-15."""
     found = re.search(r'version "([^"]+)"', words)
     return found[1] if found else ""

@@ -1,4 +1,4 @@
-"""Options of a JVM for its own TLS (JSSE), and exceptions to what the JVM forbids."""
+"""Options of a JVM for its own TLS (JSSE), and exceptions from the JVM's prohibitions."""
 
 import re
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from pathlib import Path
 from tlslab.model.names import find_group
 from tlslab.targets.jdk import Jdk
 
-# JSSE's names where they are not those of OpenSSL.
+# JSSE's names that differ from OpenSSL's.
 _NAMES = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1"}
 
-# JSSE's names of the ways of resumption with tickets.
+# JSSE's ways of resumption that use tickets.
 TICKETS = ("ticket", "psk", "psk-only")
 
 PROPERTY = "jdk.tls.disabledAlgorithms"
@@ -20,7 +20,7 @@ NATIVE_ACCESS_FEATURE = 22
 
 
 def group_name(group: str) -> str:
-    """The name that `jdk.tls.namedGroups` has for a group of `model.names`."""
+    """The name of a group of `model.names` in `jdk.tls.namedGroups`."""
     found = find_group(group)
     return group if found is None else _NAMES.get(found.name, found.openssl)
 
@@ -35,9 +35,9 @@ def tls_options(
 ) -> list[str]:
     """Options of a JVM whose server offers these groups and suites, and resumes in this way.
 
-    `dh` is the size of Diffie-Hellman parameters in bits. Where the JDK forbids key transport by
-    RSA and a suite asks for it, `folder` gets a file with the exception. Sources: the JSSE
-    Reference Guide of JDK 25, "Customizing JSSE".
+    `dh`: the size of Diffie-Hellman parameters in bits. If the JDK forbids RSA key transport and a
+    suite needs it, a file with the exception is written to `folder`. Sources: the JSSE Reference
+    Guide of JDK 25, "Customizing JSSE".
     """
     tickets = resume in TICKETS
     options = [f"-Djdk.tls.server.enableSessionTicketExtension={str(tickets).lower()}"]
@@ -69,7 +69,9 @@ def _allow(jdk: Jdk, folder: Path, algorithm: str) -> list[str]:
 
 
 def disabled_algorithms(security: str) -> list[str]:
-    """What a JDK's file `java.security` forbids in TLS; lines may go on after a backslash."""
+    """The algorithms that a JDK's file `java.security` forbids in TLS; a backslash continues a
+    line.
+    """
     joined = re.sub(r"\\\r?\n\s*", "", security)
     found = re.search(rf"^{re.escape(PROPERTY)}=(.*)$", joined, re.MULTILINE)
     return [each.strip() for each in found[1].split(",")] if found else []

@@ -1,9 +1,9 @@
-"""Network namespaces of the lab's own, each joined to this machine by a pair of virtual links.
+"""The lab's own network namespaces, each joined to this machine by a pair of virtual links.
 
-The name of a namespace has the pid and the start time of its lab, so that the next lab finds and
-removes the namespaces of a lab that was killed. The numbers in the names of namespaces and links
-are not used again: the kernel needs some time to end a namespace. Needs root and
-iproute2; `obstacle` says what is missing.
+The name of a namespace contains the pid and the start time of its lab, so that the next lab finds
+and removes the namespaces of a killed lab. The numbers in the names of namespaces and links are not
+reused, because the kernel needs some time to end a namespace. Needs root and iproute2; `obstacle`
+returns what is missing.
 """
 
 import ipaddress
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tlslab.model.errors import CannotRunError
 
-# Addresses for benchmarks; they are not routed (RFC 2544, appendix C.2.2).
+# Addresses for benchmarks, which are not routed (RFC 2544, appendix C.2.2).
 POOL = ipaddress.IPv4Network("198.18.0.0/16")
 
 _SUBNETS = POOL.num_addresses // 4
@@ -29,13 +29,15 @@ _NAME = re.compile(r"tlslab-(\d+)-(\d+)-(\d+)")
 
 _COMMAND_S = 20
 
-# The numbers of this lab's namespaces; 0 is the one that is tried.
+# The numbers of this lab's namespaces; 0 is the one for the test.
 _numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
 class Namespace:
-    """Its name and that of the link to it, the address in it, and this machine's on the link."""
+    """The names of a namespace and of the link to it; the addresses in it and of this machine's
+    end.
+    """
 
     name: str
     link: str
@@ -48,7 +50,7 @@ class Namespace:
 
 
 def obstacle() -> str | None:
-    """Why the lab cannot make namespaces here; None when it can."""
+    """The reason that the lab cannot make namespaces here; None if it can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     for program in ("ip", "nsenter"):
@@ -64,7 +66,7 @@ def obstacle() -> str | None:
 
 @contextmanager
 def namespaces(count: int) -> Iterator[tuple[Namespace, ...]]:
-    """As many namespaces as asked for, removed at the end. Raises CannotRunError."""
+    """The requested number of namespaces, removed at the end. Raises CannotRunError."""
     remove_forsaken()
     made: list[Namespace] = []
     try:
@@ -81,7 +83,7 @@ def namespaces(count: int) -> Iterator[tuple[Namespace, ...]]:
 
 
 def remove_forsaken() -> int:
-    """Removes the namespaces of labs that have ended; their number."""
+    """Removes the namespaces of labs that have ended; returns their number."""
     removed = 0
     for line in _ip("netns", "list").stdout.splitlines():
         match = _NAME.match(line)
@@ -109,7 +111,7 @@ def _make(namespace: Namespace, prefix: int) -> None:
 
 
 def _free_subnets() -> Iterator[ipaddress.IPv4Network]:
-    """Subnets of two hosts of which this machine has no address."""
+    """Subnets of two hosts in which this machine has no address."""
     reported = json.loads(_ip("-json", "-4", "address", "show").stdout or "[]")
     taken = [
         ipaddress.IPv4Address(address["local"])

@@ -1,4 +1,4 @@
-"""nginx, with a configuration of the lab's own in a private folder."""
+"""nginx, with the lab's own configuration in a private folder."""
 
 import os
 import pwd
@@ -28,7 +28,7 @@ class Nginx(ConfiguredServer):
 
     @staticmethod
     def versions(program: str) -> tuple[str, str]:
-        """Nginx's version, and that of the TLS library that it runs with, from `nginx -V`."""
+        """Nginx's version, and that of the TLS library it runs with, from `nginx -V`."""
         _, reported = ask([program, "-V"])
         version = re.search(r"nginx version: (\S+)", reported)
         running = re.search(r"running with (\w+ \S+)", reported)
@@ -37,7 +37,9 @@ class Nginx(ConfiguredServer):
         return (version[1] if version else "nginx"), (library[1] if library else "unknown")
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """As others do; `ssl_stapling_file` is of a whole server, whatever certificates it has."""
+        """As for others; `ssl_stapling_file` applies to a whole server, whatever certificates it
+        has.
+        """
         return super().prepare() | one_response(self._setting, self.name)
 
     def _command(self, config: Path) -> list[str]:

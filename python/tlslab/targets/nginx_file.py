@@ -1,32 +1,32 @@
 """nginx's configuration files, read into directives and blocks.
 
 The syntax is that of nginx's own reader (ngx_conf_read_token): words between blanks, in quotes or
-not, up to a semicolon or a brace; a backslash takes a character as it is; `#` begins a comment
-where a word could begin.
+not, up to a semicolon or a brace; a backslash escapes a character; `#` starts a comment where a
+word could start.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-# A file that includes others deeper than this includes itself.
+# A file with deeper includes must include itself.
 DEPTH = 16
 
-# Blocks within blocks in one file: nginx itself knows six levels (http, server, location, and
-# locations, `if` and `limit_except` in it).
+# The largest depth of blocks in one file: nginx itself knows six levels (http, server, location,
+# and locations, `if` and `limit_except` in it).
 LEVELS = 32
 
-# How `nginx -T` names each file before its content.
+# The line with which `nginx -T` names each file before its content.
 _HEAD = "# configuration file "
 
 # The content of such blocks is a program in another language.
 _PROGRAMS = ("_by_lua_block", "_by_njs_block")
 
-# By the pattern of an `include` the files that it names, with their content.
+# The files that the pattern of an `include` names, with their content.
 Loader = Callable[[str], Mapping[str, str]]
 
 
 class NginxSyntaxError(Exception):
-    """The text is no configuration of nginx; the message names file and line."""
+    """The text is not an nginx configuration; the message names file and line."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,15 @@ class _Token:
     quoted: bool = False
 
     def ends(self, mark: str) -> bool:
-        """Whether it is this mark, and not the same character in quotes."""
+        """Whether the token is this mark, and not the same character in quotes."""
         return self.text == mark and not self.quoted
 
 
 def read_directives(text: str, file: str, load: Loader) -> tuple[Directive, ...]:
-    """The directives of a file, or of what `nginx -T` shows. Raises NginxSyntaxError.
+    """The directives of a file, or of the output of `nginx -T`. Raises NginxSyntaxError.
 
-    Included files take the place of their `include`; one that `load` does not find stays a
-    directive.
+    Included files take the place of their `include`; if `load` does not find the file, the
+    `include` stays a directive.
     """
     shown = dumped(text)
     if shown:
@@ -104,9 +104,9 @@ def _parse(text: str, file: str) -> tuple[Directive, ...]:
 def _block(
     tokens: list[_Token], place: int, file: str, levels: int
 ) -> tuple[tuple[Directive, ...], int]:
-    """The directives up to the closing brace, or to the end of the file; and the place after.
+    """The directives up to the closing brace or the end of the file, and the place after them.
 
-    `levels` says how many more blocks may be nested; the file itself has all of them.
+    `levels`: the number of further nested blocks allowed; the file itself has all of them.
     """
     inner = levels < LEVELS
     found: list[Directive] = []
@@ -164,7 +164,7 @@ def _tokens(text: str, file: str) -> Iterator[_Token]:
 
 
 def _after(text: str, mark: str, place: int) -> int:
-    """The place after the next mark; one beyond the end of the text where there is none."""
+    """The place after the next mark; one beyond the end of the text if there is none."""
     found = text.find(mark, place)
     return len(text) + 1 if found < 0 else found + 1
 

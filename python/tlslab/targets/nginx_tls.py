@@ -1,7 +1,7 @@
-"""The TLS part of an nginx configuration: what a proof takes of a user's file, and what it leaves.
+"""The TLS part of an nginx configuration: the directives that a proof takes from a user's file.
 
-Only directives of TLS are taken, each by name and with values that only TLS settings have: whatever
-else the file says is never run.
+Only directives of TLS are taken, each by name and with values that only TLS settings have. Other
+content of the file is never executed.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tlslab.targets.nginx_file import Directive, NginxSyntaxError, read_directives
 
-# Taken as they are; the last one of a block holds.
+# Taken unchanged; the last one of a block applies.
 _SINGLE = (
     "ssl_protocols",
     "ssl_ciphers",
@@ -23,7 +23,7 @@ _SINGLE = (
     "ssl_early_data",
     "ssl_dhparam",
 )
-# All of a block hold together.
+# All of a block apply together.
 _REPEATED = ("ssl_conf_command", "ssl_certificate", "ssl_certificate_key")
 
 # Commands of OpenSSL's configuration that set TLS up and read no file.
@@ -42,15 +42,15 @@ _COMMANDS = frozenset(
     }
 )
 
-# Read, but no part of TLS.
+# Read, but not part of TLS.
 _READ = ("listen", "http2", "server_name")
 
 _CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
 
-# No path may have what ends a line.
+# No path may contain characters that end a line.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-# All that stands in values of TLS settings; nothing that ends a word or a directive.
+# The characters in values of TLS settings, none of which ends a word or a directive.
 _VALUE = re.compile(r"[A-Za-z0-9_.:+!@=,/-]+")
 
 
@@ -62,9 +62,9 @@ class NginxChoiceError(Exception):
 class NginxTls:
     """The TLS part of one server.
 
-    `settings` are directives with their values, `pairs` the files of certificates and private keys
-    (an empty name: not given). `names` are the server's; `ignored` the directives that were left
-    out, each with the place.
+    `settings`: directives with their values. `pairs`: the files of certificates and private keys
+    (an empty name: not given). `names`: the server's. `ignored`: the directives that were left out,
+    each with the place.
     """
 
     names: tuple[str, ...]
@@ -75,9 +75,9 @@ class NginxTls:
 
 
 def tls_part(directives: Sequence[Directive], server_name: str | None = None) -> NginxTls:
-    """The TLS part of the server of that name, or of the only one with TLS.
+    """The TLS part of the server with this name, or of the only one with TLS.
 
-    Without a block `server` the directives are those of one. Raises NginxChoiceError.
+    Without a block `server`, the directives count as those of one server. Raises NginxChoiceError.
     """
     servers = list(_servers(directives, ()))
     if not servers:
@@ -96,7 +96,7 @@ def tls_part(directives: Sequence[Directive], server_name: str | None = None) ->
 
 
 def _same(part: NginxTls) -> object:
-    """What has to be equal for two servers to be one for a proof."""
+    """The parts that must be equal for two servers to count as one in a proof."""
     return [(each.name, each.args) for each in part.settings], part.pairs, part.http2
 
 
@@ -130,14 +130,14 @@ def _part(outer: Sequence[Directive], inner: Sequence[Directive]) -> NginxTls:
         own: dict[str, list[Directive]] = {}
         for each in level:
             if each.name not in (*_SINGLE, *_REPEATED) or not _known(each):
-                # What is around a server is nginx's whole set-up: naming it would bury the rest.
+                # A server's surroundings are nginx's whole set-up: naming them would bury the rest.
                 named = level is inner and each.name not in _READ
                 if named or each.name.startswith("ssl_"):
                     ignored.append(_place(each))
                 continue
             earlier = own.get(each.name, []) if each.name in _REPEATED else []
             own[each.name] = [*earlier, each]
-        # A directive of the server replaces all of that name around it.
+        # A directive of the server replaces all outer ones of the same name.
         taken |= own
     settings = tuple(
         each for name, found in taken.items() for each in found if name not in _CERTIFICATES
@@ -153,7 +153,7 @@ def _part(outer: Sequence[Directive], inner: Sequence[Directive]) -> NginxTls:
 
 
 def _http2(outer: Sequence[Directive], inner: Sequence[Directive]) -> bool:
-    """As nginx has it: by a `listen`, whatever else is said; or by the innermost `http2`."""
+    """nginx's rule: HTTP/2 by a `listen`, whatever else is set; or by the innermost `http2`."""
     if any(each.name == "listen" and "http2" in each.args for each in inner):
         return True
     said = [each.args for each in (*outer, *inner) if each.name == "http2"]
@@ -161,7 +161,7 @@ def _http2(outer: Sequence[Directive], inner: Sequence[Directive]) -> bool:
 
 
 def _known(each: Directive) -> bool:
-    """Whether a directive has a form that can be taken."""
+    """Whether the form of a directive can be taken."""
     if each.block is not None or not each.args:
         return False
     if each.name in _CERTIFICATES:
@@ -174,7 +174,9 @@ def _known(each: Directive) -> bool:
 
 
 def written(name: str, args: Sequence[str]) -> str:
-    """A directive as nginx reads it back: whatever a path has stays one word."""
+    """A directive that nginx reads back unchanged: whatever characters a path has, it stays one
+    word.
+    """
     words = (each if _VALUE.fullmatch(each) else _quoted(each) for each in args)
     return f"{name} {' '.join(words)};"
 
@@ -185,7 +187,7 @@ def _quoted(word: str) -> str:
 
 
 def is_setting(line: str) -> bool:
-    """Whether a line is one directive that a proof takes, just as `written` writes it."""
+    """Whether a line is one directive that a proof takes, exactly in the form of `written`."""
     try:
         found = read_directives(line, "", lambda pattern: {})
     except NginxSyntaxError:

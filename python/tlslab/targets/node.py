@@ -25,7 +25,7 @@ BACKLOG = 4096
 # Node's own length of a ticket's keys: name, HMAC and AES.
 TICKET_KEY_BYTES = 48
 
-# All suites, for the client to pick one. Security level 0 lets 1024-bit parameters and SHA-1 in.
+# All suites, for the client to choose one. Security level 0 allows 1024-bit parameters and SHA-1.
 CIPHERS = f"{tls13_suites()}:ALL:!aNULL:!eNULL:@SECLEVEL=0"
 
 
@@ -35,7 +35,7 @@ def find_node() -> str | None:
 
 
 class Node:
-    """Node.js with a script of the lab's own: one process, or a primary with its workers."""
+    """Node.js with the lab's own script: one process, or a primary with its workers."""
 
     name = "node"
     remedy = "apt-get install nodejs, or use another --target"
@@ -51,19 +51,20 @@ class Node:
 
     @staticmethod
     def versions(program: str) -> tuple[str, str]:
-        """Node's version, and that of its OpenSSL. Raises CannotRunError with its own words."""
+        """Node's version, and that of its OpenSSL. Raises CannotRunError with Node's own words."""
         reported = json.loads(_ask([program, "-p", "JSON.stringify(process.versions)"]))
         return f"node/{reported['node']}", f"OpenSSL {reported.get('openssl', 'unknown')}"
 
     @property
     def trust_pem(self) -> str:
-        """The authorities to trust, in PEM; known after `prepare`."""
+        """The trusted authorities, in PEM; known after `prepare`."""
         return self._authority.trust_pem
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """Makes the certificates; the groups and suites that this Node refuses, in its words.
+        """Makes the certificates; returns the groups and suites that this Node refuses, in its
+        words.
 
-        Asked for an OCSP response, Node names one certificate, whichever of several it sends.
+        For an OCSP response, Node names one certificate, whichever of several it sends.
         """
         if not self._setting.plain:
             stapled = self._setting.ocsp_stapling
@@ -121,7 +122,7 @@ class Node:
             "ciphers": CIPHERS,
             "groups": list(self._groups),
             "dhparam": "auto" if dh is None else parameters_pem(dh),
-            # One key for all workers: else only the one that issued a ticket could read it.
+            # One key for all workers: otherwise only the worker that issued a ticket could read it.
             "ticketKeys": secrets.token_hex(TICKET_KEY_BYTES) if tickets else None,
             "sessions": setting.resume == "id",
             "ocspResponses": [str(f.ocsp_response) for f in self._certificates if f.ocsp_response],
@@ -139,7 +140,7 @@ def _openssl_suite(suite: str) -> str:
 
 
 def _ask(command: list[str]) -> str:
-    """What a short call of Node prints. Raises CannotRunError with its own words."""
+    """The output of a short call of Node. Raises CannotRunError with Node's own words."""
     try:
         reported = subprocess.run(
             command, capture_output=True, text=True, timeout=ASK_S, stdin=subprocess.DEVNULL

@@ -1,4 +1,4 @@
-"""Setting up a signing node over its API: the transit engine, a key, leave to sign with it."""
+"""The set-up of a signing node over its API: the transit engine, a key, a token that may sign."""
 
 import base64
 import json
@@ -17,20 +17,20 @@ from tlslab.model.errors import CannotRunError
 TOKEN_HEADER = "X-Vault-Token"
 PATIENCE_S = 20
 
-# What a stranger's answer may be at most.
+# The size limit of a foreign answer.
 _ANSWER = 256 * 1024
 
 
 @dataclass(frozen=True)
 class NodeApi:
-    """A node's API, with a token; `authority` is the PEM of whom to trust."""
+    """A node's API, with a token; `authority` is the trusted authority in PEM."""
 
     url: str
     token: str
     authority: str
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """One request. Raises CannotRunError with the node's own words."""
+        """Makes one request. Raises CannotRunError with the node's own words."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/v1/{path}", data=data, method=method)
         request.add_header(TOKEN_HEADER, self.token)
@@ -54,8 +54,9 @@ def _refusal(url: str, path: str, why: str) -> str:
 
 
 def set_up(node: NodeApi, name: str, key_pem: bytes, token: str) -> None:
-    """Imports the key under a name, makes a token that may sign with it and nothing else, and
-    gives the node's own token away. Raises CannotRunError.
+    """Imports the key under a name, and makes a token that may only sign with it.
+
+    Revokes the node's own token. Raises CannotRunError.
     """
     node.ask("POST", "sys/mounts/transit", {"type": "transit"})
     wrapping = node.ask("GET", "transit/wrapping_key")["data"]["public_key"]
@@ -78,8 +79,10 @@ def set_up(node: NodeApi, name: str, key_pem: bytes, token: str) -> None:
 
 
 def wrapped(key_pem: bytes, wrapping_pem: str) -> str:
-    """A private key as the transit engine imports it, in base64: an AES-256 key encrypted by
-    RSA-OAEP with SHA-256, then the PKCS #8 key wrapped by that (RFC 5649).
+    """A private key in base64, in the form that the transit engine imports.
+
+    An AES-256 key encrypted by RSA-OAEP with SHA-256, then the PKCS #8 key wrapped by that AES key
+    (RFC 5649).
     """
     key = serialization.load_pem_private_key(key_pem, None)
     pkcs8 = key.private_bytes(

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 
 from tlslab.model.names import OBSOLETE_SUITES, SUITES, find_group, find_suite
 
-# All suites of TLS 1.2: the client picks one, so that the server's own order has no say.
+# All suites of TLS 1.2: the client chooses one, so that the server's own order does not matter.
 _ALL = "ALL:!aNULL:!eNULL"
 
 # Below OpenSSL's level 1 nothing is refused for being weak.
 _WEAK = ":@SECLEVEL=0"
 
-# The minimum at Debian's level of security.
+# The minimum at Debian's security level.
 SAFE_DH_BITS = 2048
 
 
@@ -21,24 +21,24 @@ def group_name(group: str) -> str:
 
 
 def group_list(groups: Iterable[str]) -> str:
-    """Groups as `SSL_CTX_set1_groups_list` takes them."""
+    """Groups in the syntax of `SSL_CTX_set1_groups_list`."""
     return ":".join(group_name(group) for group in groups)
 
 
 def cipher_list(suites: Sequence[str], dh_bits: int | None) -> str:
-    """The suites of TLS 1.2 among these, or all when none is; weak ones only if asked for."""
+    """The suites of TLS 1.2 among these, or all if there is none; weak ones only if requested."""
     wanted = [_openssl(suite) for suite in suites if "_WITH_" in suite or "-" in suite]
     return (":".join(wanted) or _ALL) + (_WEAK if is_weak(suites, dh_bits) else "")
 
 
 def is_weak(suites: Sequence[str], dh_bits: int | None) -> bool:
-    """Whether something is asked for that OpenSSL refuses at its usual level of security."""
+    """Whether a requested setting is refused by OpenSSL at its usual security level."""
     small = dh_bits is not None and dh_bits < SAFE_DH_BITS
     return small or any(suite in OBSOLETE_SUITES for suite in suites)
 
 
 def tls13_suites() -> str:
-    """All suites of TLS 1.3, also those that OpenSSL leaves out by default."""
+    """All suites of TLS 1.3, including those that OpenSSL leaves out by default."""
     return ":".join(suite.openssl for suite in SUITES if suite.tls == "1.3")
 
 

@@ -1,4 +1,4 @@
-"""The user's own certificates that a configuration serves: whom to trust, and by which name."""
+"""The user's own certificates in a configuration: the trust in them, and the name to connect by."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,12 +12,12 @@ from tlslab.targets.certificates import SERVER_NAME
 
 _ANY = "*."
 
-# The label that takes the place of a wildcard.
+# The label that replaces a wildcard.
 _BELOW = "www."
 
 
 def own_trust(configuration: Configuration | None) -> str:
-    """The leaves themselves, in PEM: who issued them may be known to nobody here.
+    """The leaves themselves, in PEM: nobody here may know their issuers.
 
     The engine takes a certificate that is trusted byte for byte as the end of a chain. Raises
     CannotRunError.
@@ -29,9 +29,9 @@ def own_trust(configuration: Configuration | None) -> str:
 
 
 def server_name(configuration: Configuration | None) -> str:
-    """The name to connect by: the first that all the user's certificates are for; else localhost.
+    """The name to connect by: the first one valid for all the user's certificates; else localhost.
 
-    Below a wildcard, `www`. Raises CannotRunError where there is no such name.
+    Below a wildcard, `www`. Raises CannotRunError if there is no such name.
     """
     by_file = {file: _names(leaf) for file, leaf in _leaves(configuration)}
     if not by_file:
@@ -56,7 +56,7 @@ def _leaves(configuration: Configuration | None) -> Iterator[tuple[str, x509.Cer
 
 
 def _leaf(file: str) -> x509.Certificate:
-    """The first certificate of a file is the server's, those of authorities follow."""
+    """The first certificate of a file, which is the server's; those of authorities follow."""
     try:
         return x509.load_pem_x509_certificate(Path(file).read_bytes())
     except OSError as error:

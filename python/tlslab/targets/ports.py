@@ -12,10 +12,10 @@ from tlslab.targets.process import Processes, ServerProcess, wait_until
 
 START_S = 10.0
 
-# Another program may take the free port between our check and the server's bind.
+# Another program may take the free port between the lab's check and the server's bind.
 ATTEMPTS = 3
 
-# Messages of servers and their libraries for a port that is taken.
+# Messages of servers and their libraries for a port in use.
 _TAKEN = re.compile(r"address (is )?(already )?in use|EADDRINUSE", re.IGNORECASE)
 
 
@@ -28,12 +28,12 @@ def free_port(address: str = LOOPBACK) -> int:
 
 
 def is_taken(words: str) -> bool:
-    """Whether a server's words say that another program has the port."""
+    """Whether a server's message means that another program has the port."""
     return _TAKEN.search(words) is not None
 
 
 def listens(server: Processes, port: int) -> bool:
-    """Whether a process of this server, and not of some other, listens on the port."""
+    """Whether a process of this server, and not of another one, listens on the port."""
     for process in server.tree():
         try:
             connections = process.net_connections("tcp")
@@ -51,11 +51,11 @@ def start_on_free_port(
     seconds: float = START_S,
     address: str = LOOPBACK,
 ) -> tuple[int, ServerProcess]:
-    """Starts a server on a free port of an address; the port, and the server's processes.
+    """Starts a server on a free port of an address; returns the port and the server's processes.
 
     The server is up when it listens and has at least `processes` processes, so that none is missed.
     If another program has the port, another port is tried. Raises CannotRunError with the server's
-    last words when the server ends, or is not up in time.
+    last words if the server ends or is not up in time.
     """
     words = ""
     for _ in range(ATTEMPTS):

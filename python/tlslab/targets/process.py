@@ -1,4 +1,4 @@
-"""A server's process tree: started in a session of its own, ended by its ids."""
+"""A server's process tree: started in a session of its own, ended by process ids."""
 
 import os
 import subprocess
@@ -12,10 +12,10 @@ import psutil
 
 from tlslab.targets.guard import Guard
 
-# Time for an orderly end before the rest is killed.
+# The time for an orderly end before the rest is killed.
 PATIENCE_S = 3.0
 
-# The most of a server's own words that an error message repeats.
+# The largest number of characters of a server's own words in an error message.
 WORDS = 400
 
 
@@ -28,33 +28,33 @@ class Processes(Protocol):
         ...
 
     def alive(self) -> bool:
-        """Whether it still serves."""
+        """Whether the target still serves."""
         ...
 
     def tree(self) -> list[psutil.Process]:
-        """The running processes; empty when the target has ended."""
+        """The running processes; empty if the target has ended."""
         ...
 
     def last_words(self) -> str:
-        """The end of what it has written to its standard error, on one line."""
+        """The end of the target's standard error, on one line."""
         ...
 
     def stop(self) -> None:
-        """Ends all of them."""
+        """Ends all processes."""
         ...
 
 
 class ServerProcess:
     """A started server and its children.
 
-    Its standard error goes to a file, so that a chatty server never blocks on a pipe that nobody
+    Its standard error goes to a file, so that a verbose server never blocks on a pipe that nobody
     reads.
     """
 
     def __init__(self, command: Sequence[str], log: Path, capture: bool = False) -> None:
         self.log = log
         log.write_bytes(b"")
-        # Appended to, since some servers open their standard error a second time.
+        # Opened for appending, because some servers open their standard error a second time.
         with log.open("ab") as errors:
             self.popen = subprocess.Popen(
                 command,
@@ -72,7 +72,7 @@ class ServerProcess:
         return self.popen.poll() is None
 
     def tree(self) -> list[psutil.Process]:
-        """The server's running processes, its first one at the head; empty when that has ended."""
+        """The server's running processes, the first one at the head; empty if that has ended."""
         if not self.alive():
             return []
         try:
@@ -82,7 +82,7 @@ class ServerProcess:
             return []
 
     def last_words(self) -> str:
-        """The end of what the server has written to its standard error, on one line."""
+        """The end of the server's standard error, on one line."""
         try:
             text = self.log.read_bytes()[-4 * WORDS :].decode("utf-8", "replace")
         except OSError:
@@ -90,10 +90,10 @@ class ServerProcess:
         return " ".join(text.split())[-WORDS:]
 
     def stop(self) -> None:
-        """SIGTERM to the first process, and SIGKILL to what is left of all after a while.
+        """SIGTERM to the first process, and SIGKILL to all that remain after a while.
 
-        The first process ends its children in order, if it can. Those that have lost it are still
-        in its session, and get the SIGTERM themselves.
+        The first process ends its children in order, if it can. Children that have lost it are
+        still in its session, and get the SIGTERM themselves.
         """
         members = self._session()
         for process in members if not self.alive() else members[:1]:
@@ -107,7 +107,7 @@ class ServerProcess:
             self.popen.stdout.close()
 
     def _session(self) -> list[psutil.Process]:
-        """All running processes of the server's session, its first one at the head if it runs."""
+        """All running processes of the server's session, the first one at the head if it runs."""
         members = []
         for pid in sorted(psutil.pids(), key=lambda pid: pid != self.pid):
             try:
@@ -118,7 +118,7 @@ class ServerProcess:
         return [process for process in members if runs(process)]
 
     def _wait(self, members: list[psutil.Process]) -> list[psutil.Process]:
-        """Waits until all have ended, at most a while; those that have not."""
+        """Waits until all have ended, up to a limit; returns those that have not."""
         deadline = time.monotonic() + PATIENCE_S
         while (left := [process for process in members if runs(process)]) and self._patient(
             deadline
@@ -127,19 +127,19 @@ class ServerProcess:
         return left
 
     def _patient(self, deadline: float) -> bool:
-        self.popen.poll()  # Reaps the first process, which else would stay as a zombie.
+        self.popen.poll()  # Reaps the first process, which would otherwise stay as a zombie.
         return time.monotonic() < deadline
 
 
 @dataclass(frozen=True)
 class ServerGroup:
-    """Servers that serve together, the one that clients meet at the head."""
+    """Servers that serve together, with the one that clients connect to at the head."""
 
     servers: tuple[Processes, ...]
 
     @property
     def pid(self) -> int:
-        """The first process of the server that clients meet."""
+        """The first process of the server that clients connect to."""
         return self.servers[0].pid
 
     def alive(self) -> bool:
@@ -147,11 +147,11 @@ class ServerGroup:
         return all(server.alive() for server in self.servers)
 
     def tree(self) -> list[psutil.Process]:
-        """The running processes of all; empty when one of the servers has ended."""
+        """The running processes of all; empty if one of the servers has ended."""
         return [p for server in self.servers for p in server.tree()] if self.alive() else []
 
     def last_words(self) -> str:
-        """The last words of each that has written any."""
+        """The last words of each server that wrote any."""
         return " | ".join(filter(None, (server.last_words() for server in self.servers)))
 
     def stop(self) -> None:
@@ -161,7 +161,7 @@ class ServerGroup:
 
 
 def runs(process: psutil.Process) -> bool:
-    """Whether a process is there and not merely waiting to be reaped."""
+    """Whether a process exists and does not merely wait to be reaped."""
     try:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
@@ -179,7 +179,7 @@ def _signal(process: psutil.Process, kill: bool) -> None:
 
 
 def wait_until(ready: Callable[[], bool], process: ServerProcess, seconds: float) -> bool:
-    """Asks again and again, briefly apart, until ready, dead or too late."""
+    """Polls at short intervals until ready, dead or too late; returns whether ready."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.alive():
         if ready():

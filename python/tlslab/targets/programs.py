@@ -1,4 +1,4 @@
-"""Where the engine's programs are."""
+"""The places of the engine's programs."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ REMEDY = "run `make setup`, or `pip install` the tlslab package: it brings the p
 
 
 def find_program(name: str) -> str | None:
-    """The program beside this Python, where the package puts it, or else on the PATH."""
+    """The program beside this Python, where the package installs it, or else on the PATH."""
     beside = Path(sys.executable).parent / name
     if beside.is_file() and os.access(beside, os.X_OK):
         return str(beside)

@@ -1,6 +1,7 @@
 """The reference target: `tlslab-serve`, with the OpenSSL back end.
 
-One library serves all groups: differences between groups are not differences between libraries.
+One library serves all groups, so that differences between groups are not differences between
+libraries.
 """
 
 import json
@@ -30,11 +31,11 @@ PROGRAM = "tlslab-serve"
 
 
 def find_reference() -> str | None:
-    """The program, which the package brings along."""
+    """The program, which is part of the package."""
     return find_program(PROGRAM)
 
 
-# The server's versions when an experiment asks for obsolete protocols.
+# The server's versions if an experiment needs obsolete protocols.
 OBSOLETE_VERSIONS = (*OBSOLETE_TLS_VERSIONS, "1.2")
 
 
@@ -54,11 +55,11 @@ class Reference:
 
     @property
     def trust_pem(self) -> str:
-        """The authorities to trust, in PEM."""
+        """The trusted authorities, in PEM."""
         return self._authority.trust_pem
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """Makes the certificates. This server lacks nothing that experiments can ask for."""
+        """Makes the certificates. This server supports everything that experiments can request."""
         for key in self._setting.keys:
             files = self._authority.issue(key, stapled=self._setting.ocsp_stapling)
             self._certificates += ["--cert", str(files.certificate), "--key", str(files.key)]
@@ -108,7 +109,7 @@ class EventReader:
         self._pending = b""
 
     def wait_for(self, name: str, seconds: float) -> dict[str, Any]:
-        """The next event of that name; skips events of other names. Raises CannotRunError."""
+        """The next event with this name; skips events of other names. Raises CannotRunError."""
         deadline = time.monotonic() + seconds
         while True:
             while b"\n" in self._pending:
@@ -116,14 +117,15 @@ class EventReader:
                 event = _event(line)
                 if event.get("event") == name:
                     return event
-            # Read what has arrived even if the lab itself was delayed beyond the deadline.
+            # Reads the output that has arrived, even if the lab itself was delayed beyond the
+            # deadline.
             if not self._read(max(0.0, deadline - time.monotonic())):
                 break
         words = self._process.last_words() or "it said nothing"
         raise CannotRunError(f"{self._name} gave no sign of '{name}': {words}")
 
     def _read(self, seconds: float) -> bool:
-        """Reads the server's output until a timeout; whether there was any."""
+        """Reads the server's output until a timeout; returns whether there was any."""
         if not select.select([self._handle], [], [], seconds)[0]:
             return False
         chunk = os.read(self._handle, 1 << 16)
@@ -132,7 +134,7 @@ class EventReader:
 
     def handshakes(self) -> int:
         """Full handshakes since the server's start, by its own count."""
-        # An answer that came too late for an earlier question is none to this one.
+        # An answer that came too late for an earlier question does not answer this one.
         while self._read(0.0):
             pass
         self._pending = b""

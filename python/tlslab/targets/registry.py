@@ -1,4 +1,4 @@
-"""The kinds of servers that the lab can start: how to find and make each, and its factors."""
+"""The kinds of servers that the lab can start: detection, construction, and factors of each."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from tlslab.targets.reference import Reference, find_reference
 from tlslab.targets.tomcat import Tomcat, find_tomcat
 
 # Factors of a deployment that not every server supports; `processors` works for all (taskset), and
-# so does `copy`, which is a name only.
+# so does `copy`, which is only a name.
 FACTORS = ("workers", "dh_bits", "jdk", "connector", "burn", "configuration")
 
 
@@ -38,16 +38,17 @@ class Installation:
 class Kind:
     """A server that the lab manages.
 
-    - `find` looks for the server; None: not installed, and `remedy` says what to do.
-    - `make` raises CannotRunError where the server is missing.
+    - `find` looks for the server; it returns None if the server is not installed; `remedy` says
+      what to do.
+    - `make` raises CannotRunError if the server is missing.
     - `factors`: those of FACTORS that the server takes; STAPLING if it staples a response from a
       file.
     - `front` makes the server as one that terminates TLS before another server; None: it cannot.
-    - `plain`: whether the server can serve HTTP without TLS behind a front.
-    - `http2`: whether the server speaks HTTP/2.
+    - `plain`: the server can serve HTTP without TLS behind a front.
+    - `http2`: the server speaks HTTP/2.
     - `warm_up_ms`: how long a fresh server needs load until its cost is stable.
-    - `restart_per_trial`: the cost then grows with time, so that each trial gets a fresh server.
-    - `no_samples`: why samples of its call stacks say nothing; empty where they do.
+    - `restart_per_trial`: the cost grows with time, so that each trial gets a fresh server.
+    - `no_samples`: the reason that samples of its call stacks are useless; empty if they are not.
     """
 
     name: str
@@ -91,7 +92,7 @@ def _tomcat() -> Installation | None:
     return Installation(found, *Tomcat.versions(found)) if found else None
 
 
-# The factor that concerns the server that terminates TLS, and whose level `off` all servers have.
+# The factor of the server that terminates TLS; all servers have its level `off`.
 STAPLING = "ocsp_stapling"
 
 _WORKERS_AND_DH = frozenset({"workers", "dh_bits"})
@@ -154,7 +155,7 @@ MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KIN
 
 
 def find_kind(name: str) -> Kind:
-    """The kind of that name. Raises UsageError, with the names that there are."""
+    """The kind with this name. Raises UsageError with the known names."""
     if name not in MANAGED:
         known = f"known: {', '.join(MANAGED)}; a running server is https://HOST[:PORT]/PATH"
         meant = did_you_mean(name, MANAGED)
@@ -163,7 +164,8 @@ def find_kind(name: str) -> Kind:
 
 
 def lacking(deployment: Deployment) -> str | None:
-    """Why no machine can set up the servers of a deployment in this way; None if it is possible.
+    """The reason that no machine can set up a deployment's servers in this way; None if it is
+    possible.
 
     A cell with such a deployment is unsupported. Raises UsageError for unknown names.
     """
@@ -190,9 +192,9 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     """The target for a deployment: one server, or a front with a server behind it.
 
     The deployment's own `workers`, `dh_bits`, `jdk`, `connector`, `burn` and `ocsp_stapling`
-    replace those of `setting`; the processors are the caller's to choose. Behind a front the server
-    is plain if it can be so, and has folder `back` of its own. Raises UsageError for unknown names,
-    CannotRunError for what cannot be set up or is not installed.
+    replace those of `setting`; the caller chooses the processors. Behind a front the server is
+    plain if possible, and has its own folder `back`. Raises UsageError for unknown names,
+    CannotRunError for a server that cannot be set up or is not installed.
     """
     if reason := lacking(deployment):
         raise CannotRunError(reason)
@@ -222,7 +224,7 @@ def build(deployment: Deployment, setting: Setting) -> Target:
         )
     )
     front = find_kind(deployment.front).front
-    assert front is not None  # `lacking` has seen to it.
+    assert front is not None  # `lacking` has checked it.
     # `workers` are then the threads of the JVM; the front has the lab's own number of workers.
     workers = own_workers if "jdk" in kind.factors else setting.workers
     return Fronted(front(replace(setting, document_bytes=0, workers=workers)), back)

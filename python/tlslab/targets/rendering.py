@@ -15,6 +15,6 @@ _TEMPLATES = Environment(
 
 
 def render(template: str, into: Path, values: dict[str, Any]) -> Path:
-    """Writes a template of this package, filled in, to a file; a value that is missing raises."""
+    """Writes a filled-in template of this package to a file; a missing value raises an error."""
     into.write_text(_TEMPLATES.get_template(template).render(values), "utf-8")
     return into

@@ -1,10 +1,10 @@
-"""A live server is given back as it was, whatever becomes of the lab.
+"""Reverts a live server to its first state, whatever becomes of the lab.
 
-A process of its own, in a session of its own, waits for the end of a pipe that only the lab holds.
-It then runs the command that reverts: when the lab asks for it, and when the lab is gone, be it by
-`kill -9`. It alone runs that command, so that no two of them ever meet. It knows the session of the
-command that changes the server, before that command begins: while any process of that session is
-left, the candidate could still land after the revert.
+A separate process, in a session of its own, waits for the end of a pipe that only the lab holds.
+It then runs the reverting command: when the lab asks for it, and when the lab is gone, even by
+`kill -9`. Only this process runs that command, so that two of them never overlap. It gets the
+session of the command that changes the server before that command starts: while any process of that
+session remains, the candidate could still take effect after the revert.
 """
 
 import contextlib
@@ -18,23 +18,23 @@ from dataclasses import dataclass
 
 from tlslab.model.errors import CannotRunError
 
-# The tries of the command, and the seconds between two: a host that restarts something is away for
-# a moment.
+# The number of tries of the command, and the seconds between two: a host that restarts a service is
+# unreachable for a moment.
 TRIES = 3
 PAUSE_S = 2
 
-# After its time a command is asked to end, and then killed.
+# After its time a command gets this long to end on request, and is then killed.
 _GRACE_S = 5
 
-# The most of the command's own words that an error repeats.
+# The largest number of characters of the command's own words in an error.
 WORDS = 400
 
 # Lines of standard input: `apply SESSION` and `applied` before and after the other command, and at
-# last `revert`; the input's end without it is the lab's. $0 is the time of a try, $1 the lab's
-# process id, $2 after how long the other command is killed, $3 the command in words for a person,
-# the rest the command. A process whose parent has died gets another one: then nobody is left to say
-# how it went but this process. In /proc/PID/stat, after the name in brackets: state, parent,
-# process group, session.
+# last `revert`; if the input ends without it, the lab has died. $0 is the time of a try, $1 the
+# lab's process id, $2 the time after which the other command is killed, $3 the command in words for
+# people, the rest the command. A process whose parent has died gets another parent: then only this
+# process is left to report the result. In /proc/PID/stat, after the name in brackets: state,
+# parent, process group, session.
 _REVERT = f"""
 seconds=$0 lab=$1 wait=$2 shown=$3; shift 3
 session= word=
@@ -93,7 +93,7 @@ class RevertError(CannotRunError):
 
 @dataclass(frozen=True)
 class Command:
-    """A command in words, run without a shell, and the seconds that a try may take."""
+    """A command in words, run without a shell, and the time limit of a try in seconds."""
 
     words: tuple[str, ...]
     timeout_s: float
@@ -105,16 +105,16 @@ class Command:
 
 
 class Reverter:
-    """Waits from now on; `revert` has the command run, and so does the death of this process.
+    """Waits from now on; `revert` runs the command, and so does the death of this process.
 
-    A session that `applying` names is waited for first. It is killed when it has had `apply_s`
-    seconds since then, and some more.
+    The session given to `applying` is waited for first. It is killed `apply_s` seconds later, after
+    a grace period.
     """
 
     def __init__(self, command: Command, apply_s: float = 0.0) -> None:
         self._command = command
         self._apply_s = math.ceil(apply_s) + _GRACE_S
-        # A file and no pipe: what the command leaves running would keep a pipe open.
+        # A file, not a pipe: processes that the command leaves running would keep a pipe open.
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 -- read when the command has ended
         arguments = (
             f"{command.timeout_s:g}", str(os.getpid()), str(self._apply_s), command.shown
@@ -130,29 +130,31 @@ class Reverter:
 
     @property
     def pid(self) -> int:
-        """The waiting process."""
+        """The id of the waiting process."""
         return self._child.pid
 
     def applying(self, session: int) -> None:
-        """A command that changes the server begins in this session: no revert while it runs."""
+        """Reports that a command in this session starts to change the server: no revert while it
+        runs.
+        """
         self._say(f"apply {session}\n")
 
     def applied(self) -> None:
-        """That command has ended in order: what it leaves in the background may go on."""
+        """Reports its orderly end: processes that it leaves in the background may continue."""
         self._say("applied\n")
 
     def _say(self, line: str) -> None:
         stdin = self._child.stdin
         assert stdin is not None
         if not stdin.closed:
-            # Broken when somebody has ended the process: its code says so.
+            # Broken if somebody has ended the process: its exit code then says so.
             with contextlib.suppress(BrokenPipeError):
                 stdin.write(line.encode())
 
     def revert(self) -> None:
-        """Has the server reverted, and waits for that even if it is interrupted.
+        """Reverts the server, and waits for the end even if interrupted.
 
-        Raises RevertError; an interruption is raised when the server is reverted.
+        Raises RevertError; an interruption is raised once the server is reverted.
         """
         self._say("revert\n")
         assert self._child.stdin is not None
@@ -173,7 +175,9 @@ class Reverter:
             raise KeyboardInterrupt
 
     def _wait(self) -> tuple[int | None, bool]:
-        """The code of the last try, None where it does not end; and whether it was interrupted."""
+        """The exit code of the last try, None if it does not end; and whether there was an
+        interruption.
+        """
         most = TRIES * (self._command.timeout_s + _GRACE_S + PAUSE_S)
         most += self._apply_s + _GRACE_S + PAUSE_S
         deadline = time.monotonic() + most
@@ -182,7 +186,7 @@ class Reverter:
             try:
                 return self._child.wait(max(0.0, deadline - time.monotonic())), interrupted
             except KeyboardInterrupt:
-                # No Ctrl-C may leave the server as it is.
+                # No Ctrl-C may leave the server unreverted.
                 interrupted = True
             except subprocess.TimeoutExpired:
                 break

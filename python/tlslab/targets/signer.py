@@ -52,9 +52,9 @@ LOOPBACK = "127.0.0.1"
 class ClusterSetting:
     """The settings of a cluster.
 
-    `folder` is private to the run; `key` is the private key to sign with (PKCS #8 in PEM, RSA);
-    `weights` has one number a node; `processors` those to pin all nodes to (none: not pinned);
-    `isolated` asks for network namespaces, where they can be had.
+    `folder`: private to the run. `key`: the private key to sign with (PKCS #8 in PEM, RSA).
+    `weights`: one number per node. `processors`: those to pin all nodes to (none: not pinned).
+    `isolated`: network namespaces, if they are available.
     """
 
     folder: Path
@@ -67,7 +67,7 @@ class ClusterSetting:
 
 @dataclass(frozen=True)
 class SigningNode:
-    """A node that runs. `process.tree()` has the processes to measure."""
+    """A running node. `process.tree()` has the processes to measure."""
 
     name: str
     url: str
@@ -97,7 +97,7 @@ class SigningNode:
 
 @dataclass(frozen=True)
 class SigningCluster:
-    """Nodes that run, the file that names them to clients, and what is to be noted in records."""
+    """Running nodes, the file that describes them to clients, and a note for records."""
 
     nodes: tuple[SigningNode, ...]
     description: Path
@@ -106,12 +106,12 @@ class SigningCluster:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The nodes' addresses, for programs that ask for leave to connect to them."""
+        """The nodes' addresses, for programs that need permission to connect to them."""
         return tuple(node.url.split("//")[1].rsplit(":", 1)[0] for node in self.nodes)
 
 
 def find_signer() -> str | None:
-    """The signing node's program: TLSLAB_SIGNER, or the one that scripts/build-signer.sh built."""
+    """The signing node's program: TLSLAB_SIGNER, or the one built by scripts/build-signer.sh."""
     named = os.environ.get("TLSLAB_SIGNER")
     if named:
         return shutil.which(named)
@@ -121,7 +121,7 @@ def find_signer() -> str | None:
 
 @contextmanager
 def signing_cluster(setting: ClusterSetting) -> Iterator[SigningCluster]:
-    """The cluster for as long as the block lasts. Raises CannotRunError."""
+    """The cluster, for the duration of the block. Raises CannotRunError."""
     program = require(find_signer(), "the signing node tlslab-signer", REMEDY)
     setting.folder.mkdir(parents=True, exist_ok=True)
     hindrance = obstacle() if setting.isolated else "network namespaces were not asked for"
@@ -171,7 +171,9 @@ def _started(
 
 
 def _ready(process: ServerProcess) -> dict[str, str]:
-    """The line that the node prints when it listens. Raises CannotRunError with its own words."""
+    """The line that the node prints when it listens. Raises CannotRunError with the node's own
+    words.
+    """
     output = process.popen.stdout
     deadline = time.monotonic() + START_S
     while output is not None and time.monotonic() < deadline:

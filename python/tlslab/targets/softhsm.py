@@ -1,6 +1,6 @@
 """A token behind PKCS #11 with one key and its certificate: SoftHSM2 in a private folder.
 
-Programs learn of it by a JSON file, and need SOFTHSM2_CONF in their environment:
+A JSON file describes the token to programs, which also need SOFTHSM2_CONF in their environment:
 
     {"schema": "tlslab.pkcs11/1", "module": "/.../libsofthsm2.so", "config": "/.../softhsm2.conf",
      "token": "tlslab", "key": "client", "id": "01", "pin_file": "/.../pin",
@@ -45,7 +45,7 @@ _MODULES = (
 
 @dataclass(frozen=True)
 class Pkcs11Token:
-    """A token with a key in it. The PIN is in `pin_file`, for the owner alone to read."""
+    """A token with a key. The PIN is in `pin_file`, readable for the owner only."""
 
     module: str
     config: Path
@@ -57,7 +57,9 @@ class Pkcs11Token:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What a program that uses the token needs beside the lab's own environment."""
+        """The variables that a program needs for the token, in addition to the lab's own
+        environment.
+        """
         return {"SOFTHSM2_CONF": str(self.config)}
 
     def flags(self) -> tuple[str, ...]:
@@ -70,7 +72,7 @@ class Pkcs11Token:
         )
 
     def check(self) -> None:
-        """Logs in, and sees that key and certificate are there. Raises CannotRunError."""
+        """Logs in, and checks that key and certificate exist. Raises CannotRunError."""
         pin = self.pin_file.read_text("ascii").strip()
         objects = _tool(self.module, self.token, pin, self.environment, ("--list-objects",))
         for kind in ("Private Key Object", "Certificate Object"):
@@ -79,7 +81,7 @@ class Pkcs11Token:
 
 
 def find_module() -> str | None:
-    """SoftHSM2's module: SOFTHSM2_MODULE, or where packages put it."""
+    """SoftHSM2's module: SOFTHSM2_MODULE, or the place of distribution packages."""
     named = os.environ.get("SOFTHSM2_MODULE")
     if named:
         return named
@@ -175,7 +177,7 @@ def _checked(
 
 
 def explain(words: str, module: str, token: str) -> CannotRunError:
-    """What a program's words about PKCS #11 mean, in one line."""
+    """The meaning of a program's message about PKCS #11, on one line."""
     if re.search(r"CKR_PIN_(INCORRECT|INVALID|LEN_RANGE)|PIN is incorrect", words, re.IGNORECASE):
         return CannotRunError(f"token '{token}' refuses the PIN", "correct the file with the PIN")
     if "Failed to load pkcs11 module" in words or "sc_dlopen failed" in words:

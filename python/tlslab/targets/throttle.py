@@ -1,7 +1,7 @@
 """Slows a process down: the process runs for a share of every period, and stops for the rest.
 
-This is what a CPU quota does to a server that has used it up (Linux's CFS bandwidth control has
-periods of 100 ms too), and it needs no control groups.
+A CPU quota does the same to a server that has used it up (Linux's CFS bandwidth control has periods
+of 100 ms, too), but needs control groups.
 """
 
 import os
@@ -12,7 +12,7 @@ PERIOD_S = 0.1
 
 
 class Throttle:
-    """Stops and continues one process by turns, from a thread of its own."""
+    """Stops and continues one process in turns, from a thread of its own."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -20,7 +20,7 @@ class Throttle:
         self._thread: threading.Thread | None = None
 
     def start(self, share: float) -> None:
-        """Leaves the process this share of each period, from 0 (frozen) to 1 (untouched)."""
+        """Lets the process run for this share of each period, from 0 (frozen) to 1 (untouched)."""
         self.end()
         self._stop.clear()
         self._thread = threading.Thread(
@@ -29,7 +29,7 @@ class Throttle:
         self._thread.start()
 
     def end(self) -> None:
-        """Lets the process run again; without a start, it does nothing."""
+        """Lets the process run freely again; does nothing without a start."""
         if self._thread is None:
             return
         self._stop.set()

@@ -32,7 +32,7 @@ DH_AUTOMATIC = (
     "the connector jsse"
 )
 
-# The maximum length of a quotation of the server's output in a reason.
+# The largest number of quoted characters of the server's output in a reason.
 WORDS = 400
 
 # Fixed, so that two JDKs on one machine have the same heap; enough for thousands of connections.
@@ -46,7 +46,9 @@ _OPENSSL = re.compile(r"\[(OpenSSL \d[^\] ]*)")
 
 
 def find_tomcat() -> str | None:
-    """Tomcat's folder: CATALINA_HOME, or where scripts/install-java.sh of a checkout puts it."""
+    """Tomcat's folder: CATALINA_HOME, or the place used by scripts/install-java.sh of a
+    checkout.
+    """
     homes = [Path(__file__).parents[3] / ".cache" / "tomcat"]
     if given := os.environ.get("CATALINA_HOME"):
         homes = [Path(given)]
@@ -54,7 +56,7 @@ def find_tomcat() -> str | None:
 
 
 class Tomcat:
-    """Tomcat from its own archive, with a base folder of the lab's."""
+    """Tomcat from its own archive, with the lab's base folder."""
 
     name = "tomcat"
     remedy = "run `make tomcat` in a checkout of tlslab, or set CATALINA_HOME to a Tomcat 11"
@@ -74,7 +76,7 @@ class Tomcat:
 
     @staticmethod
     def versions(home: str) -> tuple[str, str]:
-        """Tomcat's version, from its own files, and how it can do TLS."""
+        """Tomcat's version, from its own files, and its TLS implementations."""
         try:
             with zipfile.ZipFile(Path(home) / "lib" / "catalina.jar") as jar:
                 info = jar.read("org/apache/catalina/util/ServerInfo.properties").decode()
@@ -85,11 +87,11 @@ class Tomcat:
 
     @property
     def trust_pem(self) -> str:
-        """The authorities to trust, in PEM; known after `prepare`."""
+        """The trusted authorities, in PEM; known after `prepare`."""
         return self._authority.trust_pem
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """Makes certificates and base folder, and tries to start; the levels that are lacking."""
+        """Makes certificates and base folder, and tries a start; returns the lacking levels."""
         connector = self._connector
         if self._jdk.feature < connector.feature and not self._setting.plain:
             words = _too_old(f"connector {connector.name}", connector.feature, self._jdk)
@@ -106,7 +108,7 @@ class Tomcat:
         return lacking
 
     def start(self) -> Running:
-        """Starts a fresh JVM on a free port. Raises CannotRunError with its own words."""
+        """Starts a fresh JVM on a free port. Raises CannotRunError with Tomcat's own words."""
         return self._launch()[0]
 
     def _launch(self) -> tuple[Running, str]:
@@ -147,7 +149,7 @@ class Tomcat:
         return [str(self._jdk.java), *options, *main]
 
     def _library_path(self) -> str:
-        """Where tomcat-native is: built beside Tomcat, or as Debian installs it."""
+        """The folder of tomcat-native: built beside Tomcat, or installed by Debian."""
         return f"{self._home / 'native' / 'lib'}:/usr/lib/x86_64-linux-gnu/jni:/usr/lib/jni"
 
     def _issue(self) -> dict[tuple[str, str], str]:
@@ -229,7 +231,7 @@ def _certificate(kind: str, files: CertificateFiles) -> dict[str, str]:
 
 
 def _variables() -> Sequence[str]:
-    """The environment, for a program that starts with that alone."""
+    """The arguments of `env` that give a program this environment and no other variables."""
     return ["-i", *(f"{name}={value}" for name, value in java_environment().items())]
 
 
@@ -240,7 +242,9 @@ def _port(log: Path) -> int | None:
 
 
 def own_words(log: str) -> str:
-    """Why Tomcat did not start: the innermost cause that it names, or else the end of its words."""
+    """The reason that Tomcat did not start: the innermost cause in its log, or else the end of the
+    log.
+    """
     causes: list[str] = re.findall(r"^\s*Caused by: (.+)$", log, re.MULTILINE)
     severe: list[str] = re.findall(r"SEVERE \[[^\]]*\] \S+ (.+)$", log, re.MULTILINE)
     lines = causes[-1:] or severe[:1] or [" ".join(log.split())[-WORDS:]]

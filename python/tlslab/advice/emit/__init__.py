@@ -1,8 +1,8 @@
 """Configurations: one file for each server's syntax, each a pure function.
 
-`SYNTAXES` has lines to be pasted, for the reports: they take a preference and give a text, or None
-where that server has no such setting. `FORMS` has whole files, for `tlslab recommend`: all that a
-server is to offer, as far as it can be set.
+`SYNTAXES` has lines to paste, for reports: each takes a preference and returns a text, or None if
+that server has no such setting. `FORMS` has whole files, for `tlslab recommend`: the complete offer
+of a server, as far as it can be set.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from tlslab.advice.preference import Preference
 
 @dataclass(frozen=True)
 class Syntax:
-    """A server's syntax: its name, the file for which the text is, the emitter."""
+    """A server's syntax: its name, the file to which the text belongs, the emitter."""
 
     title: str
     place: str
@@ -50,8 +50,8 @@ SYNTAXES: Mapping[str, Syntax] = {
 class Form:
     """A server's whole file: its `use` in words, the mark of its comments, its lines.
 
-    `order` says what of the order the server keeps to. `lines` gives None where the server has no
-    setting for what was measured.
+    `order` says how far the server keeps to the order. `lines` returns None if the server has no
+    setting for the measured subject.
     """
 
     title: str
@@ -70,7 +70,7 @@ class Form:
 
 
 def _pasted(emit: Callable[[Preference], str | None]) -> Callable[[Offer], list[str] | None]:
-    """The lines of a syntax that has no more than the measured subject."""
+    """The lines of a syntax that covers only the measured subject."""
 
     def lines(offer: Offer) -> list[str] | None:
         text = emit(offer.preference)

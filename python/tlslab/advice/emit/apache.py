@@ -15,7 +15,7 @@ def emit(preference: Preference) -> str | None:
 
 
 def whole(offer: Offer) -> list[str]:
-    """Everything that TLS is set up by, certificates aside; to be included in a virtual host."""
+    """The complete TLS settings, certificates aside; to be included in a virtual host."""
     lines = [f"SSLProtocol -all {' '.join(f'+TLSv{tls}' for tls in offer.versions)}"]
     lines.append("SSLHonorCipherOrder on")
     if offer.suites12:

@@ -1,19 +1,19 @@
-"""Caddy: lines of the block of the directive `tls`, on the TLS library of Go.
+"""Caddy: lines of the block of the directive `tls`, on Go's TLS library.
 
 Go has no setting for the suites of TLS 1.3, and since 1.17 none for the order of any suites: it
-chooses by what the processor and the client can do in hardware (go.dev/blog/tls-cipher-suites). The
-lists say what is offered.
+chooses by the hardware support of processor and client (go.dev/blog/tls-cipher-suites). The lists
+determine what is offered.
 """
 
 from tlslab.advice.emit.lines import comment
 from tlslab.advice.emit.offer import Offer
 from tlslab.model.names import Group
 
-# Caddy's names, of what Go has (caddyserver.com/docs/caddyfile/directives/tls).
+# Caddy's names of Go's groups (caddyserver.com/docs/caddyfile/directives/tls).
 _CURVES = {"X25519": "x25519", "P-256": "secp256r1", "P-384": "secp384r1", "P-521": "secp521r1"}
 _NEWER = {"X25519MLKEM768": "x25519mlkem768"}
 
-# What crypto/tls has of TLS 1.2, as far as a policy may pass it.
+# The TLS 1.2 suites of crypto/tls, as far as a policy may pass them.
 _SUITES = tuple(
     f"TLS_ECDHE_{key}_WITH_{cipher}"
     for key in ("ECDSA", "RSA")
@@ -26,7 +26,7 @@ _SUITES = tuple(
     )
 )
 
-# Its suites of TLS 1.3, all of which it offers.
+# Its suites of TLS 1.3, which are always offered.
 _SUITES13 = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
 
 

@@ -1,8 +1,9 @@
 """HCL Domino: notes.ini.
 
-Domino takes the first group, in an order of its own, that the client has too and that is not
+Domino takes the first group, in an order of its own, that the client supports and that is not
 switched off (help.hcltechsw.com, Domino 12.0, "Two new curves supported for TLS 1.2 ciphers that
-use ECDHE"). So a group is preferred by switching off those that come after it.
+use ECDHE"). Therefore a group is preferred by switching off the groups that the measured order
+places after it.
 """
 
 from tlslab.advice.emit.lines import comment, heading
@@ -17,7 +18,7 @@ _SETTINGS = {
     "P-521": "SSL_DISABLE_CURVE_P521",
 }
 
-# What every client has, and what an ECDSA P-256 certificate needs in TLS 1.2.
+# The group of every client, which an ECDSA P-256 certificate also needs in TLS 1.2.
 _FALLBACK = "P-256"
 
 

@@ -1,18 +1,18 @@
 """A JVM's own TLS (JSSE): a file of options, `java @FILE ...`.
 
-The properties are defaults of servers that set nothing of the kind themselves (JSSE Reference Guide
-of JDK 25, "Customizing JSSE"). JSSE passes over groups that it does not know.
+The properties are defaults for servers without such settings of their own (JSSE Reference Guide
+of JDK 25, "Customizing JSSE"). JSSE ignores unknown groups.
 """
 
 from tlslab.advice.emit.offer import Offer
 from tlslab.model.names import Group
 
-# JSSE's names where they are not those of OpenSSL.
+# JSSE's names that differ from OpenSSL's.
 _NAMES = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1"}
 
 
 def group_names(offer: Offer) -> str:
-    """The groups as `jdk.tls.namedGroups` takes them, those that wait as well."""
+    """The groups as a value of `jdk.tls.namedGroups`, including those that wait."""
     return ",".join(group_name(group) for group in (*offer.waiting, *offer.groups))
 
 
@@ -28,5 +28,5 @@ def whole(offer: Offer) -> list[str]:
 
 
 def group_name(group: Group) -> str:
-    """The name that JSSE and Tomcat have."""
+    """The group's name in JSSE and Tomcat."""
     return _NAMES.get(group.name, group.openssl)

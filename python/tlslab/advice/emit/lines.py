@@ -1,4 +1,4 @@
-"""What the emitters have in common: comments, and names as OpenSSL has them."""
+"""Shared parts of the emitters: comments, and OpenSSL's names."""
 
 import re
 import textwrap
@@ -8,7 +8,7 @@ from tlslab.advice.preference import Choice, Preference
 from tlslab.model.estimates import estimate_name
 from tlslab.model.names import Group, Suite, find_group, find_suite
 
-# TLS 1.3 has no others that are recommended; their order is RFC 8446's.
+# The only recommended suites of TLS 1.3, in the order of RFC 8446.
 TLS13_SUITES = (
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",
@@ -17,10 +17,10 @@ TLS13_SUITES = (
 
 _WIDTH = 96
 
-# The mark of comments that have to be closed.
+# The mark of comments that must be closed.
 XML = "<!--"
 
-# What stands in comments for characters of the project's own sentences that ASCII lacks.
+# ASCII replacements in comments for other characters of the project's own sentences.
 _SPELT = str.maketrans({"µ": "u", "≥": ">=", "–": "-"})
 
 
@@ -31,7 +31,8 @@ def openssl_suites(preference: Preference) -> tuple[str, ...]:
 
 
 def openssl_groups(preference: Preference, server: str) -> tuple[str, ...]:
-    """The preferred groups by OpenSSL's names; hybrids only where this server was seen to do them.
+    """The preferred groups by OpenSSL's names; hybrids only if this server was seen to support
+    them.
 
     A name that its library does not know keeps a server from starting.
     """
@@ -47,7 +48,7 @@ def hybrids(preference: Preference, server: str) -> tuple[str, ...]:
 
 
 def is_hybrid(group: Group) -> bool:
-    """Whether a group has a KEM in it, which OpenSSL has since 3.5."""
+    """Whether a group contains a KEM, which OpenSSL has since 3.5."""
     return "MLKEM" in group.name
 
 
@@ -56,12 +57,14 @@ def _groups(preference: Preference) -> list[Group]:
 
 
 def joined(names: Iterable[Suite | Group]) -> str:
-    """OpenSSL's names, as its lists have them."""
+    """OpenSSL's names in the syntax of its lists."""
     return ":".join(each.openssl for each in names)
 
 
 def heading(preference: Preference, mark: str) -> list[str]:
-    """Comment lines: where the order is from, by what it is, and what was left out and why."""
+    """Comment lines: the origin of the order, its estimate, and the levels left out with
+    reasons.
+    """
     if preference.bare:
         return []
     lines = comment(_origin(preference), mark)
@@ -71,7 +74,7 @@ def heading(preference: Preference, mark: str) -> list[str]:
 
 
 def comment(text: str, mark: str) -> list[str]:
-    """A text as comment lines. What a server said of itself cannot end the comment."""
+    """A text as comment lines. A server's own text cannot end the comment."""
     spelt = text.translate(_SPELT)
     printable = "".join(c if c.isascii() and c.isprintable() else " " for c in spelt)
     words = " ".join(printable.split())
@@ -105,7 +108,7 @@ def _short(choice: Choice) -> str:
 def openssl_configuration(
     preference: Preference, server: str, base: Sequence[str], suites_line: str, groups_line: str
 ) -> str | None:
-    """A configuration by OpenSSL's names, `#` before comments; None when nothing is left to order.
+    """A configuration by OpenSSL's names, `#` before comments; None if nothing is left to order.
 
     `{}` in each line is the place of the list.
     """

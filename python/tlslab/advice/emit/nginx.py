@@ -16,7 +16,7 @@ def emit(preference: Preference) -> str | None:
 
 
 def whole(offer: Offer) -> list[str]:
-    """Everything that TLS is set up by, certificates aside; to be included in a server block."""
+    """The complete TLS settings, certificates aside; to be included in a server block."""
     lines = [f"ssl_protocols {' '.join(f'TLSv{tls}' for tls in offer.versions)};"]
     lines.append("ssl_prefer_server_ciphers on;")
     if offer.suites12:

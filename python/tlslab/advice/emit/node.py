@@ -21,7 +21,8 @@ def emit(preference: Preference) -> str | None:
         suites = openssl_suites(preference)
         if not suites:
             return None
-        # Node takes both versions' suites from one list, and without any of TLS 1.3's offers none.
+        # Node takes both versions' suites from one list; without a TLS 1.3 suite in it, TLS 1.3 is
+        # off.
         lines += comment("The first three are those of TLS 1.3; without them it is off.", "//")
         lines.append("ciphers: [")
         lines += [f"  '{name}'," for name in (*TLS13_SUITES, *suites)]

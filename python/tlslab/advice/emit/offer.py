@@ -1,4 +1,4 @@
-"""All that a server is to offer: versions, suites of both, groups; measured or by the policies."""
+"""A server's complete offer: versions, suites of both, groups; measured or by the policies."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ from tlslab.model.names import Group, Suite, find_group, find_suite
 
 @dataclass(frozen=True)
 class Offer:
-    """What to offer, best first.
+    """The offer, best first.
 
-    `waiting` are hybrid groups that would come first and that only newer libraries have; they are
-    part of `groups` where the server was seen to do them. `preference` is the order that was
-    measured; what it does not speak of is in the policies' order.
+    `waiting`: hybrid groups that would come first but exist only in newer libraries; if the server
+    was seen to support them, they are part of `groups`. `preference`: the measured order;
+    everything else is in the policies' order.
     """
 
     preference: Preference
@@ -37,7 +37,7 @@ class Offer:
 
     @property
     def beside(self) -> str:
-        """What was not measured, in words."""
+        """The parts that were not measured, in words."""
         names = {
             "suites of TLS 1.2": [suite.name for suite in self.suites12],
             "suites of TLS 1.3": [suite.name for suite in self.suites13],
@@ -55,10 +55,10 @@ class Offer:
 
 
 def offer_of(preference: Preference, policies: tuple[Policy, ...], server: str) -> Offer:
-    """What a server is to offer by a preference, and by the policies where nothing was measured.
+    """A server's offer by a preference, and by the policies if nothing was measured.
 
-    Hybrid groups that this server was not seen to do wait, unless there is no other group: a name
-    that its library does not know keeps a server from starting.
+    Hybrid groups that this server was not seen to support wait, unless there is no other group: a
+    name that its library does not know keeps a server from starting.
     """
     names = preference.names
     suites = [suite for name in names if (suite := find_suite(name)) is not None]
@@ -86,7 +86,7 @@ def offer_of(preference: Preference, policies: tuple[Policy, ...], server: str) 
 
 
 def with_waiting(line: str, offer: Offer, mark: str) -> list[str]:
-    """The line of groups (`{}`: the list); as a comment that with hybrids for newer libraries."""
+    """The line of groups (`{}`: the list), and a comment with hybrids for newer libraries."""
     lines = [line.format(joined(offer.groups))]
     if offer.waiting:
         lines += comment("With OpenSSL 3.5 or later:", mark)

@@ -1,6 +1,6 @@
-"""RWSERVE, the server of the suites study: a block of suites by OpenSSL's names, one a line.
+"""RWSERVE, the server of the suites study: a block of suites by OpenSSL's names, one per line.
 
-Blocks in braces and comments after `//` are those of its configuration files that are public.
+The syntax, with blocks in braces and comments after `//`, follows its public configuration files.
 """
 
 from tlslab.advice.emit.lines import heading, openssl_suites

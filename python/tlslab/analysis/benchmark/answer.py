@@ -1,4 +1,6 @@
-"""The answer of a benchmark: where more threads stop helping, and what keeps them busy."""
+"""The answer of a benchmark: the threads at which throughput stops growing, and the busy
+processors.
+"""
 
 from collections.abc import Sequence
 
@@ -17,7 +19,9 @@ _FEWEST_TILES = 3
 def answer(
     contents: RunContents, curves: Sequence[Curve], found: Sequence[Finding], processors: int
 ) -> Answer:
-    """The answer by the first curve with several numbers of threads, preferably of the cluster."""
+    """The answer from the first curve with several numbers of threads, preferably of the
+    cluster.
+    """
     question = contents.experiment.title
     drawn = [c for c in curves if c.benchmark != "draw" and len(c.cells) > 1]
     drawn.sort(key=lambda curve: curve.keys != "cluster")
@@ -41,7 +45,7 @@ def answer(
 def _without_curve(
     contents: RunContents, curves: Sequence[Curve], found: Sequence[Finding]
 ) -> Answer:
-    """By the processors that keep each other busy, where no benchmark has several threads."""
+    """The answer from the ratio of processors, if no benchmark has several numbers of threads."""
     question = contents.experiment.title
     n = min((len(c.values[RATE]) for curve in curves for c in curve.cells.values()), default=0)
     ratios = tuple(each.text for each in found if each.code == "processor_ratio")[:2]

@@ -41,7 +41,7 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """The levels that distinguish it from the other curves of its benchmark."""
+        """The levels that distinguish the curve from the other curves of its benchmark."""
         runtime = "engine" if self.runtime == ENGINE else self.runtime.replace("-", " ").upper()
         return f"{runtime}, {KEY_WORDS[self.keys]}"
 
@@ -57,20 +57,20 @@ class Curve:
 
     @property
     def warming(self) -> bool:
-        """Whether the processes of one of its cells had not finished warming up."""
+        """Whether the processes of any of its cells were still warming up."""
         notes = (note for cell in self.cells.values() for note in cell.summary.reasons)
         return any(note.code == WARMING_UP for note in notes)
 
     @property
     def without_result(self) -> str:
-        """`; no result at 8 and 16 threads`; empty where all numbers of threads have one."""
+        """`; no result at 8 and 16 threads`; empty if all numbers of threads have a result."""
         if not self.bare:
             return ""
         threads = joined([str(number) for number in self.bare])
         return f"; no result at {threads} thread{'' if self.bare == (1,) else 's'}"
 
     def estimates(self, name: str) -> list[tuple[int, Estimate]]:
-        """An estimate over threads, where it could be made."""
+        """An estimate over threads, for the cells that have it."""
         return [
             (threads, cell.summary.estimates[name])
             for threads, cell in self.cells.items()
@@ -79,12 +79,12 @@ class Curve:
 
     @property
     def best(self) -> tuple[int, Estimate]:
-        """The highest throughput, and its threads."""
+        """The highest throughput, and its number of threads."""
         return max(self.estimates(RATE), key=lambda pair: pair[1].value)
 
 
 def make_curves(cells: Sequence[Measured]) -> tuple[Curve, ...]:
-    """All curves that have a value at all, in the order of the cells."""
+    """All curves with at least one value, in the order of the cells."""
     groups: dict[tuple[str, str, str], dict[int, Measured]] = {}
     bare: dict[tuple[str, str, str], list[int]] = {}
     for cell in cells:
@@ -108,7 +108,7 @@ def _curve(
 
 
 def throughput_by_block(cells: Mapping[int, Measured]) -> Mapping[int, Block]:
-    """The throughput by threads, of each block by its number."""
+    """For each block, by its number: the throughput over threads."""
     blocks: dict[int, dict[int, float]] = {}
     for threads, cell in cells.items():
         for block, value in cell.values[RATE].items():
@@ -117,6 +117,6 @@ def throughput_by_block(cells: Mapping[int, Measured]) -> Mapping[int, Block]:
 
 
 def find_curve(curves: Sequence[Curve], runtime: str, benchmark: str, keys: str) -> Curve | None:
-    """The curve of these levels, if there is one."""
+    """The curve with these levels, if there is one."""
     place = (runtime, benchmark, keys)
     return next((c for c in curves if (c.runtime, c.benchmark, c.keys) == place), None)

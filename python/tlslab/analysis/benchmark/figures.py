@@ -1,4 +1,4 @@
-"""The figures of benchmarks: throughput and latency over threads, where the time goes."""
+"""The figures of benchmarks: throughput and latency over threads, composition of the time."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,9 @@ Point = tuple[int, Estimate]
 
 
 def figures(curves: Sequence[Curve], composed: Sequence[Composition]) -> tuple[Figure, ...]:
-    """For each benchmark its throughput and its latency on both kinds of axes; compositions."""
+    """For each benchmark: throughput, and latency on linear and logarithmic axes; then
+    compositions.
+    """
     found: list[Figure] = []
     for benchmark in dict.fromkeys(curve.benchmark for curve in curves):
         own = [curve for curve in curves if curve.benchmark == benchmark]

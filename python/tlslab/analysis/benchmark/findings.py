@@ -1,8 +1,8 @@
 """The findings of a benchmark: sentences on its curves, costs and faults.
 
-The ratios of processors are held against one suggested ratio together: what is said of them follows
-from intervals that hold for all of them at once (95 %, Bonferroni). Holm's tests would do for what
-is refuted; what is confirmed needs intervals.
+All ratios of processors are compared with the same suggested ratio. The sentences on them follow
+from intervals that hold for all of them at once (95 %, Bonferroni). Holm's tests would suffice to
+refute a ratio; to confirm one takes intervals.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,16 +18,16 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
 from tlslab.model.wording import every
 
-# A knee is not established where throughput may still grow by more than this factor beyond it.
+# A knee is not established if throughput may still grow by more than this factor beyond it.
 OPEN = 1.1
 
-# An interval that holds a suggested ratio and lies within this factor of it confirms it.
+# An interval that contains a suggested ratio and lies within this factor of it confirms it.
 CONFIRMED = 1.25
 
-# Where throughput may still grow by more than this factor, nothing is known of a knee.
+# If throughput may still grow by more than this factor, nothing is known about a knee.
 UNKNOWN = 2.0
 
-# A reason for which a curve gives no finding.
+# The reason that a curve in warm-up gives no finding.
 STILL_WARMING = "its processes were still warming up"
 
 
@@ -37,7 +37,7 @@ def findings(
     study: PublishedConcurrency | None,
     processors: int,
 ) -> Iterator[Finding]:
-    """The processors' ratio, then knees, those through the cluster first."""
+    """The ratio of processors, then the knees, first those of curves through the cluster."""
     family = sum(not _reservation(each) for each in found)
     for each in found:
         yield _ratio(each, study, family)
@@ -89,7 +89,7 @@ def _threads(at: Estimate) -> str:
 
 
 def _ratio(costs: Costs, study: PublishedConcurrency | None, family: int) -> Finding:
-    """The ratio; `family` is the number of those that are held against the study's."""
+    """The ratio; `family` is the number of ratios that are compared with the study's."""
     ratio, curve = costs.ratio, costs.curve
     cells = tuple(
         cell.summary.key
@@ -111,7 +111,7 @@ def _ratio(costs: Costs, study: PublishedConcurrency | None, family: int) -> Fin
 
 
 def _reservation(costs: Costs) -> str:
-    """Why a ratio is not to be relied on, with a comma before it; empty for one that is."""
+    """The reason not to rely on a ratio, after a comma; empty for a reliable one."""
     ratio = costs.ratio
     if ratio.low is None or ratio.high is None:
         return ", without an interval"
@@ -121,7 +121,7 @@ def _reservation(costs: Costs) -> str:
 
 
 def _verdict(costs: Costs, wanted: float, family: int) -> str:
-    """Whether the costs confirm a suggested ratio, in words that the ratio follows."""
+    """Whether the costs confirm a suggested ratio; the words precede the ratio."""
     if reservation := _reservation(costs):
         return f"{reservation}, neither confirms nor refutes"
     together = widened(costs.ratio, LEVEL / family)
@@ -136,5 +136,5 @@ def _verdict(costs: Costs, wanted: float, family: int) -> str:
 
 
 def _holds(found: Estimate, value: float) -> bool:
-    """Whether the interval has a value in it."""
+    """Whether the interval contains the value."""
     return found.low is not None and found.high is not None and found.low <= value <= found.high

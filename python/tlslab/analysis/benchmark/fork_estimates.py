@@ -1,4 +1,4 @@
-"""From the forks of one cell to its estimates; a failed fork gives a reason, never a value."""
+"""The estimates of one cell from its forks; a failed fork gives a reason, never a value."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,14 +15,14 @@ MEAN = "operation_ms_mean"
 CLIENT_CPU = "client_cpu_us_per_operation"
 SIGNERS_CPU = "signers_cpu_us_per_operation"
 
-# Percentiles by their percent, and what their estimates are called.
+# The suffixes of estimates, by percentile.
 PERCENTILES = {"50": "p50", "90": "p90", "99": "p99", "99.9": "p999"}
 
 UNITS = {RATE: "1/s", MEAN: "ms", CLIENT_CPU: "us", SIGNERS_CPU: "us"} | {
     f"operation_ms_{name}": "ms" for name in PERCENTILES.values()
 }
 
-# A percentile needs this many samples beyond it, over all forks and in each.
+# A percentile needs this many samples beyond it: over all forks, and in each fork.
 BEYOND_ALL = 8
 BEYOND_EACH = 2
 
@@ -34,7 +34,7 @@ LITTLE = 0.15
 # the general processors.
 WARMING = 1.05
 
-# The code of both notes.
+# The code shared by both notes on warm-up.
 WARMING_UP = "warming_up"
 
 
@@ -88,7 +88,7 @@ def trial_values(trial: Trial) -> dict[str, float]:
 
 
 def _costs(runs: Sequence[BenchmarkRun]) -> dict[str, float]:
-    """Processor time per operation over all iterations of all modes."""
+    """Processor time per operation, over all iterations of all modes."""
     iterations = [iteration for run in runs for iteration in run.iterations]
     operations = sum(iteration.operations for iteration in iterations)
     if not operations:
@@ -170,8 +170,10 @@ def _rise(run: BenchmarkRun) -> float | None:
 
 
 def _change_of_cost(usable: Sequence[Trial]) -> float | None:
-    """The logarithm of the last counted iteration's processor time of an operation over the
-    first's, its mean over all runs with three or more; None without such a run.
+    """The mean logarithm of the change in processor time per operation during a run.
+
+    The change is that of the last counted iteration over the first. The mean is over all runs with
+    three or more iterations; None without such a run.
     """
     found = []
     for trial in usable:

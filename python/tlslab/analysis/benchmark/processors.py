@@ -1,4 +1,4 @@
-"""The cost of an operation on each side: how many signing processors one general one needs."""
+"""The cost of an operation on each side: the number of signing processors per general one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,11 @@ from tlslab.model.estimate import Estimate
 class Costs:
     """One benchmark through the cluster on one runtime.
 
-    `general` and `signing` are processor microseconds per operation of the benchmark's own process
-    and of the signing processes; `ratio` is signing over general: N signing processors keep
-    one general one busy. `ceiling_share` is the fitted peak over the rate at which these costs
-    would fill all processors: near 1, processors were the limit and the ratio of costs is theirs.
+    `general` and `signing`: processor microseconds per operation of the benchmark's own process and
+    of the signing processes. `ratio`: signing over general; N signing processors keep one general
+    one busy. `ceiling_share`: the fitted peak over the rate at which these costs would fill all
+    processors. Near 1 the processors were the limit, and the ratio of costs is the ratio of
+    processors.
     """
 
     curve: Curve
@@ -51,7 +52,7 @@ def costs(curves: Sequence[Curve], processors: int) -> tuple[Costs, ...]:
 
 
 def _per_block(curve: Curve, name: str) -> dict[int, float]:
-    """One value a block: the geometric mean over the threads that all blocks have."""
+    """One value per block: the geometric mean over the threads that all blocks have."""
     gathered: dict[int, list[float]] = {}
     for cell in curve.cells.values():
         for block, value in cell.values.get(name, {}).items():
@@ -66,10 +67,11 @@ def _per_block(curve: Curve, name: str) -> dict[int, float]:
 
 
 def _share(curve: Curve, whole: Mapping[int, float], processors: int) -> Estimate | None:
-    """The fitted peak over the processors' limit, `whole` the costs of both sides in each block.
+    """The fitted peak over the processors' limit; `whole` is the cost of both sides in each block.
 
     Peak and costs come from the same blocks, and a slow block has a low rate because it has high
-    costs: the interval is the jackknife's over blocks, with fit and mean made anew for each.
+    costs. The interval is therefore the jackknife's over blocks: fit and mean are recomputed
+    without each.
     """
     rates = throughput_by_block(curve.cells)
     both = [(rates[block], cost) for block, cost in whole.items() if block in rates]
@@ -84,14 +86,14 @@ def _share(curve: Curve, whole: Mapping[int, float], processors: int) -> Estimat
 
 
 def _share_of(both: Sequence[tuple[Block, float]], processors: int) -> float | None:
-    """The share by these blocks' rates and costs; None where no law can be fitted."""
+    """The share from the rates and costs of these blocks; None if no law can be fitted."""
     peak = fitted_peak([rates for rates, _ in both])
     cost = float(np.exp(np.mean(np.log([cost for _, cost in both])))) if both else 0.0
     return None if peak is None else peak * cost / (processors * 1e6)
 
 
 def without_drawing(curves: Sequence[Curve], curve: Curve, name: str) -> Estimate | None:
-    """A cost of signing less that of drawing, at the fewest threads, paired by block."""
+    """The cost of signing minus that of drawing, at the fewest threads, paired by block."""
     drawing = find_curve(curves, curve.runtime, "draw", "memory")
     if curve.benchmark != "sign" or drawing is None:
         return None
@@ -103,10 +105,10 @@ def without_drawing(curves: Sequence[Curve], curve: Curve, name: str) -> Estimat
 
 @dataclass(frozen=True)
 class Composition:
-    """Where the mean time of an operation goes, in microseconds.
+    """The mean time of an operation, split, in microseconds.
 
-    `general` and `signing` are processor time; `waiting` is the rest: for processors, locks and
-    messages. More than one thread can be on a processor at a time only by turns.
+    `general` and `signing` are processor time. `waiting` is the rest: waiting for processors, locks
+    and messages. Several threads share one processor only in turns.
     """
 
     curve: Curve

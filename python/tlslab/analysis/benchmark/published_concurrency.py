@@ -17,10 +17,11 @@ SCHEMA = "tlslab.published-concurrency/1"
 
 @dataclass(frozen=True)
 class PublishedConcurrency:
-    """What the study found, on `general` and `signing` processors.
+    """The study's results, on `general` and `signing` processors.
 
-    Rates are operations per second with a p99 below `p99_ms`; `linear_to`, `slower_from` and
-    `no_gain_from` are threads; `signing_per_general` was its suggestion, to be verified.
+    Rates are operations per second with a p99 below `p99_ms`. `linear_to`, `slower_from` and
+    `no_gain_from` are numbers of threads. `signing_per_general` was the study's suggestion, to be
+    verified.
     """
 
     source: str
@@ -37,7 +38,7 @@ class PublishedConcurrency:
 
 
 def load_published(name: str) -> PublishedConcurrency:
-    """The study of that name. Raises UsageError when tlslab does not ship it."""
+    """The study with this name. Raises UsageError if tlslab does not ship it."""
     file = resources.files("tlslab") / "experiments" / "published" / f"{name}.toml"
     try:
         data: Mapping[str, Any] = tomllib.loads(file.read_text("utf-8"))
@@ -53,7 +54,7 @@ def load_published(name: str) -> PublishedConcurrency:
 
 @dataclass(frozen=True)
 class Beside:
-    """One published figure, and ours."""
+    """One published figure beside ours."""
 
     what: str
     published: TableCell
@@ -64,7 +65,7 @@ class Beside:
 def beside(
     study: PublishedConcurrency, curves: Sequence[Curve], found: Sequence[Costs], processors: int
 ) -> tuple[Beside, ...]:
-    """All that can be set side by side."""
+    """All published figures that have a counterpart."""
     rows: list[Beside] = []
     for curve in curves:
         if curve.keys == "cluster" and curve.benchmark in ("sign", "handshake-tls12"):

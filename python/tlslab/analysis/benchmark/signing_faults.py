@@ -1,8 +1,8 @@
-"""Loads through the cluster with one node at fault: what became of rate, latency and failures.
+"""Loads through the cluster with one node at fault: effects on rate, latency and failures.
 
-The rate of a load without a fault changes, too: Java is still warming up. A fault's loss is
-therefore relative to the control, the load without a fault of the same policy and block. Whether
-faults changed the rate is judged for all of them together (Holm).
+The rate of a load without a fault changes, too, because Java is still warming up. The loss due to a
+fault is therefore relative to the control, the load without a fault of the same policy and block.
+Whether faults changed the rate is judged for all of them together (Holm).
 """
 
 import statistics
@@ -35,10 +35,10 @@ CONTROL = "none"
 class Episode:
     """All loads with one fault under one policy.
 
-    Shares and rates are means over the slices wholly before the fault, and wholly within it.
-    `change` is the rate within over the rate before. `over_control` is that change over the
-    control's in the same block and the same seconds; None for the control itself, and without one.
-    `p` is the p-value of its difference from 1.
+    Shares and rates are means over the slices wholly before the fault, and over those wholly within
+    it. `change`: the rate within over the rate before. `over_control`: that change over the
+    control's in the same block and the same seconds; None for the control itself, and without a
+    control. `p`: the p-value of the difference of `over_control` from 1.
     """
 
     fault: str
@@ -144,7 +144,9 @@ def _mean(values: Sequence[float | None], unit: str) -> Estimate | None:
 
 
 def _p_value(ratios: Sequence[float]) -> float | None:
-    """That of the difference of their mean from 1; on logarithms where the estimate is."""
+    """The p-value of the difference of the mean from 1; on logarithms if all ratios are
+    positive.
+    """
     if not ratios:
         return None
     data = np.asarray(ratios, dtype=np.float64)
@@ -189,7 +191,7 @@ def _what(episode: Episode) -> str:
 
 
 def fault_table(found: Sequence[Episode]) -> DataTable | None:
-    """What each fault did under each policy; None without any."""
+    """The effects of each fault under each policy; None without any."""
     if not found:
         return None
     return DataTable(
@@ -216,7 +218,7 @@ def fault_table(found: Sequence[Episode]) -> DataTable | None:
 
 
 def fault_findings(found: Sequence[Episode]) -> Iterator[Finding]:
-    """What the control and each fault did, in a sentence; nothing of fewer than FEWEST loads."""
+    """One sentence for the control and for each fault; none with fewer than FEWEST loads."""
     said = [each for each in found if each.change is not None and each.change.n >= FEWEST]
     tested = [each.p for each in said if each.p is not None]
     adjusted = iter(holm(tested))
@@ -235,7 +237,7 @@ def _where(episode: Episode) -> str:
 
 
 def _throughput(episode: Episode, p: float | None, family: int) -> str:
-    """The change of the rate; `p` is adjusted for all faults that are said, `family` of them."""
+    """The change of the rate; `p` is adjusted for the `family` faults in the findings."""
     assert episode.change is not None
     change = f"{with_interval(episode.change)} times that before"
     if episode.fault == CONTROL:

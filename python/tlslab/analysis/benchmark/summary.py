@@ -1,4 +1,4 @@
-"""A benchmark's run folder to the summary that its report is made of."""
+"""From the run folder of a benchmark to the summary for its report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -37,9 +37,9 @@ COMPARED = (RATE, CLIENT_CPU)
 
 @ANALYSTS.registers(BENCHMARK)
 def summarise(contents: RunContents) -> Summary:
-    """All that can be said of a run of benchmarks, from its folder's content alone.
+    """The summary of a run of benchmarks, from its folder's content alone.
 
-    Pure. Raises UsageError when the experiment names a published study that is not shipped.
+    Pure. Raises UsageError if the experiment names a published study that is not shipped.
     """
     experiment = contents.experiment
     settings = settings_of(experiment)
@@ -83,7 +83,7 @@ def summarise(contents: RunContents) -> Summary:
 
 
 def _load(cell: Cell, trials: Sequence[Trial], planned: int) -> CellSummary:
-    """A load with a fault: it has a figure, no estimates."""
+    """The summary of a load with a fault: such a load has a figure and no estimates."""
     done = [trial for trial in trials if trial.timeline is not None]
     reasons = [Note(trial.reason.class_, trial.reason.message) for trial in trials if trial.reason]
     if len(trials) < planned and not reasons:

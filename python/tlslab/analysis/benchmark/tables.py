@@ -1,4 +1,4 @@
-"""The tables of benchmarks: scaling, processors, the message's drawing, the published figures."""
+"""The tables of benchmarks: scaling, processors, drawing of the message, published figures."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ from tlslab.analysis.benchmark.processors import Costs, without_drawing
 from tlslab.analysis.benchmark.published_concurrency import Beside
 from tlslab.model.figure import DataTable, TableCell
 
-# Estimates in the tables of all cells.
+# The estimates in the tables of all cells.
 _RATES = {RATE: "per s", CLIENT_CPU: "general µs", SIGNERS_CPU: "signing µs"}
 _TIMES = {MEAN: "mean ms"} | {percentile_name(name): f"{name} ms" for name in PERCENTILES.values()}
 
@@ -23,7 +23,7 @@ _TIMES = {MEAN: "mean ms"} | {percentile_name(name): f"{name} ms" for name in PE
 def tables(
     curves: Sequence[Curve], found: Sequence[Costs], beside: Sequence[Beside]
 ) -> tuple[DataTable, ...]:
-    """All that have rows."""
+    """All tables that have rows."""
     made = (
         _scaling(curves),
         _processors(found),

@@ -1,4 +1,4 @@
-"""The answer of a capacity experiment: the most that a server takes, and within the objective."""
+"""The answer of a capacity experiment: a server's highest rate, at all and within the objective."""
 
 from collections.abc import Sequence
 from textwrap import shorten
@@ -32,7 +32,7 @@ from tlslab.model.wording import capital, counted, difference, figure, ratio_fig
 _FEWEST_TILES = 3
 _MOST_TILES = 5
 
-# The most characters of a reason in a sentence.
+# The largest number of characters of a reason in a sentence.
 _REASON = 80
 
 Named = Sequence[tuple[str, CapacityCell]]
@@ -44,7 +44,7 @@ def answer(
     plan: CapacityPlan,
     figures: Sequence[Figure],
 ) -> Answer:
-    """The answer by the cell with the highest valid rate; a lower bound counts by its value."""
+    """The answer from the cell with the highest valid rate; a lower bound counts by its value."""
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
     able = [(name, cell) for name, cell in named if has_maximum(cell)]
     question = contents.experiment.title
@@ -70,7 +70,9 @@ def _value(cell: CapacityCell) -> float:
 
 
 def _lacking(contents: RunContents, able: Named) -> Lacking | None:
-    """What the answer lacks: repetitions, or narrow intervals, in the cells that it names."""
+    """The missing repetitions or the wide intervals of the cells in the answer; None if it lacks
+    nothing.
+    """
     n = min(len(cell.values.get(RATE, {})) for _, cell in able)
     if n < FEWEST:
         return too_few(contents, max(1, n), "repetition")
@@ -84,7 +86,9 @@ def _lacking(contents: RunContents, able: Named) -> Lacking | None:
 
 
 def _most(able: Named) -> str:
-    """The highest rate of a cell, its ratio to the next known one, and who may take more."""
+    """The highest rate of a cell, its ratio to the next known one, and the cells that may exceed
+    it.
+    """
     (name, best), *others = able
     assert best.maximum is not None
     rate = f"at least {figure(best.maximum.value)}" if is_bound(best) else maximum_words(best)
@@ -99,9 +103,9 @@ def _most(able: Named) -> str:
 
 
 def _over(able: Named) -> str:
-    """The most over that of the next cell whose maximum is known.
+    """The highest maximum over that of the next cell whose maximum is known.
 
-    Which cells these are, their rates decide: every pair of all cells is tested (Holm).
+    The rates select the two cells, therefore every pair of all cells is tested (Holm).
     """
     best = able[0][1]
     if unsteady(best):
@@ -125,7 +129,9 @@ def _over(able: Named) -> str:
 
 
 def _others(others: Named) -> str:
-    """The other cells that may take more than was measured, and so more than the first."""
+    """The other cells whose server may take more than measured, and so more than the first
+    cell's.
+    """
     names = [name for name, cell in others if is_open(cell)]
     if not names:
         return ""
@@ -148,7 +154,7 @@ def _missing(named: Named) -> tuple[str, ...]:
 
 
 def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, ...]:
-    """The highest load that meets the objective, where there is one."""
+    """The highest load that meets the objective, if there is an objective."""
     found = cell.capacity
     if plan.objective is None or found is None or found.n < FEWEST:
         return ()
@@ -171,7 +177,7 @@ def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, 
 
 
 def _confidence(cell: CapacityCell, cells: int) -> str:
-    """How sure the answer is, of the best of N cells."""
+    """The certainty of the answer, for the best of N cells."""
     n = len(cell.values.get(RATE, {}))
     loads = len({point.fraction for point in cell.points})
     words = f"{counted(n, 'repetition')} of the maximum"
@@ -185,7 +191,7 @@ def _confidence(cell: CapacityCell, cells: int) -> str:
 def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
     estimates = cell.summary.estimates
     highest = max((point.fraction for point in cell.points), default=0.0)
-    # The highest load that leaves room and says something of the server; where there is one.
+    # The highest load but one whose runs say something about the server: it leaves the server room.
     fraction = max((p.fraction for p in judged(cell.points) if p.fraction < highest), default=None)
     mark = "" if fraction is None else f"_at_{fraction * 100:g}"
     where = "" if fraction is None else f", {fraction * 100:g} % load"
@@ -209,7 +215,7 @@ def _is_least(cell: CapacityCell) -> bool:
 
 
 def _shown(best: CapacityCell, figures: Sequence[Figure], wanted: Sequence[str]) -> str:
-    """The first of these figures that there is, of the best cell's server."""
+    """The first of the wanted figures that exists for the best cell's server."""
     server = best.factors.get("server", "")
     for start in wanted:
         for each in figures:

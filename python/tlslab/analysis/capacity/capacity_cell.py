@@ -40,18 +40,18 @@ from tlslab.model.search import (
 from tlslab.model.trial import Trial
 from tlslab.model.wording import figure
 
-# The highest load that meets the objective.
+# The estimate of the highest load that meets the objective.
 _KEPT = "capacity_connections_per_s"
 
 
 @dataclass(frozen=True)
 class CapacityCell:
-    """All that is known of a cell.
+    """The results of one cell.
 
-    `levels` are those of the search; `values` the maximum's trials by estimate name and repetition;
-    `capacity` is the highest load that meets the experiment's objective, where there is one;
-    `limit` says in words what set the rate of the maximum, `open` by codes (openness) what leaves
-    it open how much the server takes at most.
+    `levels`: those of the search. `values`: the trials of the maximum by estimate name and
+    repetition. `capacity`: the highest load that meets the experiment's objective, if there is one.
+    `limit`: in words, the side that limited the rate of the maximum. `open`: codes (openness) of
+    the reasons that the server's highest rate is not known.
     """
 
     cell: Cell
@@ -82,12 +82,12 @@ class CapacityCell:
 
     @property
     def measured(self) -> Measured:
-        """As comparisons take it; repetitions take the place of blocks."""
+        """The cell in the form for comparisons; repetitions take the place of blocks."""
         return Measured(self.summary, self.values)
 
     @property
     def maximum(self) -> Estimate | None:
-        """The highest rate in new connections/s; None where it was not measured."""
+        """The highest rate in new connections/s; None if it was not measured."""
         return self.summary.estimates.get("connections_per_s")
 
     @property
@@ -209,7 +209,7 @@ def _capacity(plan: CapacityPlan, points: Sequence[Point]) -> Capacity | None:
 
 
 def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
-    """What most connections negotiated."""
+    """The facts that most connections negotiated."""
     if not counted:
         return None
     fields = asdict(max(counted, key=lambda facts: facts.count))

@@ -29,7 +29,7 @@ MS = "response time, ms"
 
 _TIMES = (("mean", "mean"), ("p50", "p50"), ("p90", "p90"), ("p99", "p99"))
 
-# Why a load is not drawn: it says nothing of the server.
+# The reasons that a load is not drawn: its runs say nothing about the server.
 _SILENT: Mapping[PointVerdict, str] = {
     "generator late": "the generator was late",
     "invalid": "a run was invalid",
@@ -39,7 +39,7 @@ Named = Sequence[tuple[str, CapacityCell]]
 
 
 def figures(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Figure, ...]:
-    """All figures that there is anything to draw in."""
+    """All figures with something to draw."""
     measured = [cell for cell in cells if any(level.rate > 0 for level in cell.levels)]
     named = list(zip(cell_names([c.factors for c in measured]), measured, strict=True))
     loaded = [(name, cell) for name, cell in named if cell.points]
@@ -134,13 +134,13 @@ def _maximum(named: Named) -> Figure | None:
 
 
 def _open(able: Named) -> str:
-    """Whose bars may be too short, and why; empty for none."""
+    """The cells whose bars may be too short, with the reasons; empty for none."""
     names = [f"{name} ({label})" for name, cell in able if (label := open_label(cell))]
     return f" May take more: {'; '.join(names)}." if names else ""
 
 
 def _maxima(name: str, cells: Named) -> Series:
-    """The maxima of cells under their names, with the trials; intervals from five trials on."""
+    """The maxima of cells by name, with their trials; with intervals from five trials on."""
     series = _series(name, [label for label, _ in cells], [cell.maximum for _, cell in cells])
     samples = [sorted(cell.values.get("connections_per_s", {}).items()) for _, cell in cells]
     few = [len(each) < LEAST_BLOCKS for each in samples]
@@ -162,12 +162,12 @@ def _offered(points: Sequence[Point]) -> float:
 
 
 def _of_server(cell: CapacityCell) -> dict[float, list[Point]]:
-    """The runs at the loads that say something of the server, by fraction of the maximum."""
+    """The runs at loads that say something about the server, by fraction of the maximum."""
     return by_fraction(judged(cell.points))
 
 
 def _left_out(named: Named) -> str:
-    """Which loads are not drawn, and why; empty for none."""
+    """The loads that are not drawn, with the reasons; empty for none."""
     text = ""
     for verdict, why in _SILENT.items():
         found = []
@@ -248,7 +248,7 @@ def _achieved(server: str, named: Named) -> Figure | None:
 
 
 def _overlays(named: Named) -> Iterator[Figure]:
-    """Servers as platforms, at equal numbers of processors."""
+    """Servers side by side, as platforms, at equal numbers of processors."""
     for processors, members in _by(named, "processors").items():
         group = [(name, cell) for name, cell in members if _of_server(cell)]
         if len({cell.factors.get("server") for _, cell in group}) < 2:
@@ -279,7 +279,7 @@ def _overlays(named: Named) -> Iterator[Figure]:
 
 
 def _cpu_by_load(named: Named) -> Figure | None:
-    """Processors that server and generator used, by offered load."""
+    """The processors used by server and generator, by offered load."""
     series: list[Series] = []
     for name, cell in named:
         groups = _of_server(cell)
@@ -329,7 +329,7 @@ _SIDES: Mapping[str, Callable[[Point], float | None]] = {
 
 
 def _cpu_over_time(named: Named) -> Iterator[Figure]:
-    """Server and generator at the maximum, over the time of the measurement."""
+    """Processor use of server and generator at the maximum, over the time of the measurement."""
     for name, cell in named:
         series = [
             Series(f"{side}, {part}", over.at_s, getattr(over, part), dashed=side == "client")
@@ -349,7 +349,7 @@ def _cpu_over_time(named: Named) -> Iterator[Figure]:
 
 
 def _over_time(named: Named) -> Iterator[Figure]:
-    """Connections in flight and their times over time at each load: overload shows here."""
+    """Connections in flight and their times over the time of each load: overload shows here."""
     for name, cell in named:
         groups = by_fraction(cell.points)
         series: list[Series] = []

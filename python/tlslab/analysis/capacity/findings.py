@@ -1,6 +1,6 @@
 """The findings of a capacity experiment: sentences, each with its intervals.
 
-Results of fewer than FEWEST repetitions have no sentence: they are in the tables.
+Results of fewer than FEWEST repetitions get no sentence; they are in the tables.
 """
 
 import math
@@ -49,9 +49,9 @@ Named = Sequence[tuple[str, CapacityCell]]
 def findings(
     cells: Sequence[CapacityCell], plan: CapacityPlan, baseline: Mapping[str, str]
 ) -> tuple[Finding, ...]:
-    """The answer first, then ratios, latency, the objective, remedies, validation, reason.
+    """The answer first, then ratios, latency, objective, remedies, validation, reason.
 
-    `baseline` are the levels that others are compared with.
+    `baseline`: the levels with which others are compared.
     """
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
     first_and_other = (
@@ -76,7 +76,7 @@ def findings(
 
 
 def _enough(found: Estimate | None) -> bool:
-    """Whether there is an estimate, and enough repetitions behind it for a sentence."""
+    """Whether there is an estimate with enough repetitions for a sentence."""
     return found is not None and found.n >= FEWEST
 
 
@@ -103,7 +103,9 @@ def _open(named: Named) -> Iterator[Finding]:
 
 
 def _generators(named: Named) -> Iterator[Finding]:
-    """How many of several generators made the load of the maximum, and who was the limit."""
+    """The number of generators that made the load of the maximum, and the side that was the
+    limit.
+    """
     for name, cell in named:
         used = [len(trial.runs["maximum"].record.hosts) for trial in cell.of("maximum")]
         if not any(used) or not has_maximum(cell):
@@ -196,7 +198,9 @@ def _latency(named: Named) -> Iterator[Finding]:
 
 
 def _ends(cell: CapacityCell) -> tuple[tuple[float, float], tuple[Estimate, Estimate]] | None:
-    """The lowest and the highest load, and the mean response times there; None without enough."""
+    """The lowest and the highest load and the mean response times there; None with too little
+    data.
+    """
     loads = {p.fraction for p in judged(cell.points) if p.response.n}
     if len(loads) < 2 or not has_maximum(cell):
         return None
@@ -210,15 +214,17 @@ def _mean(cell: CapacityCell, fraction: float) -> Estimate:
 
 
 def _p_value(first: Estimate, last: Estimate) -> float:
-    """That of the difference of two means (Welch, on logarithms); 1 where one has no interval."""
+    """The p-value of the difference of two means (Welch, on logarithms); 1 if one has no
+    interval.
+    """
     spread = spread_of_ratio(first, last)
     return 1.0 if spread is None else spread.p_value(math.log(last.value / first.value))
 
 
 def longer(first: Estimate, last: Estimate, p: float) -> str:
-    """What is known of two means; nothing where either has no interval.
+    """Whether the second of two means is longer, in words; empty if either has no interval.
 
-    `p` is the p-value of their difference, adjusted for all pairs that the report says.
+    `p` is the p-value of their difference, adjusted for all pairs in the report.
     """
     if first.high is None or last.low is None:
         return ""
@@ -260,7 +266,7 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
 
 
 def _remedies(named: Named) -> Iterator[Finding]:
-    """What the remedies bring; all of them are judged together (Holm)."""
+    """The gains from the remedies, judged together (Holm)."""
     said = [
         (name, cell, [each for each in remedies(cell) if _enough(each.ratio)])
         for name, cell in named
@@ -276,7 +282,7 @@ def _remedies(named: Named) -> Iterator[Finding]:
 
 
 def _remedy(remedy: Remedy, differs: bool, family: int) -> str:
-    """The ratio, and that it establishes no difference among the N of its family if so."""
+    """The ratio, and a clause if no difference is established among the `family` ratios."""
     assert remedy.ratio is not None
     ratio = remedy.ratio
     interval = ""
@@ -286,7 +292,7 @@ def _remedy(remedy: Remedy, differs: bool, family: int) -> str:
         return f"{remedy.name}: not known, the generator was the limit with and without"
     bound = f"{remedy.of_ratio} " if remedy.of_ratio else ""
     alone = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
-    # A lower bound below 1 may be more, an upper bound above 1 may be less.
+    # The true ratio may be above a lower bound below 1, and below an upper bound above 1.
     open_ = {"at least": ratio.value < 1, "at most": ratio.value > 1}.get(remedy.of_ratio, False)
     among = f" among {every(family)} remedies" if family > 1 else ""
     verdict = "" if differs and alone and not open_ else f", no difference is established{among}"

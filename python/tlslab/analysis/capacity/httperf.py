@@ -1,4 +1,4 @@
-"""httperf's block: a run of ours, printed as httperf prints its runs.
+"""httperf's block: one of our runs in httperf's output format.
 
 Source: httperf(1), "Output"; the lines and their order are those of httperf 0.9.0.
 """
@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from tlslab.model.record import RunRecord, TimeSummary
 from tlslab.model.trial import TrialRun
 
-# httperf takes a sample of the reply rate every five seconds; shorter runs have shorter samples.
+# httperf samples the reply rate every five seconds; shorter runs have shorter samples.
 SAMPLE_S = 5.0
 
 _NONE = TimeSummary(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
-# The engine's failure classes by httperf's words for errors; the rest are `other`.
+# The engine's failure classes by httperf's names of errors; the rest are `other`.
 _ERRORS: Mapping[str, tuple[str, ...]] = {
     "client-timo": ("timeout_",),
     "connrefused": ("refused",),
@@ -25,10 +25,10 @@ _ERRORS: Mapping[str, tuple[str, ...]] = {
 
 
 def httperf_block(run: TrialRun) -> str:
-    """The block of a run. A connection that failed is in the errors alone, as with httperf.
+    """The block of a run. Failed connections are counted as errors only, as in httperf.
 
-    Connection time goes from the start of the TCP connection to the end of the response, and
-    connect is its part until the end of the TLS handshake. Sizes are TCP payload.
+    Connection time goes from the start of the TCP connection to the end of the response; connect
+    time is the part until the end of the TLS handshake. Sizes are TCP payload.
     """
     record = run.record
     outcomes = record.outcomes
@@ -64,7 +64,7 @@ def _inverse_ms(rate: float) -> float:
 
 
 def _most_at_once(run: TrialRun) -> int:
-    """The most connections seen in flight; without a pace the mean, rounded up."""
+    """The highest number of connections in flight; without a pace the mean, rounded up."""
     seen = [sample.in_flight for sample in run.pace]
     return max([*seen, math.ceil(run.record.concurrency)])
 

@@ -1,4 +1,4 @@
-"""What is known of a cell's maximum: its value, or that the server may take more, and why."""
+"""Knowledge about a cell's maximum: its value, or the reasons that the server may take more."""
 
 from tlslab.analysis.capacity import openness
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
@@ -11,32 +11,34 @@ RATE = "connections_per_s"
 
 
 def has_maximum(cell: CapacityCell) -> bool:
-    """Whether a cell has a maximum that a sentence may rest on."""
+    """Whether a cell has a maximum that supports a sentence."""
     return cell.maximum is not None and cell.summary.verdict in ("valid", "at_least")
 
 
 def is_bound(cell: CapacityCell) -> bool:
-    """Whether the maximum is a lower bound: that of a rate that was not steady is none."""
+    """Whether the maximum is a lower bound. A rate that was not steady is none."""
     return cell.summary.verdict == "at_least" and openness.UNSTEADY not in cell.open
 
 
 def is_open(cell: CapacityCell) -> bool:
-    """Whether the maximum is not known: the server may take more, or not so many for long."""
+    """Whether the maximum is not known: the server may take more, or may not sustain the rate."""
     return bool(cell.open)
 
 
 def why_open(cell: CapacityCell) -> str:
-    """Why the maximum is not known, in words; empty where it is."""
+    """The reasons that the maximum is not known, in words; empty if it is known."""
     return openness.open_words(cell.open)
 
 
 def open_label(cell: CapacityCell) -> str:
-    """`search inconclusive`, `not steady` or several, of what is no lower bound; else empty."""
+    """`search inconclusive`, `not steady` or several, for a maximum other than a lower bound; else
+    empty.
+    """
     return "" if is_bound(cell) else openness.open_label(cell.open)
 
 
 def is_comparable(cell: CapacityCell) -> bool:
-    """Whether the rate of a cell is one of its server, which a ratio may rest on."""
+    """Whether a cell's rate is its server's limit, so that a ratio may use it."""
     return openness.is_of_server(cell.open, cell.summary.estimates.get("server_busy"))
 
 
@@ -47,9 +49,9 @@ def maximum_words(cell: CapacityCell) -> str:
 
 
 def over(more: CapacityCell, less: CapacityCell) -> Comparison | None:
-    """One cell's maximum over another's; None where a sentence may not rest on one of them.
+    """One cell's maximum over another's; None if one of them does not support a sentence.
 
-    Lower bounds are compared as they are: `times_words` and `flag` say which side may be more.
+    Lower bounds enter with their values; `times_words` and `flag` say which side may be higher.
     """
     if not (has_maximum(more) and has_maximum(less)):
         return None
@@ -57,9 +59,9 @@ def over(more: CapacityCell, less: CapacityCell) -> Comparison | None:
 
 
 def times_words(found: Comparison, more: CapacityCell, less: CapacityCell) -> str:
-    """`1.25 (95 %: 1.21 to 1.29)`, with `at least` or `at most` where one maximum is a bound.
+    """`1.25 (95 %: 1.21 to 1.29)`, with `at least` or `at most` if one maximum is a bound.
 
-    Empty where both are, or where a rate was not steady: then nothing is known of their ratio.
+    Empty if both are bounds or a rate was not steady: nothing is known about their ratio.
     """
     if not (is_comparable(more) or is_comparable(less)) or unsteady(more, less):
         return ""
@@ -77,14 +79,14 @@ def unsteady(*cells: CapacityCell) -> bool:
 
 
 def chosen_words(*cells: CapacityCell) -> str:
-    """What a ratio holds for, where a search that was inconclusive chose the connections."""
+    """The restriction of a ratio if an inconclusive search chose the number of connections."""
     if any(is_open(cell) and is_comparable(cell) for cell in cells):
         return ", at the connections at once that the searches chose (inconclusive: noise)"
     return ""
 
 
 def flag(more: CapacityCell, less: CapacityCell) -> str:
-    """What stands before a ratio in a table where a maximum is not known; else empty."""
+    """The words before a ratio in a table if a maximum is not known; else empty."""
     if unsteady(more, less):
         return "not steady: "
     match is_comparable(more), is_comparable(less):
@@ -98,7 +100,9 @@ def flag(more: CapacityCell, less: CapacityCell) -> str:
 
 
 def why_missing(cell: CapacityCell) -> str:
-    """Why a cell has no valid maximum: its first failure, else what made its trials unusable."""
+    """The reason that a cell has no valid maximum: its first failure, else the fault of its
+    trials.
+    """
     if cell.summary.verdict == "failed":
         for trial in cell.trials:
             if trial.status == "failed" and trial.reason is not None:

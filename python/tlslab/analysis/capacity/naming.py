@@ -1,4 +1,4 @@
-"""How the cells of a capacity experiment are called in its report."""
+"""The names of a capacity experiment's cells in its report."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,10 +8,10 @@ _OBSOLETE = "ssl3"
 
 
 def cell_names(cells: Sequence[Mapping[str, str]]) -> list[str]:
-    """A name for each cell, of the levels in which cells differ: `nginx, 2 processors`.
+    """A name for each cell, from the levels in which cells differ: `nginx, 2 processors`.
 
-    A cell with other factors than the first one (an obsolete one) is called by what no cell of the
-    first sort has.
+    A cell with other factors than the first one (an obsolete one) is named by the levels that no
+    cell of the first sort has.
     """
     alike = [cell for cell in cells if set(cell) == set(cells[0])]
     varied = [name for name in _factors(alike) if len({c[name] for c in alike}) > 1]
@@ -28,7 +28,7 @@ def _name(cell: Mapping[str, str], alike: Sequence[Mapping[str, str]], kept: lis
 
 
 def cell_name(factors: Mapping[str, str]) -> str:
-    """Levels side by side, the obsolete protocol by its name."""
+    """Levels side by side; the obsolete protocol by its name."""
     return ", ".join(_level(*item) for item in factors.items())
 
 

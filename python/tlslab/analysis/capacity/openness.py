@@ -1,4 +1,4 @@
-"""What leaves open how much a server takes at most: the reasons of a cell, in words. Pure."""
+"""The reasons that a server's highest rate is not known, in words. Pure."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -13,7 +13,7 @@ NOISE = "search_noise"
 UNSTEADY = "unsteady"
 COLD = "cold"
 
-# By the codes of a cell's notes.
+# Reasons by the codes of a cell's notes.
 _NOTED = {
     "client_saturated": "the generator was the limit",
     "search_generator_bound": "the generator was the limit",
@@ -23,14 +23,14 @@ _NOTED = {
     NOISE: "the search for the maximum was inconclusive (noise)",
 }
 
-# By the codes of what most trials of the maximum must be read with, as for the rates of other
-# experiments (validity.unsaturated).
+# Reasons by the codes of warnings on most trials of the maximum; other experiments use the same
+# warnings for rates (validity.unsaturated).
 _WARNED = {
     "disturbed": "other programs took a part of the server's processor",
     "neither_saturated": "neither the server nor the generator was busy all the time",
 }
 
-# By how the rates of most trials, or of the warm-up of a server, went.
+# Reasons by the course of the rate, in most trials or in the warm-up of a server.
 _WENT = {
     UNSTEADY: "the rate was not steady",
     COLD: "not every server was found warm",
@@ -38,7 +38,7 @@ _WENT = {
 
 _REASONS = {**_NOTED, **_WARNED, **_WENT}
 
-# What stands in titles and lists for a maximum that is no lower bound.
+# The label of such a maximum in titles and lists, unless it is a lower bound.
 _LABELS = {
     "search_errors_rise": "search inconclusive",
     NOISE: "search inconclusive",
@@ -56,11 +56,11 @@ def open_codes(
     labels: Sequence[steadiness.Labels],
     warm: bool,
 ) -> tuple[str, ...]:
-    """The codes of all that leaves a maximum open; empty where it is known.
+    """The codes of all reasons that a maximum is not known; empty if it is known.
 
-    `reasons` are the cell's, `maxima` the trials that count, `labels` say how steady they were;
-    `warm`: every server was found warm. A single trial that was disturbed, or not steady, leaves
-    nothing open: most have to be.
+    `reasons` are the cell's, `maxima` the usable trials, `labels` their steadiness. `warm`: every
+    server was found warm. A single trial that was disturbed or not steady is no reason; most of the
+    trials must be.
     """
     warned = [
         {note.code for note in run_warnings(trial.runs["maximum"], processors)} for trial in maxima
@@ -77,24 +77,24 @@ def _most(found: Sequence[bool]) -> bool:
 
 
 def open_words(codes: Iterable[str]) -> str:
-    """Why the maximum is open; empty for no codes."""
+    """The reasons that the maximum is not known; empty for no codes."""
     return ", and ".join(dict.fromkeys(_REASONS[code] for code in codes))
 
 
 def open_label(codes: Iterable[str]) -> str:
-    """In short: `search inconclusive`, `disturbed` or several; empty for none."""
+    """The short form: `search inconclusive`, `disturbed` or several; empty for none."""
     return ", ".join(dict.fromkeys(_LABELS[code] for code in codes if code in _LABELS))
 
 
 def is_of_server(codes: Collection[str], busy: Estimate | None) -> bool:
-    """Whether the rate of the maximum is one of its server; `busy` is how busy that was.
+    """Whether the rate of the maximum is the server's limit; `busy` is the server's processor use.
 
-    Noise may hide the best number of connections. Where the server was busy all the time, its rate
-    is that of its processors at the number that the search chose.
+    Noise may hide the best number of connections. If the server was busy all the time, the rate is
+    nevertheless that of its processors, at the number of connections that the search chose.
     """
     return not codes or (set(codes) == {NOISE} and busy is not None and busy.value >= SERVER_LOADED)
 
 
 def is_least(codes: Collection[str], busy: Estimate | None) -> bool:
-    """Whether the server takes the rate of the maximum at least, and may take more."""
+    """Whether the server takes at least the rate of the maximum, and may take more."""
     return not is_of_server(codes, busy) and UNSTEADY not in codes

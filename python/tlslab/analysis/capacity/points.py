@@ -1,4 +1,4 @@
-"""The runs of an open loop: offered load, what was achieved, how long it took."""
+"""The runs of an open loop: offered load, achieved rate, response times."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,17 +13,18 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.run_faults import POOL_OBJECTIONS
 from tlslab.model.trial import Trial, TrialRun
 
-# The share of failed connections from which on a server did not keep up.
+# With a larger share of failed connections a server did not keep up.
 FAILURES_LIMIT = 0.001
 
 # The share of the offered load that must be achieved (the engine's own limit).
 ACHIEVED = 0.99
 
-# An open loop's generator is late long before it is busy all the time (the engine's own limit).
+# The generator of an open loop is late long before it is busy all the time (the engine's own
+# limit).
 BUSY_LIMIT = 0.8
 
-# Late starts may make up this part of the response time at its 99th percentile; more is the
-# generator's time, not the server's.
+# The largest part of the 99th percentile of response times that late starts may make up. Beyond
+# this, the time is the generator's, not the server's.
 LATE_SHARE = 0.1
 
 PointVerdict = Literal["kept up", "overloaded", "generator late", "invalid"]
@@ -58,7 +59,7 @@ class Point:
         return self.verdict == "kept up"
 
     def loaded(self, objective: Objective) -> Loaded | None:
-        """What an objective is judged by; None where the run has too few values for it."""
+        """The input for judging an objective; None if the run has too few values."""
         if self.verdict in ("invalid", "generator late"):
             return None
         if self.response.n == 0:
@@ -72,7 +73,7 @@ class Point:
 
 
 def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
-    """The point of a done trial of an open loop; None of another one.
+    """The point of a finished trial of an open loop; None for any other trial.
 
     `shared`: the generator shares a processor with the server.
     """
@@ -110,11 +111,11 @@ def _times(run: TrialRun, name: str) -> Distribution:
 
 
 def _verdict(found: Point, shared: bool) -> PointVerdict:
-    """Which side could not keep up, if any.
+    """The side that could not keep up, if any.
 
     Arrivals without a free slot count against the server, which held the slots. Arrivals that were
-    late although slots were free count against the generator, unless it waited for a processor that
-    the server had: then the cause is unknown, and they count against the server.
+    late although slots were free count against the generator. If the generator shares a processor
+    with the server, the cause of late arrivals is unknown, and they count against the server.
     """
     codes = {verdict.code for verdict in found.run.record.verdicts}
     wrong = codes & {"interrupted", "littles_law", *POOL_OBJECTIONS}
@@ -126,14 +127,16 @@ def _verdict(found: Point, shared: bool) -> PointVerdict:
     behind = behind or found.client_busy >= BUSY_LIMIT
     if not shared and (behind or _late_share(found) > LATE_SHARE):
         return "generator late"
-    # A queue that grows evenly ends at twice its mean.
+    # A queue that grows evenly ends at twice its mean length.
     unended = found.arrivals - found.run.record.outcomes.completed
     growing = unended > max((1 - ACHIEVED) * found.arrivals, 1.5 * found.concurrency)
     return "overloaded" if behind or growing else "kept up"
 
 
 def _late_share(found: Point) -> float:
-    """What part of the response time at its 99th percentile late starts can be; 0 without any."""
+    """The part of the 99th percentile of response times that late starts may make up; 0 without
+    any.
+    """
     delay, response = _times(found.run, "start_delay"), found.response
     if not delay.n or not response.n:
         return 0.0
@@ -141,7 +144,9 @@ def _late_share(found: Point) -> float:
 
 
 def judged(points: Sequence[Point]) -> list[Point]:
-    """The runs at the loads that say something of the server: no run is invalid or late there."""
+    """The runs at loads that say something about the server: none at that load is invalid or
+    late.
+    """
     silent = {point.fraction for point in points if point.verdict in ("invalid", "generator late")}
     return [point for point in points if point.fraction not in silent]
 
@@ -153,7 +158,7 @@ def by_fraction(points: Sequence[Point]) -> dict[float, list[Point]]:
 
 
 def by_repetition(points: Sequence[Point]) -> list[list[Point]]:
-    """Points by repetition: each a series over all loads."""
+    """Points by repetition: each is a series over all loads."""
     numbers = sorted({point.repetition for point in points})
     return [[point for point in points if point.repetition == n] for n in numbers]
 
@@ -161,8 +166,10 @@ def by_repetition(points: Sequence[Point]) -> list[list[Point]]:
 def time_estimates(
     points: Sequence[Point], name: str
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """`response_ms_mean`, `response_ms_p50` and so on over the points of one load, and what is
-    not measurable; `name` is `response` or `service`.
+    """`response_ms_mean`, `response_ms_p50` and so on, over the points of one load.
+
+    Also returns the reasons for quantiles that are not measurable. `name` is `response` or
+    `service`.
     """
     parts = [part for each in points if (part := _part(each, name)).n]
     if not parts:

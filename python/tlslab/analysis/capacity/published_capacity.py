@@ -1,4 +1,4 @@
-"""The published figures of the study whose method this is, beside ours, as ratios."""
+"""The published figures of the study that this method follows, beside ours, as ratios."""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ Row = tuple[TableCell, ...]
 
 
 def load_study(name: str, schema: str = SCHEMA) -> Mapping[str, Any]:
-    """The study's file. Raises UsageError when tlslab ships no such study of this kind."""
+    """The study's file. Raises UsageError if tlslab ships no such study of this kind."""
     file = resources.files("tlslab") / "experiments" / "published" / f"{name}.toml"
     if not file.is_file():
         raise UsageError(f"no published study '{name}'")
@@ -72,7 +72,7 @@ def _flatness(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterat
 
 
 def scaling_pairs(cells: Sequence[CapacityCell]) -> Iterator[tuple[CapacityCell, CapacityCell]]:
-    """Cells that differ in the number of processors only, the fewer first."""
+    """Cells that differ only in the number of processors, the one with fewer first."""
     for cell in cells:
         others = [
             other
@@ -86,7 +86,7 @@ def scaling_pairs(cells: Sequence[CapacityCell]) -> Iterator[tuple[CapacityCell,
 
 
 def platform_pairs(cells: Sequence[CapacityCell]) -> Iterator[tuple[CapacityCell, CapacityCell]]:
-    """Cells that differ in the server only: each with the first of them."""
+    """Cells that differ only in the server, each paired with the first of them."""
     seen: dict[frozenset[tuple[str, str]], CapacityCell] = {}
     for cell in cells:
         if "server" not in cell.factors:
@@ -102,7 +102,7 @@ def variant_pairs(
 ) -> Iterator[tuple[CapacityCell, CapacityCell]]:
     """Cells that differ in one factor only, other than server and processors.
 
-    Each with the one that has the baseline's level, or else with the first of them.
+    Each is paired with the cell at the baseline's level, or else with the first of them.
     """
     names = dict.fromkeys(name for cell in cells for name in cell.factors)
     for factor in names:
@@ -142,7 +142,7 @@ def _ratio(value: float, low: float | None, high: float | None) -> str:
 
 
 def _climb(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:
-    """How far the mean response time has climbed at k times the lowest rate."""
+    """The increase of the mean response time at k times the lowest rate."""
     rows = study["validation"]
     base = rows[0]
     for name, cell in _named(cells):

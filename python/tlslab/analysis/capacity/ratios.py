@@ -1,4 +1,4 @@
-"""The ratios of maxima that a report says, judged for all of them together (Holm)."""
+"""The ratios of maxima in a report, judged together (Holm)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,13 +17,15 @@ Pair = tuple[CapacityCell, CapacityCell]
 
 @dataclass(frozen=True)
 class Ratios:
-    """The ratios that sentences rest on, by the keys of both cells, with their verdicts."""
+    """The ratios behind sentences, by the keys of both cells, with their verdicts."""
 
     found: Mapping[tuple[str, str], Comparison]
 
     @classmethod
     def of(cls, pairs: Iterable[Pair]) -> "Ratios":
-        """Those of the pairs (the first over the second) of which something is known."""
+        """The ratios of these pairs (the first over the second), as far as anything is known about
+        them.
+        """
         found = {}
         for more, less in pairs:
             ratio = over(more, less)
@@ -37,7 +39,7 @@ class Ratios:
     def verdict_words(self, more: CapacityCell, less: CapacityCell) -> str:
         """Whether the ratio establishes a difference, and among how many, after a semicolon.
 
-        Empty for one alone that does: its interval says so.
+        Empty for a single ratio that does: its interval says so.
         """
         differs = _is_established(self.found[more.key, less.key], more, less)
         n = len(self.found)
@@ -48,7 +50,7 @@ class Ratios:
 
 
 def _is_established(ratio: Comparison, more: CapacityCell, less: CapacityCell) -> bool:
-    """Whether it differs from 1; a ratio that is a bound, on the side that the bound leaves."""
+    """Whether the ratio differs from 1; for a bound, on the side that the bound leaves."""
     if not is_comparable(more):
         return ratio.differs and ratio.ratio > 1
     if not is_comparable(less):

@@ -1,4 +1,4 @@
-"""The gain from resumption and from more requests per connection, over the server without them."""
+"""The gains from resumption and from more requests per connection, relative to neither."""
 
 import math
 from collections.abc import Mapping
@@ -14,16 +14,18 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.run_faults import usable
 from tlslab.model.trial import TrialRun
 
-# A ratio is a lower bound if the generator limited its upper side; an upper one by its lower side.
+# A ratio is a lower bound if the generator limited its numerator, an upper bound if it limited the
+# denominator.
 RatioBound = Literal["", "at least", "at most", "unknown"]
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """One setting: rates, the server's cost of a request, and the ratio to the setting without.
+    """One setting: rates, the server's cost of a request, and the ratio to the setting without
+    remedy.
 
-    `p` is the p-value of the ratio's difference from 1. `bound`: the generator was the limit, so
-    that the rates are lower bounds. `of_ratio` says what that makes of the ratio to the setting
+    `p`: the p-value of the ratio's difference from 1. `bound`: the generator was the limit, so that
+    the rates are lower bounds. `of_ratio`: the resulting kind of bound of the ratio to the setting
     `base`.
     """
 
@@ -42,7 +44,7 @@ _Runs = dict[int, TrialRun]
 
 
 def remedies(cell: CapacityCell) -> list[Remedy]:
-    """All settings of a cell, those without a remedy first of each sort."""
+    """All settings of a cell; of each kind, the setting without a remedy comes first."""
     runs: dict[tuple[str, float], dict[int, TrialRun]] = {}
     for trial in cell.of("remedy"):
         run = trial.runs.get("remedy")
@@ -80,7 +82,7 @@ def _remedy(sort: str, level: float, runs: _Runs) -> Remedy:
 
 
 def _compared(remedy: Remedy, runs: _Runs, without: _Runs, base: str) -> Remedy:
-    """With its ratio to the setting without."""
+    """The remedy with its ratio to the setting without."""
     above, below = ({n: _requests(run) for n, run in each.items()} for each in (runs, without))
     bounds: dict[tuple[bool, bool], RatioBound] = {
         (False, False): "",
@@ -95,7 +97,7 @@ def _compared(remedy: Remedy, runs: _Runs, without: _Runs, base: str) -> Remedy:
 
 
 def _limited(runs: _Runs) -> bool:
-    """Whether the generator was the limit of any of the runs."""
+    """Whether the generator was the limit in any of the runs."""
     return any(client_busy(run) >= SATURATED for run in runs.values())
 
 
@@ -120,7 +122,9 @@ def _cost(run: TrialRun) -> float | None:
 
 
 def _ratio(logs: Array) -> Estimate | None:
-    """The ratio with a remedy over without, by its logarithm in each repetition that has both."""
+    """The ratio with a remedy over without, from the logarithms of the repetitions that have
+    both.
+    """
     if not len(logs):
         return None
     centre, interval, method = mean_interval(logs, "log ratios")

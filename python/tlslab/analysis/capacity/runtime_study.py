@@ -1,4 +1,4 @@
-"""What a comparison of Java runtimes adds to a capacity experiment.
+"""Additions to a capacity experiment that compares Java runtimes.
 
 The warm-up time of each JVM, the overload over time when more connections arrive than the server
 can accept, httperf's block, and the study of 2008 beside our results.
@@ -31,7 +31,9 @@ def _named(cells: Sequence[CapacityCell]) -> Named:
 
 
 def figures(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Figure, ...]:
-    """Warm-up by runtime, and the overload over time: connections at once, time, failures."""
+    """Warm-up by runtime, and the overload over time: connections at once, service time,
+    failures.
+    """
     named = _named(cells)
     drawn = [_warming(named, plan.warm_up)] if plan.warm_up is not None else []
     loaded = [(name, cell) for name, cell in named if cell.points]
@@ -106,7 +108,7 @@ def _failed(pace: Sequence[PaceSample]) -> tuple[float | None, ...]:
 
 
 def tables(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[DataTable, ...]:
-    """How long warm-up took."""
+    """The duration of warm-up, by runtime."""
     rules = plan.warm_up
     if rules is None:
         return ()
@@ -162,7 +164,7 @@ def texts(cells: Sequence[CapacityCell]) -> tuple[TextBlock, ...]:
 
 
 def _over_first(cell: CapacityCell, first: CapacityCell) -> TableCell:
-    """A maximum over the first one's; in words where one of them is a lower bound."""
+    """A maximum over the first cell's; in words if one of them is a lower bound."""
     assert cell.maximum is not None
     assert first.maximum is not None
     paired = None if cell is first else over(cell, first)
@@ -172,7 +174,7 @@ def _over_first(cell: CapacityCell, first: CapacityCell) -> TableCell:
 
 
 def published_table(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> DataTable:
-    """The study's runtimes and ours, each over the first of its own."""
+    """The study's runtimes and ours, each relative to the first of its own."""
     old = study["runtime"]
     rows: list[tuple[TableCell, ...]] = [
         (

@@ -1,6 +1,6 @@
-"""Where a server saturates: the highest load that meets an objective, from open-loop runs. Pure.
+"""The capacity of a server: the highest load that meets an objective, from open-loop runs. Pure.
 
-`model.search`, which the planner follows, reports how the search of the maximum ended.
+`model.search`, which the planner follows, reports how the search for the maximum ended.
 """
 
 import math
@@ -17,7 +17,7 @@ Bound = Literal["exact", "between", "at_least", "below"]
 
 @dataclass(frozen=True)
 class Loaded:
-    """An offered load in connections/s, and the time in ms that the objective is about.
+    """An offered load in connections/s, and the time in ms to which the objective applies.
 
     `kept`: the server kept up with the load: the rate was achieved, and hardly any connection
     failed. Otherwise no time meets an objective.
@@ -30,10 +30,10 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where one repetition ends to meet an objective, in connections/s.
+    """The load, in connections/s, at which one repetition ceases to meet an objective.
 
-    `exact`: at `load`. `between`: there or above, and below `end`, with which the server did not
-    keep up. `at_least`: there or above; `below`: below it.
+    `exact`: at `load`. `between`: at `load` or above it, and below `end`, a load with which the
+    server did not keep up. `at_least`: at `load` or above it. `below`: below `load`.
     """
 
     load: float
@@ -43,13 +43,13 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Capacity:
-    """The highest load that meets an objective; at most a bound where the loads do not enclose it.
+    """The highest load that meets an objective; only a bound if the loads do not enclose it.
 
-    `between`: it is there or above, and below `end`, with which the server did not keep up, so that
-    there is no time to interpolate with. `at_least`: met at the highest load; `below`: not met at
-    the lowest one, which is the value. `missed` of the `n` repetitions did not meet it at their
-    lowest load, `exceeded` of them met it at their highest: of these the crossing is known as a
-    bound only.
+    `between`: at the value or above it, and below `end`, a load with which the server did not keep
+    up, so that there is no time for an interpolation. `at_least`: met at the highest load. `below`:
+    not met at the lowest load, which is the value. Of the `n` repetitions, `missed` did not meet
+    the objective at their lowest load, and `exceeded` met it at their highest: their crossings are
+    known as bounds only.
     """
 
     load: Estimate
@@ -66,7 +66,7 @@ class Capacity:
 
     @property
     def reservation(self) -> str:
-        """How many repetitions have a bound only, in words; empty where all agree."""
+        """The numbers of repetitions that have only a bound, in words; empty if all agree."""
         parts = []
         if 0 < self.missed < self.n:
             parts.append(f"{self.missed} of {self.n} repetitions missed it at their lowest load")
@@ -79,9 +79,9 @@ def crossing(points: Sequence[Loaded], limit_ms: float) -> Crossing:
     """The highest load of one series of runs that meets the limit.
 
     Between the last load that meets the limit and the first that does not, the logarithm of the
-    time is taken as linear in the load. In a queue it bends upwards, so that the result is rather
-    too low. Where the server did not keep up with the higher load, there is no time to interpolate
-    with. Raises ValueError without points.
+    time is interpolated linearly in the load. In a queue it bends upwards, so that the result is
+    rather too low. If the server did not keep up with the higher load, there is no time for an
+    interpolation. Raises ValueError without points.
     """
     ordered = sorted(points, key=lambda point: point.offered)
     if not ordered:
@@ -110,12 +110,13 @@ def _between(met: Loaded, missed: Loaded, limit_ms: float) -> float:
 def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | None:
     """The capacity over repetitions, each a series of runs at all loads; None without any.
 
-    The interval is over the repetitions' own crossings: the unit is the repetition. It ends at the
-    lowest and the highest load, since no crossing can lie beyond them: Student's over few
-    repetitions would reach above the maximum. Where a repetition has its crossing between two loads
-    and nothing to interpolate with, the capacity is between the ends of all repetitions. Where the
-    loads of a repetition do not enclose its crossing, that is censored: the capacity is then the
-    median repetition's, known exactly if that one is, without an interval.
+    The interval is over the repetitions' own crossings: the unit is the repetition. The interval is
+    cut at the lowest and the highest load, because no crossing can lie beyond them; Student's
+    interval over few repetitions would reach above the maximum. If the crossing of any repetition
+    lies between two loads without times to interpolate, the capacity is between the ends of all
+    repetitions. If the loads of a repetition do not enclose its crossing, that crossing is
+    censored: the capacity is then that of the median repetition, exact if that one's is, without an
+    interval.
     """
     found = [crossing(points, limit_ms) for points in series if points]
     if not found:
@@ -149,15 +150,17 @@ def _within_loads(
     return max(found.low, min(loads)), min(found.high, max(loads))
 
 
-# Where a crossing that is known as a bound only stands among the others.
+# The order of crossings that are known as bounds only, relative to the others.
 _ORDER = {"below": 0, "exact": 1, "between": 1, "at_least": 2}
 
 
 def _median(found: Sequence[Crossing]) -> Crossing:
-    """The middle crossing; of two in the middle the lower one, so that it is not too high."""
+    """The middle crossing; of two in the middle the lower one, so that the result is not too
+    high.
+    """
     ordered = sorted(found, key=lambda each: (_ORDER[each.bound], each.load))
     middle = ordered[(len(ordered) - 1) // 2]
-    # Of bounds the one that holds for most: all that are of this kind agree with it.
+    # Of several bounds, the one that holds for most: all bounds of this kind agree with it.
     alike = [each for each in ordered if each.bound == middle.bound]
     match middle.bound:
         case "below":

@@ -1,4 +1,4 @@
-"""Which published studies of load there are, and what each adds to a report."""
+"""The published studies of load, and the additions of each to a report."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tlslab.model.figure import DataTable, Figure, TextBlock
 
 @dataclass(frozen=True)
 class Beside:
-    """What a study adds: figures, tables and texts, after those of every capacity experiment."""
+    """Additions of a study: figures, tables and texts, after those of every capacity experiment."""
 
     figures: tuple[Figure, ...] = ()
     tables: tuple[DataTable, ...] = ()
@@ -36,12 +36,14 @@ def _tomcat(cells: Sequence[CapacityCell], plan: CapacityPlan) -> Beside:
 
 Study = Callable[[Sequence[CapacityCell], CapacityPlan], Beside]
 
-# By the name that an experiment's `published` has. A new study is a module and a line here.
+# Studies by the name in an experiment's `published`. A new study is a module and a line here.
 STUDIES: Mapping[str, Study] = {"coradiant-2001": _coradiant, "tomcat-2008": _tomcat}
 
 
 def beside(name: str | None, cells: Sequence[CapacityCell], plan: CapacityPlan) -> Beside:
-    """What the study of that name adds; nothing without one. Raises UsageError for others."""
+    """The additions of the study with this name; empty for None. Raises UsageError for unknown
+    names.
+    """
     if name is None:
         return Beside()
     if name not in STUDIES:

@@ -1,4 +1,4 @@
-"""A capacity experiment's run folder to its summary."""
+"""From the run folder of a capacity experiment to its summary."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -35,7 +35,7 @@ def measured_cells(contents: RunContents, plan: CapacityPlan) -> list[CapacityCe
 
 @ANALYSTS.registers(CAPACITY)
 def summarise(contents: RunContents) -> Summary:
-    """All that can be said of the run. Pure. Raises UsageError for an unknown published study."""
+    """The summary of the run. Pure. Raises UsageError for an unknown published study."""
     experiment = contents.experiment
     plan = plan_of(experiment)
     cells = measured_cells(contents, plan)
@@ -68,7 +68,7 @@ def _settings(plan: CapacityPlan) -> Mapping[str, Any]:
 
 
 def method(plan: CapacityPlan) -> tuple[str, ...]:
-    """How it was measured, in paragraphs."""
+    """The method of measurement, in paragraphs."""
     search, maximum, load = plan.search, plan.maximum, plan.open_loop
     shares = ", ".join(f"{fraction * 100:g} %" for fraction in load.fractions)
     paragraphs = [

@@ -150,7 +150,7 @@ def _row(fraction: float, points: Sequence[Point]) -> tuple[TableCell, ...]:
 
 
 def _bound_words(remedy: Remedy) -> str:
-    """What the generator's limit makes of the rates, and of the ratio."""
+    """The kinds of bounds that the generator's limit makes of the rates and of the ratio."""
     rates = "rates: at least" if remedy.bound else ""
     ratio = f"ratio: {remedy.of_ratio}" if remedy.of_ratio else ""
     return "; ".join(filter(None, (rates, ratio)))

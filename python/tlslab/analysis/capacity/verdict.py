@@ -22,7 +22,7 @@ def judge(
 ) -> tuple[CellVerdict, tuple[Note, ...]]:
     """The verdict on a cell's maximum, with its reasons.
 
-    `maxima` are the trials at the maximum, `counted_in` those of them without a fault. `shared`:
+    `maxima`: the trials at the maximum; `counted_in`: those of them without a fault. `shared`:
     server and generator share a processor.
     """
     for trial in trials:
@@ -65,7 +65,7 @@ def judge(
 
 
 def limit_words(counted_in: Sequence[Trial], processors: Processors) -> str:
-    """Which side limited the rate of the maximum, as a clause on the generators (`they`)."""
+    """The side that limited the rate of the maximum, as a clause on the generators (`they`)."""
     runs = [trial.runs["maximum"] for trial in counted_in]
     client = max((client_busy(run) for run in runs), default=0.0)
     found = (server_busy(run, processors.server_count) for run in runs)
@@ -87,7 +87,7 @@ def limit_words(counted_in: Sequence[Trial], processors: Processors) -> str:
 def disturbances(
     counted_in: Sequence[Trial], processors: Processors, labels: Sequence[steadiness.Labels]
 ) -> Iterable[Note]:
-    """What else disturbed the trials of the maximum: one note of each kind.
+    """Other disturbances of the trials of the maximum, one note of each kind.
 
     `labels` are those of the trials.
     """

@@ -1,4 +1,4 @@
-"""The warm-up of fresh servers: how it went, and whether it ended because the rate was steady."""
+"""The warm-up of fresh servers: its course, and whether the rate became steady."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def warm_ups(trials: Sequence[Trial], rules: WarmUpRules) -> list[WarmUp]:
 
 
 def visit_of(trial: Trial) -> int:
-    """The number of the server that a trial was made on."""
+    """The number of the server on which a trial was made."""
     return int(trial.factors["visit"])
 
 

@@ -1,4 +1,4 @@
-"""The answer of a calibration: what the parts of a connection cost, and how far they add up."""
+"""The answer of a calibration: the costs of a connection's parts, and the error of their sum."""
 
 from collections.abc import Mapping, Sequence
 
@@ -63,7 +63,7 @@ def answer(
 
 
 def _tiles(parts: Mapping[str, Estimate]) -> tuple[Tile, ...]:
-    """The parts that are known well enough for a figure."""
+    """The parts that are known well enough for a tile."""
     return tuple(
         Tile(_TILES[name], part) for name, part in parts.items() if not uncertain_words(part)
     )

@@ -1,9 +1,10 @@
-"""The parts that a connection's cost to the server is made of, and how many of each a mix has.
+"""The parts of a connection's cost to the server, and the number of each in a mix.
 
-A connection has a handshake, full or resumed, and its requests; each request has its bytes. The
-centre's version, certificate key, group and suite are in these; another level adds what it costs
-more (or less). In TLS 1.3 resumed connections exchange keys as well (psk_dhe_ke, RFC 8446, section
-2.2), so that the group counts in all of them; in TLS 1.2 a resumed one has none (RFC 5077).
+A connection has a handshake, full or resumed, and its requests; each request has its bytes. These
+parts contain the centre's version, certificate key, group and suite; another level adds its extra
+cost (or saving). In TLS 1.3 resumed connections exchange keys as well (psk_dhe_ke, RFC 8446,
+section 2.2), so that the group counts in all of them; in TLS 1.2 a resumed connection has no key
+exchange (RFC 5077).
 """
 
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ KILO = 1000
 
 
 def parts_of(factors: Mapping[str, str], centre: Mapping[str, str]) -> dict[str, float]:
-    """How many of each part one connection of a mix has on average, by the part's name."""
+    """The mean number of each part in one connection of a mix, by the part's name."""
     resumed = share(factors.get("resumed", "0%"))
     full = 1 - resumed
     requests = float(factors.get("requests", "1"))

@@ -1,4 +1,4 @@
-"""What a part of a connection costs, in words, where its interval carries no single figure."""
+"""The cost of a part in words, for an interval too wide for a single figure."""
 
 from tlslab.model.enough import too_wide
 from tlslab.model.estimate import Estimate
@@ -6,9 +6,10 @@ from tlslab.model.wording import figure
 
 
 def uncertain_words(cost: Estimate) -> str:
-    """A cost in µs whose interval is too wide for a value; empty where it is not.
+    """A cost in µs whose interval is too wide for a value; empty if the interval is narrow enough.
 
-    A part is a difference of costs: by a noisy fit it may come out below 0, which no part costs.
+    A part is a difference of costs. A noisy fit may give a negative value, although no part costs
+    less than nothing.
     """
     if cost.low is None or cost.high is None:
         return "" if cost.value > 0 else "nothing by the fit (no interval)"

@@ -10,12 +10,12 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
 from tlslab.model.wording import difference, joined, percent, with_interval
 
-# A model with a larger error on a mix that is not in its fit is not fit to plan with.
+# A model with a larger error on a mix outside its fit is not fit for planning.
 GOOD_ERROR = 0.10
 
 
 def findings(model: CostModel | None, checks: Sequence[Check], server: str) -> tuple[Finding, ...]:
-    """What the parts cost, how far they can be added up, and what to do with it."""
+    """The costs of the parts, the error of their sum, and the next step."""
     if model is None:
         text = "No block has a cost of every cell: there is no cost model."
         return (Finding("no_cost_model", text),)
@@ -52,7 +52,9 @@ def _cost(part: Estimate) -> str:
 
 
 def _error(checks: Sequence[Check]) -> Finding:
-    """The largest error on a held-out mix, and the largest that the intervals do not exclude."""
+    """The largest error on a held-out mix, and the largest one that the intervals do not
+    exclude.
+    """
     useless = next((check for check in checks if check.error == math.inf), None)
     if useless is not None:
         text = (
@@ -78,7 +80,9 @@ def _error(checks: Sequence[Check]) -> Finding:
 
 
 def _bound(checks: Sequence[Check]) -> float | None:
-    """The largest error that the checks' intervals do not exclude; None where one has none."""
+    """The largest error that the checks' intervals do not exclude; None if a check has no
+    interval.
+    """
     if any(check.ratio.low is None for check in checks):
         return None
     return max((check.bound for check in checks), default=None)

@@ -1,9 +1,9 @@
-"""What each part of a connection costs the server, fitted block by block. Pure.
+"""The server's cost of each part of a connection, fitted block by block. Pure.
 
-In each block every cell is measured once, so that each block gives a fit of its own: weighted least
-squares, each cell's cost divided by its mean, since costs are known to a share of themselves.
-Blocks are independent, and everything that is linear in the parts has one value from each: their
-mean has an ordinary interval over blocks, whatever the correlation of the errors within a block.
+Each cell is measured once per block, so that each block has a fit of its own: weighted least
+squares, with each cell's cost divided by its mean, because errors of costs are relative. Blocks are
+independent, and each block gives one value of every linear function of the parts. The mean of these
+values has an ordinary interval over blocks, whatever the correlation of errors within a block.
 """
 
 import math
@@ -25,9 +25,9 @@ COST = "server_cpu_us_per_connection"
 class CostModel:
     """The costs of the parts in microseconds of processor time.
 
-    `parts` are those that the cells can tell apart, `merged` those that they cannot: their cost is
-    in the others. `costs` has a row for each of `blocks`, a column for each part. `centre` has the
-    levels that the parts without a level of their own stand for.
+    `parts`: those that the cells can separate; `merged`: those that they cannot, whose cost is
+    included in the others. `costs` has a row for each of `blocks`, a column for each part.
+    `centre`: the levels whose cost is contained in the basic parts.
     """
 
     centre: Mapping[str, str]
@@ -41,22 +41,24 @@ class CostModel:
         return _mean(self.costs[:, self.parts.index(name)])
 
     def unknown(self, factors: Mapping[str, str]) -> tuple[str, ...]:
-        """The parts of a mix that no cell had."""
+        """The parts of a mix that occurred in no cell."""
         known = (*self.parts, *self.merged)
         return tuple(name for name in parts_of(factors, self.centre) if name not in known)
 
     def by_block(self, factors: Mapping[str, str]) -> dict[int, float]:
-        """What a connection of a mix costs by each block's fit; the mix has no unknown parts."""
+        """The cost of a mix's connection by each block's fit; the mix must have no unknown
+        parts.
+        """
         counts = parts_of(factors, self.centre)
         row = np.array([counts.get(name, 0.0) for name in self.parts])
         return dict(zip(self.blocks, (self.costs @ row).tolist(), strict=True))
 
     def cost(self, factors: Mapping[str, str]) -> Estimate:
-        """What a connection of a mix costs, with the interval over blocks."""
+        """The cost of a mix's connection, with the interval over blocks."""
         return _mean(np.array(list(self.by_block(factors).values())))
 
     def difference(self, left: Mapping[str, str], right: Mapping[str, str]) -> Estimate:
-        """What a connection of a mix costs more than one of another; neither has unknown parts."""
+        """The extra cost of one mix's connection over another's; neither may have unknown parts."""
         others = self.by_block(right)
         return _mean(
             np.array([cost - others[block] for block, cost in self.by_block(left).items()])
@@ -65,9 +67,10 @@ class CostModel:
 
 @dataclass(frozen=True)
 class Check:
-    """A mix that the fit has not seen: `ratio` is the cost that it adds up to over the measured.
+    """A mix that was held out of the fit; `ratio` is the modelled cost over the measured one.
 
-    A part is a difference of costs, so that by a noisy fit a mix may come out at or below nothing.
+    A part is a difference of costs. By a noisy fit the modelled cost of a mix may be zero or
+    negative.
     """
 
     factors: Mapping[str, str]
@@ -77,16 +80,17 @@ class Check:
 
     @property
     def error(self) -> float:
-        """The error as a share, either way; infinite where the modelled cost may be 0 or less."""
+        """The relative error, either way; infinite if the modelled cost may be 0 or less."""
         if self.ratio.value <= 0 or (self.ratio.low is not None and self.ratio.low <= 0):
             return math.inf
         return max(self.ratio.value, 1 / self.ratio.value) - 1
 
     @property
     def bound(self) -> float:
-        """The error that the ratio's interval does not exclude; `error` where there is none.
+        """The largest error that the ratio's interval does not exclude; `error` without an
+        interval.
 
-        By the end of the interval that is further off.
+        The end of the interval with the larger error decides.
         """
         ends = [end for end in (self.ratio.low, self.ratio.high) if end is not None]
         if self.error == math.inf or not ends:
@@ -95,7 +99,7 @@ class Check:
 
 
 def fit(cells: Sequence[Measured], centre: Mapping[str, str]) -> CostModel | None:
-    """The model fitted to these cells; None where no block has every cell."""
+    """The model fitted to these cells; None if no block has every cell."""
     rows = [
         (parts_of(cell.summary.factors, centre), cell.values[COST])
         for cell in cells
@@ -126,7 +130,7 @@ def fit(cells: Sequence[Measured], centre: Mapping[str, str]) -> CostModel | Non
 
 
 def _mean(values: Array) -> Estimate:
-    """The mean over blocks, not of logarithms: parts are differences, and may be less than 0."""
+    """The arithmetic mean over blocks: parts are differences and may be negative."""
     centre, interval, method = mean_interval(values, "values")
     low, high = (None, None) if interval is None else interval
     return Estimate(centre, low, high, len(values), MICROSECONDS, method)
@@ -142,7 +146,7 @@ def _separable(design: Array) -> list[int]:
 
 
 def checks(model: CostModel, cells: Sequence[Measured]) -> tuple[Check, ...]:
-    """Each mix that was held out: what the model makes of it, and what it was."""
+    """Each held-out mix: the modelled cost and the measured one."""
     found = []
     for cell in cells:
         factors, values = cell.summary.factors, cell.values.get(COST, {})

@@ -1,8 +1,8 @@
-"""How many processors a load takes, or what a number of them carries, by a cost model. Pure.
+"""The number of processors for a load, or the load for a number of processors, by a model. Pure.
 
-Two limits hold: no processor is to be busier than a given share of its time, and where response
-times have an objective, the queue M/M/n of the load must meet it (stats.queue). A connection is
-served as one piece there, so that its response time is that of all its requests together.
+There are two limits. No processor may be busier than a given share of its time. If response times
+have an objective, the queue M/M/n of the load must meet it (stats.queue). There a connection is
+served as one piece, so that its response time is that of all its requests together.
 """
 
 import math
@@ -20,22 +20,22 @@ from tlslab.model.wording import counted, figure, level_label, with_interval
 
 MICRO = 1e-6
 
-# Factors of a mix that the model takes for any number.
+# Factors of a mix that may have any number as level.
 _QUANTITIES = ("requests", "document_bytes")
-# An answer, and the ends that belong to those of the cost; None where that has no interval.
+# An answer for the cost, and for the two ends of its interval; None without an interval.
 Processors = tuple[int, int | None, int | None]
 Rates = tuple[float, float | None, float | None]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The limits for any number of processors: how busy each may be, and the objective."""
+    """The limits for any number of processors: the use of each, and the objective."""
 
     busy_at_most: float
     objective: Objective | None
 
     def most(self, processors: int, cost_us: float) -> tuple[float, Limit]:
-        """The highest rate of new connections/s of N processors, and what limits them."""
+        """The highest rate of new connections/s on N processors, and the limit that decides."""
         service = cost_us * MICRO
         by_busy = processors * self.busy_at_most / service
         if self.objective is None:
@@ -46,7 +46,7 @@ class Bounds:
         return (by_busy, "busy") if by_busy <= by_time else (by_time, "objective")
 
     def check(self, cost_us: float) -> None:
-        """Raises UsageError where no number of processors meets the objective."""
+        """Raises UsageError if no number of processors meets the objective."""
         if self.most(1, cost_us)[0] <= 0:
             raise UsageError(
                 f"no number of processors meets {self.objective}: a connection alone takes "
@@ -75,12 +75,12 @@ def size(
     processors: int | None = None,
     measured: Sequence[Mapping[str, str]] = (),
 ) -> Sizing:
-    """What the mix takes at this rate, or how much of it N processors carry.
+    """The processors for the mix at this rate, or the rate that N processors carry.
 
-    `measured` are the levels of the cells that have a result.
+    `measured`: the levels of the cells that have a result.
 
-    Raises UsageError where no number of processors will do, CannotTellError where the calibration
-    is too noisy to say.
+    Raises UsageError if no number of processors suffices, CannotTellError if the calibration is too
+    noisy for an answer.
     """
     error = max((check.error for check in held_out), default=None)
     found = model.cost(mix)
@@ -119,7 +119,7 @@ def size(
 
 
 def _beyond(measured: Sequence[Mapping[str, str]], mix: Mapping[str, str]) -> Iterator[str]:
-    """The quantities of the mix that are less or more than any that was measured."""
+    """The quantities of the mix that lie outside the measured ranges."""
     for name in _QUANTITIES:
         levels = [int(factors[name]) for factors in measured if name in factors]
         if name in mix and levels and not min(levels) <= int(mix[name]) <= max(levels):
@@ -127,7 +127,7 @@ def _beyond(measured: Sequence[Mapping[str, str]], mix: Mapping[str, str]) -> It
 
 
 def _fewest(bounds: Bounds, rate: float, cost: Estimate) -> Processors:
-    """The fewest processors for a rate. Raises CannotTellError where they may not exist."""
+    """The fewest processors for a rate. Raises CannotTellError if there may be none."""
     fewest = bounds.fewest(rate, cost.value)
     if cost.low is None or cost.high is None:
         return fewest, None, None
@@ -152,7 +152,7 @@ def _most(bounds: Bounds, processors: int, cost: Estimate) -> Rates:
 
 
 def _refuse_noise(model: CostModel, cost: Estimate, error: float | None) -> None:
-    """Raises CannotTellError where the cost of this mix, or of a held-out mix, may be 0 or less."""
+    """Raises CannotTellError if the cost of this mix, or of a held-out mix, may be 0 or less."""
     least = cost.value if cost.low is None else min(cost.low, cost.value)
     if least > 0 and error != math.inf:
         return

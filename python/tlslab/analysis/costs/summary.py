@@ -1,4 +1,4 @@
-"""A calibration's run folder to the summary that its report is made of."""
+"""From the run folder of a calibration to the summary for its report."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +18,7 @@ from tlslab.model.finding import CellSummary, Summary
 from tlslab.model.run import RunContents
 from tlslab.model.wording import counted
 
-# Notes on what limited the rate, left out here: the cost of a connection does not depend on it.
+# Notes on the limit of the rate, left out here: the cost of a connection does not depend on it.
 _NOT_OF_COSTS = ("neither_saturated", "client_saturated")
 
 
@@ -26,7 +26,7 @@ _NOT_OF_COSTS = ("neither_saturated", "client_saturated")
 class Calibration:
     """The cells of a run, the model fitted to some of them, and its check on the others.
 
-    `model` is None where no block has the cells that it takes.
+    `model` is None if no block has all the cells that the fit needs.
     """
 
     fitted: tuple[Measured, ...]
@@ -46,7 +46,7 @@ class Calibration:
 
 
 def calibration(contents: RunContents) -> Calibration:
-    """What a run of this kind shows. Pure."""
+    """The results of a calibration run. Pure."""
     experiment = contents.experiment
     measured = [
         each.measured(contents.plan.blocks, anytime=False) for each in judged_cells(contents)
@@ -61,7 +61,7 @@ def calibration(contents: RunContents) -> Calibration:
 
 @ANALYSTS.registers(COSTS)
 def summarise(contents: RunContents) -> Summary:
-    """All that can be said of the run. Pure."""
+    """The summary of the run. Pure."""
     found = calibration(contents)
     cells = [*found.fitted, *found.held_out]
     reported = findings(found.model, found.checks, contents.environment.target.name)

@@ -78,7 +78,7 @@ def figures(model: CostModel | None, checks: Sequence[Check]) -> tuple[Figure, .
 
 
 def _tls(model: CostModel) -> dict[str, str]:
-    """The centre's levels that decide on the handshake."""
+    """The centre's levels that determine the handshake."""
     return {
         name: level
         for name, level in model.centre.items()
@@ -87,5 +87,5 @@ def _tls(model: CostModel) -> dict[str, str]:
 
 
 def _named(check: Check, model: CostModel) -> dict[str, str]:
-    """The levels that make a mix another one than the centre."""
+    """The levels in which a mix differs from the centre."""
     return {name: level for name, level in check.factors.items() if level != model.centre.get(name)}

@@ -18,7 +18,7 @@ class _Count(EngineRun):
 def histograms(contents: RunContents) -> Frame:
     """A row for each value that occurred in a histogram; three significant digits.
 
-    Of two clients in one run, it is the one that carried the load.
+    If a run has two clients, the histograms are those of the client that carried the load.
     """
     counts = (
         _Count(row.trial, row.kind, row.run, name, float(value), int(count))

@@ -1,4 +1,4 @@
-"""The load generators of the runs that several of them made."""
+"""The load generators of runs with several generators."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class _Host(EngineRun):
 
 
 def hosts(contents: RunContents) -> Frame:
-    """A row for each generator of each run that several made; none for runs of one generator."""
+    """A row for each generator of each run with several; none for runs of one generator."""
     parts = (
         _Host(row.trial, row.kind, row.run, part)
         for row in engine_runs(contents)
@@ -26,7 +26,7 @@ def hosts(contents: RunContents) -> Frame:
 
 
 def _clock(name: str, unit: str, about: str) -> Field[_Host]:
-    """A value of the host's clock against the leader's; None where that was not read."""
+    """A value of the host's clock against the leader's; None if it was not read."""
 
     def read(row: _Host) -> float | None:
         found = row.part.found

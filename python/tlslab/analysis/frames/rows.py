@@ -1,4 +1,4 @@
-"""What rows of several tables have in common: the trial, its factors, the runs of the engine."""
+"""Columns that several tables share: the trial, its factors, the runs of the engine."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def trial_fields(trials: Sequence[Trial]) -> list[Field[OfTrial]]:
 
 
 def run_fields(contents: RunContents) -> list[Field[EngineRun]]:
-    """Those of the trial, and the run's name in it."""
+    """The fields of the trial, and the run's name in it."""
     about = "the run's purpose: capacity, client_cost, keep_alive, maximum, load, ..."
     return [
         *trial_fields(contents.trials),

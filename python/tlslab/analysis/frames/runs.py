@@ -8,7 +8,7 @@ from tlslab.model.handshake import Facts
 from tlslab.model.record import RunRecord, TimeSummary
 from tlslab.model.run import RunContents
 
-# Of each histogram; more of it is in the table `histograms`.
+# The quantiles of each histogram; the table `histograms` has the rest.
 _QUANTILES = ("p50_ms", "p90_ms", "p99_ms")
 
 
@@ -110,7 +110,7 @@ _FIELDS: tuple[Field[EngineRun], ...] = (
 
 
 def _negotiated() -> Iterator[Field[EngineRun]]:
-    """What most connections negotiated."""
+    """The facts that most connections negotiated."""
 
     def most(row: EngineRun) -> Facts | None:
         return max(row.run.record.facts, key=lambda facts: facts.count, default=None)

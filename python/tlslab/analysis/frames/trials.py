@@ -1,4 +1,4 @@
-"""The trials: what was measured in each, and whether it may be used."""
+"""The trials: the values measured in each, and whether they may be used."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tlslab.model.run import RunContents
 from tlslab.model.run_faults import run_faults
 from tlslab.model.trial import Trial
 
-# What a trial of a capacity experiment measures, once each; searches and warm-ups are in `runs`.
+# The runs of a capacity experiment with one value per trial; searches and warm-ups are in `runs`.
 _MEASURED = ("maximum", "load", "remedy")
 
 
@@ -27,9 +27,9 @@ class _Row:
 
 
 def trials(contents: RunContents) -> Frame:
-    """A row for each trial, with its values by the names that `summary.json` has for estimates.
+    """A row for each trial, with its values under the names of the estimates in `summary.json`.
 
-    Values of a trial with faults are not there: the report does not use them either.
+    Trials with faults have no values here: the report does not use them either.
     """
     rows = [_row(contents, trial) for trial in contents.trials]
     names = dict.fromkeys(name for row in rows for name in row.values)

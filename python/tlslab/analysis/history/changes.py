@@ -1,11 +1,12 @@
-"""The changes of all series together: how many false ones there may be, and how large each is.
+"""The changes of all series together, with the rate of false changes under control.
 
 The series of a history are one family. A series has the smallest p-value of its change points; the
-false discovery rate over the series (Benjamini and Hochberg) says which have changed. Within those
-the change points are found once more, at the level that this leaves (Benjamini and Bogomolov 2014,
-"Selective inference on multiple families of hypotheses", Journal of the Royal Statistical Society B
-76): of the series that are reported, at most 5 % on average have a false change. Without any change
-at all, at most 5 % of histories report one. Both hold for independent, normal noise. Pure.
+false discovery rate over the series (Benjamini and Hochberg) selects the series that have changed.
+Within those the change points are searched once more, at the level that this leaves (Benjamini and
+Bogomolov 2014, "Selective inference on multiple families of hypotheses", Journal of the Royal
+Statistical Society B 76): of the series that are reported, at most 5 % on average have a false
+change. Without any change at all, at most 5 % of histories report one. Both hold for independent,
+normal noise. Pure.
 """
 
 import math
@@ -23,7 +24,7 @@ from tlslab.analysis.stats.families import LEVEL, false_discovery
 # With fewer runs only steps of more than six standard deviations could be found.
 LEAST_RUNS = 6
 
-# A change of less than this is not reported.
+# Smaller changes are not reported.
 SMALLEST = 0.01
 
 
@@ -53,7 +54,7 @@ def find(values: Sequence[Sequence[float]], smallest: float = SMALLEST) -> list[
 def welch(before: Array, after: Array) -> Interval | None:
     """The 95 % interval of the difference of means, after - before, by Welch's t.
 
-    None when a side has fewer than two values. Welch 1947, "The generalization of Student's problem
+    None if a side has fewer than two values. Welch 1947, "The generalization of Student's problem
     when several different population variances are involved", Biometrika 34.
     """
     if min(len(before), len(after)) < 2:
@@ -62,7 +63,7 @@ def welch(before: Array, after: Array) -> Interval | None:
         step = float(after.mean() - before.mean())
         return step, step
     with warnings.catch_warnings():
-        # Bytes may be the same in all runs of a side: its variance is none, which scipy warns of.
+        # Bytes may be the same in all runs of a side: its variance is 0, for which scipy warns.
         warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
         test = scipy.stats.ttest_ind(after, before, equal_var=False)
     found = test.confidence_interval(CONFIDENCE)

@@ -1,4 +1,4 @@
-"""Runs in line: which belong to one history, and the values of each cell over them. Pure."""
+"""Runs in chronological order: the histories they form, and the values of each cell. Pure."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,14 +16,14 @@ from tlslab.model.wording import cell_label
 
 @dataclass(frozen=True)
 class Run:
-    """A run with the name that it has in the history."""
+    """A run with its name in the history."""
 
     name: str
     summary: Summary
 
     @property
     def began(self) -> datetime:
-        """When the run began. Raises StoreError for a folder whose time cannot be read."""
+        """The start of the run. Raises StoreError for a folder whose time cannot be read."""
         text = self.summary.environment.created
         try:
             found = datetime.fromisoformat(text)
@@ -56,12 +56,14 @@ class Line:
 
 
 def in_order(runs: Sequence[Run]) -> list[Run]:
-    """The runs by the time at which they began."""
+    """The runs by their start."""
     return sorted(runs, key=lambda run: (run.began, run.name))
 
 
 def lines(runs: Sequence[Run], across_machines: bool) -> list[Line]:
-    """The series of all cells; `runs` are in order, those of unlike machines apart or together."""
+    """The series of all cells. `runs` are in order; `across_machines` joins runs of unlike
+    machines.
+    """
     histories: dict[str, list[Run]] = {}
     for run in runs:
         histories.setdefault(_setting(run, across_machines), []).append(run)
@@ -74,7 +76,7 @@ def lines(runs: Sequence[Run], across_machines: bool) -> list[Line]:
 
 
 def unlike_machines(runs: Sequence[Run], across_machines: bool) -> tuple[str, ...]:
-    """A warning where the runs come from machines of several kinds."""
+    """A warning if the runs come from several kinds of machines."""
     machines = list(dict.fromkeys(run.machine for run in runs))
     if len({kind_of_machine(run.summary.environment) for run in runs}) < 2:
         return ()
@@ -87,7 +89,9 @@ def unlike_machines(runs: Sequence[Run], across_machines: bool) -> tuple[str, ..
 
 
 def _setting(run: Run, across_machines: bool) -> str:
-    """What runs must share to be one history: experiment, workload, target, kind of machine."""
+    """The properties that the runs of one history share: experiment, workload, target, kind of
+    machine.
+    """
     what = run.summary.experiment
     parts = [what.kind, what.name, what.target, _plain(what.workload)]
     machine = () if across_machines else kind_of_machine(run.summary.environment)
@@ -95,7 +99,7 @@ def _setting(run: Run, across_machines: bool) -> str:
 
 
 def _plain(value: object) -> object:
-    """A workload as nested lists, in an order of its own."""
+    """A workload as nested lists, in a canonical order."""
     if isinstance(value, Mapping):
         return sorted(
             (str(name), json.dumps(_plain(each), default=str)) for name, each in value.items()
@@ -104,7 +108,7 @@ def _plain(value: object) -> object:
 
 
 def _names(histories: Sequence[Sequence[Run]], across_machines: bool) -> list[str]:
-    """Experiment and target of each history, with the machine, numbered where they are equal."""
+    """The experiment and target of each history, with the machine, numbered if they are equal."""
     names: list[str] = []
     for runs in histories:
         what = runs[0].summary.experiment
@@ -138,7 +142,7 @@ def _lines_of(name: str, runs: Sequence[Run]) -> Iterator[Line]:
 
 
 def _usable(cell: CellSummary) -> Iterator[str]:
-    """The estimates of a cell that have a history: all by which runs are judged, no bounds."""
+    """The estimates of a cell that have a history: all by which runs are judged, except bounds."""
     for name in judged_names(cell.estimates):
         if cell.estimates[name].value <= 0:
             continue

@@ -22,7 +22,7 @@ from tlslab.model.history import (
     Level,
 )
 
-# Facts that no two runs share.
+# Facts that differ between any two runs.
 _OF_ONE_RUN = ("made", "machine: load_average", "machine: memory_bytes")
 
 
@@ -78,7 +78,7 @@ def _cell(line: Line, found: Found | None) -> CellHistory:
 
 
 def _as_share(step: float) -> float | None:
-    """A step of logarithms as a share; None where it is too large to be a number."""
+    """A step of logarithms as a share; None if it is too large for a meaningful number."""
     return math.expm1(step) if step < 5 else None
 
 
@@ -122,7 +122,7 @@ def _judged(interval: Interval | None, estimate: str) -> ChangeVerdict:
 
 
 def _in_force(before: Array, after: Array, newest: Array) -> bool | None:
-    """Whether the newest level still lies on that side of the level before the change."""
+    """Whether the newest level still lies on the same side of the level before the change."""
     interval = welch(before, newest)
     if interval is None:
         return None
@@ -147,7 +147,7 @@ def _verdict(cells: Sequence[CellHistory]) -> HistoryVerdict:
 
 
 def _may_be_slower(cell: CellHistory, change: Change) -> bool:
-    """Whether a slowdown is open: no interval decides it, or whether it is in force."""
+    """Whether a slowdown is open: no interval decides on it, or on whether it is in force."""
     if is_amount(cell.estimate) or (change.ratio > 1) == more_is_faster(cell.estimate):
         return False
     undecided = change.verdict == "cannot_tell" and change is cell.changes[-1]

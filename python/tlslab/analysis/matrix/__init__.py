@@ -1,4 +1,4 @@
-"""Experiments of the kind `matrix`: cells side by side, one against the other. Pure."""
+"""Experiments of the kind `matrix`: comparisons of cells with each other. Pure."""
 
 from tlslab.analysis.matrix.summary import summarise
 

@@ -1,4 +1,4 @@
-"""ApacheBench's block: all that it prints, over all capacity runs of a cell."""
+"""ApacheBench's block: everything that it prints, over all capacity runs of a cell."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from tlslab.model.names import find_group, find_suite
 from tlslab.model.record import RunRecord
 from tlslab.model.trial import Trial
 
-# ab's words for the record's histograms.
+# ab's names for the record's histograms.
 ROWS = {
     "connect": "established",
     "processing": "exchange",

@@ -1,4 +1,4 @@
-"""The answer of a run of the kind `matrix`: who leads, how surely, and in which settings."""
+"""The answer of a run of the kind `matrix`: the leading cells, the certainty, and the settings."""
 
 import math
 from collections.abc import Sequence
@@ -50,9 +50,10 @@ def answer(
     ranked: Sequence[Ranking],
     servers: Leading | None = None,
 ) -> Answer:
-    """By the first setting that has an order; the others as far as they agree.
+    """The answer from the first setting that has an order; other settings as far as they agree.
 
-    `servers` is what a run that compares servers says first: then the setting of its best cell.
+    `servers`: the leading sentence of a run that compares servers; the answer then takes the
+    setting of its best cell.
     """
     answering = _Answering(contents, cells, ranked)
     if servers is None:
@@ -78,7 +79,7 @@ class _Answering:
         self._chosen = [led(ranked, setting, self._called) for setting in self._settings]
 
     def answer(self, best: str = "") -> Answer:
-        """By the setting that `best` leads, else by the first that has an order."""
+        """The answer from the setting that `best` leads, else from the first that has an order."""
         ordered = [(i, each) for i, each in enumerate(self._chosen) if each is not None]
         named = [(i, each) for i, each in ordered if each.lead.first == best]
         chosen = next(iter([*named, *ordered]), None)
@@ -99,7 +100,9 @@ class _Answering:
         )
 
     def _unranked(self) -> Answer:
-        """No setting has an order: nothing valid, or lower bounds only."""
+        """The answer if no setting has an order: nothing is valid, or there are only lower
+        bounds.
+        """
         bounds = [c for c in self._cells.values() if c.has_place(RATE)]
         if bounds:
             why = "The generator was the limit in every cell: rates are lower bounds without order."
@@ -119,7 +122,9 @@ class _Answering:
         return short_label({name: levels[name] for name in self._baseline})
 
     def _lacking(self, ranking: Ranking, found: Lead) -> Lacking | None:
-        """Too few blocks, an interval too wide, or nothing that can be told apart."""
+        """A lack of blocks, of precision, or of any established difference; None if nothing is
+        lacking.
+        """
         estimate = ranking.estimate
         members = [self._cells[key] for key in ranking.cells]
         n = fewest(Led(ranking, found), self._called)
@@ -127,7 +132,7 @@ class _Answering:
             fewer = too_few(self._contents, n)
             if self._contents.experiment.stopping is None:
                 return fewer
-            # A run that ends by itself is given room, not a length.
+            # A run that ends by itself gets a higher limit of blocks, not a fixed number.
             return replace(open_still(self._contents, fewer.why, 2 * FEWEST), few=True)
         best = self._cells[found.first]
         known = best.summary.estimates[estimate]
@@ -145,7 +150,7 @@ class _Answering:
         left = self._open(ranking)
         why += "." if left is None else f"; they may differ by up to {difference(left)}."
         if any(cell.is_bound(estimate) for cell in members):
-            # More blocks do not make a bound a value.
+            # More blocks do not turn a bound into a value.
             why += " The generator was the limit of some: their rates are lower bounds."
             return Lacking(why, again(self._contents), minutes(self._contents, 1.0))
         return open_still(self._contents, why, self._wanted(members, estimate))
@@ -162,12 +167,12 @@ class _Answering:
         return wanted_blocks(list(map(float, logs)))
 
     def _near(self, ranking: Ranking) -> float | None:
-        """The largest difference that is open, where none is established: if it is small."""
+        """The largest open difference if none is established and the open one is small."""
         left = self._open(ranking)
         return left if left is not None and left <= EQUIVALENCE else None
 
     def _open(self, ranking: Ranking) -> float | None:
-        """The largest difference that is open between any two; None for unknown."""
+        """The largest open difference between any two cells; None if unknown."""
         left = [place.may_differ for place in ranking.places]
         known = [each for each in left if each is not None]
         return max(known) if known and len(known) == len(left) else None
@@ -190,7 +195,7 @@ class _Answering:
         return f"{text} {where}{self._next(ranking, found)}."
 
     def _next(self, ranking: Ranking, found: Lead) -> str:
-        """By how much the first is ahead of the next that it is detectably better than."""
+        """The lead of the first cell over the next one that it is detectably better than."""
         order = ranking.cells
         beaten = {order[number] for number in ranking.places[order.index(found.first)].beats}
         other = next((key for key in found.slower if key in beaten), None)
@@ -206,14 +211,14 @@ class _Answering:
         return f", {ratio_figure(ratio.ratio)} times (95 %: {ends}) that of {self._name(other)}"
 
     def _second(self, first: Led) -> tuple[str, ...]:
-        """What has no place or none that is known; else what is said beside the leader."""
+        """The second sentence: cells without a known place; else what stands beside the leader."""
         if missing := self._missing(first.ranking, first.lead):
             return (f"{capital(missing)}.",)
         others = [each for each in self._chosen if each is not None and each is not first]
         return beside(first, others, self._ranked, self._called)
 
     def _missing(self, ranking: Ranking, found: Lead) -> str:
-        """What has no place, or none that is known, among the cells of the first's setting."""
+        """The cells of the setting of `ranking` that have no place, or none that is known."""
         words = (
             open_words(found, ranking.estimate, self._summary, self._name),
             unranked_words(ranking, self._mates(ranking), self._name),

@@ -1,4 +1,4 @@
-"""Why a run in blocks ended, how many blocks that saved, and what is still open."""
+"""The reason that a run in blocks ended, the number of blocks saved, and the open questions."""
 
 from tlslab.analysis.open_cells import Replay
 from tlslab.model.finding import Finding
@@ -8,7 +8,7 @@ from tlslab.model.wording import counted, difference
 
 
 def ended(contents: RunContents, stopping: Stopping, replayed: Replay) -> Finding:
-    """In sentences."""
+    """The finding on how the run ended, in sentences."""
     plan, left = contents.plan, replayed.left
     settled = (
         f"a difference is established, or one of more than {difference(stopping.until)} is excluded"

@@ -1,6 +1,6 @@
-"""The figures of each setting: its cells ranked, what a connection costs, processor use over time.
+"""The figures of each setting: its cells ranked, the cost of a connection, processor use over time.
 
-A setting's figures are `setting-N-...`, N as its place among `settings`, from 1.
+A setting's figures are `setting-N-...`, with N as its place among `settings`, from 1.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +16,10 @@ from tlslab.model.setting import RANKED_FIGURES, figure_id
 from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.wording import capital, cell_label, setting_of, short_label
 
-# Estimates that are drawn only where no rate ranks the cells.
+# Estimates that are drawn only if no rate ranks the cells.
 _ONLY_ALONE = (SERVER, CLIENT)
 
-# Beyond this ratio between the ends of an axis it is logarithmic.
+# An axis is logarithmic if the ratio between its ends exceeds this.
 _LOG_RANGE = 20.0
 
 _COSTS = {"server": SERVER, "client": CLIENT}
@@ -35,7 +35,7 @@ _BOUND = (
 def figures(
     cells: Sequence[Measured], baseline: Mapping[str, str], ranked: Sequence[Ranking]
 ) -> tuple[Figure, ...]:
-    """All of them, setting by setting."""
+    """All figures, setting by setting."""
     found: list[Figure] = []
     for number, setting in enumerate(settings(cells, baseline), start=1):
         mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
@@ -62,7 +62,9 @@ class Drawn:
         self._cells = list(cells)
 
     def rankings(self, ranked: Sequence[Ranking]) -> Iterator[Figure]:
-        """One for each rate that orders the cells, or has bounds of them; else one by cost."""
+        """One figure for each rate that orders the cells or has bounds of them; else one by
+        cost.
+        """
         by_estimate = {each.estimate: each for each in ranked}
         by_key = {cell.summary.key: cell for cell in self._cells}
         drawn = [name for name in RANKED_FIGURES if name in by_estimate]
@@ -76,7 +78,7 @@ class Drawn:
             self._order(by_estimate[drawn[0]].cells)
 
     def _bounded(self) -> list[Measured]:
-        """Cells of which all that is known are lower bounds, the greatest first."""
+        """Cells that are known only by lower bounds, the greatest first."""
         found = [cell for cell in self._cells if cell.has_place(RATE)]
         return sorted(found, key=lambda cell: -cell.summary.estimates[RATE].value)
 
@@ -119,7 +121,7 @@ class Drawn:
         )
 
     def costs(self) -> Iterator[Figure]:
-        """What a new connection costs each side, in the program and in the kernel."""
+        """The cost of a new connection on each side, split into program and kernel."""
         for side, name in _COSTS.items():
             able = [cell for cell in self._cells if f"{name}_system" in cell.summary.estimates]
             if not able:
@@ -150,7 +152,7 @@ class Drawn:
         )
 
     def use(self) -> Iterator[Figure]:
-        """Processor use over the time of the measurement: for each cell its server and client."""
+        """Processor use over the time of the measurement: server and client of each cell."""
         for index, cell in enumerate(self._cells, start=1):
             for side, over in cell.summary.cpu_over_time.items():
                 yield Figure(
@@ -169,7 +171,7 @@ def _area(over: CpuSeries, part: str) -> Series:
 
 
 def _drawn(found: Estimate) -> Estimate:
-    """As it is drawn: an interval of too few trials says nothing, the dots say all."""
+    """The estimate in the form for a figure: without an interval if it has too few trials."""
     given = shown(found)
     few = found.n < LEAST_BLOCKS
     low, high = (None, None) if few else (given.low, given.high)

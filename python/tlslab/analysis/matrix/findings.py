@@ -28,14 +28,14 @@ RATE = "connections_per_s"
 SERVER = "server_cpu_us_per_connection"
 CLIENT = "client_cpu_us_per_connection"
 
-# There where both sides' processor time is of one machine.
+# Present only if both sides' processor time is that of one machine.
 BOTH_SIDES = "connections_per_cpu_s"
 
 
 def findings(
     cells: Sequence[Measured], baseline: Mapping[str, str], targets: Mapping[str, TargetInfo]
 ) -> tuple[Finding, ...]:
-    """For each setting: the answer, what a connection costs each side, and the kernel's part.
+    """For each setting: the answer, the cost of a connection on each side, and the kernel's part.
 
     `targets` has the server of each cell by the cell's key.
     """
@@ -55,7 +55,7 @@ def findings(
 
 
 def short_measurements(trials: Sequence[Trial]) -> Finding | None:
-    """A finding where the measurements were too short to show whether the rate was steady."""
+    """A finding if the measurements were too short to show whether the rate was steady."""
     runs = [run.record for trial in trials if (run := trial.runs.get("capacity")) is not None]
     if not runs or max(len(record.intervals) for record in runs) >= MIN_SLICES:
         return None
@@ -84,7 +84,9 @@ class _Reporter:
         self._targets = targets
 
     def answer(self) -> Finding | None:
-        """Who carries most connections, and by how much; else why there is no ranking."""
+        """The cell that carries most connections, and its lead; else the reason for a missing
+        ranking.
+        """
         ranked = rank(self._cells, RATE)
         if not ranked:
             return self._lower_bounds()
@@ -104,7 +106,7 @@ class _Reporter:
         return Finding("answer", text, tuple(each.cell.summary.key for each in ranked))
 
     def _rivals(self, ranked: Sequence[Ranked], estimate: str) -> list[Measured]:
-        """Of the cells that the first one beats: the first, and the slowest one."""
+        """Of the cells that the first one beats: the best one and the slowest one."""
         beaten = [ranked[place].cell for place in ranked[0].beats]
         slower = [cell for cell in beaten if _enough(cell, estimate)]
         if not slower:
@@ -113,7 +115,7 @@ class _Reporter:
 
     def _times(self, best: Measured, other: Measured, estimate: str = RATE) -> str:
         comparison = compare(best, other, estimate)
-        assert comparison is not None  # a pair of which one beats the other has blocks in common
+        assert comparison is not None  # one of the pair beats the other: they share blocks
         at_least = "at least " if best.is_bound(estimate) else ""
         return f"{at_least}{_ratio(comparison)} times {self._name(other)}"
 
@@ -135,7 +137,7 @@ class _Reporter:
         return sorted(found, key=lambda cell: -cell.summary.estimates[RATE].value)
 
     def cheapest(self) -> Finding | None:
-        """The cheapest cells for the server, where none of them is among the fastest."""
+        """The cheapest cells for the server, if none of them is among the fastest."""
         by_cost, by_rate = rank(self._cells, SERVER), rank(self._cells, RATE)
         cheap, fast = leaders(by_cost), leaders(by_rate)
         if len(cheap) == len(by_cost) or any(cell in fast for cell in cheap):
@@ -151,7 +153,7 @@ class _Reporter:
         return Finding("cheapest_for_server", text, tuple(cell.summary.key for cell in cheap))
 
     def costs(self) -> Finding | None:
-        """What a connection costs server and client, each on its own, with the leading cell."""
+        """The cost of a connection to server and to client, with the leading cell."""
         leader = self._leader()
         if leader is None or CLIENT not in leader.values or SERVER not in leader.values:
             return None
@@ -169,7 +171,7 @@ class _Reporter:
         return Finding("cost_split", f"{text}.", (leader.summary.key,))
 
     def kernel_share(self) -> Finding | None:
-        """Whether the kernel's part of the server's cost depends on what is compared."""
+        """Whether the kernel's part of the server's cost depends on the compared levels."""
         ordered = [each.cell for each in rank(self._cells, SERVER) if _enough(each.cell, SERVER)]
         if len(ordered) < 2:
             return None
@@ -187,7 +189,9 @@ class _Reporter:
         return Finding("kernel_share", text, (first.summary.key, last.summary.key))
 
     def kept_open(self) -> Finding | None:
-        """Who answers most requests on connections that are kept open, and what one costs."""
+        """The cell that answers most requests on connections kept open, and the cost of a
+        request.
+        """
         ranked = rank(self._cells, keep_alive.REQUESTS)
         if not ranked:
             return None
@@ -217,7 +221,7 @@ class _Reporter:
         return None
 
     def _with(self, cell: Measured) -> str:
-        """A cell's levels as they follow a noun: `with X25519`, `(direct, X25519)`."""
+        """A cell's levels in the form that follows a noun: `with X25519`, `(direct, X25519)`."""
         return f"({self._name(cell)})" if len(self._varied) > 1 else f"with {self._name(cell)}"
 
     def _name(self, cell: Measured) -> str:
@@ -257,12 +261,14 @@ def server_name(target: TargetInfo) -> str:
 
 
 def _enough(cell: Measured, estimate: str) -> bool:
-    """Whether a cell has the trials that a sentence needs."""
+    """Whether a cell has enough trials for a sentence."""
     return len(cell.values.get(estimate, {})) >= FEWEST
 
 
 def _as(cell: Measured, estimate: str) -> Measured:
-    """The cell with one of its estimates under the name `cost`, to compare it with another."""
+    """The cell with one of its estimates under the name `cost`, for a comparison with another
+    one.
+    """
     return replace(cell, values={"cost": cell.values[estimate]})
 
 

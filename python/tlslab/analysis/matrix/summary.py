@@ -1,4 +1,4 @@
-"""A run folder's content to the summary that all reports are made of."""
+"""From the content of a run folder to the summary for all reports."""
 
 import math
 from collections.abc import Sequence
@@ -34,16 +34,16 @@ from tlslab.model.trial import RunKind, Trial
 from tlslab.model.wording import ratio_figure
 
 # The server does the same work for both clients: its cost per connection must agree between a
-# trial's two runs. Beyond a tenth either the lean client spares the server something or the runs
-# disturb it.
+# trial's two runs. A deviation of more than a tenth means that the lean client saves the server
+# some work, or that the runs disturb it.
 COST_RATIO_RANGE = (0.9, 1.1)
 
 
 @ANALYSTS.registers(MATRIX)
 def summarise(contents: RunContents) -> Summary:
-    """All that can be said of a run of the kind `matrix`.
+    """The summary of a run of the kind `matrix`.
 
-    Raises UsageError when the experiment names a published study that is not shipped.
+    Raises UsageError if the experiment names a published study that is not shipped.
     """
     experiment = contents.experiment
     study = load_study(experiment.published) if experiment.published else None
@@ -93,7 +93,7 @@ def summarise(contents: RunContents) -> Summary:
 
 
 def _suites(contents: RunContents, cells: Sequence[Measured]) -> SuitesStudy:
-    """What the suites study adds, where suites are compared."""
+    """The additions of the suites study, if suites are compared."""
     if not is_suites_study(contents.experiment):
         return SuitesStudy()
     name = contents.experiment.published
@@ -139,7 +139,7 @@ def _latencies(
 
 
 def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
-    """What most connections negotiated."""
+    """The facts that most connections negotiated."""
     if not counted:
         return None
     fields = asdict(max(counted, key=lambda facts: facts.count))
@@ -148,7 +148,7 @@ def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
 
 
 def _cost_mismatch(trials: Sequence[Trial]) -> tuple[Note, ...]:
-    """A note where the server's cost per connection depends on the client that loads it."""
+    """A note if the server's cost per connection depends on the client that loads it."""
     costs: dict[RunKind, dict[int, float]] = {"capacity": {}, "client_cost": {}}
     for trial in trials:
         for kind, found in costs.items():

@@ -1,4 +1,4 @@
-"""Two runs of the same kind, one over the other: ratios of shared cells, figures overlaid."""
+"""A comparison of two runs of the same kind: ratios of shared cells, figures overlaid."""
 
 from tlslab.analysis.overlay.pairs import Side
 from tlslab.analysis.overlay.ratios import independent

@@ -1,4 +1,4 @@
-"""The answer of a comparison of two runs: no difference, or which differences, and how large."""
+"""The answer of a comparison of two runs: no difference, or the differences and their sizes."""
 
 from collections.abc import Sequence
 
@@ -13,20 +13,20 @@ from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import Comparison
 from tlslab.model.wording import capital, counted, difference, ratio_figure
 
-# The most differences that are named; the rest is counted.
+# The largest number of differences that are named; the others are counted.
 _NAMED = 2
 _MOST_TILES = 5
 _FEWEST_TILES = 3
 
-# Why a ratio cannot be judged; the table says it of each.
+# The reasons that a ratio cannot be judged; the table gives the reason of each.
 _REASONS = (
     "lower bounds, searches that were inconclusive or disturbed, no valid result, or another way "
     "to measure"
 )
-# Amounts that differ by less are alike: signatures in certificates have other lengths in every run.
+# Amounts that differ by less count as equal: the length of signatures in certificates varies.
 _LEAST_AMOUNT = 0.01
 
-# A cell's label, and a ratio of it.
+# A cell's label, and one of its ratios.
 Labelled = tuple[str, Comparison]
 
 
@@ -38,10 +38,10 @@ def answer(
     missing: int = 0,
     until: bool = True,
 ) -> Answer:
-    """`names` are those of the first run and the second; ratios are second over first.
+    """The answer; `names` are the first run and the second, ratios are second over first.
 
-    `command` is the first run's, which is enough with more blocks, once for each side. Of `missing`
-    ratios one side has no value. `until`: such a run can end when its answer is known.
+    `command` is the first run's: repeated with more blocks, once for each side, it would suffice.
+    Of `missing` ratios one side has no value. `until`: such a run can end when its answer is known.
     """
     first, second = names
     question = f"Does {second} differ from {first}?"
@@ -60,7 +60,7 @@ def answer(
         again = (*without_options(command, OWN), "--blocks", str(2 * FEWEST))
         said = f"{counted(n, 'trial')} of each cell at least: {DOTS_ONLY}"
         return Answer(question, (), said, Lacking(why, again, few=True), (), figure)
-    # Differences of about one size stay in the order of the table: rates first.
+    # Differences of about the same size keep the order of the table: rates first.
     differing = sorted(
         (each for each in judged if _differs(each[1])), key=lambda each: -round(_size(each[1]), 1)
     )
@@ -74,13 +74,15 @@ def answer(
 
 
 def _differs(found: Comparison) -> bool:
-    """Whether a difference is established, of an amount one that matters."""
+    """Whether a relevant difference is established; small differences of amounts are not
+    relevant.
+    """
     within = found.may_differ is not None and found.may_differ <= _LEAST_AMOUNT
     return found.differs and not (within and is_amount(found.estimate))
 
 
 def _size(found: Comparison) -> float:
-    """How many times, whichever side is greater."""
+    """The ratio of the greater side to the smaller."""
     return max(found.ratio, 1 / found.ratio)
 
 
@@ -90,9 +92,10 @@ def _is_known(found: Comparison) -> bool:
 
 
 def _lacking(judged: Sequence[Labelled], again: tuple[str, ...]) -> Lacking | None:
-    """No difference is established; whether that says anything is a matter of the rates' intervals.
+    """What is lacking if no difference is established: the intervals of the rates decide whether
+    the answer says anything.
 
-    Of times and amounts that are not known well the answer says so.
+    The answer itself mentions times and amounts that are not known well.
     """
     open_ = [c for _, c in judged if not _is_known(c)]
     if not any(c.estimate in RATES for c in open_) and len(open_) < len(judged):
@@ -102,7 +105,7 @@ def _lacking(judged: Sequence[Labelled], again: tuple[str, ...]) -> Lacking | No
 
 
 def _up_to(subject: str, open_: Sequence[Comparison]) -> str:
-    """` may differ by up to 80 %` behind its subject; empty where an interval has no ends."""
+    """` may differ by up to 80 %`, to follow its subject; empty if an interval is missing."""
     left = [c.may_differ for c in open_ if c.may_differ is not None]
     if len(left) < len(open_):
         return ""
@@ -144,12 +147,12 @@ def _sentences(
 
 
 def _bound(known: Sequence[Comparison]) -> str:
-    """The largest difference that is left open, where each ratio leaves one of some size."""
+    """The largest difference left open; each of these ratios leaves a bounded one."""
     return difference(max(c.may_differ or 0.0 for c in known))
 
 
 def _by_rates(known: Sequence[Comparison]) -> str:
-    """The bound of the rates, where it is a narrower one than that of all ratios."""
+    """The bound of the rates, if it is narrower than that of all ratios."""
     rates = [c for c in known if c.estimate in RATES]
     if not rates or _bound(rates) == _bound(known):
         return ""
@@ -176,13 +179,13 @@ def _rest_words(
 
 
 def _named(judged: Sequence[Labelled], differing: Sequence[Labelled]) -> list[str]:
-    """The differences in words, with their cells where there are several."""
+    """The differences in words, with their cells if there are several."""
     several = len({label for label, _ in judged}) > 1
     return [_words(label if several else "", comparison) for label, comparison in differing]
 
 
 def _unjudged_words(count: int) -> str:
-    """The ratios that are neither alike nor different, without a full stop."""
+    """The number of ratios that cannot be judged, without a full stop."""
     ratios = counted(count, "ratio")
     return f"{ratios} cannot be judged: {_REASONS}"
 

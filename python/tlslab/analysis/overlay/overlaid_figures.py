@@ -1,4 +1,4 @@
-"""Figures of two runs, one over the other."""
+"""Overlaid figures of two runs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -8,19 +8,19 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import MICRO, estimate_name
 from tlslab.model.figure import Figure, Mark, Series
 
-# What figures show of runs without any.
+# Estimates drawn for runs that have no figures to overlay.
 _DRAWN = (
     "connections_per_s",
     "server_cpu_us_per_connection",
     "client_cpu_us_per_connection",
 )
 
-# Figures that concern one run alone, and are not overlaid.
+# Figures that concern one run alone and are not overlaid.
 _ALONE = ("over-time-", "cpu-time-", "setting-")
 
 
 def laid_over(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figure]:
-    """Figures that both runs have, with the series of both; bars where there are none."""
+    """Figures that both runs have, with the series of both; bars if there are none."""
     others = {figure.id: figure for figure in second.summary.figures}
     alone = [
         {_server_part(figure.id) for figure in side.summary.figures} for side in (first, second)
@@ -38,7 +38,7 @@ def _server_part(name: str) -> str:
 
 
 def _like(mine: Figure, others: Sequence[Figure], alone: Sequence[set[str]]) -> Figure | None:
-    """The other run's figure of the same sort, where each run has one of that sort only."""
+    """The other run's figure of the same sort, if each run has exactly one of that sort."""
     sort = _server_part(mine.id)
     found = [figure for figure in others if _server_part(figure.id) == sort]
     return found[0] if len(found) == 1 and all(sort in each for each in alone) else None

@@ -1,4 +1,4 @@
-"""The pairs of like cells of two runs."""
+"""The pairs of corresponding cells of two runs."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from tlslab.model.wording import cell_label
 
 @dataclass(frozen=True)
 class Side:
-    """A run with the name that it has in the comparison."""
+    """A run with its name in the comparison."""
 
     name: str
     summary: Summary
@@ -16,7 +16,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """A cell of the first run, and the like cell of the second."""
+    """A cell of the first run, and the corresponding cell of the second."""
 
     label: str
     first: CellSummary
@@ -24,9 +24,9 @@ class Pair:
 
 
 def shared_cells(first: Summary, second: Summary) -> list[Pair]:
-    """Cells with equal levels; a factor in which each run has one level only may differ.
+    """Cells with equal levels; a factor may differ if each run has only one level of it.
 
-    So two runs of one server each are compared as two platforms.
+    This way two runs of one server each are compared as two platforms.
     """
     alone = {
         name

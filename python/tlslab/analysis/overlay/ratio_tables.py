@@ -1,4 +1,4 @@
-"""Tables of a comparison: the ratios, and what else the two runs differ in."""
+"""Tables of a comparison: the ratios, and other differences between the two runs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ def ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTable
 
 
 def _measure(name: str, found: Estimate) -> str:
-    """An estimate in words, with the unit that it is shown in."""
+    """An estimate in words, with its unit of display."""
     unit = shown(found).unit
     return estimate_name(name) + (f", {unit}" if unit not in ("/s", "") else "")
 
@@ -57,7 +57,7 @@ def _as_shown(found: Estimate) -> Estimate:
 
 
 def verdict_words(comparison: Comparison) -> str:
-    """The verdict; the largest difference that is left open, or why there is no verdict."""
+    """The verdict; the largest difference left open, or the reason for a missing verdict."""
     left = comparison.may_differ
     if comparison.verdict == "equivalent" and left is not None:
         return f"differ by at most {difference(left)}"
@@ -69,7 +69,7 @@ def verdict_words(comparison: Comparison) -> str:
 
 
 def difference_table(first: Side, second: Side) -> DataTable:
-    """What the two runs do not have in common, as far as their folders know."""
+    """Facts that differ between the two runs, as far as their folders record them."""
     sides = [run_facts(side.summary) for side in (first, second)]
     names = list(dict.fromkeys([*sides[0], *sides[1]]))
     rows = [(name, sides[0].get(name, "-"), sides[1].get(name, "-")) for name in names]

@@ -1,4 +1,4 @@
-"""Ratios of the cells that two runs share, and what one of them lacks.
+"""Ratios of the cells that two runs share, and the values that one run lacks.
 
 The runs are independent: no block of one belongs to a block of the other. The interval of a ratio
 is put together from the intervals of both sides (stats.estimate.ratio_of), its p-value is Welch's
@@ -26,7 +26,7 @@ Ratio = tuple[Pair, str, Comparison]
 def ratios_of(first: Side, second: Side, pair: Pair) -> Iterator[Ratio]:
     """The ratios of two cells, second over first, without a verdict on a difference yet.
 
-    One that says nothing of the servers is not comparable: its method says why.
+    A ratio that says nothing about the servers is not comparable, and its method says why.
     """
     for name in judged_names(pair.first.estimates, pair.second.estimates):
         if _has(pair.first, name) and _has(pair.second, name):
@@ -37,8 +37,8 @@ def missing(first: Summary, second: Summary, pairs: Sequence[Pair]) -> Iterator[
     """Comparisons without a ratio: estimates with a value in one run only, or in neither.
 
     They keep a gate and a reader from taking such a cell for unchanged. Cells that are unsupported
-    in both runs have none, and no more have loads that give a figure and no estimate. A cell of one
-    run only has the rate that the runs are judged by first, one without any value all such rates.
+    in both runs have none, and neither have loads with a figure and no estimate. A cell of one run
+    only has the leading rate; a cell without any value has all rates of the gate.
     """
     rates = _rates(first, second)
     for pair in pairs:
@@ -66,7 +66,7 @@ def _has_nothing(pair: Pair) -> bool:
 
 
 def _rates(first: Summary, second: Summary) -> tuple[str, ...]:
-    """The rates by which a gate judges the runs; one at least."""
+    """The rates by which a gate judges the runs; at least one."""
     found = {name for run in (first, second) for cell in run.cells for name in cell.estimates}
     return gated_rates(found) or (leading_rate(found),)
 
@@ -95,7 +95,7 @@ def _missing(first: CellSummary | None, second: CellSummary | None, name: str) -
 
 
 def _compare(pair: Pair, name: str, why_not: str) -> Comparison:
-    """`why_not`: why the ratio is not comparable; empty where it is."""
+    """The comparison; `why_not` is the reason that it is not comparable, empty if it is."""
     found = independent(name, pair.first.estimates[name], pair.second.estimates[name])
     return replace(
         found,
@@ -107,7 +107,9 @@ def _compare(pair: Pair, name: str, why_not: str) -> Comparison:
 
 
 def _why_not(first: Side, second: Side, pair: Pair, name: str) -> str:
-    """Why a ratio says nothing of the servers, with the runs of which that is so; or empty."""
+    """The reason that a ratio says nothing about the servers, with the runs concerned; else
+    empty.
+    """
     if not comparable(first.summary, second.summary, name):
         return "the runs measured the server's side in two ways"
     sides = ((first, pair.first), (second, pair.second))
@@ -119,7 +121,7 @@ def _why_not(first: Side, second: Side, pair: Pair, name: str) -> str:
 
 
 def _open(cell: CellSummary, name: str) -> str:
-    """Why a cell's value is none of its server; empty where it is."""
+    """The reason that a cell's value is not its server's; empty if it is."""
     if cell.verdict not in ("valid", "at_least"):
         return f"no valid result ({cell.verdict})"
     if why := left_open(cell, name):

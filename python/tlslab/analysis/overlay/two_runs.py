@@ -28,7 +28,7 @@ WARNING = (
 def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
     """The comparison as a summary; its ratios are second over first.
 
-    Ratios whose interval lies within `margin` of 1 are called equivalent.
+    A ratio whose interval lies within `margin` of 1 is called equivalent.
 
     Raises UsageError for runs of different kinds, and for runs that share no cell.
     """
@@ -100,7 +100,7 @@ def _experiment(first: Side, second: Side) -> ExperimentSummary:
 
 
 def _environment(first: Side, second: Side) -> Environment:
-    """The first run's, with what must be known of both."""
+    """The first run's environment, with the warnings of both."""
     warnings = [
         f"{side.name}: {warning}"
         for side in (first, second)
@@ -111,7 +111,7 @@ def _environment(first: Side, second: Side) -> Environment:
 
 
 def _unlike(first: Side, second: Side) -> Iterator[str]:
-    """A warning where the runs come from machines of two kinds."""
+    """A warning if the runs come from two kinds of machines."""
     sides = (first, second)
     if len({kind_of_machine(side.summary.environment) for side in sides}) > 1:
         named = [f"{side.name}: {machine_words(side.summary.environment)}" for side in sides]

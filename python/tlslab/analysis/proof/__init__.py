@@ -1,4 +1,4 @@
-"""Two configurations of one server, side by side: what the candidate gains and what it loses."""
+"""Two configurations of one server, side by side: the candidate's gains and losses."""
 
 from tlslab.analysis.proof.summary import summarise
 

@@ -1,4 +1,4 @@
-"""The answer of a proof by its measurements, or what would be enough for one."""
+"""The answer of a proof from its measurements, or what would suffice for one."""
 
 import math
 from collections.abc import Sequence, Set
@@ -27,7 +27,7 @@ _TILES: dict[Measure, str] = {
 
 
 def answer(contents: RunContents, proof: Proof) -> Answer:
-    """Verdict and figures; the advice adds what changes for clients."""
+    """Verdict and figures; the advice adds the changes for clients."""
     blocks = max((each.n for each in proof.figures if each.decides), default=0)
     lacking = _lacking(contents, proof, blocks)
     return Answer(
@@ -59,7 +59,9 @@ def _tiles(figures: Sequence[ProofFigure]) -> tuple[Tile, ...]:
 
 
 def leading(figures: Sequence[ProofFigure]) -> tuple[ProofFigure, ...]:
-    """The ratio of each measure by which that is judged; of the parts of the mix as of the mix."""
+    """The ratio that decides each measure; for the parts of the mix the same ratio as for the
+    mix.
+    """
     deciding = {each.estimate for each in figures if each.decides}
     chosen: dict[Measure, ProofFigure] = {}
     for each in figures:
@@ -76,7 +78,7 @@ def as_estimate(found: ProofFigure) -> Estimate:
 
 
 def _lacking(contents: RunContents, proof: Proof, blocks: int) -> Lacking | None:
-    """Why there is no verdict, and which run would be long enough."""
+    """The reason for a missing verdict, and a run that would be long enough."""
     if 0 < blocks < FEWEST:
         return too_few(contents, blocks)
     if proof.verdict != "cannot_tell":
@@ -112,7 +114,7 @@ def _names(figures: Sequence[ProofFigure]) -> str:
 
 
 def _why_undecided(proof: Proof, undecided: Set[Measure]) -> str:
-    """Why measures have no ratio that may decide, each with its reason, and the remedy."""
+    """The reasons that measures have no deciding ratio, and the remedy."""
     parts = []
     unknown_cost = False
     for measure in (each for each in DECIDING if each in undecided):
@@ -128,10 +130,10 @@ def _why_undecided(proof: Proof, undecided: Set[Measure]) -> str:
 
 
 def _wanted(found: ProofFigure, margin: float) -> int:
-    """The blocks that exclude a difference of the margin 9 times in 10, at this noise.
+    """The number of blocks that exclude a difference of the margin 9 times in 10, at this noise.
 
-    The noise is read off the ratio's own interval. A run of exactly N blocks has Student's
-    interval, whatever this one has.
+    The noise is derived from the ratio's own interval. A run of a fixed number of blocks has
+    Student's interval, whichever interval this one has.
     """
     if found.own_low is None or found.own_high is None or found.own_low <= 0:
         return 2 * max(FEWEST, found.n)

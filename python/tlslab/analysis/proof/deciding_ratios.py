@@ -1,22 +1,22 @@
 """The ratios of a proof, what each establishes, and whether the run may end. Pure.
 
-Two measures decide: connections, a mix of new and returning clients', and requests on connections
+Two measures decide: connections, a mix of new and returning clients, and requests on connections
 kept open. Each has two ratios: of its rate, and of the server's processor time. The rate decides
-where it establishes a gain or a loss; otherwise the processor time decides, where it is known. Only
-the processor time can establish that nothing has changed: it has a few per cent of noise, while a
-rate has the noise of everything on the machine; it was chosen before the trials. A rate whose own
-interval lies beyond the margin as a loss, but does not reach the family's level, keeps its measure
-open. Where rate and processor time go opposite ways, both decide, and the loss counts. The parts of
-the mix are shown beside it, and so is the p99 of the handshake. The p99 does not decide: in a
-closed loop a time is the number of connections in flight over their rate, so that it repeats the
-rate of new clients, which is already in the mix.
+if it establishes a gain or a loss; otherwise the processor time decides, if it is known. Only the
+processor time can establish that nothing has changed, because its noise is a few per cent, while a
+rate contains the noise of everything on the machine; this choice was made before the trials. A rate
+whose own interval lies beyond the margin as a loss, but does not reach the family's level, keeps
+its measure open. If rate and processor time point in opposite directions, both decide, and the loss
+counts. The parts of the mix are shown beside it, and so is the p99 of the handshake. The p99 does
+not decide: in a closed loop a time is the number of connections in flight over their rate, so that
+it repeats the rate of new clients, which is already in the mix.
 
 All ratios are one family. A gain or a loss is established by its interval at the level of 5 % over
 the number of ratios (Bonferroni), so that the chance of a single false one among all is at most
-5 %. That nothing has changed needs every deciding ratio within the margin, and a gain is worth a
-deployment when no other deciding ratio may have lost more than the margin, so that for these each
-may use its own interval of 95 % (Berger 1982, intersection-union tests). Fewer than FEWEST blocks
-establish nothing.
+5 %. For the verdict that nothing has changed, every deciding ratio must lie within the margin. A
+gain is worth a deployment if no other deciding ratio may have lost more than the margin. For these
+two, each ratio may use its own 95 % interval (Berger 1982, intersection-union tests). Fewer than
+FEWEST blocks establish nothing.
 """
 
 import math
@@ -60,7 +60,7 @@ _OPPOSITE: Mapping[Direction, Direction] = {"gain": "loss", "loss": "gain"}
 
 @dataclass(frozen=True)
 class _Ratio:
-    """A ratio before it is judged in its family; `logs` of how many times as good, by block.
+    """A ratio before it is judged in its family; `logs`: of how many times as good, by block.
 
     `only` is the one direction that it can establish; None: any.
     """
@@ -85,7 +85,8 @@ def figures(
 ) -> tuple[ProofFigure, ...]:
     """All ratios, judged as one family; `margin` is a share.
 
-    `one_client`: one client of the lab made the connections of both, so that its times compare.
+    `one_client`: the same client of the lab made the connections of both configurations, so that
+    its times are comparable.
     """
     ratios = [
         ratio
@@ -112,7 +113,7 @@ def _decides(found: ProofFigure, family: Sequence[ProofFigure], margin: float) -
     if by_rate is None or by_cost is None:
         return True
     if by_rate.direction not in _OPPOSITE:
-        # Too little for the family, too much for "no difference": a loss by its own interval.
+        # Too weak for the family, too strong for "no difference": a loss by its own interval.
         lost = by_rate.own_high is not None and by_rate.own_high < 1 / (1 + margin)
         return found is by_cost or lost
     return found is by_rate or by_cost.direction == _OPPOSITE[by_rate.direction]
@@ -133,7 +134,7 @@ def _of_measure(measure: Measure, rate: str, cost: str, sides: Sides) -> Iterabl
 
 
 def _one_sided(sides: Sides, rate: str) -> Direction | None:
-    """What a ratio with one lower bound can still establish."""
+    """The direction that a ratio with one lower bound can still establish."""
     bounds = [side.is_bound(rate) for side in sides.both]
     if not all(side.has_place(rate) for side in sides.both):
         return None
@@ -143,7 +144,7 @@ def _one_sided(sides: Sides, rate: str) -> Direction | None:
 
 
 def _why(sides: Sides, rate: str) -> str:
-    """Why a rate is not what decides."""
+    """The reason that a rate does not decide."""
     for side in sides.both:
         name = side.summary.factors["configuration"]
         if side.summary.verdict not in ("valid", "at_least"):
@@ -197,7 +198,9 @@ def _ends(interval: tuple[float, float] | None) -> tuple[float | None, float | N
 
 
 def direction_of(found: ProofFigure, margin: float) -> Direction:
-    """What a ratio establishes: no difference beyond the margin, a gain, a loss beyond it."""
+    """The finding of a ratio: no difference beyond the margin, a gain, or a loss beyond the
+    margin.
+    """
     most = 1 + margin
     if found.low is None or found.high is None or found.own_low is None or found.own_high is None:
         return "open"
@@ -225,7 +228,7 @@ def verdict_of(
 
 
 def still_open(contents: RunContents, stopping: Stopping, block: int) -> frozenset[str]:
-    """The cells that this block is to have: all until the verdict is known, then none.
+    """The cells of this block: all until the verdict is known, then none.
 
     `stopping.at_least` blocks are always run.
     """

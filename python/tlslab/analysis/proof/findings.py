@@ -1,4 +1,4 @@
-"""What a proof's numbers say beside its answer. Pure."""
+"""Findings of a proof beside its answer. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,16 +18,16 @@ _COST = "server_cpu_us_per_connection"
 
 
 def findings(contents: RunContents, proof: Proof, cells: Sequence[Measured]) -> tuple[Finding, ...]:
-    """Up to which share of returning clients it pays, what the probe saw, when the run ended."""
+    """The break-even share of returning clients, the probe's observations, the end of the run."""
     pays = _pays(proof, cells)
     return (*pays, *_not_asked(contents), *_alike(contents), *_ended(contents))
 
 
 def _pays(proof: Proof, cells: Sequence[Measured]) -> Iterator[Finding]:
-    """The share of returning clients at which both cost the server the same.
+    """The share of returning clients at which both configurations cost the server the same.
 
-    Only where new and returning clients are established to go different ways, and where the share's
-    interval lies between none and all of them.
+    Only if new and returning clients are established to change in opposite directions, and if the
+    share's interval lies between none and all clients.
     """
     directions = {_direction(proof, "new"), _direction(proof, "returning")}
     sides = sides_of(cells, proof.settings.returning)
@@ -51,7 +51,7 @@ def break_even(new: Sides, returning: Sides) -> Estimate | None:
     """The share of returning clients at which both configurations cost the server the same.
 
     The mean of the shares of the blocks that have all four costs, with its interval. None with
-    fewer than FEWEST blocks, and where the interval does not lie within 0 and 1.
+    fewer than FEWEST blocks, and if the interval does not lie between 0 and 1.
     """
     costs = [side.values.get(_COST, {}) for each in (new, returning) for side in each.both]
     blocks = sorted(set.intersection(*map(set, costs)))
@@ -71,7 +71,7 @@ def break_even(new: Sides, returning: Sides) -> Estimate | None:
 
 
 def _direction(proof: Proof, measure: Measure) -> Direction | None:
-    """What the server's processor time establishes for a measure."""
+    """The direction that the server's processor time establishes for a measure."""
     found = (f.direction for f in proof.figures if (f.measure, f.estimate) == (measure, _COST))
     return next(found, None)
 

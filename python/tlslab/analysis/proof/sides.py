@@ -28,7 +28,7 @@ RATES: Mapping[Measure, tuple[str, str]] = {
 
 _P99 = 0.99
 
-# The worst verdict first: a mix has the worse verdict of its parts.
+# The worst verdict first: a mix has the worse of its parts' verdicts.
 _GRAVITY: tuple[CellVerdict, ...] = ("failed", "invalid", "unsupported", "at_least", "valid")
 
 
@@ -46,7 +46,7 @@ class Sides:
 
     @property
     def usable(self) -> bool:
-        """Whether both have a result that may be used."""
+        """Whether both sides have a usable result."""
         return all(side.summary.verdict in ("valid", "at_least") for side in self.both)
 
     def better(self, estimate: str) -> Array:
@@ -60,7 +60,7 @@ class Sides:
 def has_one_client(contents: RunContents) -> bool:
     """Whether the same client made the new connections of both configurations.
 
-    The library client and the minimal client are two clients, and so are two libraries.
+    The library client and the minimal client are different clients, and so are two libraries.
     """
     used: dict[str, set[tuple[str, bool]]] = {}
     for trial in contents.trials:
@@ -72,7 +72,7 @@ def has_one_client(contents: RunContents) -> bool:
 
 
 def measured_cells(contents: RunContents) -> list[Measured]:
-    """The cells with their values by block, the p99 of the handshake among them."""
+    """The cells with their values by block, including the p99 of the handshake."""
     begun = 1 + max((trial.block for trial in contents.trials), default=-1)
     anytime = contents.experiment.stopping is not None
     return [_measured(each, begun, anytime) for each in judged_cells(contents)]
@@ -92,8 +92,8 @@ def _p99(trial: Trial) -> float | None:
 def sides_of(cells: Sequence[Measured], returning: float) -> dict[Measure, Sides]:
     """The sides of each measure; `returning` is the share of connections of returning clients.
 
-    Returning clients of a configuration that resumes nothing are as new ones. Where neither does,
-    there is no such measure.
+    If a configuration resumes nothing, its returning clients are as new ones. If neither resumes,
+    the measure is absent.
     """
     by = {
         (cell.summary.factors["configuration"], cell.summary.factors["clients"]): cell
@@ -113,9 +113,9 @@ def sides_of(cells: Sequence[Measured], returning: float) -> dict[Measure, Sides
 
 
 def mixed(new: Measured, returning: Measured, share: float) -> Measured:
-    """Connections of which a share are those of returning clients.
+    """A mix of connections in which the given share belongs to returning clients.
 
-    Costs are weighted by the shares; for rates the times of a connection are.
+    Costs are weighted by the shares; for rates, the times of a connection are.
     """
     one, other = new.summary, returning.summary
     values = {
@@ -135,7 +135,7 @@ def mixed(new: Measured, returning: Measured, share: float) -> Measured:
 def _weighted(
     new: Measured, returning: Measured, share: float, estimate: str, power: int
 ) -> dict[int, float]:
-    """The weighted mean of the values' powers, by block, of the blocks that have both."""
+    """The weighted power mean of the values, by block, over the blocks that have both."""
     first, second = new.values.get(estimate, {}), returning.values.get(estimate, {})
     return {
         block: ((1 - share) * value**power + share * second[block] ** power) ** (1 / power)

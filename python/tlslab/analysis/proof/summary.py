@@ -1,4 +1,4 @@
-"""A proof's run folder to the summary that its report is made of."""
+"""From the run folder of a proof to the summary for its report."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -27,7 +27,7 @@ from tlslab.model.wording import percent_as_given
 
 @ANALYSTS.registers(PROOF)
 def summarise(contents: RunContents) -> Summary:
-    """The summary of the measurements; `advice` adds what changes for clients. Pure."""
+    """The summary of the measurements; `advice` adds the changes for clients. Pure."""
     settings = settings_of(contents.experiment)
     trials = {each.cell.key: each.usable for each in judged_cells(contents)}
     cells = [_estimated(cell, trials[cell.summary.key]) for cell in measured_cells(contents)]

@@ -15,7 +15,7 @@ from tlslab.model.wording import percent
 
 
 def table(proof: Proof, found: Sequence[Found]) -> tuple[DataTable, ...]:
-    """The measures with both sides, and what each configuration negotiates."""
+    """The measures with both sides, and the parameters that each configuration negotiates."""
     share = percent(proof.settings.returning)
     measures = DataTable(
         id="measures",
@@ -41,7 +41,7 @@ def _row(found: ProofFigure) -> tuple[str | Estimate, ...]:
 
 
 def _by(found: ProofFigure) -> str:
-    """The name of a ratio without its measure, which stands beside it."""
+    """The name of a ratio without its measure, which stands in another column."""
     if found.measure == "handshake":
         return "ms"
     return "rate/s" if found.estimate.endswith("_per_s") else f"server {MICRO} each"
@@ -72,7 +72,7 @@ def _negotiated(found: Sequence[Found]) -> DataTable:
 
 
 def chart(proof: Proof) -> tuple[Figure, ...]:
-    """How many times as good the candidate is, by each measure that decides."""
+    """How many times as good the candidate is, for each deciding measure."""
     shown = leading(proof.figures)
     if not shown:
         return ()
@@ -101,7 +101,7 @@ def chart(proof: Proof) -> tuple[Figure, ...]:
 
 
 def configurations(settings: ProofSettings) -> tuple[TextBlock, ...]:
-    """Both configurations as they were run, with what was left out of the files."""
+    """Both configurations as they ran, with the parts of the files that were left out."""
     return tuple(map(_text, settings.configurations))
 
 
@@ -125,7 +125,7 @@ def _certificate(key: str, file: str) -> str:
 
 
 def excluded_clients(contents: RunContents) -> tuple[Excluded, ...]:
-    """What was not measured: returning clients of a configuration that resumes no session."""
+    """Combinations not measured: returning clients of a configuration that resumes no session."""
     unable = [each.name for each in contents.environment.found if each.resume is None]
     reason = "it resumes no session of the measured client: who returns is measured as a new client"
     own = tuple(

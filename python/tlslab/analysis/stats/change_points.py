@@ -30,10 +30,10 @@ import scipy
 
 from tlslab.analysis.stats.estimate import Array
 
-# Otava's window. A longer one finds smaller steps, and hides a dip between two equal levels.
+# Otava's window. A longer one finds smaller steps, but hides a dip between two equal levels.
 WINDOW = 50
 
-# The level of the first pass: Otava's, ten times 0.001. What passes is a candidate only.
+# The level of the first pass: Otava's, ten times 0.001. It yields candidates only.
 WEAK = 0.01
 
 
@@ -97,9 +97,9 @@ def _divided(values: Array) -> list[int]:
 
 
 def _divergence(values: Array) -> tuple[float, int, int]:
-    """The largest energy divergence of two pieces; where the second one begins, and where it ends.
+    """The largest energy divergence of two pieces, with the start and the end of the second one.
 
-    Matteson and James 2014, equations 5 to 7, with exponent 1: the second piece may end before the
+    Matteson and James 2014, equations 5 to 7, with exponent 1. The second piece may end before the
     last value, so that a change that was undone later is seen.
     """
     n = len(values)
@@ -123,7 +123,7 @@ def _divergence(values: Array) -> tuple[float, int, int]:
 def student_p(left: Array, right: Array) -> float:
     """The two-sided p-value of Student's t-test for equal means, with the pooled variance.
 
-    A side of one value is allowed, as the other one has the variance; 1 where neither has.
+    A side may have a single value, because the other side provides the variance; 1 if neither does.
     """
     degrees = len(left) + len(right) - 2
     if degrees < 1:
@@ -139,7 +139,7 @@ def student_p(left: Array, right: Array) -> float:
 def _merged(
     values: Array, candidates: Sequence[int], level: float, magnitude: float
 ) -> tuple[ChangePoint, ...]:
-    """Takes out the weakest point until all are left that pass level and magnitude."""
+    """Removes the weakest point until all remaining points pass level and magnitude."""
     points = list(candidates)
     while points:
         parts = segments(values, points)
@@ -159,7 +159,7 @@ def findable(values: Array, points: Sequence[int], level: float, power: float = 
     """The step in the middle of the series that is found with this power at an adjusted level.
 
     In the unit of the values, for independent normal noise of the size that the segments have
-    (noncentral t). Infinite where no noise can be estimated.
+    (noncentral t). Infinite if no noise can be estimated.
     """
     n, parts = len(values), segments(values, points)
     degrees = n - len(parts)

@@ -1,16 +1,16 @@
 """Intervals over trials: the unit is the trial, not the request.
 
 Values are averaged on a logarithmic scale (geometric mean), so that a ratio of two estimates is the
-mean of their trials' ratios. All intervals are of 95 %, or of at least 95 % where they are the
+mean of their trials' ratios. All intervals are 95 % intervals, or at least 95 % if they are the
 wider of two.
 
-From 8 values on, the interval is the wider one, at each end, of two: the BCa bootstrap (Efron
-1987), its level raised so that it is not too narrow for few values ("expanded percentiles",
+From 8 values on, each end of the interval is the wider one of two methods: the BCa bootstrap (Efron
+1987), with its level raised so that it is not too narrow for few values ("expanded percentiles",
 Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 3.3), and Student t.
-Without that, BCa at ten values calls two identical systems different in one comparison of ten. With
-fewer than 8 values a bootstrap has too little to draw from: Student t alone.
+Without this correction, BCa at ten values calls two identical systems different in one comparison
+of ten. With fewer than 8 values a bootstrap has too little to draw from: Student t alone.
 
-Where the number of values depended on the values (`anytime`), the interval is a confidence sequence
+If the number of values depended on the values (`anytime`), the interval is a confidence sequence
 (stats.sequence).
 """
 
@@ -33,7 +33,7 @@ BOOTSTRAP_MIN_N = 8
 
 # The unit of shares of a whole (analysis.measures).
 _SHARE = "share"
-# How the methods begin or say what the degrees of freedom of an interval are.
+# The parts of a method's text that identify the degrees of freedom of its interval.
 SEQUENCE = "confidence sequence"
 _BY_FIRST = "by the spread of the first {}"
 _FIRST = re.compile(_BY_FIRST.format(r"(\d+)"))
@@ -53,8 +53,8 @@ Array = npt.NDArray[np.float64]
 def estimate(values: Sequence[float], unit: str, anytime: bool = False) -> Estimate:
     """The mean of one value per trial, with its interval.
 
-    Values at or below zero (a share that was nothing) have no logarithm: they are averaged as they
-    are. Raises ValueError when there are no values.
+    Values at or below zero (a share that was nothing) have no logarithm; such data are averaged
+    without it. Raises ValueError if there are no values.
     """
     if not values:
         raise ValueError("no values to estimate from")
@@ -74,7 +74,7 @@ def estimate(values: Sequence[float], unit: str, anytime: bool = False) -> Estim
 def _possible(
     value: float, low: float | None, high: float | None, unit: str, least: float
 ) -> tuple[float, float | None, float | None]:
-    """Cut to what can be: nothing below zero where no value is, no share above the whole."""
+    """Cut to possible values: nothing below zero unless a value is, no share above the whole."""
     if low is not None and least >= 0:
         low = max(0.0, low)
     if unit != _SHARE:
@@ -84,9 +84,9 @@ def _possible(
 
 
 def two_stage_estimate(values: Sequence[float], unit: str, first: int) -> Estimate:
-    """The mean of values of which the first ones decided how many there are (model.two_stage).
+    """The mean of values whose first ones determined their number (model.two_stage).
 
-    With no more than those, or values at or below zero, an ordinary estimate.
+    With only the first values, or with values at or below zero, an ordinary estimate.
     """
     if len(values) <= first or first < 2 or min(values) <= 0 or min(values) == max(values):
         return estimate(values, unit)
@@ -103,7 +103,7 @@ def mean_interval(
 ) -> tuple[float, Interval | None, str]:
     """The mean of `data`, its interval (None for one value) and the method in words.
 
-    `anytime`: one that holds although the values decided how many there are.
+    `anytime`: the interval holds although the values determined their number.
     """
     n, centre = len(data), float(data.mean())
     if n < 2:
@@ -125,9 +125,9 @@ def mean_interval(
 def family_interval(
     data: Array, level: float, anytime: bool = False
 ) -> tuple[Interval | None, str]:
-    """The interval of the mean of `data` that misses it with the chance `level`, and its method.
+    """The interval of the mean of `data` with the error probability `level`, and its method.
 
-    For intervals that are to hold together, `level` is shared out over them (Bonferroni). None for
+    For intervals that must hold together, `level` is divided by their number (Bonferroni). None for
     one value. `anytime` as in `mean_interval`.
     """
     n = len(data)
@@ -141,10 +141,10 @@ def family_interval(
 
 
 def p_value(data: Array, anytime: bool = False) -> float | None:
-    """How likely a mean so far from 0 is where there is none (Student t, two-sided); None for one.
+    """The probability of a mean at least this far from 0 if the true mean is 0; None for one value.
 
-    `data` are differences, such as the logarithms of ratios. `anytime`: an upper bound that holds
-    although the values decided how many there are.
+    Student t, two-sided. `data` are differences, such as the logarithms of ratios. `anytime`: an
+    upper bound that holds although the values determined their number.
     """
     if anytime:
         return sequence.p_value(data)
@@ -161,24 +161,24 @@ def p_value(data: Array, anytime: bool = False) -> float | None:
 class Spread:
     """The standard error of a logarithm, and the degrees of freedom of that error.
 
-    `degrees` is None where they are without end: the quotient is then taken for a normal one.
+    `degrees` is None for infinitely many: deviation over error is then taken as normal.
     """
 
     error: float
     degrees: float | None
 
     def quantile(self, share: float) -> float:
-        """Of the quotient of deviation and error: Student's t, or the normal one."""
+        """The quantile of deviation over error: Student's t, or normal."""
         return float(scipy.stats.t.ppf(share, self._degrees))
 
     def beyond(self, deviation: float) -> float:
-        """How likely a deviation of so much or more, in one direction, is."""
+        """The probability of this deviation or a larger one, in one direction."""
         if self.error <= 0:
             return 0.0 if deviation > 0 else 1.0
         return float(scipy.stats.t.sf(deviation / self.error, self._degrees))
 
     def p_value(self, deviation: float) -> float:
-        """How likely a deviation of so much or more, in either direction, is."""
+        """The probability of this deviation or a larger one, in either direction."""
         return min(1.0, 2 * self.beyond(abs(deviation)))
 
     @property
@@ -187,11 +187,11 @@ class Spread:
 
 
 def widened(found: Estimate, level: float) -> Estimate:
-    """The estimate with an interval that misses it with the chance `level` instead of 5 %.
+    """The estimate with an interval of the error probability `level` instead of 5 %.
 
-    For intervals that are to hold together, as in `family_interval`, where the values behind the
-    estimate are not at hand: each end's distance grows as the quantiles do, Student's or, for a
-    confidence sequence, the normal one.
+    For intervals that must hold together, as in `family_interval`, if the values behind the
+    estimate are not at hand. The distance of each end grows with the quantiles: Student's, or the
+    normal one for a confidence sequence.
     """
     if found.low is None or found.high is None:
         return found
@@ -202,9 +202,9 @@ def widened(found: Estimate, level: float) -> Estimate:
 
 
 def spread_of_ratio(first: Estimate, second: Estimate) -> Spread | None:
-    """That of the ratio of two independent estimates; None where one has no interval.
+    """The spread of the ratio of two independent estimates; None if either has no interval.
 
-    The variances of the logarithms are added, their degrees of freedom are Welch's (1947, "The
+    The variances of the logarithms are added. Their degrees of freedom are Welch's (1947, "The
     generalization of Student's problem when several different population variances are involved",
     Biometrika 34) by Satterthwaite's approximation (1946, Biometrics Bulletin 2).
     """
@@ -240,9 +240,10 @@ def ratio_of(above: Estimate, below: Estimate, unit: str, method: str) -> Estima
 
 
 def _spread(found: Estimate) -> Spread | None:
-    """That of an estimate's logarithm: half its interval, the wider one, over its quantile.
+    """The spread of an estimate's logarithm: the wider half of its interval over its quantile.
 
-    None for one trial: an interval of it, as older summaries have it, knows its own values alone.
+    None for one trial: older summaries have an interval for it, but only from the trial's own
+    values.
     """
     if found.n < 2 or found.low is None or found.high is None or min(found.low, found.value) <= 0:
         return None
@@ -252,11 +253,11 @@ def _spread(found: Estimate) -> Spread | None:
 
 
 def _degrees(found: Estimate) -> float | None:
-    """Those of an estimate's error; None for a confidence sequence.
+    """The degrees of freedom of an estimate's error; None for a confidence sequence.
 
-    Its interval is so much wider than Student's that the normal tail holds: of 2,000 simulated
-    families of 150 ratios of equal runs, 0.25 % had a false difference with three blocks, none with
-    five.
+    A confidence sequence is so much wider than Student's interval that the normal tail holds: of
+    2,000 simulated families of 150 ratios of equal runs, 0.25 % had a false difference with three
+    blocks, none with five.
     """
     if found.method.startswith(SEQUENCE):
         return None
@@ -275,7 +276,7 @@ def _critical(n: int) -> float:
     return float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
 
 
-# The same pair of cells is compared for several tables and sentences.
+# Several tables and sentences compare the same pair of cells.
 @lru_cache(maxsize=100_000)
 def _bootstrap(data: tuple[float, ...]) -> Interval:
     n = len(data)

@@ -1,11 +1,11 @@
-"""Many tests at once: p-values adjusted so that the whole family keeps its promise. Pure."""
+"""Many tests at once: p-values adjusted for the error rate of the whole family. Pure."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import scipy
 
-# A difference is reported when its adjusted p-value is at most this.
+# A difference is reported if its adjusted p-value is at most this.
 LEVEL = 0.05
 
 
@@ -13,7 +13,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """Adjusted for the family: the chance of a single false difference among all is at most LEVEL.
 
     Holm 1979, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
-    Statistics 6; right for any dependence between the tests.
+    Statistics 6; valid for any dependence between the tests.
     """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
@@ -24,11 +24,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def false_discovery(p_values: Sequence[float]) -> list[float]:
-    """Adjusted for the share of false differences among those reported: LEVEL at most on average.
+    """Adjusted for the share of false differences among the reported ones: on average at most
+    LEVEL.
 
     Benjamini and Hochberg 1995, "Controlling the false discovery rate", Journal of the Royal
-    Statistical Society B 57; for tests that are independent or depend on each other positively, as
-    those against one baseline do (Benjamini and Yekutieli 2001).
+    Statistical Society B 57; for tests that are independent or positively dependent, as those
+    against one baseline are (Benjamini and Yekutieli 2001).
     """
     if not p_values:
         return []

@@ -16,7 +16,7 @@ from tlslab.model.trial import Trial
 
 QUANTILES = (50, 90, 95, 99)
 
-# The prefix of the estimates' names, and the record's histogram that holds the times.
+# The prefix of the estimates' names, and the record's histogram with the times.
 TIMES = {
     "connect_ms": "connect",
     "handshake_ms": "handshake",
@@ -34,14 +34,16 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Distribution:
-    """Times in milliseconds, ascending, and how often each occurred."""
+    """Times in milliseconds, ascending, and the count of each."""
 
     values: Array
     counts: npt.NDArray[np.int64]
 
     @classmethod
     def decode(cls, encoded: str) -> "Distribution":
-        """From an HdrHistogram V2 in base64, in nanoseconds; values are their buckets' middles."""
+        """From an HdrHistogram V2 in base64, in nanoseconds; values are the middles of their
+        buckets.
+        """
         histogram = HdrHistogram.decode(encoded)
         counts = np.ctypeslib.as_array(histogram.encoder.get_counts()).astype(np.int64)
         indexes = np.flatnonzero(counts)
@@ -60,17 +62,17 @@ class Distribution:
 
     @property
     def n(self) -> int:
-        """How many times there are."""
+        """The number of times."""
         return int(self.counts.sum())
 
     def at_rank(self, rank: int) -> float:
-        """The value of that rank, counted from 1 and kept within what there is."""
+        """The value of this rank, counted from 1 and limited to the existing ranks."""
         ranks = np.cumsum(self.counts)
         index = int(np.searchsorted(ranks, min(max(rank, 1), self.n)))
         return float(self.values[index])
 
     def quantile(self, p: float) -> float:
-        """The least value that a share p of all values does not exceed."""
+        """The least value that is not exceeded by a share p of all values."""
         return self.at_rank(math.ceil(p * self.n))
 
     def mean(self) -> float:
@@ -86,8 +88,8 @@ class Distribution:
 def _middles(histogram: HdrHistogram, indexes: npt.NDArray[np.int64]) -> Array:
     """The middle of the values that are counted at each index, in the histogram's unit.
 
-    HdrHistogram's `medianEquivalentValue` of all indexes at once; one by one takes as long as the
-    rest of a run's analysis.
+    HdrHistogram's `medianEquivalentValue` for all indexes at once; one by one, this would take as
+    long as the rest of a run's analysis.
     """
     half = int(histogram.sub_bucket_half_count)
     bucket = (indexes >> int(histogram.sub_bucket_half_count_magnitude)) - 1
@@ -101,7 +103,7 @@ def _middles(histogram: HdrHistogram, indexes: npt.NDArray[np.int64]) -> Array:
 def times(trials: Sequence[Trial], histogram: str, whole: bool = False) -> list[Distribution]:
     """One histogram of each trial's capacity run, decoded; empty ones are left out.
 
-    Those of the client that carried the load, or of the `whole` load.
+    The histograms are those of the client that carried the load, or of the `whole` load.
     """
     records = (run.record for trial in trials if (run := trial.runs.get("capacity")) is not None)
     encoded = (
@@ -117,8 +119,8 @@ def quantiles(
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     """Estimates by name (`handshake_ms_p99`), and the reasons for those that are not measurable.
 
-    `anytime`: with intervals that hold although the trials decided how many there are. In a closed
-    loop a time is the number of connections over the rate, which is what such a run looks at.
+    `anytime`: the intervals hold although the trials determined their number. In a closed loop a
+    time is the number of connections over the rate, and such a run ends by its rates.
     """
     whole = Distribution.merge(parts)
     found: dict[str, Estimate] = {}
@@ -135,14 +137,12 @@ def quantiles(
 
 
 def needed_n(p: float) -> int:
-    """How many values a quantile needs: with fewer its interval has no end."""
+    """The number of values that a quantile needs: with fewer its interval has no end."""
     return math.ceil(round(8 / (1 - p), 6))
 
 
 def rank_interval(n: int, p: float) -> tuple[int, int]:
-    """The ranks, from 1, between which the quantile lies with 95 %: order statistics, normal
-    approximation of the binomial distribution.
-    """
+    """The 95 % interval of a quantile in ranks, from 1: order statistics, normal approximation."""
     half = _Z * math.sqrt(n * p * (1 - p))
     return max(1, math.floor(n * p - half)), min(n, math.ceil(n * p + half) + 1)
 
@@ -150,10 +150,10 @@ def rank_interval(n: int, p: float) -> tuple[int, int]:
 def _estimate(
     whole: Distribution, parts: Sequence[Distribution], p: float, anytime: bool
 ) -> Estimate:
-    """A quantile of all values; the interval knows both the values' and the trials' scatter.
+    """A quantile of all values; the interval covers the scatter of values and of trials.
 
-    Order statistics alone would take each connection for independent of its neighbours in a queue:
-    one trial has no interval.
+    Order statistics alone would treat connections as independent of their neighbours in a queue. A
+    single trial has no interval.
     """
     value = whole.quantile(p)
     if len(parts) < 2:
@@ -179,12 +179,12 @@ def _estimate(
 def _ranks_over_trials(
     value: float, parts: Sequence[Distribution], p: float, anytime: bool
 ) -> tuple[int, int]:
-    """The ranks between which the quantile lies with 95 %, each trial being one observation.
+    """The ranks of the 95 % interval of a quantile, with each trial as one observation.
 
     Woodruff 1952, "Confidence intervals for medians and other position measures", Journal of the
     American Statistical Association 47: the interval of the share of values up to the estimate,
-    with trials as clusters, is turned into ranks. A long queue makes many late connections in one
-    trial and none in another: the values' number says nothing of that.
+    with trials as clusters, is converted to ranks. A long queue makes many late connections in one
+    trial and none in another; the number of values does not show that.
     """
     sizes = np.array([part.n for part in parts], dtype=np.float64)
     below = np.array([int(part.counts[part.values <= value].sum()) for part in parts])

@@ -1,10 +1,10 @@
 """Draws of the means of cells that were measured in the same blocks. Pure.
 
 The Bayesian bootstrap (Rubin 1981, "The Bayesian Bootstrap"): each draw gives every block a random
-weight, the same for all cells, so that what a block did to all of them cancels out. For few blocks
-its draws lie too close together. Each draw is therefore stretched around the means, by one factor
-for all cells, so that the difference of two cells has the spread of Student's t with n - 1 degrees
-of freedom, as the intervals of `stats.estimate` have it.
+weight, the same for all cells, so that effects of a block on all cells cancel. With few blocks the
+draws lie too close together. Each draw is therefore stretched around the means, by one factor for
+all cells, so that the difference of two cells has the spread of Student's t with n - 1 degrees of
+freedom, like the intervals of `stats.estimate`.
 """
 
 import numpy as np
@@ -36,13 +36,15 @@ def draws_of_means(values: Array) -> Array:
 
 
 def probability_of_least(draws: Array) -> Array:
-    """For each cell, the share of draws in which it is the least; equal ones share a draw."""
+    """For each cell, the share of draws in which it is the least; ties share a draw."""
     least = draws == draws.min(axis=1, keepdims=True)
     return np.asarray((least / least.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 def credible(probabilities: Array, level: float) -> list[int]:
-    """The fewest cells that hold the best one with a probability of `level`, likeliest first."""
+    """The smallest set of cells that contains the best one with probability `level`, likeliest
+    first.
+    """
     order = sorted(range(len(probabilities)), key=lambda cell: -float(probabilities[cell]))
     held, found = 0.0, []
     for cell in order:
@@ -56,7 +58,7 @@ def credible(probabilities: Array, level: float) -> list[int]:
 def probability_on_front(dimensions: list[Array], tolerance: float) -> Array:
     """For each cell, the share of draws in which no other cell dominates it.
 
-    `dimensions` are draws of logarithms, less is better. One cell dominates another when it is no
+    `dimensions` are draws of logarithms; less is better. One cell dominates another if it is no
     worse in any dimension and better in one; a difference of less than `tolerance` counts as none.
     """
     count = dimensions[0].shape[1]

@@ -1,4 +1,4 @@
-"""Which difference a comparison of a number of blocks finds, or excludes. Pure."""
+"""The difference that a comparison of a number of blocks finds or excludes. Pure."""
 
 import math
 
@@ -6,14 +6,14 @@ import scipy
 
 from tlslab.analysis.stats.estimate import CONFIDENCE
 
-# A difference counts as detectable when it is found so often.
+# A difference is detectable if it is found with this probability.
 POWER = 0.9
 
 
 def detectable(noise: float, n: int) -> float:
     """The difference that the paired t-test of N values finds 9 times in 10, at 5 %, as a share.
 
-    `noise` is the standard deviation of the logarithms of the ratios. By the noncentral t
+    `noise`: the standard deviation of the logarithms of the ratios. By the noncentral t
     distribution (Cohen 1988, "Statistical Power Analysis for the Behavioral Sciences", 2.5). Raises
     ValueError for fewer than two values.
     """
@@ -24,12 +24,13 @@ def detectable(noise: float, n: int) -> float:
 
 
 def excludable(noise: float, n: int, measures: int) -> float:
-    """The difference that the intervals of N values exclude for some measures, where there is none.
+    """The difference that intervals of N values exclude for all `measures`, if there is none; a
+    share.
 
-    All of them together 9 times in 10, if the measures are independent; as a share. Two one-sided
-    tests (Schuirmann 1987, "A comparison of the two one-sided tests procedure and the power
-    approach"), with Student's t for the estimate, too, whose error is read off the same values.
-    `noise` is as in `detectable`. Raises ValueError for fewer than two values.
+    All measures together exclude it 9 times in 10, if they are independent. Two one-sided tests
+    (Schuirmann 1987, "A comparison of the two one-sided tests procedure and the power approach"),
+    with Student's t also for the estimate, whose error comes from the same values. `noise` is as in
+    `detectable`. Raises ValueError for fewer than two values.
     """
     if n < 2:
         raise ValueError(f"{n} values have no test")
@@ -42,14 +43,14 @@ def excludable(noise: float, n: int, measures: int) -> float:
 def needed_effect(critical: float, degrees: float | None) -> float:
     """The effect, in standard errors, whose t exceeds `critical` 9 times in 10.
 
-    `degrees` of freedom of the error; None where they are without end.
+    `degrees` of freedom of the error; None for infinitely many.
     """
     if degrees is None:
         return critical + float(scipy.stats.norm.ppf(POWER))
 
     def missing(effect: float) -> float:
-        # In the right direction: the other tail finds something, but not this.
+        # The right direction only: the other tail finds a difference, but not this one.
         return float(scipy.stats.nct.sf(critical, degrees, effect)) - POWER
 
-    # Finding it 9 times in 10 takes an effect of little more than both quantiles together.
+    # The needed effect is little more than both quantiles together.
     return float(scipy.optimize.brentq(missing, 0.0, 3 * critical + 5))

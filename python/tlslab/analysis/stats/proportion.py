@@ -6,12 +6,12 @@ from tlslab.analysis.stats.estimate import CONFIDENCE
 
 
 def proportion_interval(k: int, n: int, level: float = 1 - CONFIDENCE) -> tuple[float, float]:
-    """The exact interval of a share that k of n were found with; 0 to 1 for n = 0.
+    """The exact interval of a share, with k successes in n trials; 0 to 1 for n = 0.
 
-    It misses the share with the chance `level` at most: 5 % where nothing else is said.
+    The error probability is `level` at most, by default 5 %.
 
     Clopper and Pearson 1934, "The use of confidence or fiducial limits illustrated in the case of
-    the binomial", Biometrika 26: it keeps its promise at every n. Raises ValueError when k is not a
+    the binomial", Biometrika 26: the level holds for every n. Raises ValueError if k is not a
     number from 0 to n.
     """
     if not 0 <= k <= n:

@@ -9,12 +9,12 @@ import math
 
 import scipy
 
-# As a share of the most that a queue can take; at 1 it has no steady state.
+# The largest arrival rate tried, as a share of the queue's limit; at 1 there is no steady state.
 _NEARLY_ALL = 1 - 1e-9
 
 
 def waiting_probability(servers: int, offered: float) -> float:
-    """Erlang C: how likely an arrival waits; `offered` is arrival rate x service time."""
+    """Erlang C: the probability that an arrival waits; `offered` is arrival rate x service time."""
     blocked = 1.0
     for number in range(1, servers + 1):
         blocked = offered * blocked / (number + offered * blocked)
@@ -29,7 +29,7 @@ def mean_response(servers: int, rate: float, service: float) -> float:
 
 
 def exceeds(servers: int, rate: float, service: float, limit: float) -> float:
-    """How likely an arrival is in the system for longer than `limit`."""
+    """The probability that an arrival is in the system for longer than `limit`."""
     offered, steps = rate * service, limit / service
     waits, spare = waiting_probability(servers, offered), servers - 1 - offered
     if abs(spare) < 1e-9:
@@ -38,9 +38,10 @@ def exceeds(servers: int, rate: float, service: float, limit: float) -> float:
 
 
 def most_within(servers: int, service: float, limit: float, quantile: float | None) -> float:
-    """The highest arrival rate at which this quantile of the response (None: the mean) is in it.
+    """The highest arrival rate at which this quantile of the response time (None: the mean) is in
+    `limit`.
 
-    0 where even a single arrival would exceed it.
+    0 if even a single arrival would exceed it.
     """
 
     def excess(rate: float) -> float:

@@ -1,9 +1,9 @@
-"""How well levels or a line explain a series whose noise is AR(1) with heavy tails. Pure.
+"""The likelihood of levels or a line for a series with heavy-tailed AR(1) noise. Pure.
 
-The innovations have Student's t-distribution with four degrees of freedom: one burst then weighs
-little, where by least squares its decay would pass for a level. Fitted by weighted least squares,
-repeated (Lange, Little and Taylor 1989, "Robust statistical modeling using the t distribution",
-Journal of the American Statistical Association 84).
+The innovations have Student's t-distribution with four degrees of freedom, so that a single burst
+has little weight; by least squares, the decay of a burst would pass for a level. The fit is by
+iteratively reweighted least squares (Lange, Little and Taylor 1989, "Robust statistical modeling
+using the t distribution", Journal of the American Statistical Association 84).
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ _ROUNDS = 6
 
 _COEFFICIENTS = np.arange(10) / 10
 
-# Columns of the design may, for a coefficient near 1, all but vanish.
+# For a coefficient near 1 the columns of the design can almost vanish.
 _RIDGE = 1e-12
 
 
@@ -24,7 +24,7 @@ def likelihood(values: Array, design: Array, least: float) -> tuple[float, Array
     """Twice the log-likelihood of the best fit over all coefficients, and its parameters (k,).
 
     `values` (n,) by the columns of `design` (n, k); up to a constant that is the same for all
-    designs. `least`: the scale below which innovations are not believed to be.
+    designs. `least`: the smallest plausible scale of the innovations.
     """
     n, k = design.shape
     y, x = transformed(values[:, None], _COEFFICIENTS)[..., 0], transformed(design, _COEFFICIENTS)

@@ -1,8 +1,8 @@
-"""Intervals and p-values that hold however often one looks: confidence sequences. Pure.
+"""Intervals and p-values that are valid at every look: confidence sequences. Pure.
 
-Student's interval is one of 95 % at a number of values that was fixed beforehand. Who looks after
-every block and stops at the first narrow or clear interval is wrong more often. The intervals here
-hold at all numbers of values at once, and so at the one at which a run was stopped.
+Student's interval is a 95 % interval for a number of values that was fixed beforehand. Looking
+after every block and stopping at the first narrow or clear interval is wrong more often. The
+intervals here hold at all numbers of values at once, and so at the one at which a run was stopped.
 
 The test is Student's as a martingale: the ratio of two likelihoods of the t-statistic, one without
 an effect and one whose effect (mean over standard deviation) is drawn from N(0, g). With n values
@@ -15,8 +15,9 @@ Without an effect E_n is a martingale of mean 1 whatever the variance (Pérez-Or
 and Grünwald 2024, "E-statistics, group invariance and anytime-valid testing", Annals of Statistics
 52; Wang and Ramdas 2025, "Anytime-valid t-tests and confidence sequences for Gaussian means with
 unknown variance", Sequential Analysis 44), so that it ever exceeds 1/a with a probability of at
-most a (Ville 1939). The mean of two such ratios is one, too: g = 5 serves differences of a few
-times the noise, g = 300 those of many times the noise, which three or four values establish.
+most a (Ville 1939). The mean of two such ratios is a martingale, too: g = 5 suits differences of a
+few times the noise; g = 300 suits differences of many times the noise, which three or four values
+establish.
 """
 
 import math
@@ -33,7 +34,7 @@ EFFECTS = (5.0, 300.0)
 
 
 def evidence(data: Array) -> float:
-    """E_n of the mean being other than 0; 1 for a single value."""
+    """E_n against a mean of 0; 1 for a single value."""
     n, centre = len(data), float(data.mean())
     if n < 2:
         return 1.0
@@ -45,14 +46,14 @@ def evidence(data: Array) -> float:
 
 
 def p_value(data: Array) -> float | None:
-    """An upper bound of how likely so much evidence, at any time, is without an effect."""
+    """An upper bound on the probability of this much evidence, at any time, without an effect."""
     return None if len(data) < 2 else min(1.0, 1.0 / evidence(data))
 
 
 def mean_interval(data: Array, level: float) -> tuple[float, float] | None:
-    """All means against which the evidence is below 1/level; None where that is every mean.
+    """All means against which the evidence is below 1/level; None if that is every mean.
 
-    0.05 as the level gives an interval of 95 %.
+    The level 0.05 gives a 95 % interval.
     """
     n, centre = len(data), float(data.mean())
     if n < 2:

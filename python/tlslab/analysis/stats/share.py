@@ -10,10 +10,10 @@ from tlslab.model.estimate import Estimate
 
 
 def share(values: Sequence[float], anytime: bool = False) -> Estimate:
-    """The mean of one share per trial, with its interval of 95 %.
+    """The mean of one share per trial, with its 95 % interval.
 
     Shares strictly between 0 and 1 are averaged as log odds, so that no end of the interval leaves
-    that range. A share of exactly 0 or 1 has no log odds: the values are then averaged as they are,
+    that range. A share of exactly 0 or 1 has no log odds: the values are then averaged directly,
     and the interval is cut at 0 and 1. `anytime`: the interval holds after every block. Raises
     ValueError for no values, or for one outside [0, 1].
     """

@@ -1,12 +1,12 @@
-"""Memory per connection: the slope over levels, so that what a process needs anyway drops out.
+"""Memory per connection: the slope over levels, which excludes the memory of the idle process.
 
-Readings of one process resemble their neighbours: an allocator keeps what it has, a cache fills.
+Neighbouring readings of one process are correlated: an allocator keeps its memory, a cache fills.
 The residuals may therefore be AR(1) with any coefficient from 0 to MOST_ALIKE. Each coefficient
-that the readings do not exclude at 1 % has Student's interval of 96 % by generalised least squares;
-the interval given is the union of these, which holds the truth in 95 % at least whatever the
-coefficient is (Berger and Boos 1994, "P values maximized over a confidence set for the nuisance
-parameter", Journal of the American Statistical Association 89). Long series would do with the
-estimate of Newey and West (1987); five readings have nothing to estimate it from.
+that the readings do not exclude at 1 % has Student's interval of 96 % by generalised least squares.
+The result is the union of these intervals; it contains the true slope with at least 95 %, whatever
+the coefficient is (Berger and Boos 1994, "P values maximized over a confidence set for the nuisance
+parameter", Journal of the American Statistical Association 89). Long series could use the estimate
+of Newey and West (1987); five readings are too few for it.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from tlslab.model.scale import Reading, Slope
 
 CONFIDENCE = 0.95
 
-# The chance that is spent on excluding coefficients, out of 5 %.
+# The part of the 5 % that is spent on excluding coefficients.
 EXCLUDED = 0.01
 
 MOST_ALIKE = 0.8
@@ -26,7 +26,7 @@ _COEFFICIENTS = tuple(round(MOST_ALIKE * step / 8, 3) for step in range(9))
 
 
 def slope(what: str, connections: list[int], size: list[int]) -> Slope:
-    """Bytes per connection. Two levels give no interval; fewer are refused with ValueError."""
+    """Bytes per connection. Two levels give no interval; fewer raise ValueError."""
     if len(set(connections)) < 2:
         raise ValueError("a slope needs two levels at least")
     x, y = np.array(connections, float), np.array(size, float)
@@ -44,7 +44,7 @@ def slope(what: str, connections: list[int], size: list[int]) -> Slope:
 
 
 def slopes(readings: tuple[Reading, ...]) -> tuple[Slope, ...]:
-    """Client, server if it was read, and kernel; none with fewer than two levels."""
+    """The slopes of client, server (if it was read) and kernel; none with fewer than two levels."""
     connections = [reading.connections for reading in readings]
     if len(set(connections)) < 2:
         return ()

@@ -1,13 +1,13 @@
-"""Whether the rate of a trial was steady over its measurement.
+"""Classification of a trial's rate over its measurement: steady or not.
 
-Slices resemble their neighbours: a collector, a cache, a neighbour on the host last longer than one
-of them. A series without any change then looks as if it had levels. So PELT (Killick et al. 2012)
-only proposes change points on the logarithm of the rates, for noise that lasts more or less long,
-and the likelihood of each proposal, with AR(1) noise of heavy tails, decides: a change counts where
-it explains more than autocorrelation does (Shi, Gallagher, Lund and Killick 2022, "A comparison of
-single and multiple changepoint techniques for time series data", Computational Statistics and Data
-Analysis 170). A straight line is one more proposal, for slow drifts. Labels after Barrett et al.
-2017 ("Virtual Machine Warmup Blows Hot and Cold").
+Slices are correlated with their neighbours: a garbage collector, a cache, a neighbour on the host
+act for longer than a slice. A series without any change then looks as if it had levels. PELT
+(Killick et al. 2012) on the logarithm of the rates therefore only proposes change points, for
+several degrees of autocorrelation. The likelihood of each proposal, with heavy-tailed AR(1) noise,
+decides: a change counts if it explains more than autocorrelation does (Shi, Gallagher, Lund and
+Killick 2022, "A comparison of single and multiple changepoint techniques for time series data",
+Computational Statistics and Data Analysis 170). A straight line is one more proposal, for slow
+drifts. Labels after Barrett et al. 2017 ("Virtual Machine Warmup Blows Hot and Cold").
 """
 
 import math
@@ -25,7 +25,7 @@ from tlslab.model.record import Interval
 
 Label = Literal["flat", "warm_up", "slowdown", "unstable", "too_short"]
 
-# With fewer slices a level of three of them is already a third of the measurement.
+# With fewer slices, a level of three slices would be a third of the measurement.
 MIN_SLICES = 10
 
 # Changes smaller than this do not change a ranking; larger ones are found before they are 5 %.
@@ -33,19 +33,19 @@ EQUIVALENT = 0.03
 
 _MIN_SEGMENT = 3
 
-# PELT's own penalty, in units of ln n, only bounds the number of proposals.
+# PELT's own penalty, in units of ln n; it only limits the number of proposals.
 _PROPOSED = 4
 
-# The coefficients of AR(1) noise that PELT is scaled for.
+# The coefficients of AR(1) noise for which PELT is scaled.
 _COEFFICIENTS = (0.0, 0.3, 0.6, 0.8)
 
-# By how much twice the log-likelihood must rise for each change point, and for a line: so that in
-# 1,000 series of AR(1) noise without any change, with a coefficient of 0.8 at most, a label other
-# than flat is given to 5 % at most (tests, and docs/validity-coverage.md).
+# The required rise of twice the log-likelihood, for each change point and for a line. With these,
+# of 1,000 series of AR(1) noise without any change, with a coefficient of 0.8 at most, 5 % at most
+# get a label other than flat (tests, and docs/validity-coverage.md).
 _CHANGE_POINT = 15.0
 _LINE = 12.0
 
-# Rates are counts in 100 ms: their innovations are not smaller than this.
+# Rates are counts in 100 ms: their innovations cannot be smaller than this.
 _MIN_NOISE = 0.002
 
 Array = npt.NDArray[np.float64]
@@ -83,7 +83,7 @@ def _classified(series: tuple[float, ...]) -> Label:
     logs = np.log(np.asarray(series, dtype=np.float64))
     levels, drift = _explained(logs)
     if drift:
-        # A rate that rises to the end has reached no level.
+        # A rate that rises until the end has reached no level.
         return "slowdown" if drift < 0 else "unstable"
     if len(levels) == 1:
         return "flat"
@@ -97,8 +97,9 @@ def _classified(series: tuple[float, ...]) -> Label:
 
 
 def _explained(logs: Array) -> tuple[list[_Level], float]:
-    """The levels, and the change of a line from start to end where that explains the series best;
-    0 where it does not.
+    """The levels, and the change of a line from start to end if the line explains the series best.
+
+    The change is 0 if it does not.
     """
     n = len(logs)
     flat = np.ones((n, 1))
@@ -117,8 +118,8 @@ def _explained(logs: Array) -> tuple[list[_Level], float]:
 
 
 def _proposals(logs: Array) -> set[tuple[int, ...]]:
-    """Change points that may be; levels nearer than EQUIVALENT are joined."""
-    # Here, since it takes a second to import: every command of tlslab would wait for it.
+    """Possible change points; levels closer than EQUIVALENT are joined."""
+    # Imported here because the import takes a second, which every command of tlslab would wait for.
     import ruptures
 
     n = len(logs)
@@ -137,7 +138,7 @@ def _proposals(logs: Array) -> set[tuple[int, ...]]:
 
 
 def _best_single(logs: Array) -> tuple[int, ...]:
-    """The one change point that leaves least scatter around two levels."""
+    """The one change point that leaves the least scatter around two levels."""
     n = len(logs)
     cuts = np.arange(_MIN_SEGMENT, n - _MIN_SEGMENT + 1)
     before = np.cumsum(logs)[cuts - 1] / cuts

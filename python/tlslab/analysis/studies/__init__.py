@@ -1,1 +1,1 @@
-"""What a published study asked of runs of the kind `matrix`."""
+"""The questions of published studies, for runs of the kind `matrix`."""

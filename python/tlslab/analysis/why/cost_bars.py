@@ -17,12 +17,12 @@ FIGURE = "why"
 
 
 def part_order(rules: Rules) -> tuple[str, ...]:
-    """All parts that there may be, in the order of a bar; what is not attributed is the last."""
+    """All possible parts, in the order of a bar; the unattributed part is the last."""
     return (*rules.parts[:-1], KERNEL_WHOLE, OTHER, *rules.parts[-1:])
 
 
 def names_of(cells: Sequence[CellWhy]) -> dict[str, str]:
-    """Each cell by the levels in which the cells differ; by all where they do not."""
+    """The name of each cell: the levels in which the cells differ; all levels if they do not."""
     factors = dict.fromkeys(name for cell in cells for name in cell.factors)
     varied = [n for n in factors if len({cell.factors.get(n) for cell in cells}) > 1]
     names = varied or list(factors)
@@ -68,14 +68,14 @@ def _of_part(name: str, cells: Sequence[CellWhy], names: Mapping[str, str]) -> S
 
 
 def part_of(cell: CellWhy, name: str) -> CostPart | None:
-    """A cell's part by its name; None where the cell has not got it."""
+    """A cell's part by its name; None if the cell does not have it."""
     return next((part for part in cell.parts if part.name == name), None)
 
 
 def tables(
     cells: Sequence[CellWhy], effects: Sequence[EffectCheck], rules: Rules
 ) -> Iterator[DataTable]:
-    """The parts, where they fit into a table, and what they say of measured effects."""
+    """The parts, if they fit into a table, and the checks of measured effects."""
     if 0 < len(cells) <= _COLUMNS:
         yield _parts_table(cells, rules)
     if effects:
@@ -145,7 +145,7 @@ def verdict(each: EffectCheck) -> str:
 
 
 def open_words(each: EffectCheck) -> str:
-    """What is not established where effect and samples may agree or not."""
+    """The reason that effect and samples are not established to agree or to differ."""
     if each.elsewhere.low is None or each.elsewhere.high is None:
         return "no interval"
     if not established(each.effect):
@@ -157,7 +157,7 @@ def open_words(each: EffectCheck) -> str:
 
 
 def together(family: int) -> str:
-    """That an interval holds for all checks of a run; nothing for a single one."""
+    """A note that an interval holds for all checks of a run; empty for a single one."""
     return "" if family < 2 else f" (95 % for {family} comparisons together)"
 
 

@@ -1,13 +1,13 @@
-"""Effects that were measured, beside what samples say of the part that they should be in.
+"""Measured effects of levels, compared with the samples of the part that should contain them.
 
-Another group is another key exchange, another certificate key another signature. What such a level
-costs more is known without any sample: from the cost model of a calibration, or else as the
-difference of two cells that differ in nothing else. The difference of that part by samples is
-another measurement of it.
+Another group means another key exchange, another certificate key another signature. The extra cost
+of such a level is known without any samples: from the cost model of a calibration, or else as the
+difference of two cells that differ in nothing else. The difference of that part by samples is a
+second measurement of the extra cost.
 
-What is not in the part is the rest. The two agree if the rest is established to be less than a
-share of the effect; they do not if it is established to be more than nothing. All checks of a run
-are one family: the level of 5 % is shared out over them (Bonferroni).
+The effect outside the part is the rest. The two measurements agree if the rest is established to be
+smaller than a share of the effect; they do not agree if the rest is established to differ from
+zero. All checks of a run are one family: the level of 5 % is divided among them (Bonferroni).
 """
 
 import math
@@ -22,11 +22,11 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.stacks import CellWhy, EffectCheck, EffectVerdict
 from tlslab.model.wording import level_label
 
-# The part that a factor changes.
+# The part that each factor changes.
 PART_OF = {"group": "key exchange", "key": "signature"}
 
-# Effect and samples agree when no more than this share of the effect is elsewhere: the part then
-# has at least three quarters of it.
+# Effect and samples agree if at most this share of the effect is elsewhere: the part then contains
+# at least three quarters of it.
 AGREE = 0.25
 
 MODEL = "the cost model"
@@ -36,10 +36,10 @@ CELLS = "the costs of two cells"
 def effect_checks(
     cells: Sequence[CellWhy], baseline: Mapping[str, str], model: CostModel | None
 ) -> tuple[EffectCheck, ...]:
-    """One for each cell that differs from another one by a group or a key alone.
+    """One check for each cell that differs from another one by a group or a key alone.
 
     Cells without samples of the kernel have no shares of the whole cost. `baseline`: the levels
-    that others are compared with; the centre, where there is a cost model.
+    with which others are compared; with a cost model, its centre takes their place.
     """
     centre = baseline if model is None else model.centre
     pairs = [
@@ -54,7 +54,7 @@ def effect_checks(
 def _pairs(
     cells: Sequence[CellWhy], factor: str, baseline: Mapping[str, str]
 ) -> Iterator[tuple[CellWhy, CellWhy]]:
-    """Cells with another level of the factor, each with the one that has the baseline's."""
+    """Cells with another level of the factor, each with the one at the baseline's level."""
     if factor not in baseline:
         return
     by_factors = {tuple(sorted(each.factors.items())): each for each in cells}
@@ -75,12 +75,12 @@ def _check(
     sampled = minus(_part(cell, part), _part(other, part))
     if model is not None and level in model.parts:
         source, effect = MODEL, model.difference(cell.factors, other.factors)
-        # The error of the costs is in the effect already: it is not counted twice.
+        # The error of the costs is in the effect already and is not counted twice.
         shares = minus(_sampled(cell, part, chance), _sampled(other, part, chance))
         elsewhere = minus(widened(effect, chance), shares)
     else:
         source, effect = CELLS, minus(cell.cost, other.cost)
-        # The parts add up to the costs: what is not in this part is in the others.
+        # The parts add up to the costs: the remainder is in the other parts.
         elsewhere = minus(_others(cell, part, chance), _others(other, part, chance))
     margin = AGREE * abs(effect.value)
     return EffectCheck(
@@ -99,7 +99,7 @@ def _check(
 
 
 def _verdict(effect: Estimate, elsewhere: Estimate, margin: float) -> EffectVerdict:
-    """What the interval of the rest establishes; nothing where there is none."""
+    """The verdict from the interval of the rest; `cannot_tell` without one."""
     rest = _ends(elsewhere)
     if rest is None:
         return "cannot_tell"
@@ -109,7 +109,7 @@ def _verdict(effect: Estimate, elsewhere: Estimate, margin: float) -> EffectVerd
 
 
 def established(effect: Estimate) -> bool:
-    """Whether there is an effect: its interval does not hold 0."""
+    """Whether the effect is established: its interval does not contain 0."""
     ends = _ends(effect)
     return ends is not None and not ends[0] <= 0 <= ends[1]
 
@@ -132,7 +132,7 @@ def _ends(estimate: Estimate) -> tuple[float, float] | None:
 
 
 def _count(cell: CellWhy, name: str) -> int:
-    """The samples of a part; none where it has too few to be one."""
+    """The samples of a part; 0 if it has too few to be listed."""
     return next((part.samples for part in cell.parts if part.name == name), 0)
 
 
@@ -141,12 +141,12 @@ def _part(cell: CellWhy, name: str) -> Estimate:
 
 
 def _sampled(cell: CellWhy, name: str, level: float) -> Estimate:
-    """A part with the error of the samples alone."""
+    """A part, with the error of the samples alone."""
     cost = replace(cell.cost, low=None, high=None)
     return share_of(_count(cell, name), cell.samples, cost, level)
 
 
 def _others(cell: CellWhy, name: str, level: float) -> Estimate:
-    """All but a part."""
+    """The sum of all other parts."""
     count = cell.samples - _count(cell, name)
     return share_of(count, cell.samples, widened(cell.cost, level), level)

@@ -1,4 +1,4 @@
-"""Puts the samples of a run into its summary: parts, figures, tables, sentences."""
+"""The samples of a run in its summary: parts, figures, tables, sentences."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,16 +16,16 @@ from tlslab.model.run import RunContents
 from tlslab.model.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why
 from tlslab.model.wording import counted, joined, percent, with_interval
 
-# Flame graphs beyond these would make a page too heavy; with several, frames are pruned sooner.
+# More flame graphs would make a page too heavy; with several, frames are pruned sooner.
 MOST_FLAMES = 6
 _FEW_FLAMES = 2
 _PRUNED_SOONER = 0.01
 
-# With more cells, sentences are about the cheapest and the dearest one.
+# With more cells, sentences cover the cheapest and the most expensive one.
 _SENTENCES = 3
 _NAMED_PARTS = 3
 
-# A cost that is not attributed to this share or more is said so in a sentence.
+# An unattributed share of the cost from here on is mentioned in a sentence.
 _MUCH = 0.10
 
 _CODES = {
@@ -34,11 +34,11 @@ _CODES = {
     "cannot_tell": "why_cannot_tell",
 }
 
-# Samples are lost where the server keeps perf from writing: then not each part alike. From this
-# share on, a sentence says so.
+# Samples are lost if the server keeps perf from writing; then the parts may be hit unequally. From
+# this share on, a sentence says so.
 _MUCH_LOST = 0.01
 
-# A lower bound of the rate leaves the cost as it is.
+# A lower bound of the rate does not affect the cost.
 _VALID = ("valid", "at_least")
 
 NO_COST = "the cell has no measured cost of the server"
@@ -47,7 +47,7 @@ NO_SAMPLES = "perf took no sample of the server"
 
 
 def explained(summary: Summary, contents: RunContents) -> Summary:
-    """The summary with what samples say; the summary itself where none were asked for. Pure."""
+    """The summary with the results of the samples; unchanged if none were requested. Pure."""
     if not contents.stacks:
         return summary
     rules = load_rules()
@@ -82,7 +82,7 @@ def _cell(stacks: CellStacks, summary: Summary, rules: Rules) -> CellWhy | None:
 
 
 def _why_not(stacks: CellStacks, summary: Summary) -> str:
-    """Why the samples of a cell make no parts of its cost."""
+    """The reason that the samples of a cell give no parts of its cost."""
     cell = next((each for each in summary.cells if each.key == stacks.cell), None)
     if cell is None:
         return NO_COST
@@ -115,7 +115,7 @@ def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
         yield Finding("why_without_samples", text)
     yield from _lost(why)
     if summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few:
-        return  # No sentence is carried by so few blocks.
+        return  # So few blocks support no sentence.
     names = names_of(why.cells)
     ordered = sorted(why.cells, key=lambda cell: cell.cost.value)
     chosen = ordered if len(ordered) <= _SENTENCES else [ordered[0], ordered[-1]]
@@ -133,7 +133,7 @@ def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
 
 
 def _lost(why: Why) -> Iterator[Finding]:
-    """The cells whose samples perf has lost a part of."""
+    """The cells for which perf lost a part of the samples."""
     names = names_of(why.cells)
     for cell in why.cells:
         share = cell.lost / (cell.lost + cell.samples)
@@ -161,7 +161,7 @@ def _cell_words(cell: CellWhy, name: str) -> str:
 
 
 def _effect_words(each: EffectCheck) -> str:
-    """What a level costs more, and whether its part has that; nothing without intervals."""
+    """The extra cost of a level, and whether its part contains it; empty without intervals."""
     if None in (each.effect.low, each.effect.high, each.elsewhere.low, each.elsewhere.high):
         return ""
     head = (
@@ -178,7 +178,7 @@ def _effect_words(each: EffectCheck) -> str:
 
 
 def _change_words(change: Estimate) -> str:
-    """`43.0 (95 %: 36.0 to 50.0) µs less`, with the other direction where it is not excluded."""
+    """`43.0 (95 %: 36.0 to 50.0) µs less`, with the other direction if it is not excluded."""
     more, less = ("more", "less") if change.value >= 0 else ("less", "more")
     words = f"{with_interval(change if change.value >= 0 else _turned(change))} µs {more}"
     if change.low is not None and change.high is not None and change.low <= 0 <= change.high:

@@ -1,8 +1,8 @@
-"""Folded stacks to a flame graph without its narrow frames.
+"""From folded stacks to a flame graph without its narrow frames.
 
 Frames with equal callers lie side by side, the widest first, above their caller (Gregg 2016, "The
-flame graph", Communications of the ACM 59). A frame's part is that of most of its samples; frames
-without a name that only call others are left out.
+flame graph", Communications of the ACM 59). A frame has the part of most of its samples. Unnamed
+frames are left out unless they are innermost.
 """
 
 import re
@@ -16,7 +16,7 @@ from tlslab.model.stacks import CellStacks, Flame, Frame
 # Frames below this share of the samples are left out.
 PRUNED = 0.005
 
-# A frame is of a part with this share of its samples.
+# A frame gets the part that has at least this share of its samples.
 _MOST = 0.6
 SEVERAL = "several parts"
 
@@ -49,7 +49,7 @@ def _add(root: _Node, frames: Sequence[str], number: int, part: str) -> None:
 
 
 def _named(frames: Sequence[str]) -> list[str]:
-    """The frames with a name, and the innermost one: others only call."""
+    """The named frames, and the innermost one even without a name."""
     last = len(frames) - 1
     return [
         frame

@@ -23,25 +23,25 @@ class Rule:
     why: str
 
     def matches(self, library: str, symbol: str) -> bool:
-        """Whether the frame is of this part."""
+        """Whether the frame matches the rule."""
         return bool(self.library.fullmatch(library)) and bool(self.symbol.fullmatch(symbol))
 
 
 @dataclass(frozen=True)
 class Tier:
-    """Rules that are asked together, frame by frame."""
+    """Rules that are tried together, frame by frame."""
 
     start: Literal["inside", "outside"]
     rules: tuple[Rule, ...]
 
 
 class Rules:
-    """All tiers, in their order; `parts` in the order in which bars have them."""
+    """All tiers, in their order; `parts` in the order of bars."""
 
     def __init__(self, parts: Sequence[str], tiers: Sequence[Tier]) -> None:
         self.parts = tuple(parts)
         self.tiers = tuple(tiers)
-        # Most frames are in many stacks.
+        # A cache: most frames occur in many stacks.
         self._known: dict[tuple[int, str], str | None] = {}
 
     def part_of(self, frames: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Samples to the parts of a connection's cost, each with its interval."""
+"""From samples to the parts of a connection's cost, each with its interval."""
 
 import math
 from collections import Counter
@@ -13,7 +13,7 @@ from tlslab.model.wording import counted
 
 COST = "server_cpu_us_per_connection"
 
-# Of fewer samples a part's interval is wider than the part.
+# With fewer samples a part's interval is wider than the part.
 FEWEST_SAMPLES = 5
 OTHER = f"other (parts of fewer than {FEWEST_SAMPLES} samples)"
 KERNEL_WHOLE = "kernel (not sampled)"
@@ -31,7 +31,8 @@ def cell_why(stacks: CellStacks, estimates: Mapping[str, Estimate], rules: Rules
         user, system = estimates.get(f"{COST}_user"), estimates.get(f"{COST}_system")
         if user is None or system is None:
             return None
-        # The two are cut from the cost by ticks, and add up to it trial by trial, not on average.
+        # Ticks split the cost into these two; the sum is exact in each trial, but not for the
+        # averages.
         scale = cost.value / (user.value + system.value)
         sampled = _scaled(user, scale)
         parts = [CostPart(KERNEL_WHOLE, 0, _scaled(system, scale))]
@@ -51,9 +52,9 @@ def cell_why(stacks: CellStacks, estimates: Mapping[str, Estimate], rules: Rules
 
 
 def part_counts(stacks: CellStacks, rules: Rules) -> dict[str, int]:
-    """The number of samples of each part, in the rules' order; small parts are put together.
+    """The number of samples of each part, in the rules' order; small parts are joined.
 
-    What no rule knows is never put together with other parts.
+    Samples that no rule matches are never joined with other parts.
     """
     counts: Counter[str] = Counter()
     for frames, number in stacks_of(stacks.folded):
@@ -68,9 +69,10 @@ def part_counts(stacks: CellStacks, rules: Rules) -> dict[str, int]:
 
 
 def share_of(count: int, total: int, cost: Estimate, level: float = 1 - CONFIDENCE) -> Estimate:
-    """A share of the cost: the errors of share and cost are independent, and add as squares.
+    """A share of the cost: the errors of share and cost are independent and add as squares.
 
-    The interval misses the share with the chance `level`; that of the cost is taken as it is.
+    The error probability of the share's interval is `level`; the interval of the cost is not
+    changed.
     """
     if not count:
         most = proportion_interval(0, total, level)[1] * cost.value

@@ -13,7 +13,7 @@ from tlslab.model.trial import Reason, Trial
 
 
 class BenchmarkAgenda:
-    """The trials of a plan that are still missing.
+    """The missing trials of a plan.
 
     A cell that would fail in every block for the same reason is recorded once.
     """
@@ -55,7 +55,7 @@ class BenchmarkVisit:
         return nullcontext(self._agenda.bench)
 
     def trials(self, bench: Bench) -> Iterator[Trial]:
-        """One after the other."""
+        """Runs the trials one after the other."""
         agenda = self._agenda
         agenda.report(events.BlockStarted(self._todo[0].block))
         for planned in self._todo:
@@ -63,7 +63,7 @@ class BenchmarkVisit:
             yield run_trial(bench, planned, agenda.plan.cell(planned.cell))
 
     def failed(self, reason: Reason) -> Iterator[Trial]:
-        """Each trial of the block."""
+        """Each trial of the block, as failed."""
         for planned in self._todo:
             yield failed_trial(planned, self._agenda.plan.cell(planned.cell), reason)
 

@@ -1,4 +1,4 @@
-"""What benchmarks need beside tlslab: the benchmarks in Java, a signing node, a token."""
+"""Additional parts that benchmarks need: the benchmarks in Java, a signing node, a token."""
 
 import shutil
 from collections.abc import Iterator

@@ -33,14 +33,14 @@ from tlslab.planning.fault_trials import add_faults
 from tlslab.store import RunFolder
 from tlslab.targets.jdk import find_jdks
 
-# Starting two virtual machines for each process of JMH's, opening keys, writing results.
+# The time for starting two virtual machines per JMH process, opening keys and writing results.
 FORK_OVERHEAD_S = 1.5
 
 TARGET = "in memory"
 
 
 def run_benchmarks(request: Request, observer: events.Observer) -> Result:
-    """Runs an experiment, or what is missing of one.
+    """Runs an experiment, or its missing trials.
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
@@ -69,7 +69,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
 def with_runtimes(
     experiment: Experiment, runtimes: Runtimes, given: Sequence[Path] = ()
 ) -> Experiment:
-    """The experiment with the runtimes that there are, those in the given folders among them."""
+    """The experiment with the runtimes of this machine, including those in the given folders."""
     factors = tuple(
         Factor("runtime", runtimes.expand((*factor.levels, *runtimes.named(given))))
         if factor.name == "runtime"
@@ -88,7 +88,7 @@ def with_runtimes(
 
 
 def mean_seconds(plan: Plan, settings: BenchmarkSettings) -> float:
-    """How long a trial takes on average, in seconds: forks, the engine's, loads with a fault."""
+    """The mean duration of a trial in seconds: forks, the engine's trials, loads with a fault."""
 
     def of(cell: Cell) -> float:
         if settings.faults is not None and "fault" in cell.factors:

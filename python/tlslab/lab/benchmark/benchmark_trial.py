@@ -18,18 +18,18 @@ from tlslab.model.errors import CannotRunError
 from tlslab.model.plan import Cell, PlannedTrial
 from tlslab.model.trial import Reason, Trial, TrialStatus
 
-# Reasons that will be the same in the next block: the cell is not tried again.
+# The classes of reasons that will not change in the next block: the cell is not tried again.
 KEYS_MISSING = "keys_missing"
 RUNTIME_MISSING = "runtime_missing"
 LASTING = (KEYS_MISSING, RUNTIME_MISSING, "unsupported")
 
-# The folder of a run in which JMH's own files are kept.
+# The folder of a run for JMH's own files.
 RAW = "jmh"
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What all trials of a run have in common; `run` is its folder, `jar` None without a JVM."""
+    """The shared state of a run's trials; `run` is its folder, `jar` is None without a JVM."""
 
     engine: GeneratorPool
     runtimes: Runtimes
@@ -41,7 +41,7 @@ class Bench:
 
 
 def run_trial(bench: Bench, planned: PlannedTrial, cell: Cell) -> Trial:
-    """Carries a trial out; a failure is the reason in the trial, not an exception."""
+    """Runs a trial; a failure becomes the reason in the trial, not an exception."""
     trial = Trial(
         trial=planned.trial,
         block=planned.block,
@@ -85,11 +85,11 @@ def _benchmarks(bench: Bench, planned: PlannedTrial, cell: Cell) -> Mapping[Mode
 
 
 def make_fork(bench: Bench, factors: Mapping[str, str], keys: KeyStore) -> Fork:
-    """The fork that a cell's factors describe. Raises ForkFailedError for a JDK that is broken."""
+    """The fork for a cell's factors. Raises ForkFailedError for a broken JDK."""
     runtime = factors["runtime"]
     if runtime in bench.runtimes.broken:
         raise ForkFailedError(RUNTIME_MISSING, bench.runtimes.broken[runtime].reason)
-    assert bench.jar is not None  # It was looked for, since there is a JVM among the runtimes.
+    assert bench.jar is not None  # a JVM among the runtimes requires the jar
     return Fork(
         jdk=bench.runtimes.jdks[runtime],
         jar=bench.jar,
@@ -103,7 +103,7 @@ def make_fork(bench: Bench, factors: Mapping[str, str], keys: KeyStore) -> Fork:
 
 def _timeline(bench: Bench, cell: Cell) -> Timeline:
     factors = cell.factors
-    assert bench.settings.faults is not None  # Only then such cells are planned.
+    assert bench.settings.faults is not None  # Such cells are planned only with faults.
     keys = bench.stores["cluster"]
     if keys.failure:
         raise ForkFailedError(KEYS_MISSING, keys.failure)

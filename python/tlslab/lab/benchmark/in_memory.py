@@ -1,4 +1,4 @@
-"""One trial in tlslab's engine: client and server in memory, as between two SSLEngines of Java."""
+"""One trial in tlslab's engine: client and server in memory, like two SSLEngines in Java."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,21 +10,23 @@ from tlslab.lab.generators import GeneratorPool
 from tlslab.model.benchmark import BenchmarkRun, BenchmarkSettings, Iteration, Mode
 from tlslab.model.errors import EngineError, StoreError
 
-# The same as the JVM's benchmarks pin (java/, `Pinned`).
+# The parameters that the JVM's benchmarks pin, too (java/, `Pinned`).
 _PINNED = {
     "handshake-tls12": ("1.2", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "rsa_pkcs1_sha256"),
     "handshake-tls13": ("1.3", "TLS_AES_128_GCM_SHA256", "rsa_pss_rsae_sha256"),
 }
 
-# Percentiles of the engine's summaries, by the names that JMH has for them.
+# Percentiles of the engine's summaries, by JMH's names.
 _PERCENTILES = {"50": "p50_ms", "90": "p90_ms", "95": "p95_ms", "99": "p99_ms", "99.9": "p999_ms"}
 
-# Compiled ahead: what there is to warm is caches, and connections to signing nodes.
+# The engine is compiled ahead of time: only caches and connections to signing nodes need a warm-up.
 WARMUP_S = 0.2
 
 
 def flags(benchmark: str, keys: KeyStore, threads: int, milliseconds: int) -> list[str]:
-    """The engine's options. Raises ForkFailedError for what it has no benchmark of."""
+    """The engine's options. Raises ForkFailedError for a benchmark that the engine does not
+    have.
+    """
     if benchmark not in _PINNED:
         raise ForkFailedError("unsupported", f"the engine has no benchmark '{benchmark}'")
     tls, suite, scheme = _PINNED[benchmark]

@@ -1,4 +1,4 @@
-"""One trial under JMH: a fork for each mode, its results read, its raw file kept."""
+"""One trial under JMH: a fork for each mode, with its results read and its raw file kept."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ _WORDS = 400
 
 
 class ForkFailedError(CannotRunError):
-    """A fork that ended without a result; `class_` says how."""
+    """A fork that ended without a result; `class_` is its failure class."""
 
     def __init__(self, class_: str, message: str) -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class ForkFailedError(CannotRunError):
 
 @dataclass(frozen=True)
 class Fork:
-    """What one trial runs: a benchmark with a key store on N threads, on a JDK."""
+    """The work of one trial: a benchmark with a key store on N threads, on a JDK."""
 
     jdk: Jdk
     jar: Path
@@ -59,7 +59,7 @@ class Fork:
 
 
 def has_jar() -> bool:
-    """Whether the benchmarks are there."""
+    """Whether the jar with the benchmarks exists."""
     return _jar().is_file()
 
 
@@ -72,7 +72,7 @@ def _jar() -> Path:
 def find_jar() -> Path:
     """The built jar with the benchmarks. Raises CannotRunError with the remedy.
 
-    `TLSLAB_BENCHMARKS_JAR` names another jar than that in `java/target`.
+    `TLSLAB_BENCHMARKS_JAR` names a jar in place of the one in `java/target`.
     """
     jar = _jar()
     if not jar.is_file():
@@ -97,7 +97,7 @@ def command(fork: Fork, result: Path) -> list[str]:
 
 
 def run_fork(fork: Fork, result: Path, log: Path) -> dict[Mode, BenchmarkRun]:
-    """Runs a trial; its output goes to the log. Raises ForkFailedError, with JMH's own words."""
+    """Runs a trial; its output goes to the log. Raises ForkFailedError with JMH's message."""
     seconds = fork.settings.seconds + len(fork.settings.modes) * SLACK_S
     code = finish(command(fork, result), fork.keys, log, seconds)
     words = log.read_text("utf-8", "replace")
@@ -114,7 +114,9 @@ def run_fork(fork: Fork, result: Path, log: Path) -> dict[Mode, BenchmarkRun]:
 
 
 def finish(line: Sequence[str], keys: KeyStore, log: Path, seconds: float) -> int | None:
-    """Runs a JVM to its end, with all that it starts; None when that took too long."""
+    """Runs a JVM, with all processes it starts, to its end; returns the exit code, None for a
+    timeout.
+    """
     process = ServerProcess(guarded(line, keys), log)
     try:
         return _wait(process.popen, seconds)
@@ -123,7 +125,9 @@ def finish(line: Sequence[str], keys: KeyStore, log: Path, seconds: float) -> in
 
 
 def guarded(line: Sequence[str], keys: KeyStore) -> list[str]:
-    """A JVM's command line that ends with the lab, in an environment that adds no options."""
+    """A JVM's command line that ends together with the lab, in an environment that adds no
+    options.
+    """
     unset = [part for name in PICKED_UP for part in ("-u", name)]
     assigned = [f"{name}={value}" for name, value in keys.environment.items()]
     return [*bound("TERM"), "env", *unset, *assigned, *line]
@@ -140,7 +144,9 @@ def _wait(popen: "subprocess.Popen[bytes]", seconds: float) -> int | None:
 
 
 def failure_words(output: str) -> str:
-    """The reason of a failure, from JMH or a virtual machine that did not start, on one line."""
+    """The reason of a failure, from JMH or from a virtual machine that did not start, on one
+    line.
+    """
     lines = [line.strip() for line in output.splitlines()]
     at = next((i for i, line in enumerate(lines) if any(mark in line for mark in _FAILURES)), None)
     if at is None:
@@ -150,5 +156,5 @@ def failure_words(output: str) -> str:
 
 
 def _reports(line: str) -> bool:
-    """Whether a line has a message: not part of a stack trace, nor a mark."""
+    """Whether a line has a message: it is neither part of a stack trace nor a mark."""
     return bool(line) and not line.startswith(("at ", "... ", "# ")) and "<failure>" not in line

@@ -41,7 +41,7 @@ Opener = Callable[[Material, ExitStack], KeyStore]
 
 
 class KeyStores:
-    """All key stores of a run; the processes that were started for them end with the context."""
+    """All key stores of a run; the processes started for them end with the context."""
 
     def __init__(self, names: Sequence[str], material: Material) -> None:
         self._material = material
@@ -104,7 +104,7 @@ def _cluster(material: Material, stack: ExitStack) -> KeyStore:
 
 
 def cluster_store(cluster: SigningCluster) -> KeyStore:
-    """The key store that a started cluster is."""
+    """The key store of a started cluster."""
     reported = json.loads(cluster.description.read_text("utf-8"))
     with open(reported["token_file"], encoding="ascii") as file:
         token = file.read().strip()

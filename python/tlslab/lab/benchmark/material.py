@@ -6,13 +6,13 @@ from pathlib import Path
 
 from tlslab.targets.certificates import Authority, CertificateFiles
 
-# The study's keys: RSA on both sides, so that both versions of TLS need one RSA signature a side.
+# The study's keys: RSA on both sides, so that both versions of TLS need one RSA signature per side.
 KEY = "rsa-2048"
 
 
 @dataclass(frozen=True)
 class Material:
-    """What every process of a run is given; `trust` is a PEM file with both authorities."""
+    """The input of every process of a run; `trust` is a PEM file with both authorities."""
 
     folder: Path
     server: CertificateFiles
@@ -50,5 +50,5 @@ def make_material(folder: Path) -> Material:
 
 
 def _escaped(text: str) -> str:
-    """A value as a properties file has it."""
+    """A value in the syntax of a properties file."""
     return text.replace("\\", "\\\\").replace("\n", "\\n")

@@ -1,4 +1,4 @@
-"""What benchmarks run on: the machine's virtual machines, by short names, and the engine."""
+"""The runtimes of benchmarks: the machine's virtual machines, by short names, and the engine."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ class Runtimes:
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:
-    """The name, numbered when it is taken."""
+    """The name, with a number if the name itself is taken."""
     number = 2
     free = name
     while free in taken:

@@ -1,4 +1,4 @@
-"""A load through the cluster while something is done to one of its nodes."""
+"""A load through the cluster with a fault injected into one of its nodes."""
 
 import json
 import selectors
@@ -22,7 +22,7 @@ SLICE_MS = 1000
 # A slow node's share of processor time: the node answers, but late.
 SLOW_SHARE = 0.2
 
-# The policy `eject`, as the client's settings have it (java/, `Cluster`).
+# The policy `eject` in the client's settings (java/, `Cluster`).
 EJECT = {
     "cluster.retries": "1",
     "cluster.ejection.failures": "1",
@@ -68,7 +68,7 @@ def run_timeline(
 
 
 def _steps(node: SigningNode, faults: Faults, fault: str) -> list[_Step]:
-    """The actions on the first node, in the order of time."""
+    """The actions on the first node, in chronological order."""
     start, end = faults.at_s, faults.until_s
     restored = _Step(end, node.restore, f"node {node.name} runs again")
     if fault == "slow":

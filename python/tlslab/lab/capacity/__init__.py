@@ -1,1 +1,1 @@
-"""Runs of the kind `capacity`: each cell step by step, as the planner says."""
+"""Runs of the kind `capacity`: the planner derives each cell's steps."""

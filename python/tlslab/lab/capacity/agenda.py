@@ -1,4 +1,4 @@
-"""The agenda of a capacity experiment: each cell step by step, as the planner says.
+"""The agenda of a capacity experiment: each cell step by step, as the planner decides.
 
 The cells take turns: in each round every cell has one server of its own, started for it, so that
 drift of the machine hits all cells alike.
@@ -21,7 +21,8 @@ from tlslab.model.plan import Cell, Plan
 from tlslab.model.trial import Reason, Trial
 from tlslab.planning.capacity_planner import left, next_step
 
-# Beside its window a step starts the engine, connects, drains and writes.
+# A step's time in addition to its window, for starting the engine, connecting, draining and
+# writing.
 STEP_OVERHEAD_S = 0.5
 
 
@@ -36,12 +37,12 @@ class StepsAgenda:
         self._trials = by_cell(plan, ())
 
     def visits(self, earlier: Sequence[Trial]) -> Iterator[Visit]:
-        """Rounds over the cells that have steps left, each in an order of its own."""
+        """Rounds over the cells with steps left, each round in a random order."""
         self._trials = by_cell(self.plan, earlier)
         self.number = max((trial.trial + 1 for trial in earlier), default=0)
         turn = 0
         while todo := [cell for cell in self.plan.cells if self.next(cell, ()) is not None]:
-            # A resumed run draws new orders: no result depends on which cell comes first.
+            # A resumed run draws new orders: no result depends on the order of the cells.
             random.Random(f"{self.plan.seed} {turn} {self.number}").shuffle(todo)
             for cell in todo:
                 step = self.next(cell, ())
@@ -53,24 +54,24 @@ class StepsAgenda:
     def _stages(self) -> CapacityPlan:
         """The stages, with the number of generators that are left: some may be lost during the run.
 
-        Without any left, the next step raises the error.
+        If none is left, the next step raises the error.
         """
         pool = self.benches.engine
         rules = GeneratorRules(max(1, pool.first), max(1, pool.size))
         return replace(plan_of(self.benches.servers.experiment), generators=rules)
 
     def next(self, cell: Cell, here: Sequence[Trial]) -> Step | None:
-        """The next step of a cell; `here` are the trials that its server has seen."""
+        """The next step of a cell; `here` are the trials on its present server."""
         return next_step(self._stages, cell, self.plan.seed, self._trials[cell.key], here)
 
     def kept(self, trial: Trial) -> None:
-        """Adds a trial that the planner goes on from."""
+        """Adds a trial as input for the planner."""
         self.number += 1
         self._trials[trial.cell].append(trial)
         self.report(events.StepEnded(trial, self.left()))
 
     def left(self) -> events.Left:
-        """How much is to be done, at most."""
+        """The remaining work, at most."""
         return steps_left(self._stages, self.plan, self._trials)
 
 
@@ -109,7 +110,7 @@ class StepsVisit:
         return lambda report: self._agenda.report(events.of_run(self._cell.key, step.stage, report))
 
     def failed(self, reason: Reason) -> Iterator[Trial]:
-        """The first step."""
+        """The first step, as failed."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         yield Trial(
             trial=self._agenda.number,
@@ -134,7 +135,7 @@ def by_cell(plan: Plan, trials: Sequence[Trial]) -> dict[str, list[Trial]]:
 def steps_left(
     stages: CapacityPlan, plan: Plan, trials: Mapping[str, Sequence[Trial]]
 ) -> events.Left:
-    """How much is to be done, at most."""
+    """The remaining work, at most."""
     counts = [left(stages, cell, plan.seed, trials.get(cell.key, ())) for cell in plan.cells]
     steps = sum(count for count, _ in counts)
     seconds = sum(seconds for _, seconds in counts) + STEP_OVERHEAD_S * steps
@@ -142,7 +143,7 @@ def steps_left(
 
 
 def _deployment(cell: Cell, step: Step) -> Deployment | None:
-    """The deployment that a step needs: another one where sessions are to be resumed."""
+    """The deployment that a step needs: a separate one if sessions are to be resumed."""
     if cell.deployment is None or step.serves == "none":
         return cell.deployment
     return replace(cell.deployment, resume=step.serves)

@@ -24,7 +24,7 @@ from tlslab.planning.obsolete import obsolete_cell
 
 
 def run_capacity(request: Request, observer: events.Observer) -> Result:
-    """Runs an experiment of the kind `capacity`, or what is missing of one.
+    """Runs an experiment of the kind `capacity`, or its missing steps.
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
@@ -53,10 +53,11 @@ def run_capacity(request: Request, observer: events.Observer) -> Result:
 
 
 def allow_files(connections: int) -> None:
-    """Raises this process's own limit of open files, where it may: programs it starts inherit it.
+    """Raises this process's limit of open files if possible; programs that it starts inherit the
+    limit.
 
-    An open loop has more connections at once than the usual limit of 1,024 has room for. Preflight
-    says so where the limit cannot be raised.
+    An open loop has more connections at once than the usual limit of 1,024 allows. Preflight
+    reports a limit that cannot be raised.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + OTHER_FILES
@@ -65,12 +66,16 @@ def allow_files(connections: int) -> None:
 
 
 def without_order(plan: Plan, extra: tuple[Cell, ...]) -> Plan:
-    """The plan with one more cell and without an order of trials: the planner finds the order."""
+    """The plan with additional cells and without an order of trials: the planner determines the
+    order.
+    """
     return replace(plan, trials=(), cells=(*plan.cells, *extra))
 
 
 def _resuming(request: Request, stages: CapacityPlan) -> list[Cell]:
-    """The cells again, on servers that let clients resume sessions, as the remedies need them."""
+    """Copies of the cells on servers that let clients resume sessions, as the remedies need
+    them.
+    """
     if stages.remedies is None or request.external or not stages.remedies.resume_ratios:
         return []
     found = []
@@ -83,12 +88,15 @@ def _resuming(request: Request, stages: CapacityPlan) -> list[Cell]:
 
 
 def for_several(experiment: Experiment, stages: CapacityPlan) -> Experiment:
-    """The experiment for several generators: without the packet capture, which needs one."""
+    """The experiment for several generators: without the packet capture, which needs a single
+    one.
+    """
     return replace(experiment, settings=replace(stages, validation=None))
 
 
 def for_external(experiment: Experiment, stages: CapacityPlan) -> Experiment:
-    """The experiment for a server that the lab did not start, without what only the lab can set.
+    """The experiment for a server that the lab did not start, without the settings that need the
+    lab.
 
     Raises UsageError for a cell with obsolete settings.
     """

@@ -46,7 +46,9 @@ LOOPBACK = "lo"
 
 
 def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dict[str, Any]:
-    """The engine's specification of a step; always the lean client, which makes the most load."""
+    """The engine's specification of a step; always the lean client, which makes the highest
+    load.
+    """
     spec = preflight_spec(aim, profile, workload.http)
     requests = step.requests_per_connection or workload.requests_per_connection
     spec |= {
@@ -64,7 +66,7 @@ def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dic
     elif workload.resume != "none":
         spec["tls"] |= {"resume": workload.resume, "resume_ratio": workload.resume_ratio}
     if step.rate is not None:
-        # The seed differs by repetition, so that no run sees the same arrivals again.
+        # The seed differs by repetition, so that no two runs have the same arrivals.
         spec["load"] = {
             "rate": {"constant": float(step.rate)},
             "arrivals": step.arrivals,
@@ -77,7 +79,7 @@ def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dic
 def run_step(
     bench: Bench, step: Step, cell: Cell, number: int, on_report: Callable[[EngineReport], None]
 ) -> Trial:
-    """Runs a step and reports how it went; a failure is a result, not an exception."""
+    """Runs a step and returns its trial; a failure is a result, not an exception."""
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     runs: dict[RunKind, TrialRun] = {}
     validation: RateResult | None = None
@@ -148,7 +150,7 @@ def _run(
 
 
 def _validate(bench: Bench, spec: dict[str, Any], step: Step) -> RateResult:
-    """The step beside a packet capture. Raises CannotRunError where none can be made."""
+    """Runs the step with a packet capture. Raises CannotRunError if no capture can be made."""
     assert step.rate is not None
     if urlsplit(spec["url"]).hostname not in ("127.0.0.1", "localhost", "::1"):
         raise CannotRunError(

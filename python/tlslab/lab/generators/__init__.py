@@ -1,7 +1,7 @@
-"""Pools of load generators: one on this machine, or several hosts that start at one instant.
+"""Pools of load generators: one on this machine, or several hosts that start at the same instant.
 
-`host` and `local` import nothing but Python and light modules of tlslab: nodes of a cluster run
-them.
+`host` and `local` import only the standard library and light modules of tlslab, because nodes of a
+cluster run them.
 """
 
 from tlslab.lab.generators.pool import GeneratorPool

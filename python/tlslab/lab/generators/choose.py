@@ -1,4 +1,4 @@
-"""The pool of generators that a command line asks for."""
+"""Selection of the pool of generators by the command line."""
 
 import importlib
 import os
@@ -19,10 +19,10 @@ from tlslab.model.errors import CannotRunError, UsageError
 AUTO = "auto"
 RAY = "ray://"
 
-# Where a command of Ray finds its cluster; without it, on this machine.
+# The variable in which Ray's commands find their cluster; without it they use this machine.
 ADDRESS = "RAY_ADDRESS"
 
-# More processes on one machine are more than any load test needs.
+# No load test needs more processes on one machine.
 MOST_LOCAL = 64
 
 FORM = "give a number, auto, or ray://HOST:PORT"
@@ -62,11 +62,11 @@ def check_policy(wanted: str, generators: str | None) -> LostPolicy:
 
 @contextmanager
 def generators(wanted: str | None, policy: LostPolicy = "fail") -> Iterator[GeneratorPool]:
-    """The pool, whose hosts are let go at the end. Raises UsageError, CannotRunError.
+    """The pool, whose hosts are released at the end. Raises UsageError, CannotRunError.
 
-    None: one generator on this machine. A number: all of them in every run; on the cluster
-    of RAY_ADDRESS where that is set, else processes of this machine. `auto`, or the address of a
-    cluster: all of its hosts, of which a search of a maximum takes as many as it needs.
+    None: one generator on this machine. A number: all of them take part in every run, on the
+    cluster of RAY_ADDRESS if that is set, else as processes of this machine. `auto`, or the address
+    of a cluster: all of its hosts, of which the search for a maximum takes as many as it needs.
     """
     if wanted is None:
         yield local_pool()
@@ -77,7 +77,7 @@ def generators(wanted: str | None, policy: LostPolicy = "fail") -> Iterator[Gene
 
 @contextmanager
 def several_generators(wanted: str, policy: LostPolicy) -> Iterator[SeveralHosts]:
-    """The pool of several hosts, also for one host that the command line names."""
+    """The pool of several hosts, even for a single host named on the command line."""
     program = require_program("tlslab-load")
     hosts, first = _hosts(wanted, program)
     with SeveralHosts(hosts, policy, program, boot_id(), first) as pool:
@@ -85,7 +85,7 @@ def several_generators(wanted: str, policy: LostPolicy) -> Iterator[SeveralHosts
 
 
 def _hosts(wanted: str, program: str) -> tuple[Sequence[Host], int | None]:
-    """The hosts, and how many a search begins with; None for all."""
+    """The hosts, and the number with which a search starts; None for all."""
     address = os.environ.get(ADDRESS)
     if wanted == AUTO:
         return _cluster(address or AUTO, None), 1
@@ -100,8 +100,8 @@ def _hosts(wanted: str, program: str) -> tuple[Sequence[Host], int | None]:
 def _cluster(address: str, count: int | None) -> Sequence[Host]:
     """The hosts of a Ray cluster."""
     try:
-        # Imported by name: without the extra `ray` there are no types of it. The module sets the
-        # variables that Ray reads, then imports Ray.
+        # Imported by name, because types of Ray exist only with the extra `ray`. The module sets
+        # the variables that Ray reads, then imports Ray.
         module = importlib.import_module("tlslab.lab.generators.cluster")
     except ModuleNotFoundError as error:
         if error.name != "ray":

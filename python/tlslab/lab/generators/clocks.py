@@ -1,7 +1,7 @@
 """A host's clock against this machine's, by round trips as in NTP (RFC 5905).
 
 A reading asks for the host's clock several times and keeps the shortest round trip: the host read
-its clock at some instant of it, so that the offset is known to half its length.
+its clock at some instant of the round trip, so that the offset is known to half its length.
 """
 
 import time
@@ -14,11 +14,12 @@ import scipy
 from tlslab.lab.generators.host import Host
 from tlslab.model.hosts import HostClock
 
-# Round trips of a reading before and after a run, and of one during it, which must disturb little.
+# The round trips of a reading before and after a run; and of one during a run, which must not
+# disturb the load.
 ROUNDS = 16
 ROUNDS_DURING = 4
 
-# The largest steady drift: the most by which Linux lets NTP slew a clock (MAXFREQ in
+# The largest steady drift: the limit to which NTP may slew a clock in Linux (MAXFREQ in
 # include/linux/timex.h, 500 ppm). Crystals differ by far less.
 DRIFT_LIMIT_PPM = 500.0
 
@@ -48,7 +49,8 @@ def read_clock(host: Host, rounds: int, now: Callable[[], int] = monotonic_ns) -
         there = host.now_ns()
         after = now()
         middle = (before + after) // 2
-        # The halves are rounded up: the offset is in the interval whatever the path did.
+        # The halves are rounded up: the interval contains the offset whatever path the messages
+        # took.
         reading = Reading(middle, there - middle, (after - before + 1) // 2 + 1)
         if best is None or reading.uncertainty_ns < best.uncertainty_ns:
             best = reading
@@ -91,17 +93,17 @@ class ClockTrack:
 
 
 def moved_ns(readings: Sequence[Reading]) -> float:
-    """The least distance of the offsets from any straight line, whatever errors the readings have.
+    """The least distance of the offsets from any straight line, given the errors of the readings.
 
-    Two crystals differ by a steady drift of tens of ppm: a straight line, which is no fault. A
-    clock that was set, or a host that was stopped, leaves every line of at most `DRIFT_LIMIT_PPM`.
+    Two crystals differ by a steady drift of tens of ppm: a straight line, which is no fault. After
+    a clock was set, or a host was stopped, the offsets fit no line of at most `DRIFT_LIMIT_PPM`.
     """
     first = readings[0]
     at_s = np.array([each.at_ns - first.at_ns for each in readings]) / NS
     offset_us = np.array([each.offset_ns - first.offset_ns for each in readings]) / NS_PER_US
     error_us = np.array([each.uncertainty_ns for each in readings]) / NS_PER_US
     if (np.abs(offset_us) <= error_us).all():
-        # The two clocks may keep the same pace: no line has to be looked for, which takes longest.
+        # The two clocks may run at the same rate: then the slow search for a line is not needed.
         return 0.0
     # A linear program: the drift of a line (in ppm: us a second), and the narrowest band around it
     # that the interval of every reading overlaps.

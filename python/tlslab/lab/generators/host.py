@@ -1,8 +1,8 @@
-"""A host that a load generator runs on, and a conversation with one run of its engine.
+"""A host on which a load generator runs, and a conversation with one run of its engine.
 
-The pool of several hosts (`several`) talks to these two protocols only, so that a process on this
+The pool of several hosts (`several`) uses only these two protocols, so that a process on this
 machine (`local`) and a node of a Ray cluster look alike. All methods may block for a round trip to
-the host; each raises HostLostError once the host does not answer any more.
+the host; each raises HostLostError once the host no longer answers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from tlslab.model.errors import EngineError
 class HostFacts:
     """The facts of a host before it makes load.
 
-    `name` is unique in the pool. `processors` are those that a generator may be pinned to.
-    `architecture` is `platform.machine()` there. `boot_id` is the kernel's: hosts with the same
+    `name` is unique in the pool. `processors`: those to which a generator may be pinned.
+    `architecture`: the host's `platform.machine()`. `boot_id`: the kernel's; hosts with the same
     one share a kernel and its clocks.
     """
 
@@ -55,7 +55,7 @@ class Conversation(Protocol):
         """Ends the run early (SIGINT): its record has what was measured so far."""
 
     def result(self) -> dict[str, Any]:
-        """The engine's record, once it has ended.
+        """The engine's record, after its end.
 
         Waits for the end for at most 10 s, then raises EngineError `engine_hangs`. Raises the
         EngineError that the engine reported in place of a record, as `lab.engine_output` does.
@@ -65,7 +65,7 @@ class Conversation(Protocol):
         """Whether the engine has ended."""
 
     def close(self) -> None:
-        """Kills what still runs, and frees what the conversation holds. May be called twice."""
+        """Kills what still runs, and releases the conversation's resources. May be called twice."""
 
 
 class Host(Protocol):
@@ -85,15 +85,15 @@ class Host(Protocol):
         """
 
     def ask(self, flags: Sequence[str], given: bytes, seconds: float) -> dict[str, Any]:
-        """What the engine answers without load: preflight, probe, in memory.
+        """The engine's answer without load: preflight, probe, in memory.
 
-        `given` is its standard input; `seconds` how long it may take. Raises EngineError.
+        `given` is its standard input; `seconds` is its time limit. Raises EngineError.
         """
 
     def close(self) -> None:
-        """Ends all that runs on the host for this pool. May be called twice."""
+        """Ends everything that runs on the host for this pool. May be called twice."""
 
 
 def said_of(host: str, error: EngineError) -> EngineError:
-    """The error of an engine, with the name of its host in the message."""
+    """An engine's error, with the name of its host in the message."""
     return EngineError(error.class_, f"{host}: {error.message}", error.remedy)

@@ -1,4 +1,4 @@
-"""One host's part of a run, followed by a thread of its own."""
+"""One host's part of a run, followed by its own thread."""
 
 import contextlib
 import threading
@@ -13,11 +13,11 @@ from tlslab.model.errors import EngineError
 # A run reports once a second that it is alive. A host without any report for this long is lost.
 SILENT_S = 3.0
 
-# A host on which a call takes longer than this cannot be reached: the call will not return.
+# A host on which a call takes longer than this cannot be reached; the call will not return.
 STUCK_S = 6.0
 
-# How long one look at the events waits, before the start and after it, and how often the clock is
-# read.
+# The waiting time of one look at the events, before the start and after it, and the period of clock
+# readings.
 BRIEF_S = 0.05
 WAIT_S = 0.1
 CLOCK_S = 1.0
@@ -26,9 +26,9 @@ Report = Callable[["HostRun", Mapping[str, Any] | None], None]
 
 
 class HostRun:
-    """A run's share on one host. `report` gets each event, and None once all is over.
+    """A run's share on one host. `report` gets each event, and None at the end.
 
-    Then one of `record`, `lost` (the reason) and `error` is set.
+    After the end, one of `record`, `lost` (the reason) and `error` is set.
     """
 
     def __init__(self, host: Host, spec: dict[str, Any], conversation: Conversation) -> None:
@@ -49,22 +49,22 @@ class HostRun:
         self._thread = threading.Thread(target=self._follow, name=self.name, daemon=True)
 
     def follow(self, report: Report) -> None:
-        """Begins to follow the engine's events."""
+        """Starts to follow the engine's events."""
         self._report = report
         self._thread.start()
 
     def start(self, at_ns: int, unix_s: float) -> None:
-        """Makes the load start at an instant of this machine's clock; returns at once."""
+        """Starts the load at an instant of this machine's clock; returns at once."""
         self._start = (at_ns, unix_s)
 
     @property
     def is_stuck(self) -> bool:
-        """Whether a call to the host has not returned for long."""
+        """Whether a call to the host has been pending for too long."""
         return not self.is_over and time.monotonic() - self._returned > STUCK_S
 
     @property
     def has_ended(self) -> bool:
-        """Whether there is nothing left to wait for: the engine has ended, or the host is lost."""
+        """Whether there is nothing to wait for: the engine has ended, or the host is lost."""
         try:
             return self.lost is not None or self._conversation.ended()
         except HostLostError as error:
@@ -81,14 +81,14 @@ class HostRun:
         self.end_early()
 
     def end_early(self) -> None:
-        """Ends the run early: its record has what was measured so far."""
+        """Ends the run early; its record then contains the measurement so far."""
         try:
             self._conversation.interrupt()
         except HostLostError as error:
             self.give_up(error.reason)
 
     def close(self) -> None:
-        """Kills what still runs there."""
+        """Kills what still runs on the host."""
         self._stop.set()
         try:
             self._conversation.close()
@@ -115,7 +115,7 @@ class HostRun:
         self._report(self, None)
 
     def _listen(self) -> None:
-        """Hands events on until the engine has ended. Raises HostLostError."""
+        """Passes events on until the engine has ended. Raises HostLostError."""
         silent, next_reading = 0.0, time.monotonic() + CLOCK_S
         while not self._stop.is_set():
             before = time.monotonic()
@@ -128,7 +128,7 @@ class HostRun:
                 self._report(self, event)
             if has_ended and not events:
                 return
-            # Time in which this machine itself was stopped does not count as silence of the host.
+            # Time for which this machine itself was stopped does not count as silence of the host.
             silent = 0.0 if events else silent + min(self._returned - before, 2 * WAIT_S)
             if self._started and silent > SILENT_S:
                 raise HostLostError(f"its engine has said nothing for {SILENT_S:.0f} s")

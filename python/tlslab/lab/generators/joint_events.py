@@ -1,4 +1,4 @@
-"""The events of several engines as those of one run."""
+"""The events of several engines, joined into those of one run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from tlslab.lab.engine_output import Event, Listener
 
 PHASES = ("prime", "warmup", "measure", "drain", "done")
 
-# What is added up, of the events of all hosts.
+# The fields that are added up over the events of all hosts.
 _SUMS = (
     "completed", "failed", "started_per_s", "connections_per_s", "requests_per_s", "in_flight",
     "waiting",
@@ -17,13 +17,13 @@ _TIMES = ("service", "response", "exchange")
 
 
 class JointEvents:
-    """Hands on one run's events: the first preflight, each phase once, progress added up.
+    """Passes on one run's events: the first preflight, each phase once, progress added up.
 
-    A phase is the run's as soon as the first host enters it. Progress comes when every host has
-    reported a second; each host's own is in its list `hosts`, whose `host` is the name. Percentiles
-    cannot be added: those of the whole are left out, unless there is one host. A loss is an event
-    of its own, `lost`. The counts of a host that has ended or is lost stay in the sums, and its
-    reports are not waited for.
+    A phase becomes the run's as soon as the first host enters it. Progress is reported when every
+    host has reported a second; the list `hosts` has each host's own report, with its name in
+    `host`. Percentiles cannot be added: those of the whole are left out, unless there is one host.
+    A loss is an event of its own, `lost`. The counts of a host that has ended or is lost stay in
+    the sums, and its reports are not awaited.
     """
 
     def __init__(self, names: Sequence[str], listener: Listener) -> None:
@@ -32,8 +32,8 @@ class JointEvents:
         self._preflight = False
         self._phase = -1
         self._latest: dict[str, Event] = {}
-        # By kind of event: the hosts that have reported since the last joint event, and those whose
-        # report it still needs.
+        # By kind of event: the hosts that have reported since the last joint event, and the hosts
+        # whose report is still missing.
         self._new: dict[str, set[str]] = {"progress": set(), "ended": set()}
         self._awaited = {kind: set(names) for kind in self._new}
 
@@ -59,7 +59,7 @@ class JointEvents:
                 self._report_if_whole()
 
     def leave(self, name: str, reason: str) -> None:
-        """Notes that a host was lost: its last counts stay, and its reports are not waited for."""
+        """Notes the loss of a host: its last counts stay, and its reports are not awaited."""
         self._listener(loss(name, reason))
         for names in (*self._awaited.values(), *self._new.values()):
             names.discard(name)
@@ -67,7 +67,7 @@ class JointEvents:
         self._report_if_whole()
 
     def last_of(self, name: str) -> Event | None:
-        """What a host that is not lost reported last; None where it has reported nothing."""
+        """The last report of a host that is not lost; None before its first one."""
         return self._latest.get(name)
 
     def _report_if_whole(self) -> None:
@@ -86,12 +86,12 @@ class JointEvents:
 
 
 def counts_of(event: Event) -> dict[str, Any]:
-    """What a host has done since its measurement started, without its rates and times."""
+    """A host's counts since its measurement started, without rates and times."""
     return {name: event[name] for name in _COUNTS if name in event}
 
 
 def loss(name: str, reason: str) -> Event:
-    """That a host was lost, and why."""
+    """The event of a host's loss, with the reason."""
     return {"event": "lost", "host": name, "reason": reason}
 
 
@@ -104,7 +104,7 @@ def lost_with(event: Event) -> dict[str, Any]:
 
 
 def added(events: Sequence[Event]) -> dict[str, Any]:
-    """The progress of several hosts as one's; at least one host."""
+    """The progress of several hosts as that of one; at least one host."""
     whole: dict[str, Any] = {"at_s": max((each.get("at_s", 0.0) for each in events), default=0.0)}
     for name in _SUMS:
         whole[name] = sum(each.get(name, 0) for each in events)
@@ -120,7 +120,7 @@ def added(events: Sequence[Event]) -> dict[str, Any]:
 
 
 def added_totals(totals: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Counts since the start of the measurement, and histograms of the same bounds, added."""
+    """Counts since the start of the measurement, and histograms with equal bounds, added up."""
     whole: dict[str, Any] = {}
     for each in totals:
         for name, value in each.items():

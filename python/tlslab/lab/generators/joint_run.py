@@ -21,37 +21,38 @@ LostPolicy = Literal["fail", "keep"]
 
 HOST_LOST = "host_lost"
 
-# The longest that preflight and priming may take on the slowest host, and the end of a run after
-# its windows.
+# The longest time for preflight and priming on the slowest host, and for the end of a run after its
+# windows.
 READY_S = 120.0
 SLACK_S = 60.0
 
-# From the choice of the start to the start itself: the message reaches each host, whose engine
-# wakes up.
+# The time from the choice of the start to the start itself: the message reaches each host, whose
+# engine wakes up.
 LEAD_NS = 300_000_000
 
-# How often hosts are checked, and how long they get to end in order.
+# The period of checks on hosts, and the time that hosts get for an orderly end.
 LOOK_S = 0.1
 ORDERLY_S = 2.0
 
-# How long the other hosts get to drain and write their records once a host is lost.
+# The time that the other hosts get to drain and write their records once a host is lost.
 RECORD_S = 10.0
 
 
 @dataclass(frozen=True)
 class LostRun:
-    """A host that was lost in a run: when it was noticed, and what it reported last."""
+    """A host lost in a run: the time of detection, and its last report."""
 
     run: HostRun
     lost: Lost
 
 
 class JointRun:
-    """Several hosts' shares of one load. Raises EngineError for what fails on any of them.
+    """Several hosts' shares of one load. Raises EngineError if a share fails on any host.
 
-    `windows_s` is the time from the start to the end of the measurement, `warmup_s` the part before
-    it. With the policy `keep` the run goes on without a host that is lost once load is made. With
-    `fail` it is given up, and the others end early: what they have measured is in `recorded`.
+    `windows_s`: the time from the start to the end of the measurement; `warmup_s`: the part before
+    the measurement. With the policy `keep`, the run continues without a host that is lost under
+    load. With `fail`, the run is given up and the other hosts end early; `recorded` has their
+    measurements.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class JointRun:
         self._heard: queue.SimpleQueue[tuple[HostRun, Event | None]] = queue.SimpleQueue()
         self._begun_ns: int | None = None
         self._given_up = False
-        # Those whose end was handled.
+        # The hosts whose end was handled.
         self._over: set[HostRun] = set()
         self.lost: list[LostRun] = []
 
@@ -98,15 +99,15 @@ class JointRun:
         return [run for run in self._runs if run.record is not None and run not in gone]
 
     def interrupt(self) -> None:
-        """Ends all runs early: their records have what was measured so far."""
+        """Ends all runs early; their records then contain the measurement so far."""
         _on_all(self._open(), HostRun.end_early)
 
     def close(self) -> None:
-        """Kills what still runs, and waits for nothing."""
+        """Kills what still runs; waits for nothing."""
         _on_all(self._runs, HostRun.close)
 
     def _open(self) -> list[HostRun]:
-        # Asked after every event: with a thousand hosts it may not look through lists.
+        # Evaluated after every event: with a thousand hosts this must not search lists.
         closed = self._over.union(each.run for each in self.lost)
         return [run for run in self._runs if run not in closed]
 
@@ -161,7 +162,7 @@ class JointRun:
             )
 
     def _give_up(self) -> None:
-        """Ends the others early, and waits for the records of what they have measured."""
+        """Ends the other runs early, and waits for the records of their measurements."""
         if self._begun_ns is None:
             return
         self._given_up = True
@@ -188,14 +189,14 @@ class JointRun:
 
 
 def _on_all(runs: Sequence[HostRun], action: Callable[[HostRun], None]) -> None:
-    """Calls a function for all hosts at once: a host that cannot be reached delays no other."""
+    """Calls a function for all hosts at once, so that an unreachable host delays no other."""
     if runs:
         with ThreadPoolExecutor(max_workers=len(runs)) as pool:
             list(pool.map(action, runs))
 
 
 def _last_words(last: LastTotals) -> str:
-    """The counts that a lost host had reported, in words; empty where it had reported nothing."""
+    """The counts that a lost host had reported, in words; empty if it had reported nothing."""
     if last == LastTotals():
         return ""
     done = counted(last.completed, "connection")
@@ -203,7 +204,7 @@ def _last_words(last: LastTotals) -> str:
 
 
 def last_totals(event: Event | None) -> LastTotals:
-    """What a host's last progress says; nothing before its first one."""
+    """The counts in a host's last progress; zeros before its first one."""
     if event is None:
         return LastTotals()
     totals: Mapping[str, Any] | None = event.get("totals")

@@ -1,6 +1,6 @@
-"""A host on this machine: each run is an engine of its own, a child process.
+"""A host on this machine: each run is a separate engine, a child process.
 
-Imports only Python's standard library and light modules: nodes of a cluster run it.
+Imports only Python's standard library and light modules, because nodes of a cluster run it.
 """
 
 import contextlib
@@ -21,14 +21,14 @@ from tlslab.lab.generators.host import HostFacts, HostLostError
 from tlslab.model.errors import EngineError
 from tlslab.orphans import bound
 
-# How long an engine may take to end and to write its answer, in seconds.
+# The time limit for an engine to end and to write its answer, in seconds.
 RESULT_S = 10.0
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class LocalHost:
-    """A host that is this machine; several of them share its processors."""
+    """This machine as a host; several such hosts share its processors."""
 
     def __init__(self, name: str, program: str, processors: Sequence[int] | None = None) -> None:
         usable = tuple(sorted(os.sched_getaffinity(0)))
@@ -53,7 +53,7 @@ class LocalHost:
         return conversation
 
     def ask(self, flags: Sequence[str], given: bytes, seconds: float) -> dict[str, Any]:
-        """What the engine answers without load. Raises EngineError."""
+        """The engine's answer without load. Raises EngineError."""
         try:
             done = subprocess.run(
                 [*bound("KILL"), self._program, *flags],
@@ -110,7 +110,7 @@ class EngineConversation:
             while event is not None:
                 found.append(event)
                 event = self._events.get_nowait()
-            # The mark of the end stays in the queue for later calls.
+            # The end mark stays in the queue for later calls.
             self._events.put(None)
         return found
 
@@ -174,7 +174,7 @@ class EngineConversation:
 
 
 def local_hosts(count: int, program: str) -> list[LocalHost]:
-    """N hosts, all of them this machine."""
+    """N hosts on this machine."""
     return [LocalHost(f"local-{number}", program) for number in range(1, count + 1)]
 
 

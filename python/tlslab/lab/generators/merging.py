@@ -1,4 +1,4 @@
-"""The records of several hosts as one, by the engine's own `merge`."""
+"""Merging of several hosts' records into one, by the engine's own `merge`."""
 
 import json
 import subprocess
@@ -29,11 +29,11 @@ class LostShare:
 
 
 def merge(records: Mapping[str, str | Path | Mapping[str, Any] | RunRecord]) -> RunRecord:
-    """The records of several generators of one load as one, without loss, by `tlslab-load merge`.
+    """One record for several generators of one load, without loss, by `tlslab-load merge`.
 
-    `records` by the generators' names: each the path of a file, its content as
-    `json.loads` gives it, or a RunRecord. Raises UsageError for a file that cannot be read,
-    EngineError for records that do not belong together, CannotRunError without the engine.
+    `records`, by the generators' names: each the path of a file, its content as `json.loads`
+    returns it, or a RunRecord. Raises UsageError for a file that cannot be read, EngineError for
+    records that do not belong together, CannotRunError without the engine.
     """
     if not records:
         raise UsageError("there is no record to merge", "name one record at least")

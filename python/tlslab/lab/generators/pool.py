@@ -1,6 +1,6 @@
-"""Where load comes from: a pool of load generators, behind one protocol.
+"""The source of load: a pool of load generators, behind one protocol.
 
-`lab.engine` is the pool of one generator on this machine, `several` one of several hosts.
+`lab.engine` is the pool of one generator on this machine, `several` the pool of several hosts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from tlslab.model.scale import HoldRecord
 class LostInRunError(EngineError):
     """A generator was lost, and the run was given up.
 
-    `record` is what all had measured until then, which is not valid; None where that is not known.
+    `record`: the measurement of all generators until the loss, which is not valid; None if unknown.
     """
 
     def __init__(self, error: EngineError, record: RunRecord | None) -> None:
@@ -31,17 +31,19 @@ class LostInRunError(EngineError):
 class GeneratorPool(Protocol):
     """Load generators that make one run at a time.
 
-    All methods raise EngineError, `run` a LostInRunError for a generator that was lost in it; and
-    NoGeneratorError once all are lost.
+    All methods raise EngineError, and NoGeneratorError once all generators are lost. `run` raises
+    LostInRunError for a generator that was lost in the run.
     """
 
     @property
     def size(self) -> int:
-        """How many generators there are."""
+        """The number of generators."""
 
     @property
     def first(self) -> int:
-        """How many of them a search of a maximum begins with; it adds others as it needs them."""
+        """The number with which the search for a maximum starts; the search adds others if it needs
+        them.
+        """
 
     def run(
         self,
@@ -50,22 +52,22 @@ class GeneratorPool(Protocol):
         trace: Path | None = None,
         most: int | None = None,
     ) -> RunRecord:
-        """One run; each event goes to the listener as soon as it arrives.
+        """Makes one run; each event goes to the listener as soon as it arrives.
 
-        The instants of each connection go to the file `trace`, if there is one. `most`: this many
-        of the generators make load, where it is not all.
+        The instants of each connection go to the file `trace`, if given. `most`: the number of
+        generators that make load; None for all.
         """
 
     def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
-        """One verified connection: what it found, and the back end that made it."""
+        """Makes one verified connection; returns its findings and the back end that made it."""
 
     def hold(
         self, spec: Mapping[str, Any], levels: Sequence[int], dwell_s: float, listener: Listener
     ) -> HoldRecord:
-        """Holds connections idle at each level; an event reports each."""
+        """Holds idle connections at each level; an event reports each level."""
 
     def primitives(self, flags: Sequence[str]) -> Primitives:
-        """What the primitives that the flags name cost on the generators' machine."""
+        """The costs of the named primitives on the generators' machine."""
 
     def in_memory(
         self,
@@ -73,19 +75,19 @@ class GeneratorPool(Protocol):
         seconds: float = 0.0,
         environment: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Handshakes without sockets, for so long: the engine's record."""
+        """Handshakes without sockets for `seconds`; returns the engine's record."""
 
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
-        """What a server accepts of some offers, without load."""
+        """The server's acceptance of the specified offers, without load."""
 
     def abilities(self, spec: Mapping[str, Any]) -> AbilitiesFound:
-        """All that a server accepts, without load."""
+        """Everything that a server accepts, without load."""
 
     def offered(self, spec: Mapping[str, Any]) -> Offered:
-        """All that a server offers, as grading needs it, without load."""
+        """A server's offer in the form for grading, without load."""
 
 
 def require_generator(pool: GeneratorPool) -> None:
-    """Raises NoGeneratorError where all generators of a pool were lost."""
+    """Raises NoGeneratorError if all generators of a pool were lost."""
     if pool.size == 0:
         raise NoGeneratorError("all load generators were lost")

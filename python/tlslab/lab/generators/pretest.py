@@ -1,4 +1,4 @@
-"""What each host can carry: the handshakes that its processors make in memory, without a server."""
+"""The pre-test of hosts: the rate of handshakes in memory on their processors, without a server."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from tlslab.lab.generators.host import Host, HostLostError
 from tlslab.model.errors import EngineError
 
-# Long enough that the start of the program does not matter.
+# Long enough for the start of the program not to matter.
 MILLISECONDS = 400
 
-# The longest that the program may take to start and to end, in addition.
+# The additional time limit for the program to start and to end, in seconds.
 SLACK_S = 30.0
 
 

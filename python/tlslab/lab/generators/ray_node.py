@@ -1,8 +1,8 @@
-"""What runs on a node of a Ray cluster: a `LocalHost`, which ends itself when its head is silent.
+"""The program on a node of a Ray cluster: a `LocalHost` that ends itself if its head is silent.
 
-The head sends this module and its imports by value: a node needs Ray, but not tlslab. So this
-module imports only Python's standard library and light modules of tlslab. Errors go back as data,
-since Ray wraps exceptions in its own.
+The head sends this module and its imports by value: a node needs Ray, but not tlslab. Therefore
+this module imports only the standard library and light modules of tlslab. Errors are returned as
+data, because Ray wraps exceptions in its own.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ from tlslab.lab.generators.host import HostLostError
 from tlslab.lab.generators.local import EngineConversation, LocalHost, boot_id
 from tlslab.model.errors import EngineError
 
-# Removes a folder when its input ends, which is when the actor dies, however it dies. It is not a
-# child of the actor: an actor that is ended in order kills its children first.
+# Removes a folder when its input ends, which happens at the actor's death, however it dies. The
+# process is not a child of the actor: an actor that is ended in order kills its children first.
 _REMOVE_AT_THE_END = ["setsid", "--fork", "sh", "-c", 'read -r _; rm -rf -- "$0"']
 
-# The longest that a program may take to print its version, in seconds.
+# The time limit for a program to print its version, in seconds.
 _VERSION_S = 10.0
 
 
@@ -42,15 +42,15 @@ class Node:
         self._host: LocalHost | None = None
         self._conversations: dict[int, EngineConversation] = {}
         self._remover: subprocess.Popen[bytes] | None = None
-        # Engines get a signal when the thread that starts them dies, and they inherit its niceness:
-        # so it is a thread of the actor, not of Ray.
+        # Engines get a signal when the thread that starts them dies, and they inherit its niceness.
+        # Therefore this thread belongs to the actor, not to Ray.
         self._starter = ThreadPoolExecutor(1, "starter", initializer=ordinary_nice)
         threading.Thread(target=self._watch, name="watch", daemon=True).start()
 
     def _watch(self) -> None:
         while time.monotonic() - self._heard < self._patience_s:
             time.sleep(min(1.0, self._patience_s / 4))
-        # The kernel then kills the engines, and a shell removes the folder. Ray finds a dead actor.
+        # The kernel then kills the engines, a shell removes the folder, and Ray finds a dead actor.
         os._exit(1)
 
     def beat(self) -> None:
@@ -58,7 +58,7 @@ class Node:
         self._heard = time.monotonic()
 
     def facts(self, program: str) -> dict[str, Any]:
-        """What is known of this node; `sha256` is that of its own program, empty without one."""
+        """The facts of this node; `sha256` is that of its own program, empty without one."""
         self.beat()
         found = _find(program)
         return {
@@ -78,7 +78,9 @@ class Node:
         self._host = LocalHost("", program)
 
     def install(self, name: str, content: bytes, sha256: str) -> str:
-        """Keeps a program in a private folder until the end; the reason of a failure, or empty."""
+        """Stores a program in a private folder until the end; returns the reason of a failure, or
+        empty.
+        """
         self.beat()
         if _sha256(content) != sha256:
             return "the program arrived damaged"
@@ -89,7 +91,7 @@ class Node:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        self._remover.wait()  # It has forked; its input stays open.
+        self._remover.wait()  # The remover has forked; its input stays open.
         path = Path(folder) / name
         path.write_bytes(content)
         path.chmod(0o700)
@@ -101,7 +103,7 @@ class Node:
     def open(self, number: int, spec: Mapping[str, Any], flags: Sequence[str]) -> tuple[str, Any]:
         """Opens conversation `number`; returns what `call` returns."""
         self.beat()
-        assert self._host is not None  # `use` and `install` come first.
+        assert self._host is not None  # `use` or `install` comes first.
         answer = _reported(self._starter.submit(self._host.open, spec, flags).result)
         if not answer[0]:
             self._conversations[number] = answer[1]
@@ -145,7 +147,7 @@ def _reported(act: Any) -> tuple[str, Any]:
 
 
 def _refusal(program: Path) -> str:
-    """The reason why a program does not run here; empty if it runs."""
+    """The reason that a program does not run here; empty if it runs."""
     try:
         command = [str(program), "--version"]
         done = subprocess.run(command, capture_output=True, timeout=_VERSION_S, check=False)

@@ -1,4 +1,4 @@
-"""Whether generators on other hosts can reach a server that the lab starts."""
+"""Reachability of a server that the lab starts, for generators on other hosts."""
 
 import ipaddress
 import os
@@ -12,7 +12,7 @@ def require_reachable(generators: str | None, listen: str | None) -> None:
     """Raises UsageError for generators on other hosts and a server that they cannot reach.
 
     `generators` is as in `choose.generators`; `listen` is the address of the server, None for the
-    one that it has by default, loopback.
+    default, loopback.
     """
     if listen is None and generators is not None and _elsewhere(generators):
         raise UsageError(
@@ -23,7 +23,7 @@ def require_reachable(generators: str | None, listen: str | None) -> None:
 
 
 def _reachable_words() -> str:
-    """The addresses of this machine that others may reach; empty for none."""
+    """The addresses of this machine that others can reach; empty for none."""
     found = [each for each in own_addresses() if not ipaddress.ip_address(each).is_loopback]
     return f", one of {', '.join(found)}" if found else ""
 

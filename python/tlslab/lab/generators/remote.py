@@ -1,4 +1,4 @@
-"""A host that is a node elsewhere: the calls of `host.Host` go to a `node.Node` there."""
+"""A host on another node: the calls of `host.Host` go to a `node.Node` there."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from tlslab.lab.generators.host import HostFacts, HostLostError
 from tlslab.model.errors import EngineError
 
-# How long a call may take beyond its own waiting time; after that the host is lost.
+# The time that a call may take beyond its own waiting time; after that the host is lost.
 PATIENCE_S = 3.0
 
-# The longest that an engine may take to start, or to merge and write its record (`local.RESULT_S`).
+# The time limit for an engine to start, or to merge and write its record (`local.RESULT_S`).
 ENGINE_S = 10.0
 
 
@@ -19,7 +19,7 @@ class Calls(Protocol):
     """Calls a method of a node; raises HostLostError without an answer within `seconds`."""
 
     def __call__(self, method: str, *arguments: Any, seconds: float) -> Any:
-        """What the method returns there."""
+        """The result of the method on the node."""
 
     def close(self) -> None:
         """Ends the node and all engines there. May be called twice."""
@@ -87,7 +87,7 @@ class RemoteConversation:
         return bool(self._call("ended"))
 
     def close(self) -> None:
-        """See `host.Conversation`; nothing can be closed on a host that is lost."""
+        """See `host.Conversation`; nothing can be closed on a lost host."""
         with suppress(HostLostError):
             self._call("close", seconds=ENGINE_S)
 
@@ -97,7 +97,7 @@ class RemoteConversation:
 
 
 def _taken(answer: tuple[str, Any]) -> Any:
-    """What a node's call returned. Raises the error that it raised there."""
+    """The result of a node's call. Raises the error that it raised there."""
     kind, given = answer
     if kind == "engine":
         raise EngineError(*given)

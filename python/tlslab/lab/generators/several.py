@@ -1,4 +1,4 @@
-"""A pool of several hosts, whose engines start to load a target at one instant."""
+"""A pool of several hosts, whose engines start to load a target at the same instant."""
 
 import json
 import math
@@ -31,9 +31,9 @@ from tlslab.store import from_json
 class SeveralHosts:
     """Several hosts as one generator; a GeneratorPool.
 
-    `first` is how many of them a search of a maximum begins with. `here` is the boot ID of this
-    machine, `program` its engine, which merges the records. A host that cannot be reached any more
-    is left out of all later runs, and under the policy `keep` any host that was lost.
+    `first`: the number of hosts with which the search for a maximum starts. `here`: the boot ID of
+    this machine; `program`: its engine, which merges the records. Later runs leave out hosts that
+    can no longer be reached, and under the policy `keep` all lost hosts.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class SeveralHosts:
         self.close()
 
     def close(self) -> None:
-        """Ends all that runs on the hosts."""
+        """Ends everything that runs on the hosts."""
         for host in self.hosts:
             try:
                 host.close()
@@ -71,12 +71,12 @@ class SeveralHosts:
 
     @property
     def size(self) -> int:
-        """The hosts that are left."""
+        """The number of remaining hosts."""
         return len(self.hosts)
 
     @property
     def first(self) -> int:
-        """How many of them a search begins with."""
+        """The number of hosts with which a search starts."""
         return self.size if self._first is None else min(self._first, self.size)
 
     def run(
@@ -86,10 +86,10 @@ class SeveralHosts:
         trace: Path | None = None,
         most: int | None = None,
     ) -> RunRecord:
-        """One run of the first `most` hosts that are left, or of all.
+        """One run on the first `most` remaining hosts, or on all.
 
-        Fewer hosts take part where the load has fewer connections than hosts. Raises EngineError,
-        with the class `host_lost` for a lost host: a LostInRunError if the run had started.
+        Fewer hosts take part if the load has fewer connections than hosts. Raises EngineError, with
+        the class `host_lost` for a lost host: a LostInRunError if the run had started.
         """
         if trace is not None:
             raise EngineError("usage", "the instants of connections are traced on one generator")
@@ -115,11 +115,11 @@ class SeveralHosts:
             self._current = None
             run.close()
             gone = [each.run.host for each in run.lost]
-            # Under `fail` a host whose engine was killed takes part in later runs.
+            # Under `fail`, a host whose engine was killed takes part in later runs.
             self._leave_out(gone if self._policy == "keep" else _unreachable(gone))
 
     def interrupt(self) -> None:
-        """Ends the run that is under way: its record has what was measured so far."""
+        """Ends the current run; its record then contains the measurement so far."""
         if self._current is not None:
             self._current.interrupt()
 
@@ -130,7 +130,7 @@ class SeveralHosts:
     def _opened(
         self, hosts: Sequence[Host], spec: Mapping[str, Any], listener: Listener
     ) -> JointRun:
-        """The run of these hosts, whose engines get ready. Raises LostBeforeError, EngineError."""
+        """The run on these hosts, whose engines get ready. Raises LostBeforeError, EngineError."""
         facts = [host.facts for host in hosts]
         weights = self._weights(hosts, spec)
         runs: list[HostRun] = []
@@ -148,7 +148,7 @@ class SeveralHosts:
         return JointRun(runs, listener, self._policy, before_s, windows_s)
 
     def _weights(self, hosts: Sequence[Host], spec: Mapping[str, Any]) -> list[float]:
-        """What each host can carry, in handshakes per second: a pre-test, once for each machine."""
+        """The capacity of each host in handshakes per second: a pre-test, once for each machine."""
         if len(hosts) == 1:
             return [1.0]
         new = [host for host in hosts if host.facts.boot_id not in self._speeds]
@@ -156,7 +156,7 @@ class SeveralHosts:
             self._speeds |= handshakes_per_processor(new)
         facts = [host.facts for host in hosts]
         processors = processors_of(spec, facts, self._here)
-        # Hosts that share processors have equal parts of them.
+        # Hosts that share processors get equal parts of them.
         shared = [(each.boot_id, own) for each, own in zip(facts, processors, strict=True)]
         return [
             self._speeds[boot_id] * max(1, len(own)) / (shared.count((boot_id, own)) if own else 1)
@@ -170,7 +170,7 @@ class SeveralHosts:
         return merged(self._program, records, lost, {run.name: self._found(run) for run in known})
 
     def _evidence(self, run: JointRun) -> RunRecord | None:
-        """What a run that was given up measured until then; None where no host has a record."""
+        """The measurement of a run that was given up; None if no host has a record."""
         if not run.recorded:
             return None
         try:
@@ -188,9 +188,9 @@ class SeveralHosts:
         )
 
     def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
-        """One verified connection from each host: what the first found, and its back end.
+        """One verified connection from each host; returns the first host's findings and back end.
 
-        Raises EngineError for a host that was lost, which later runs go on without.
+        Raises EngineError for a lost host; later runs continue without that host.
         """
         require_generator(self)
         line, given = ["--json", "--preflight", "--spec", "-"], json.dumps(spec).encode()
@@ -204,7 +204,7 @@ class SeveralHosts:
         for host, why in asked:
             if isinstance(why, EngineError) and len(hosts) > 1:
                 raise said_of(host.facts.name, why) from None
-        # All hosts are asked: a fault of any of them is reported.
+        # All hosts are asked: a fault of any host is reported.
         found = [answer.result() for answer in answers]
         data = found[0]
         return from_json(data["preflight"], Preflight), str(data["backend"])
@@ -212,18 +212,18 @@ class SeveralHosts:
     def hold(
         self, spec: Mapping[str, Any], levels: Sequence[int], dwell_s: float, listener: Listener
     ) -> HoldRecord:
-        """Idle connections are held by one generator."""
+        """Not supported: a single generator holds idle connections. Raises CannotRunError."""
         raise CannotRunError("idle connections are held by one generator", "leave --generators out")
 
     def primitives(self, flags: Sequence[str]) -> Primitives:
-        """What the primitives that the flags name cost on the first host."""
+        """The costs of the named primitives on the first host."""
         require_generator(self)
         line = ["--primitives", "--json", *self._pinned(flags)]
         data = self._ask(line, None, SLACK_S)
         return from_json({"primitives": data["primitives"]}, Primitives)
 
     def _pinned(self, flags: Sequence[str]) -> list[str]:
-        """Flags that name a processor of this machine, for the first host."""
+        """The flags, with a processor of this machine replaced by one of the first host."""
         facts = self.hosts[0].facts
         if "--cpu" not in flags or facts.boot_id == self._here or not facts.processors:
             return list(flags)
@@ -236,22 +236,24 @@ class SeveralHosts:
         seconds: float = 0.0,
         environment: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Handshakes without sockets on the first host, for so long: the engine's record."""
+        """Handshakes without sockets on the first host for `seconds`; returns the engine's
+        record.
+        """
         if environment:
             raise CannotRunError("keys of a module are measured by one generator")
         line = ["--in-memory", "--json", *flags]
         return self._ask(line, None, seconds + SLACK_S)
 
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
-        """What a server accepts, asked from the first host."""
+        """The server's acceptance of the specified offers, probed from the first host."""
         return from_json(self._probed(spec), ProbeRecord)
 
     def abilities(self, spec: Mapping[str, Any]) -> AbilitiesFound:
-        """All that a server accepts, asked from the first host."""
+        """Everything that a server accepts, probed from the first host."""
         return from_json(self._probed(spec), AbilitiesFound)
 
     def offered(self, spec: Mapping[str, Any]) -> Offered:
-        """All that a server offers, as grading needs it, asked from the first host."""
+        """A server's offer in the form for grading, probed from the first host."""
         return from_json(self._probed(spec), Offered)
 
     def _probed(self, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,7 +263,7 @@ class SeveralHosts:
     def _ask(
         self, flags: Sequence[str], spec: Mapping[str, Any] | None, seconds: float
     ) -> dict[str, Any]:
-        """What the first host's engine answers. Raises EngineError as `preflight` does."""
+        """The answer of the first host's engine. Raises EngineError as `preflight` does."""
         require_generator(self)
         host = self.hosts[0]
         given = b"" if spec is None else json.dumps(spec).encode()
@@ -271,14 +273,14 @@ class SeveralHosts:
             raise self._lost(host, error) from None
 
     def _lost(self, host: Host, error: HostLostError) -> EngineError:
-        """Leaves out a host that was lost while no load was made; returns the error to raise."""
+        """Leaves out a host that was lost without load; returns the error to raise."""
         self._leave_out([host])
         words = f"the generator {host.facts.name} was lost: {error.reason}"
         return EngineError(HOST_LOST, words)
 
 
 def _unreachable(hosts: Sequence[Host]) -> list[Host]:
-    """The hosts that do not answer: more than their engine is gone."""
+    """The hosts that do not answer, as opposed to hosts that lost only their engine."""
     return [host for host in hosts if not _answers(host)]
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from tlslab.lab.generators.host import HostFacts
 
-# Seeds stay whole in programs that read JSON numbers as floats.
+# Seeds below 2^53 stay exact in programs that read JSON numbers as floats.
 _SEED_BITS = 53
 
 
 def most_hosts(spec: Mapping[str, Any], hosts: int) -> int:
-    """How many of the hosts a load is enough for: each has a connection at least."""
+    """The largest number of hosts that the load can occupy: each needs at least one connection."""
     steps: list[int] = spec.get("load", {}).get("connection_steps", [])
     counts = [int(spec.get("connections", 1)), *steps]
     if (count := spec["stop"].get("count")) is not None:
@@ -30,9 +30,9 @@ def split(
     weights: Sequence[float],
     here: str,
 ) -> list[dict[str, Any]]:
-    """One specification for each host; `weights` are what each can carry, in any unit.
+    """One specification for each host; `weights` are the hosts' capacities, in any unit.
 
-    `here` is the boot ID of the machine that the specification names processors of.
+    `here`: the boot ID of the machine whose processors the specification names.
     """
     processors = processors_of(spec, hosts, here)
     counts = whole_parts(int(spec.get("connections", 1)), weights)
@@ -54,7 +54,7 @@ def split(
         if stops is not None:
             share["stop"] = {"count": stops[number]}
         if load:
-            # Whether another machine lets its engine run in real time is not known.
+            # Permission for real-time scheduling on other machines is not known.
             real = load.get("realtime", False) and all(host.boot_id == here for host in hosts)
             share["load"] |= {"realtime": real} if "realtime" in load else {}
             share["load"] |= _load(load, levels, share["portion"], number)
@@ -67,7 +67,7 @@ def split(
 def _load(
     load: Mapping[str, Any], levels: Sequence[int], portion: float, number: int
 ) -> dict[str, Any]:
-    """What differs between hosts in how load is made over time."""
+    """The fields of a load over time that differ between hosts."""
     changed: dict[str, Any] = {}
     if levels:
         changed["connection_steps"] = list(levels)
@@ -78,7 +78,7 @@ def _load(
 
 
 def seed_of(seed: int, number: int) -> int:
-    """The seed of a host's arrivals, by its number; the first host has that of the whole."""
+    """The seed of a host's arrivals, by its number; the first host has the seed of the whole."""
     return seed if number == 0 else random.Random(f"{seed} {number}").getrandbits(_SEED_BITS)
 
 
@@ -96,9 +96,9 @@ def processors_of(
 ) -> list[tuple[int, ...]]:
     """The processors of each host's workers.
 
-    Hosts of one machine share its processors out: on the machine `here` those that the
-    specification names, which are the generators' there, on others all that the hosts may use.
-    With fewer processors than hosts, several hosts share one.
+    Hosts on one machine divide its processors among themselves. On the machine `here`, these are
+    the processors that the specification names, which are the generators' there; on others, all
+    that the hosts may use. With fewer processors than hosts, several hosts share one.
     """
     found = []
     for host in hosts:
@@ -111,12 +111,12 @@ def processors_of(
 
 
 def part(total: int, parts: int, number: int) -> int:
-    """What of a total falls to one of several; at least 1."""
+    """The part of a total for one of several; at least 1."""
     return max(1, total // parts + (number < total % parts))
 
 
 def whole_parts(total: int, weights: Sequence[float], least: int = 1) -> list[int]:
-    """A total in whole parts by weight, each at least so much: largest remainders (Hamilton).
+    """A total in whole parts by weight, each at least `least`: largest remainders (Hamilton).
 
     The total is at least `least` times the number of parts.
     """

@@ -6,5 +6,5 @@ from tlslab.lab.programs import require_program
 
 
 def local_pool() -> GeneratorPool:
-    """The engine on this machine. Raises CannotRunError where it is missing."""
+    """The engine on this machine. Raises CannotRunError if it is missing."""
     return Engine(require_program("tlslab-load"))

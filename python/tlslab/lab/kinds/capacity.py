@@ -1,4 +1,4 @@
-"""The kind `capacity`: each cell searches its maximum, then open loops at shares of it."""
+"""The kind `capacity`: a search for the maximum of each cell, then open loops at shares of it."""
 
 from tlslab.analysis import ANALYSTS
 from tlslab.experiment import FILE_KINDS
@@ -16,7 +16,7 @@ from tlslab.report.presentations import PRESENTATIONS
 
 
 def foresee(request: Request) -> Foreseen:
-    """The cells, and the most steps that they can take. Raises UsageError."""
+    """The cells, and the largest number of steps. Raises UsageError."""
     experiment = request.experiment
     if request.external:
         experiment = for_external(experiment, plan_of(experiment))

@@ -1,4 +1,4 @@
-"""The kind `costs`: what each part of a connection costs the server."""
+"""The kind `costs`: the server's cost of each part of a connection."""
 
 from tlslab.analysis import ANALYSTS
 from tlslab.experiment import FILE_KINDS
@@ -16,7 +16,9 @@ from tlslab.report.presentations import PRESENTATIONS
 
 
 def foresee(request: Request) -> Foreseen:
-    """The plan and its length. Raises UsageError for a server whose costs the lab cannot see."""
+    """The plan and its duration. Raises UsageError for a server whose costs the lab cannot
+    measure.
+    """
     _check(request)
     plan = make_plan(request.experiment, seed_of(request), refusals(request), request.targets[0])
     seconds = len(plan.trials) * trial_seconds(request.experiment.workload)

@@ -1,4 +1,4 @@
-"""One object for each kind of experiment: all its parts, each from its own stage."""
+"""One object for each kind of experiment, with the part of each stage."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from tlslab.report.presentations import Presentation
 
 @dataclass(frozen=True)
 class Kind:
-    """All that differs between kinds of experiments.
+    """Everything that differs between kinds of experiments.
 
     `file` reads and writes experiment files and applies options. `foresee` plans a run without
-    carrying it out, `parts` names what the run may need beside tlslab, `conduct` carries it out.
-    `analyse` makes the summary with its figures, tables and sentences, `presentation` says how a
-    report shows it. `sampled`: whether --why can sample its cells, after their trials.
-    `several_generators`: whether its load may come from several hosts.
+    carrying it out. `parts` names additional parts that the run may need. `conduct` carries it out.
+    `analyse` makes the summary with its figures, tables and sentences. `presentation` defines its
+    report. `sampled`: --why can sample its cells, after their trials. `several_generators`: its
+    load may come from several hosts.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""How experiments of the kind `matrix` are run."""
+"""Runs of experiments of the kind `matrix`."""

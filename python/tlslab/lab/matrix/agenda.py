@@ -1,5 +1,7 @@
-"""The agenda of a plan in blocks: a fresh server for each deployment of a block, or for each trial
-of a server that gets slower while it runs.
+"""The agenda of a plan in blocks.
+
+Each deployment of a block gets a fresh server; a server that gets slower while it runs is restarted
+for each trial.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,19 +24,19 @@ from tlslab.model.trial import Reason, RunKind, Trial
 
 
 class Ending(Protocol):
-    """When a run ends before all of its blocks are done."""
+    """The rule that ends a run before all of its blocks are done."""
 
     def cells(self, trials: Sequence[Trial], block: int) -> frozenset[str]:
-        """The keys of the cells that a block is to have, by the trials before it."""
+        """The keys of the cells for a block, from the trials before it."""
 
     def length(self, trials: Sequence[Trial], planned: PlannedTrial) -> float:
-        """The share of the full windows that a trial is to have, by the trials before it."""
+        """The share of the full windows for a trial, from the trials before it."""
 
     def forecast(self, trials: Sequence[Trial], block: int) -> Forecast | None:
-        """What the run will take, before the first block of which that is known; else None."""
+        """The forecast of the run, before the first block for which it is known; else None."""
 
     def reason(self, block: int) -> str:
-        """Why the others are left out of the block, in words."""
+        """The reason that the other cells are left out of the block, in words."""
 
 
 RunTrial = Callable[[Bench, PlannedTrial, Cell, Callable[[RunKind, EngineReport], None]], Trial]
@@ -43,7 +45,7 @@ RunTrial = Callable[[Bench, PlannedTrial, Cell, Callable[[RunKind, EngineReport]
 def sharing(
     trials: Sequence[PlannedTrial], plan: Plan, servers: Servers
 ) -> Iterator[list[PlannedTrial]]:
-    """The trials in their order, those together that share one start of a server."""
+    """The trials in their order, grouped by the start of a server that they share."""
     cells = {cell.key: cell for cell in plan.cells}
 
     def server_of(planned: PlannedTrial) -> tuple[int, Deployment | None, int | None]:
@@ -56,11 +58,11 @@ def sharing(
 
 
 class BlocksAgenda:
-    """What is missing of a plan; `run` makes a trial of a cell.
+    """The missing trials of a plan; `run` makes a trial of a cell.
 
-    A cell that its server cannot do, or whose server cannot be set up, is recorded once. When a
-    server dies, the trial has failed and the rest of its cells' block is left out; the next block
-    has a fresh server.
+    A cell that its server does not support, or whose server cannot be set up, is recorded once. If
+    a server dies, the trial has failed, and the later trials of the block on this server are left
+    out; the next block has a fresh server.
     """
 
     def __init__(
@@ -83,8 +85,7 @@ class BlocksAgenda:
     def visits(self, earlier: Sequence[Trial]) -> Iterator[Visit]:
         """The trials that share a start of a server, in the plan's order.
 
-        Before each block `ending` says which cells it is to have and, after the pilot, what the run
-        will take.
+        Before each block, `ending` selects its cells and, after the pilot, forecasts the run.
         """
         self._trials = list(earlier)
         done = {trial.trial for trial in earlier}
@@ -101,7 +102,9 @@ class BlocksAgenda:
     def _wanted(
         self, ending: Ending, block: int, missing: Sequence[PlannedTrial]
     ) -> list[PlannedTrial]:
-        """Those of a block's trials whose cells go on; reports those of cells that have left."""
+        """The trials of a block whose cells continue; reports the trials of cells that have
+        left.
+        """
         cells = ending.cells(self._trials, block)
         if cells and (forecast := ending.forecast(self._trials, block)) is not None:
             self.report(events.Forecasted(forecast))
@@ -113,11 +116,11 @@ class BlocksAgenda:
         return [planned for planned in missing if planned.cell in cells]
 
     def length(self, planned: PlannedTrial) -> float:
-        """The share of the full windows that a trial has."""
+        """The share of the full windows for a trial."""
         return 1.0 if self._ending is None else self._ending.length(self._trials, planned)
 
     def kept(self, trial: Trial) -> None:
-        """Leaves out what need not be tried again after this trial."""
+        """Leaves out the trials that this trial makes unnecessary."""
         self._trials.append(trial)
         self.report(events.TrialEnded(trial))
         if _bars(trial):
@@ -137,7 +140,7 @@ class BlockVisit:
 
     @contextmanager
     def bench(self) -> Iterator[Bench]:
-        """A fresh server, warmed up if it needs that."""
+        """A fresh server, warmed up if necessary."""
         benches, first = self._agenda.benches, self._plan.cell(self._todo[0].cell)
         prepared = benches.servers.of(first)
         with benches.on(prepared, first.deployment, self._plan.cells) as bench:
@@ -146,7 +149,7 @@ class BlockVisit:
             yield bench
 
     def _warm_up(self, bench: Bench, length_ms: int) -> None:
-        """The load of one cell that the server can do, if its kind needs any."""
+        """The load of one cell that the server supports, if its kind needs a warm-up."""
         cells = [self._plan.cell(planned.cell) for planned in self._todo]
         able = [cell for cell in cells if cell.key not in bench.probed.refused]
         if length_ms and able:
@@ -159,7 +162,7 @@ class BlockVisit:
             )
 
     def trials(self, bench: Bench) -> Iterator[Trial]:
-        """One after the other, until the server dies."""
+        """Runs the trials one after the other, until the server dies."""
         report = self._agenda.report
         for number, planned in enumerate(self._todo, start=1):
             report(events.TrialStarted(planned.block, planned.cell))
@@ -179,12 +182,12 @@ class BlockVisit:
         return self._agenda.run(fitted, planned, self._plan.cell(planned.cell), on_report)
 
     def failed(self, reason: Reason) -> Iterator[Trial]:
-        """Each trial of the visit."""
+        """Each trial of the visit, as failed."""
         for planned in self._todo:
             yield failed_trial(planned, self._plan.cell(planned.cell), reason)
 
 
 def _bars(trial: Trial) -> bool:
-    """Whether a cell need not be tried again after this trial."""
+    """Whether the cell need not be tried again after this trial."""
     lost = trial.reason is not None and trial.reason.class_ == SETUP_FAILED
     return trial.status == "unsupported" or lost

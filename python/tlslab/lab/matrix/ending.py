@@ -1,4 +1,4 @@
-"""When a run in blocks ends: once nothing is open any more, or its time is over."""
+"""The end of a run in blocks: nothing is open any more, or the time is over."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -13,15 +13,15 @@ from tlslab.model.stopping import SHORTEST, Forecast, Stopping
 from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 
-# Which cells are still open after a block, by the rule of a kind of experiment.
+# The cells that are still open after a block, by the rule of a kind of experiment.
 StillOpen = Callable[[RunContents, Stopping, int], frozenset[str]]
 
 
 @dataclass
 class SettledOrOver:
-    """Asks the rule of the analysis before each block, and holds the time to the budget.
+    """Applies the rule of the analysis before each block, and keeps to the time budget.
 
-    `contents` makes a run of its trials. A block begins only if, at the mean length of the trials
+    `contents` makes a run from its trials. A block starts only if, at the mean length of the trials
     so far, it ends within the budget; the first blocks are always run. `still_open` is the rule of
     the kind of experiment.
     """
@@ -38,7 +38,7 @@ class SettledOrOver:
     _forecast: bool = field(default=False, init=False)
 
     def cells(self, trials: Sequence[Trial], block: int) -> frozenset[str]:
-        """The cells that the block is to have."""
+        """The cells of the block."""
         if self._begun is None:
             self._begun, self._here = self.now(), len(trials)
         going = self.still_open(self.contents(trials), self.stopping, block)
@@ -47,7 +47,7 @@ class SettledOrOver:
         return frozenset() if self._over else going
 
     def length(self, trials: Sequence[Trial], planned: PlannedTrial) -> float:
-        """The share of its windows that a trial has: short in the pilot, then as that showed."""
+        """The share of its windows for a trial: short in the pilot, later as the pilot showed."""
         if not self.stopping.pilot:
             return 1.0
         if planned.block < self.stopping.pilot:
@@ -56,7 +56,7 @@ class SettledOrOver:
         return 1.0 if found is None else found.shares().get(planned.cell, 1.0)
 
     def forecast(self, trials: Sequence[Trial], block: int) -> Forecast | None:
-        """What the run will take, once: before the first block after the pilot."""
+        """The forecast of the run, once: before the first block after the pilot."""
         if self._forecast or not self.stopping.pilot or block < self.stopping.pilot:
             return None
         self._forecast = True
@@ -64,7 +64,7 @@ class SettledOrOver:
         return None if found is None else found.forecast(block, self.plan.blocks)
 
     def _shown(self, trials: Sequence[Trial]) -> Pilot | None:
-        """What the pilot shows; the trials after it do not change that."""
+        """The result of the pilot; later trials do not change it."""
         if self._pilot is None:
             experiment = self.contents(()).experiment
             self._pilot = pilot(
@@ -73,7 +73,7 @@ class SettledOrOver:
         return self._pilot
 
     def reason(self, block: int) -> str:
-        """Why the others are left out of the block."""
+        """The reason that the other cells are left out of the block."""
         if self._over:
             return f"the time is over after {counted(block, 'block')}"
         return f"settled after {counted(block, 'block')}"
@@ -92,7 +92,7 @@ def ending_of(
     environment: Environment,
     still_open: StillOpen = rule.still_open,
 ) -> SettledOrOver | None:
-    """When the run ends before all its blocks are done; None where it makes all of them."""
+    """The rule by which the run may end early; None if it makes all its blocks."""
     if experiment.stopping is None:
         return None
 

@@ -1,8 +1,8 @@
 """Trials against a server that a command configures for each cell.
 
-The command is given the cell's group or suite; the client offers all levels of the experiment, so
-that the server decides. Before the trial the lab checks that the server accepts only the cell's
-level or prefers it; on every connection of the trial it checks that the server chose it.
+The command gets the cell's group or suite; the client offers all levels of the experiment, so that
+the server decides. Before the trial, the lab checks that the server accepts only the cell's level
+or prefers it. On every connection of the trial, it checks that the server chose this level.
 """
 
 import time
@@ -30,28 +30,28 @@ HOOK_FAILED = "hook_failed"
 NOT_READY = "not_ready"
 MISCONFIGURED = "misconfigured"
 
-# How often a server that restarts is asked whether it answers, in seconds.
+# The period of questions to a server that restarts, in seconds.
 ASK_EVERY_S = 0.25
 
-# The server is ready after this many right answers in a row: while a server reads its configuration
-# anew, processes with the old one may still answer.
+# The server is ready after this many right answers in a row: while a server reloads its
+# configuration, processes with the old one may still answer.
 RIGHT_ANSWERS = 3
 
-# The factors that a server can decide; their fields in a profile are the plurals.
+# The factors that a server can decide; the plurals are their fields in a profile.
 Chosen = Literal["group", "suite"]
 CHOICES: tuple[Chosen, ...] = ("group", "suite")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A factor that the server decides, the cell's level, and all that the client offers."""
+    """A factor that the server decides, the cell's level, and all levels that the client offers."""
 
     factor: Chosen
     level: str
     offered: tuple[str, ...]
 
     def of(self, facts: Facts) -> str:
-        """What was chosen on a connection."""
+        """The choice on a connection."""
         return (facts.group if self.factor == "group" else facts.suite) or "none"
 
     def offer(self, profile: Profile, levels: tuple[str, ...]) -> Profile:
@@ -62,15 +62,15 @@ class Choice:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """All that is offered beside the cell's level."""
+        """All offered levels except the cell's."""
         return tuple(level for level in self.offered if level != self.level)
 
 
 def hooked(hook: Hook, ready_s: float, experiment: Experiment, run: RunTrial) -> RunTrial:
     """Runs trials, and before each the command that configures the server for its cell.
 
-    When the command fails, or the server is not as the cell needs it within `ready_s` seconds, that
-    trial alone has failed.
+    If the command fails, or the server is not ready for the cell within `ready_s` seconds, only
+    that trial has failed.
     """
 
     def run_hooked(bench: Bench, planned: PlannedTrial, cell: Cell, on_report: object) -> Trial:
@@ -79,7 +79,7 @@ def hooked(hook: Hook, ready_s: float, experiment: Experiment, run: RunTrial) ->
             hook.run(cell.factors)
         except HookError as error:
             return failed_trial(planned, cell, Reason(HOOK_FAILED, error.message))
-        # What was found before the first trial was another configuration's.
+        # The findings before the first trial belong to another configuration.
         bench = replace(bench, probed=Probed())
         if words := _await(bench, cell, choices, ready_s):
             return failed_trial(planned, cell, Reason(NOT_READY, words))
@@ -91,7 +91,7 @@ def hooked(hook: Hook, ready_s: float, experiment: Experiment, run: RunTrial) ->
 
 
 def find_choices(hook: Hook, experiment: Experiment, cell: Cell) -> tuple[Choice, ...]:
-    """What the command leaves the server to choose in this cell."""
+    """The choices that the command leaves to the server in this cell."""
     choices = []
     for factor in CHOICES:
         level = cell.factors.get(factor)
@@ -106,7 +106,7 @@ def find_choices(hook: Hook, experiment: Experiment, cell: Cell) -> tuple[Choice
 
 
 def _fits(factor: Chosen, level: str, tls: str | None) -> bool:
-    """Whether a version of TLS has a group or suite."""
+    """Whether a version of TLS has the group or suite."""
     if factor == "group":
         group = find_group(level)
         return not (group and group.tls13_only and tls == "1.2")
@@ -115,8 +115,9 @@ def _fits(factor: Chosen, level: str, tls: str | None) -> bool:
 
 
 def _opened(cell: Cell, choices: tuple[Choice, ...]) -> Cell:
-    """The cell as the client offers it: all levels, its own first, so that the server accepts the
-    client's key share.
+    """The cell with the client's offer: all levels, the cell's own first.
+
+    With this order the server accepts the client's key share.
     """
     profile = cell.profile
     for choice in choices:
@@ -125,7 +126,9 @@ def _opened(cell: Cell, choices: tuple[Choice, ...]) -> Cell:
 
 
 def _await(bench: Bench, cell: Cell, choices: tuple[Choice, ...], seconds: float) -> str | None:
-    """Asks the server until several answers in a row are right; what is wrong at the end."""
+    """Asks the server until several answers in a row are right; returns the remaining fault, if
+    any.
+    """
     deadline = time.monotonic() + seconds
     right = 0
     while True:
@@ -139,7 +142,7 @@ def _await(bench: Bench, cell: Cell, choices: tuple[Choice, ...], seconds: float
 
 
 def _question(bench: Bench, cell: Cell, choices: tuple[Choice, ...]) -> str | None:
-    """What keeps the server from being measured as this cell; None when it is ready."""
+    """The reason that the server is not ready for this cell; None if it is."""
     http = bench.workload.of(cell.factors).http
     try:
         found, _ = bench.engine.preflight(preflight_spec(bench.aim, cell.profile, http))
@@ -156,10 +159,11 @@ def _question(bench: Bench, cell: Cell, choices: tuple[Choice, ...]) -> str | No
 def _undecided(
     engine: GeneratorPool, aim: Aim, cell: Cell, choice: Choice, http: str
 ) -> str | None:
-    """Why the level is not the server's choice; None where it accepts no other, or prefers it.
+    """The reason that the level is not the server's choice; None if it accepts no other, or prefers
+    it.
 
     The server prefers the cell's level if it takes the level when the client offers it last. For
-    groups of TLS 1.3 this cannot be seen: the client sends a key share for its first group.
+    groups of TLS 1.3 this cannot be observed: the client sends a key share for its first group.
     """
     others = replace(cell, profile=choice.offer(cell.profile, choice.others))
     offers = engine.probe(probe_spec(aim, [others])).offers
@@ -174,7 +178,9 @@ def _undecided(
 
 
 def _against(trial: Trial, choices: tuple[Choice, ...]) -> str | None:
-    """What connections negotiated other than the cell's level; None when all have the level."""
+    """The levels that connections negotiated instead of the cell's; None if all have the cell's
+    level.
+    """
     for run in trial.runs.values():
         for choice in choices:
             counts: dict[str, int] = {}

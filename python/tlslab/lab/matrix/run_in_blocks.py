@@ -20,14 +20,15 @@ from tlslab.model.plan import Plan
 from tlslab.model.stopping import SHORTEST
 from tlslab.model.workload import Workload
 
-# Beside its windows each run of a trial starts the engine, connects, drains and writes.
+# The time of each run beside its windows, for starting the engine, connecting, draining and
+# writing.
 RUN_OVERHEAD_S = 0.2
 
 
 def run_cells(
     request: Request, observer: events.Observer, run: RunTrial, seconds_per_trial: float
 ) -> Result:
-    """Runs an experiment, or what is missing of one, with `run` for each trial.
+    """Runs an experiment, or its missing trials, with `run` for each trial.
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
@@ -63,7 +64,7 @@ def run_cells(
 
 
 def least_seconds(experiment: Experiment, plan: Plan) -> float | None:
-    """The least time of a run that may end early; None where it makes all its trials."""
+    """The least time of a run that may end early; None if it makes all its trials."""
     stopping = experiment.stopping
     if stopping is None:
         return None
@@ -78,13 +79,13 @@ def trial_seconds(workload: Workload) -> float:
 
 
 def warm_up_seconds(plan: Plan, servers: Servers) -> float:
-    """The time for which fresh servers are warmed up, shared out over the trials, in seconds."""
+    """The warm-up time of fresh servers in seconds, divided by the number of trials."""
     starts = [servers.of(plan.cell(group[0].cell)) for group in sharing(plan.trials, plan, servers)]
     return sum(each.info.warm_up_ms for each in starts) / 1000 / max(1, len(plan.trials))
 
 
 def most_connections(experiment: Experiment) -> int:
-    """The most connections that any run of the experiment has at once."""
+    """The largest number of connections that any run of the experiment has at once."""
     workload = experiment.workload
     keep_alive = workload.keep_alive.connections if workload.keep_alive else 0
     levels = [int(level) for level in experiment.levels("connections")]

@@ -1,1 +1,1 @@
-"""How two configurations of one server are put to the proof."""
+"""Runs that compare two configurations of one server."""

@@ -1,8 +1,8 @@
-"""What each configuration does with the client that is measured, and all that it offers.
+"""Discovery of each configuration: its behaviour with the measured client, and its complete offer.
 
-The probe finds what a configuration offers. The known client is simulated with that offer, and one
-verified connection with the client's suites and signature schemes shows what the server chooses.
-Each cell forces that choice, so that every connection of the run is compared with it.
+The probe finds a configuration's offer. The known client is simulated with that offer, and one
+verified connection with the client's suites and signature schemes shows the server's choice. Each
+cell forces that choice, so that every connection of the run is compared with it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,20 +24,21 @@ from tlslab.model.profile import Profile
 from tlslab.model.proof import RETURNING, Found
 from tlslab.model.suggest import did_you_mean
 
-# How a version can resume sessions, the usual way first.
+# The ways in which a version can resume sessions, the usual way first.
 _WAYS = {"1.3": ("psk",), "1.2": ("ticket", "id")}
 
-# The class of a connection that is as it was asked for, but for a full handshake; how often that
-# is seen before it is said of the server: behind one address there may be several.
+# The class of a connection that is as requested except for a full handshake instead of a resumed
+# one; and how often this is seen before it counts as the server's: one address may have several
+# servers.
 _NOT_RESUMED = "unexpected_kind"
 _ASKED = 2
 
-# How the simulation says that the client has no key share for the group that the server takes.
+# The simulation's words for a client without a key share for the group that the server takes.
 _RETRY = "HelloRetryRequest"
 
 
 def client_named(name: str) -> Client:
-    """The known client of that name. Raises UsageError."""
+    """The known client with this name. Raises UsageError."""
     known = [each.name for each in clients()]
     for each in clients():
         if each.name.casefold() == name.casefold():
@@ -47,7 +48,9 @@ def client_named(name: str) -> Client:
 
 
 def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: str) -> Found:
-    """What a configuration, by its name, does with a client. Raises CannotRunError, EngineError."""
+    """The behaviour of the configuration `name` with a client. Raises CannotRunError,
+    EngineError.
+    """
     offered = engine.offered(_probe_spec(aim))
     outcome = simulate(offered, client)
     if not outcome.connects or outcome.version not in TLS_VERSIONS:
@@ -63,7 +66,7 @@ def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: s
 
 
 def profile_of(found: Found) -> Profile:
-    """What every connection of new clients has to be."""
+    """The parameters that every connection of new clients must have."""
     facts = found.facts
     group = None if facts.group is None or find_group(facts.group) is None else facts.group
     return Profile(
@@ -72,23 +75,23 @@ def profile_of(found: Found) -> Profile:
         groups=() if group is None else (group,),
         signature_schemes=() if facts.signature_scheme is None else (facts.signature_scheme,),
         hello_retry=facts.hello_retry_request,
-        # The other one is the engine's choice, which knows a leaner client beside it.
+        # None leaves the choice to the engine, which can then use the minimal client.
         backend="openssl" if found.backend == "openssl" else None,
     )
 
 
 def _profile(found: Found, clients: str) -> Profile | None:
-    """The settings that a cell forces; None for returning clients where no session is resumed."""
+    """The settings that a cell forces; None for returning clients if no session is resumed."""
     profile = profile_of(found)
     if clients != RETURNING:
         return profile
-    # The engine asks for no HelloRetryRequest of a connection that resumes.
+    # The engine requests no HelloRetryRequest on a connection that resumes.
     resuming = replace(profile, hello_retry=False, resume=found.resume)
     return None if found.resume is None else resuming
 
 
 def with_profiles(cells: Iterable[Cell], found: Sequence[Found]) -> tuple[Cell, ...]:
-    """The cells as they are to be measured; those that nobody can connect as are left out."""
+    """The cells with the profiles to measure; cells as which no client can connect are left out."""
     by = {each.name: each for each in found}
     kept = []
     for cell in cells:
@@ -111,13 +114,13 @@ def _probe_spec(aim: Aim) -> dict[str, Any]:
 
 
 def _offer(offered: Offered, client: Client, outcome: Outcome) -> Profile:
-    """What the client offers in the version that is taken, of what the server accepts."""
+    """The client's offer in the negotiated version, limited to what the server accepts."""
     assert outcome.version is not None
     assert outcome.suite is not None
     version = outcome.version
     suites = _common(offered.suites_of(version).accepted, client.suites)
     if version == "1.2":
-        # A group can be forced with suites alone that have one.
+        # A group can be forced only with suites that have one.
         suites = [name for name in suites if ("_ECDHE_" in name) == ("_ECDHE_" in outcome.suite)]
     schemes = _common(offered.schemes_of(version).accepted, client.schemes or ())
     group = find_group(outcome.group or "")
@@ -131,7 +134,7 @@ def _offer(offered: Offered, client: Client, outcome: Outcome) -> Profile:
 
 
 def _common(accepted: Sequence[Numbered], wanted: Sequence[int]) -> list[str]:
-    """The names of what both have, in the client's order."""
+    """The names of the common code points, in the client's order."""
     names = {each.code_point: each.name for each in accepted}
     return [names[number] for number in wanted if number in names]
 
@@ -146,9 +149,9 @@ def _forced(offer: Profile, suite: str, group: str | None, scheme: str | None) -
 
 
 def resumes(engine: GeneratorPool, aim: Aim, profile: Profile, http: str) -> str | None:
-    """How the client resumes a session of this server; None where it cannot.
+    """The way in which the client resumes a session of this server; None if it cannot.
 
-    Raises EngineError for a failure that says nothing of resumption.
+    Raises EngineError for a failure that says nothing about resumption.
     """
     for way in _WAYS[profile.tls or ""]:
         spec = preflight_spec(aim, replace(profile, hello_retry=False), http)

@@ -1,4 +1,4 @@
-"""The live server of a proof: what is asked of it, and who switches it."""
+"""The live server of a proof: the questions to it, and its switch."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -41,7 +41,7 @@ class Live:
         )
 
     def switched(self, servers: Servers) -> Servers:
-        """The deployments, each brought about by the switch."""
+        """The deployments, each with a switch to its configuration."""
         prepared = {
             deployment: replace(each, switch=partial(self.switch.to, str(deployment.configuration)))
             for deployment, each in servers.prepared.items()
@@ -50,11 +50,13 @@ class Live:
         return replace(servers, prepared=prepared)
 
     def known(self, found: Found) -> None:
-        """Keeps what a configuration was seen to do: the server then has to do it again."""
+        """Keeps the observed behaviour of a configuration; the server must then show it again."""
         self._found[found.name] = found
 
     def _wrong(self, name: str) -> str | None:
-        """Why the server is not as it was with this configuration, if it was seen before."""
+        """The difference from the server's earlier behaviour with this configuration, if there is
+        any.
+        """
         assert self._aim is not None
         found = self._found.get(name)
         profile = Profile() if found is None else profile_of(found)
@@ -66,7 +68,7 @@ class Live:
 
 
 def equal_words(found: Sequence[Found]) -> str | None:
-    """What the reader must know where a live server does the same with both configurations."""
+    """A warning for a live server that behaves the same with both configurations."""
     first, *others = (replace(each, name="") for each in found)
     if any(each != first for each in others):
         return None
@@ -78,7 +80,7 @@ def equal_words(found: Sequence[Found]) -> str | None:
 
 @contextmanager
 def serving(prepared: Prepared) -> Iterator[Aim]:
-    """Where a deployment is served, for as long as it is asked what it does."""
+    """The address of a deployment, served for the duration of the questions."""
     if prepared.start is None:
         if prepared.switch is not None:
             prepared.switch()

@@ -1,4 +1,4 @@
-"""A whole run that puts two configurations side by side."""
+"""A whole run of the kind `proof`, with two configurations side by side."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -30,10 +30,10 @@ from tlslab.model.trial import RunKind, Trial
 
 
 def run_proof(request: Request, observer: events.Observer) -> Result:
-    """Runs a proof, or what is missing of one.
+    """Runs a proof, or its missing trials.
 
     Ends early, with the results so far, on KeyboardInterrupt. A live server is reverted whatever
-    happens, and asked whether it is as it was. Raises UsageError, CannotRunError.
+    happens, and then checked against its first state. Raises UsageError, CannotRunError.
     """
     check_configurations(settings_of(request.experiment).configurations)
     warnings = preflight(request, most_connections(request.experiment), observer)
@@ -88,7 +88,7 @@ def run_cell(
     cell: Cell,
     on_report: Callable[[RunKind, EngineReport], None],
 ) -> Trial:
-    """A trial: new clients' with keep-alive requests beside, returning clients' with resumption."""
+    """A trial: new clients with keep-alive requests, or returning clients with resumption."""
     workload = replace(bench.workload, resume=cell.profile.resume or "none")
     if cell.factors["clients"] != NEW:
         workload = replace(workload, keep_alive=None)
@@ -96,7 +96,7 @@ def run_cell(
 
 
 def amended(plan: Plan, found: Sequence[Found]) -> Plan:
-    """The plan with what each cell forces, and without the cells that nobody can connect as."""
+    """The plan with each cell's forced settings, without cells as which no client can connect."""
     cells = with_profiles(plan.cells, found)
     keys = {cell.key for cell in cells}
     kept = [trial for trial in plan.trials if trial.cell in keys]
@@ -107,7 +107,7 @@ def amended(plan: Plan, found: Sequence[Found]) -> Plan:
 def _found(
     request: Request, engine: GeneratorPool, servers: Servers, known: Callable[[Found], None]
 ) -> tuple[Found, ...]:
-    """What each configuration does, on a server of its own or on the live one."""
+    """The behaviour of each configuration, on a server of its own or on the live one."""
     client = client_named(settings_of(request.experiment).client)
     http = request.experiment.workload.http
     found = {}

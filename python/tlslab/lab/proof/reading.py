@@ -16,10 +16,10 @@ from tlslab.model.wording import counted
 from tlslab.targets.nginx_file import NginxSyntaxError, read_directives
 from tlslab.targets.nginx_tls import NginxChoiceError, NginxTls, is_setting, tls_part, written
 
-# The key of a certificate where no file says which.
+# The key of a certificate if no file determines it.
 DEFAULT_KEY = "ecdsa-p256"
 
-# A configuration with all that it includes is smaller by far.
+# A configuration with all its included files is far smaller.
 LIMIT_BYTES = 4 << 20
 
 _CURVES = {"secp256r1": "ecdsa-p256", "secp384r1": "ecdsa-p384", "secp521r1": "ecdsa-p521"}
@@ -27,8 +27,10 @@ _CURVES = {"secp256r1": "ecdsa-p256", "secp384r1": "ecdsa-p384", "secp521r1": "e
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read: the option that names it, the server block to take, and the keys of the
-    lab's certificates where the file's certificates cannot be read.
+    """Options for reading a file.
+
+    The option that names the file, the server block to take, and the keys of the lab's certificates
+    if the file's certificates cannot be read.
     """
 
     option: str
@@ -37,7 +39,7 @@ class Reading:
 
 
 def read_configuration(file: Path, name: str, how: Reading) -> Configuration:
-    """The TLS part of a file of nginx, or of what `nginx -T` shows. Raises UsageError."""
+    """The TLS part of an nginx file, or of the output of `nginx -T`. Raises UsageError."""
     try:
         directives = read_directives(_text(file, how.option), str(file), _loader(file.parent))
         part = tls_part(directives, how.server_name)
@@ -68,10 +70,10 @@ def configuration(
 
 
 def laid_over(candidate: Configuration, baseline: Configuration) -> Configuration:
-    """The candidate as it takes effect in the baseline's server.
+    """The candidate in the form in which it takes effect in the baseline's server.
 
-    What it sets replaces the baseline's; all else stays. A whole server with certificates of its
-    own stands as it is.
+    Its settings replace the baseline's; all others stay. A whole server with its own certificates
+    is returned unchanged.
     """
     if candidate.certificates:
         return candidate
@@ -91,13 +93,15 @@ def laid_over(candidate: Configuration, baseline: Configuration) -> Configuratio
 
 
 def _set_by(line: str) -> tuple[str, ...]:
-    """The name of the setting of a line; each command of `ssl_conf_command` is a setting."""
+    """The name of the setting on a line; each command of `ssl_conf_command` is a setting of its
+    own.
+    """
     words = line.removesuffix(";").split()
     return tuple(words[: 2 if words[0] == "ssl_conf_command" else 1])
 
 
 def with_default_certificate(found: Configuration, how: Reading) -> Configuration:
-    """The configuration with certificates of the lab's, where it names none."""
+    """The configuration, with certificates of the lab's if it names none."""
     if found.certificates:
         return found
     keys = how.keys or (DEFAULT_KEY,)
@@ -145,7 +149,7 @@ class _Files:
                 if path.is_file() and path.stat().st_size <= LIMIT_BYTES:
                     found[name] = path.read_text("utf-8")
             except (OSError, UnicodeDecodeError):
-                continue  # It stays an `include` that was not followed, and is named as such.
+                continue  # It remains an `include` that was not followed, and is named as such.
         return found
 
 
@@ -166,7 +170,7 @@ def _lines(part: NginxTls, folder: Path, option: str) -> Iterator[str]:
 def _certificates(
     part: NginxTls, folder: Path, how: Reading
 ) -> tuple[tuple[ServedCertificate, ...], tuple[str, ...]]:
-    """The certificates to serve, and what the reader must know of them."""
+    """The certificates to serve, and notes on them for the reader."""
     if not part.pairs:
         return (), ()
     served: list[ServedCertificate] = []
@@ -197,7 +201,9 @@ def _certificates(
 
 
 def check_configurations(found: Sequence[Configuration]) -> None:
-    """Refuses lines that no proof takes: configurations may come from a file. Raises UsageError."""
+    """Refuses lines that no proof accepts: configurations may come from a file. Raises
+    UsageError.
+    """
     for each in found:
         for line in each.lines:
             if not is_setting(line):
@@ -228,7 +234,7 @@ def _readable(path: Path) -> bool:
 
 
 def _usable(path: Path) -> bool:
-    """Whether a private key can be read, without a password."""
+    """Whether a private key can be read without a password."""
     try:
         serialization.load_pem_private_key(path.read_bytes(), None)
     except (OSError, ValueError, TypeError):
@@ -237,7 +243,7 @@ def _usable(path: Path) -> bool:
 
 
 def _key_of(path: Path) -> str | None:
-    """The key of a certificate in PEM, `rsa-4096`; None where there is none."""
+    """The key of a certificate in PEM, `rsa-4096`; None without one."""
     try:
         key = x509.load_pem_x509_certificate(path.read_bytes()).public_key()
     except (OSError, ValueError):

@@ -11,7 +11,7 @@ from tlslab.model.hook_times import READY_S, SETTLE_S, TIMEOUT_S
 from tlslab.targets.external import HookError, command_words, run_command
 from tlslab.targets.reverter import Command, Reverter
 
-# How many right answers in a row are needed: old and new processes may both answer at first.
+# The number of consecutive right answers needed: old and new processes may both answer at first.
 RIGHT_ANSWERS = 3
 ASK_EVERY_S = 0.25
 
@@ -20,8 +20,8 @@ ASK_EVERY_S = 0.25
 class Switch:
     """Switches the server; the caller ends with `finish`.
 
-    `wrong` says in what the server differs from a configuration, None if in nothing. The server
-    has the baseline configuration at first, whatever that is.
+    `wrong` returns the server's difference from a configuration, None if there is none. At first
+    the server has the baseline configuration, whatever that is.
     """
 
     apply: Command
@@ -31,7 +31,7 @@ class Switch:
     ready_s: float = READY_S
     settle_s: float = SETTLE_S
     _reverter: Reverter | None = field(default=None, init=False)
-    # Whether the server was asked since it was last reverted.
+    # Whether the server was checked since it was last reverted.
     _asked: bool = field(default=True, init=False)
 
     def to(self, name: str) -> None:
@@ -100,5 +100,5 @@ class Switch:
 
 
 def command_of(text: str, option: str, timeout_s: float = TIMEOUT_S) -> Command:
-    """The command that a user has written, split as a shell would. Raises UsageError."""
+    """The command that a user wrote, split as a shell would. Raises UsageError."""
     return Command(command_words(text, option), timeout_s)

@@ -2,7 +2,7 @@
 
 The kernel's Documentation/admin-guide/cgroup-v2.rst: `/proc/PID/cgroup` has the line `0::PATH`, and
 `cpu.stat` in that folder has `usage_usec`, `user_usec` and `system_usec`, whether or not the cpu
-controller is on. Processes that came and went are in it.
+controller is on. Processes that came and went are included.
 """
 
 from collections.abc import Collection, Iterator
@@ -14,7 +14,7 @@ from tlslab.lab.server_side.listener import NotFoundError
 
 @dataclass(frozen=True)
 class Cgroup:
-    """A control group that has no other process than the server's."""
+    """A control group without processes other than the server's."""
 
     folder: Path
 
@@ -30,9 +30,9 @@ class Cgroup:
 
 
 def find_cgroup(pids: Collection[int], root: Path = Path("/")) -> Cgroup:
-    """The control group that has these processes and no others. Raises NotFoundError.
+    """The control group that has exactly these processes. Raises NotFoundError.
 
-    `root` is where /proc and /sys are.
+    `root` is the parent of /proc and /sys.
     """
     mount = _mount(root)
     if mount is None:

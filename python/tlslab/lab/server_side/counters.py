@@ -1,8 +1,8 @@
 """Processor counters in an exporter's text: node_exporter's, and groups of processes if any.
 
 `node_cpu_seconds_total{cpu, mode}` (node_exporter, collector cpu) are the kernel's times in
-/proc/stat, cut off to 1/100 s. `namedprocess_namegroup_cpu_seconds_total{groupname, mode}` are
-process-exporter's. Other lines are passed over before they are parsed.
+/proc/stat, truncated to 1/100 s. `namedprocess_namegroup_cpu_seconds_total{groupname, mode}` are
+process-exporter's. Other lines are dropped before parsing.
 """
 
 import math
@@ -30,7 +30,7 @@ LINES_LIMIT = 100_000
 GROUPS_LIMIT = 100
 NAME_LIMIT = 100
 
-# Counters of two readings that differ by no more than this are of one machine.
+# Two readings whose counters differ by no more than this are of the same machine.
 SAME_S = 2.0
 
 Times = Mapping[tuple[str, str], float]
@@ -40,7 +40,7 @@ Times = Mapping[tuple[str, str], float]
 class Counters:
     """Seconds so far: of the machine by processor and mode, of groups by name and mode.
 
-    `sent` and `received` are the instants of the monotonic clock between which they were read.
+    The counters were read between the instants `sent` and `received` of the monotonic clock.
     """
 
     machine: Times
@@ -50,8 +50,8 @@ class Counters:
 
 
 def parse(answer: Answer) -> Counters:
-    """The counters of an answer. Raises ScrapeError when it has none that make sense."""
-    # Here: every run imports this module, and few have an exporter.
+    """The counters of an answer. Raises ScrapeError if it has no plausible ones."""
+    # Imported here because every run imports this module, and few have an exporter.
     from prometheus_client.parser import text_string_to_metric_families
 
     lines = [line for line in answer.text.split("\n") if line.startswith((MACHINE, GROUPS))]
@@ -59,7 +59,7 @@ def parse(answer: Answer) -> Counters:
         raise ScrapeError(f"more than {LINES_LIMIT} lines of processor counters")
     try:
         families = list(text_string_to_metric_families("\n".join(lines) + "\n"))
-    except Exception as error:  # The parser raises whatever its input leads it to.
+    except Exception as error:  # The parser may raise any exception, depending on its input.
         raise ScrapeError(f"not the text format of Prometheus: {type(error).__name__}") from None
     machine = _collect(families, MACHINE, "cpu", MODES)
     groups = _collect(families, GROUPS, "groupname", ("user", "system"))

@@ -1,4 +1,4 @@
-"""A node_exporter beside a server: asked before, and at both ends of, each measurement."""
+"""A node_exporter beside a server: queried before, and at both ends of, each measurement."""
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,20 +9,20 @@ from tlslab.lab.server_side.machine import Window
 from tlslab.lab.server_side.scrape import REMEDY, Address, ScrapeError, fetch, parse_address
 from tlslab.model.errors import CannotRunError
 
-# How long the idle machine is watched before each run: its counters tick by 10 ms.
+# The time for which the idle machine is observed before each run: its counters tick by 10 ms.
 IDLE_S = 1.0
 
 
 @dataclass(frozen=True)
 class Exporter:
-    """A node_exporter that has answered; `own` is whether it is this machine's."""
+    """A node_exporter that has answered; `own`: it is this machine's."""
 
     address: Address
     own: bool
 
     @classmethod
     def find(cls, text: str) -> "Exporter":
-        """The exporter of a URL, asked once. Raises UsageError, CannotRunError."""
+        """The exporter of a URL, queried once. Raises UsageError, CannotRunError."""
         address = parse_address(text)
         try:
             counters = parse(fetch(address))
@@ -47,7 +47,7 @@ class Scrapes:
         self._end: Future[Counters] | None = None
 
     def watch_idle(self, seconds: float = IDLE_S) -> None:
-        """Two scrapes around a while without load."""
+        """Makes two scrapes of the machine without load, some time apart."""
         try:
             first = self._exporter.read()
             time.sleep(seconds)
@@ -65,7 +65,7 @@ class Scrapes:
             self._end = self._pool.submit(self._exporter.read)
 
     def close(self) -> None:
-        """Waits for the scrapes under way; each has its own deadline."""
+        """Waits for pending scrapes; each has its own deadline."""
         self._pool.shutdown(cancel_futures=True)
 
     def windows(self) -> tuple[Window, Window]:

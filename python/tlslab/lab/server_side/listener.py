@@ -1,4 +1,4 @@
-"""The server on this machine that listens where a target is: its processes, found by the socket."""
+"""The processes on this machine that listen on a target's address, found by the socket."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ FORWARDERS = (
 # Process 1 holds the sockets of services that it starts on demand (systemd.socket(5)).
 INIT = 1
 
-# The most characters of a program's name that are shown.
+# The largest number of displayed characters of a program's name.
 NAME_LIMIT = 32
 
 
@@ -34,15 +34,15 @@ Address = tuple[str, int]
 
 @dataclass(frozen=True)
 class Listener:
-    """The processes that hold a listening socket, without those started by another one of them."""
+    """The processes that hold a listening socket, without those that another of them started."""
 
     roots: tuple[psutil.Process, ...]
     program: str
 
     def tree(self) -> list[psutil.Process]:
-        """They and their running descendants.
+        """These processes and their running descendants.
 
-        Where this process is one of those, it and its own are left out.
+        If this process is one of them, it and its descendants are left out.
         """
         own = os.getpid()
         found = {each.pid: each for each in _descendants(self.roots)}
@@ -52,7 +52,9 @@ class Listener:
 
 
 def parse_place(text: str) -> Address:
-    """`127.0.0.1:8443` or `[::1]:8443`, as the engine writes the address it connects to."""
+    """`127.0.0.1:8443` or `[::1]:8443`, the engine's notation of the address that it connects
+    to.
+    """
     host, _, port = text.rpartition(":")
     return host.strip("[]").partition("%")[0], int(port)
 
@@ -113,7 +115,7 @@ def _listener(found: list[Any], address: Address) -> Listener:
 
 
 def _holders(found: list[Any]) -> set[int]:
-    """All processes that have one of the sockets open; psutil names one of each socket's."""
+    """All processes that have one of the sockets open; psutil names only one for each socket."""
     sockets = {_link(f"/proc/{each.pid}/fd/{each.fd}") for each in found if each.pid} - {""}
     holders = {each.pid for each in found if each.pid}
     for pid in psutil.pids() if sockets else ():
@@ -149,7 +151,7 @@ def _ancestors(process: psutil.Process) -> set[int]:
 
 
 def _is_local(host: str) -> bool:
-    """Whether an address is one of this machine's."""
+    """Whether an address belongs to this machine."""
     if host == "::1" or host.startswith(("127.", "::ffff:127.")):
         return True
     own = (each for card in psutil.net_if_addrs().values() for each in card)

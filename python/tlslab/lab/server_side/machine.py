@@ -1,14 +1,14 @@
-"""The whole machine's processor time between two scrapes, above that of the idle machine.
+"""The whole machine's processor time between two scrapes, less that of the idle machine.
 
-The interval. Each counter is cut off to 10 ms at both ends: the error of a difference is triangular
-with the standard deviation 10 ms / sqrt(6); of k counters that moved, 10 ms sqrt(k / 6), of which
-1.96 are taken, those of the idle machine scaled to the window and added in quadrature. An answer's
-counters are of some instant between request and answer: at the start half of that time at the
-window's rate may be missing or too much; at the end, where the load is over when the request goes
-out, all of it. These two are bounds, and are added; they may be the same in all runs (`bias_us`),
-where the cut-off differs from run to run. What a kernel that accounts by whole ticks adds (no
-CONFIG_VIRT_CPU_ACCOUNTING_GEN) is not in it: it varies from run to run, and is in the interval over
-trials.
+The interval. Each counter is truncated to 10 ms at both ends. The error of a difference is
+triangular with the standard deviation 10 ms / sqrt(6); for k counters that moved it is
+10 ms sqrt(k / 6), of which 1.96 are taken, with those of the idle machine scaled to the window and
+added in quadrature. An answer's counters belong to some instant between request and answer. At the
+start, half of that time at the window's rate may be missing or too much; at the end, where the load
+is over when the request is sent, all of it. These two are bounds and are added; they may be equal
+in all runs (`bias_us`), while the truncation differs from run to run. The error of a kernel that
+accounts by whole ticks (no CONFIG_VIRT_CPU_ACCOUNTING_GEN) is not included: it varies from run to
+run, so that the interval over trials contains it.
 """
 
 import math
@@ -27,13 +27,13 @@ from tlslab.model.wording import percent
 
 TICK_S = 0.01
 
-# A machine that is busier than this before the load, as a share of its processors, is not idle.
+# A machine with a larger share of busy processors before the load is not idle.
 IDLE_LIMIT = 0.2
 
 # Two-sided 95 % of a normal distribution.
 Z = 1.96
 
-# How much more time than there was counters may report: they are read one after the other.
+# The excess of reported time over elapsed time that is tolerated: counters are read one by one.
 SLACK_S = 0.1
 SLACK_SHARE = 0.1
 
@@ -51,7 +51,7 @@ class Window:
         back = [
             key
             for key, value in self.end.machine.items()
-            # The kernel corrects these two downwards now and then (proc_stat(5)).
+            # The kernel occasionally corrects these two downwards (proc_stat(5)).
             if value < self.start.machine[key] and key[1] not in IDLE_MODES
         ]
         if back:
@@ -68,7 +68,7 @@ class Window:
 
     @property
     def processor_count(self) -> int:
-        """How many processors it has."""
+        """The number of the machine's processors."""
         return len({name for name, _ in self.start.machine})
 
     @property
@@ -92,7 +92,7 @@ class Window:
 
     @property
     def moved(self) -> int:
-        """How many counters of a busy processor moved."""
+        """The number of counters of busy processors that moved."""
         return sum(
             value != self.start.machine[key]
             for key, value in self.end.machine.items()
@@ -101,7 +101,7 @@ class Window:
 
     @property
     def processors(self) -> tuple[ProcessorTimes, ...]:
-        """What each processor did."""
+        """The use of each processor."""
         names = sorted({name for name, _ in self.start.machine}, key=lambda n: (len(n), n))
 
         def us(name: str, *modes: str) -> int:
@@ -136,7 +136,7 @@ class Window:
 
 
 def busy_share(idle: Window) -> float:
-    """How many processors were busy in a window (0.03: 3 % of one)."""
+    """The number of busy processors in a window (0.03: 3 % of one)."""
     span = (idle.end.sent + idle.end.received) / 2 - idle.start_instant
     return idle.spent((*USER_MODES, *SYSTEM_MODES)) / max(span, 1e-9)
 
@@ -144,9 +144,9 @@ def busy_share(idle: Window) -> float:
 def above_idle(loaded: Window, idle: Window) -> SourceTime:
     """The processor time of a window above that of the idle machine, with its error.
 
-    Raises ScrapeError where the machine was not idle before the load: that work may have been
-    displaced by the load, and cannot be taken off. As well where it was not busier than before, as
-    far as the error allows to say so.
+    Raises ScrapeError if the machine was not idle before the load: the load may have displaced the
+    other work, so that it cannot be subtracted. Raises it also if the machine was not busier than
+    before, as far as the error allows a statement.
     """
     if busy_share(idle) > IDLE_LIMIT * idle.processor_count:
         raise ScrapeError(

@@ -12,20 +12,20 @@ from urllib.parse import urlsplit
 
 from tlslab.model.errors import UsageError
 
-# The longest that an answer may take, from the connection to its last byte, in seconds.
+# The time limit of an answer, from the connection to its last byte, in seconds.
 DEADLINE_S = 5.0
 
 # A node_exporter's answer on a machine of 256 processors has about 1 MB.
 BODY_LIMIT = 8 << 20
 
-# node_exporter leaves out all other collectors; other exporters pass the query over.
+# Makes node_exporter leave out all other collectors; other exporters ignore the query.
 ONLY_PROCESSORS = "collect[]=cpu"
 
 REMEDY = "give the URL of a node_exporter, like http://HOST:9100/metrics"
 
 
 class ScrapeError(Exception):
-    """There was no usable answer; the message says why, in one line."""
+    """There was no usable answer; the message is the reason, on one line."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Address:
 
     @property
     def shown(self) -> str:
-        """The URL as it is shown, without its query."""
+        """The URL for display, without its query."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         path = self.path.partition("?")[0]
         return f"{'https' if self.https else 'http'}://{host}:{self.port}{path}"
@@ -47,7 +47,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Answer:
-    """An exporter's text, and the instants of the monotonic clock between which it was made."""
+    """An exporter's text, made between two instants of the monotonic clock."""
 
     text: str
     sent: float
@@ -78,10 +78,11 @@ def parse_address(text: str) -> Address:
 
 
 def fetch(address: Address, deadline_s: float = DEADLINE_S, limit: int = BODY_LIMIT) -> Answer:
-    """Asks once. Raises ScrapeError; takes little longer than the deadline, whatever the peer does.
+    """Queries once. Raises ScrapeError. Takes little longer than the deadline, whatever the peer
+    does.
 
-    The deadline is kept by shutting the connection down, so that a peer that sends a byte now and
-    then cannot extend it.
+    At the deadline the connection is shut down, so that a peer that sends a byte now and then
+    cannot extend it.
     """
     try:
         with _connection(address, deadline_s) as connection:

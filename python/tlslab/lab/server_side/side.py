@@ -1,7 +1,7 @@
-"""All sources of a server's processor time, read over one run, and which of them counts.
+"""All sources of a server's processor time, read over one run, and the choice among them.
 
-- An exporter on another machine counts: the user who names it says that the server is there.
-- Otherwise the tree of the listening process counts; where processes of the tree started or ended,
+- An exporter on another machine counts: by naming it, the user says that the server is there.
+- Otherwise the tree of the listening process counts. If processes of the tree started or ended,
   whose time a tree may lose, its cgroup counts instead.
 
 The values of the other sources are kept beside it.
@@ -32,14 +32,16 @@ THIS_MACHINE = "it is this machine's, whose processor time has the generator's i
 class Side:
     """The sources for a server that the lab did not start: an exporter, if the user names one.
 
-    The server's processes are found anew in each run: a command may restart it between two runs.
+    The server's processes are searched anew in each run: a command may restart it between two runs.
     """
 
     exporter: Exporter | None = None
 
     @classmethod
     def of(cls, server_metrics: str | None) -> "Side":
-        """With the exporter of a URL. Raises UsageError, CannotRunError if that does not serve."""
+        """With the exporter of a URL. Raises UsageError, CannotRunError if the exporter is not
+        usable.
+        """
         return cls(None if server_metrics is None else Exporter.find(server_metrics))
 
 
@@ -59,7 +61,7 @@ class SideMeter:
     _missing: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Watches the idle machine where there is an exporter, for a second."""
+        """Observes the idle machine for a second, if there is an exporter."""
         if self.side.exporter is not None:
             self._scrapes = Scrapes(self.side.exporter)
             self._scrapes.watch_idle()
@@ -79,7 +81,7 @@ class SideMeter:
         self._cgroup_start = self._read_cgroup()
 
     def end(self) -> None:
-        """Marks its end."""
+        """Marks the end of the measurement."""
         if self._scrapes is not None:
             self._scrapes.end()
         self._cgroup_end = self._read_cgroup()
@@ -93,7 +95,7 @@ class SideMeter:
             self._scrapes.close()
 
     def result(self) -> tuple[ServerUsage | None, ServerSide]:
-        """What counts as the server's, and all sources beside it. After `close`."""
+        """The time that counts as the server's, and all sources. Call it after `close`."""
         tree = self.meter.server(None)
         own = [] if tree is None else [_of_tree(tree)]
         cgroup = self._cgroup_time(tree)
@@ -174,7 +176,7 @@ def _of_tree(tree: ServerUsage) -> SourceTime:
 
 
 def _usage(found: SourceTime, tree: ServerUsage | None = None) -> ServerUsage:
-    """A source's time as the server's, with the memory and processes of its tree if it has one."""
+    """A source's time as the server's, with memory and processes of the tree if there is one."""
     return ServerUsage(
         user_us=found.user_us,
         system_us=found.system_us,

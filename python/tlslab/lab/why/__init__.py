@@ -1,1 +1,1 @@
-"""Samples of servers' call stacks by perf, in runs of their own after the measured ones."""
+"""Samples of servers' call stacks by perf, in separate runs after the measured ones."""

@@ -1,8 +1,8 @@
-"""The names of functions that a stack does not show: what a call site calls, read off the program.
+"""Names of functions that a stack does not show, read from the call site in the program.
 
-Stripped libraries leave their exported functions as the only names, and compilers end many of these
-with a jump to the function that does the work: the exported one is then no longer on the stack. The
-instruction before the return address of the caller still says which function was called. x86-64.
+Stripped libraries keep only the names of exported functions. Compilers end many of these functions
+with a jump to the function that does the work; the exported function is then no longer on the
+stack. The instruction before the caller's return address still names the called function. x86-64.
 """
 
 import struct
@@ -32,14 +32,16 @@ class Program:
         self._known: dict[int, str] = {}
 
     def called_before(self, place: int) -> str:
-        """The exported function that the call before this offset in the file calls; or nothing."""
+        """The exported function that is called by the instruction before this file offset; or
+        empty.
+        """
         if not self._data:
             return ""
         if place not in self._known:
             try:
                 self._known[place] = self._called(place)
             except (struct.error, ValueError, IndexError):
-                self._known[place] = ""  # A file that is cut off, or not what it says.
+                self._known[place] = ""  # truncated, or not what its header says
         return self._known[place]
 
     def _called(self, place: int) -> str:
@@ -54,7 +56,7 @@ class Program:
         return self._functions.get(target) or self._through_plt(target)
 
     def _through_plt(self, target: int) -> str:
-        """The function whose entry in the procedure linkage table this is."""
+        """The function for this entry of the procedure linkage table."""
         start = place = self._offset(target)
         if start is None or place is None:
             return ""
@@ -83,7 +85,7 @@ class Program:
 
     @cached_property
     def _segments(self) -> list[tuple[int, int, int]]:
-        """Offset, address and size of what is loaded (PT_LOAD)."""
+        """Offset, address and size of the loaded segments (PT_LOAD)."""
         start, size, count = struct.unpack_from("<Q14xHH", self._data, 32)
         found = []
         for number in range(count):

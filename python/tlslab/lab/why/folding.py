@@ -1,4 +1,4 @@
-"""`perf script`'s text to folded stacks: a line for each stack, with its number of samples."""
+"""From the text of `perf script` to folded stacks: a line per stack, with its number of samples."""
 
 import re
 from collections import Counter
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 KERNEL = "kernel"
 UNKNOWN = "?"
 
-# The function that the call before an offset of a file calls; empty where that is not known.
+# The function that the call before a file offset calls; empty if unknown.
 Callee = Callable[[str, int], str]
 
 _FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 _LOST = re.compile(r"PERF_RECORD_LOST\S* lost (\d+)")
 
-# Compilers write these behind the name of a part of a function, or of a copy of it.
+# Suffixes that compilers add to the name of a part of a function, or of a copy of it.
 _COPY = re.compile(r"(\.(constprop|isra|part|cold|llvm)(\.\d+)*)+$|@@?[A-Z][\w.]*$|@plt$")
 _RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
 
 
 @dataclass(frozen=True)
 class Folded:
-    """Stacks with their numbers of samples, and how many samples were lost."""
+    """Stacks with their numbers of samples, and the number of lost samples."""
 
     text: str
     samples: int
@@ -31,8 +31,8 @@ class Folded:
 def fold(script: Iterable[str], callee: Callee = lambda path, place: "") -> Folded:
     """The stacks of the lines of `perf script -F comm,ip,sym,dso --show-lost-events`.
 
-    The lines are read once, and those of one sample are held at a time.
-    A frame without a name gets that of the function that its caller calls, where `callee` knows it.
+    The lines are read once, and only those of one sample are held at a time. An unnamed frame gets
+    the name of the function that its caller calls, if `callee` knows it.
     """
     counted: Counter[str] = Counter()
     lost = 0
@@ -45,7 +45,7 @@ def fold(script: Iterable[str], callee: Callee = lambda path, place: "") -> Fold
 
 
 def _records(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Lines that empty ones set apart, without their ends."""
+    """Groups of lines, separated by empty lines, without line ends."""
     record: list[str] = []
     for line in lines:
         if line.strip():
@@ -58,7 +58,7 @@ def _records(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _stack(lines: Sequence[str], callee: Callee) -> str:
-    """One sample's stack, the outermost frame first; empty for what is no sample."""
+    """One sample's stack, the outermost frame first; empty for a record that is no sample."""
     heads = [line for line in lines if line and not line[0].isspace()]
     heads = [line for line in heads if "PERF_RECORD_LOST" not in line]
     whole = [line.replace(" (deleted))", ")") for line in lines]
@@ -75,7 +75,7 @@ def _stack(lines: Sequence[str], callee: Callee) -> str:
 
 
 def _without_repeats(frames: Iterator[str]) -> Iterator[str]:
-    """The frames with consecutive unknown frames of one library as one."""
+    """The frames, with runs of unknown frames of one library joined into one."""
     last = ""
     for frame in frames:
         if frame != last or not frame.endswith(f"`{UNKNOWN}"):

@@ -1,4 +1,4 @@
-"""perf, as the lab calls it: samples of the call stacks of running processes."""
+"""perf as the lab's sampler of the call stacks of running processes."""
 
 import contextlib
 import re
@@ -15,13 +15,13 @@ from tlslab.lab.why.folding import Callee, Folded, fold
 from tlslab.model.errors import CannotRunError
 from tlslab.targets.base import pinned
 
-# A prime number of samples a second: no step with anything periodic. Two seconds of a busy
+# A prime number of samples per second, out of step with anything periodic. Two seconds of a busy
 # processor give 3,000 samples: a part of 10 % is known to 1.1 %.
 HERTZ = 1499
 
-# Each sample has 16 KiB, so that their size grows with the number of busy processors: servers on
-# more than two processors share the samples of two. Never fewer a second than this (a prime, too),
-# since not all processors may be busy.
+# Each sample has 16 KiB, so that the data grow with the number of busy processors: servers on more
+# than two processors share the samples of two. The rate never falls below the minimum (also a
+# prime), because some processors may be idle.
 _SHARED = 2
 _LEAST_HERTZ = 97
 
@@ -29,7 +29,7 @@ _LEAST_HERTZ = 97
 # tables of points lie on the stack.
 STACK_BYTES = 16384
 
-# perf reads all its samples once more when it ends, and unwinds them afterwards.
+# When it ends, perf reads all its samples once more; unwinding follows.
 _END_S = 30
 _SCRIPT_S = 300
 _TRY_S = 20
@@ -47,12 +47,12 @@ _MOST_WORDS = 200
 
 
 def hertz_of(processors: int) -> int:
-    """Samples for each second of processor time, for a server on N processors."""
+    """Samples per second of processor time, for a server on N processors."""
     return max(_LEAST_HERTZ, HERTZ * _SHARED // max(_SHARED, processors))
 
 
 def why_not() -> str:
-    """The reason why perf cannot sample on this machine; empty where it can."""
+    """The reason that perf cannot sample on this machine; empty if it can."""
     program = shutil.which("perf")
     if program is None:
         return NOT_INSTALLED
@@ -77,13 +77,13 @@ def why_not() -> str:
 
 
 def _one_line(text: str) -> str:
-    """The start of what perf said, without characters that are not printed."""
+    """The start of perf's message, without unprintable characters."""
     words = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return words if len(words) <= _MOST_WORDS else f"{words[: _MOST_WORDS - 1]}…"
 
 
 def _paranoid() -> int:
-    """The kernel's setting perf_event_paranoid; where there is none, as if all were allowed."""
+    """The kernel's setting perf_event_paranoid; if absent, a value that allows everything."""
     try:
         return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
     except (OSError, ValueError):
@@ -91,7 +91,7 @@ def _paranoid() -> int:
 
 
 def samples_kernel() -> bool:
-    """Whether this user may sample the kernel, and see the names in it."""
+    """Whether this user may sample the kernel and see its symbols."""
     try:
         allowed = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text()) <= 1
         with Path("/proc/kallsyms").open() as names:
@@ -123,7 +123,7 @@ class Recorder:
         self._stopped = False
 
     def start(self, pids: Sequence[int]) -> None:
-        """Starts perf on all threads of the processes, and of those that they start."""
+        """Starts perf on all threads of the processes and of their children."""
         command = [
             "perf", "record", "-q", "-e", self._event, "-F", str(self._hertz),
             "--call-graph", f"dwarf,{STACK_BYTES}", "--no-buildid", "--no-buildid-cache",
@@ -148,7 +148,7 @@ class Recorder:
             self._child.send_signal(signal.SIGINT)
 
     def end(self) -> None:
-        """Waits until perf has written its file; without a start it does nothing."""
+        """Waits until perf has written its file; does nothing without a start."""
         self.stop()
         child, self._child = self._child, None
         if child is None:
@@ -159,7 +159,7 @@ class Recorder:
             child.kill()
             child.communicate()
             raise CannotRunError(f"perf did not end within {_END_S} s") from None
-        # perf ends itself by the signal once its file is whole.
+        # perf ends itself by the signal after completing its file.
         if child.returncode not in (0, -signal.SIGINT, 128 + signal.SIGINT):
             raise CannotRunError(f"perf: {_one_line(errors)}")
 
@@ -180,7 +180,7 @@ class Recorder:
                 errors="replace",
             ) as child,
         ):
-            assert child.stdout is not None  # A pipe was asked for.
+            assert child.stdout is not None  # A pipe was requested.
             late = threading.Event()
 
             def end() -> None:

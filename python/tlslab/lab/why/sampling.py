@@ -27,11 +27,11 @@ from tlslab.model.workload import NO_WINDOW, Window, Workload
 from tlslab.store import RunFolder
 from tlslab.targets import find_kind
 
-# The window that is sampled; perf needs a moment to start in it.
+# The sampled window; perf needs a moment of it to start.
 MEASURE_MS = 2_300
 
 
-# What starting the engine and perf, and unwinding, take beside the window.
+# The time beside the window, for starting the engine and perf, and for unwinding.
 _OVERHEAD_S = 4.0
 
 
@@ -94,7 +94,7 @@ def sample(
 
 
 def _grouped(cells: Sequence[Cell]) -> list[Cell]:
-    """The cells, those of a deployment together."""
+    """The cells, grouped by deployment."""
     order = list(dict.fromkeys(cell.deployment for cell in cells))
     return sorted(cells, key=lambda cell: order.index(cell.deployment))
 
@@ -160,7 +160,9 @@ def _sample(bench: Bench, cell: Cell, data: Path) -> CellStacks:
 
 
 def processors_of(processes: Sequence[psutil.Process]) -> int:
-    """How many processors can be busy with these: those that they may use, and have threads for."""
+    """The number of processors that these processes can keep busy, by their affinity and
+    threads.
+    """
     usable, threads = set[int](), 0
     for process in processes:
         with contextlib.suppress(psutil.Error):
@@ -181,7 +183,7 @@ def _now() -> str:
 def sampled(
     plan: Plan, benches: Benches, folder: RunFolder, private: Path, observer: events.Observer
 ) -> bool:
-    """Samples what has no samples yet; whether KeyboardInterrupt ended it early."""
+    """Samples the cells without samples; returns whether KeyboardInterrupt ended it early."""
     try:
         sample(plan, benches, folder, private, observer)
     except KeyboardInterrupt:

@@ -1,1 +1,1 @@
-"""A run's page, piece by piece: tables with their columns' reach, folds, the order of all parts."""
+"""A run's page, part by part: tables with their columns' reach, folds, the order of all parts."""

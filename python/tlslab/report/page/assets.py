@@ -1,4 +1,4 @@
-"""Styles and scripts inside a page, and the policy that allows these and nothing else."""
+"""Styles and scripts inside a page, and the policy that allows only these."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 @cache
 def asset(*names: str) -> Markup:
-    """Files of `templates`, one after another, as they go into an element of the page."""
+    """Files of `templates`, one after another, as the content of an element of the page."""
     folder = resources.files("tlslab.report") / "templates"
     return Markup("\n".join((folder / name).read_text("utf-8").strip() for name in names))
 
@@ -19,8 +19,8 @@ def asset(*names: str) -> Markup:
 def policy(styles: Iterable[str], scripts: Iterable[str] = ()) -> Markup:
     """The content security policy of a page with these texts inside its elements.
 
-    Nothing is fetched, and nothing runs or styles the page but what has one of the hashes (W3C,
-    "Content Security Policy Level 3", 2.3.1).
+    Nothing is fetched, and only texts with one of the hashes run or style the page (W3C, "Content
+    Security Policy Level 3", 2.3.1).
     """
     rules = [
         "default-src 'none'",

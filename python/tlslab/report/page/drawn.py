@@ -1,4 +1,4 @@
-"""Figures as a page has them: drawn for every width, both axes, with and without objections."""
+"""The figures of a page: drawn for every width, both axes, with and without objections."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ _Any = TypeVar("_Any")
 
 Role = Literal["picture", "figure", "half", "small", "spare-picture", "spare-figure", "spare-half"]
 
-# The widths in pixels for each role: of a phone, a tablet or a sheet of paper, a desktop. Where
-# there is no drawing for a desktop, the one before it serves. `spare` roles have one drawing for
-# all, which a phone scrolls.
+# The widths in pixels for each role: for a phone, a tablet or a sheet of paper, a desktop. If there
+# is no drawing for a desktop, the one before it serves. `spare` roles have a single drawing, which
+# a phone scrolls.
 _WIDTHS: dict[Role, tuple[int, ...]] = {
     "picture": (334, 670, 940),
     "figure": (334, 670),
@@ -38,24 +38,24 @@ _SPARE: dict[Role, Role] = {
     "half": "spare-half",
 }
 
-# Figures whose names may be cut off after the first: they have a row or bars for each.
+# Kinds of figures whose names may be cut after the first ones: they have a row or bars for each.
 _OF_NAMES = ("ranking", "bars", "stacked_bars")
 
 _NAMES = ("narrow", "middle", "wide")
 
-# With more values than this, a fitted line says nothing on hover between its marks.
+# With more values than this, a fitted line shows nothing on hover between its marks.
 _CROWDED = 80
 
 _TITLE = re.compile(r"<title>[^<]*</title>")
 _HIT = re.compile(r'<(\w+) [^>]*class="hit"[^>]*>(?:<title>[^<]*</title></\1>)?')
-# The values of trials in a drawing: a page has them with the other numbers.
+# The values of trials in a drawing: the page has them with the other numbers.
 _SAMPLES = re.compile(r' data-name="[^"]*" data-samples="[^"]*"')
 _HEIGHT = re.compile(r' height="([\d.]+)"')
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A drawing with the classes of those that it is for: width, axis, levels."""
+    """A drawing with the classes of its use: width, axis, levels."""
 
     classes: str
     log: bool
@@ -63,13 +63,15 @@ class Variant:
 
     @property
     def scrolls(self) -> bool:
-        """Whether it is the only one for all widths, which a phone scrolls, by keyboard as well."""
+        """Whether this is the only drawing for all widths, which a phone scrolls, also by
+        keyboard.
+        """
         return self.classes.endswith(" any")
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure of the page; `role` decides how large it is, `drawing` what of it is drawn."""
+    """A figure of the page; `role` determines its size, `drawing` its level of detail."""
 
     figure: Figure
     role: Role = "figure"
@@ -82,7 +84,7 @@ class Drawn:
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
-        """All drawings, each for its readers."""
+        """All drawings, one for each combination of width, axis and levels."""
         return tuple(self._variants())
 
     def _variants(self) -> Iterator[Variant]:
@@ -113,7 +115,7 @@ class Drawn:
             yield "levels-deployable", deployable
 
     def lighter(self, drawing: Drawing) -> "Drawn":
-        """The same with fewer drawings, or less in them (`page.weight_levels`)."""
+        """The figure with fewer drawings, or with less detail (`page.weight_levels`)."""
         if drawing == self.drawing:
             return self
         role = self.role if drawing.widths else _SPARE.get(self.role, self.role)
@@ -129,18 +131,20 @@ class Drawn:
 
     @property
     def listed(self) -> bool:
-        """Whether the page has a table of its numbers; else it has them for the CSV alone."""
+        """Whether the page has a table of its numbers; otherwise they are there for the CSV
+        alone.
+        """
         most = self.drawing.listed
         return self.role != "small" and (most is None or self._values <= most)
 
     @cached_property
     def numbers(self) -> Table:
-        """The numbers behind it."""
+        """The numbers behind the figure."""
         return figure_table(self.figure).fitted
 
     @property
     def numbers_text(self) -> Markup:
-        """The same as lines of fields with tabs between, with all digits, as an attribute."""
+        """The numbers with all digits, as lines of tab-separated fields, for an attribute."""
         return escape(exact_text(figure_table(self.figure)))
 
     @property
@@ -151,20 +155,20 @@ class Drawn:
 
     @property
     def line(self) -> str:
-        """What it shows, in a line."""
+        """A description of the figure in one line."""
         what = f"{self.figure.y_title} against {self.figure.x_title}"
         return self.figure.caption or (what if self.figure.x_title else self.figure.y_title)
 
 
 def _without_hover(svg: Markup) -> Markup:
-    """A drawing whose marks have no titles: on a phone nothing hovers, they only take room."""
+    """A drawing without titles on its marks: a phone has no hover, so that they only take space."""
     head, end, rest = str(svg).partition("</title>")
     rest = _HIT.sub("", rest)
     return Markup(head + end + _TITLE.sub("", rest))
 
 
 def deployable_of(figure: Figure) -> Figure | None:
-    """The ranking without what policies object to; None where that is no other figure."""
+    """The ranking without the levels that policies object to; None if that changes nothing."""
     if figure.kind != "ranking" or not any(any(each.objections) for each in figure.series):
         return None
     return replace(figure, series=tuple(_without_objections(each) for each in figure.series))
@@ -205,7 +209,7 @@ def _without_trials(figure: Figure) -> Figure:
 
 
 def _first(figure: Figure, most: int) -> Figure:
-    """The figure with no more than its first names; another kind as it is."""
+    """The figure with at most its first N names; other kinds are unchanged."""
     names = list(dict.fromkeys(x for series in figure.series for x in series.x))
     if figure.kind not in _OF_NAMES or len(names) <= most:
         return figure

@@ -1,4 +1,6 @@
-"""The numbers of a table as its CSV has them, where the page has no table to read them from."""
+"""The numbers of a table in the form of its CSV, if the page has no table from which to read
+them.
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,14 +8,14 @@ from collections.abc import Iterator
 from tlslab.model.plain import plain
 from tlslab.report.page.table import NOTHING, Cell, Column, Table
 
-# The columns that an estimate has beside its value.
+# The columns of an estimate in addition to its value.
 _SPREAD = ("low", "high", "n")
 
 
 def exact_text(table: Table) -> str:
-    """A line for the heads and for each row, fields with tabs between.
+    """A line for the headings and for each row, with tab-separated fields.
 
-    `templates/table.js` makes the same of the element of a table.
+    `templates/table.js` derives the same text from the element of a table.
     """
     lines = [[name for column in table.columns for name in _names(column)]]
     for row in table.rows:

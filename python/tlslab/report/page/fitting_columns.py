@@ -1,19 +1,20 @@
-"""Which columns of a table fit a phone, a tablet, a desktop, a sheet of paper.
+"""The columns of a table that fit on a phone, a tablet, a desktop, a sheet of paper.
 
-Columns come in the order of their importance. What does not fit is behind a click on the row.
+Columns are in the order of their importance. Columns that do not fit appear on a click on the row.
 """
 
 from collections.abc import Sequence
 
-# The room for a table in pixels on pages of 390, 768 and 1,280 pixels, and on A4, where letters are
-# smaller.
+# The width available to a table, in pixels, on pages of 390, 768 and 1,280 pixels, and on A4, where
+# letters are smaller.
 _PAGES = (330, 664, 940)
 _PAPER = 800
 
-# A column of this reach is shown by no page.
+# The reach of a column that no page shows.
 NEVER = len(_PAGES) + 1
 
-# A character of a table's text in pixels, of the lines below it, of a head; what a cell has around.
+# Widths in pixels: a character of a cell's first line, of its further lines, of a heading; the
+# padding of a cell.
 _TEXT = 8.7
 _SMALL = 7.6
 _HEAD = 7.4
@@ -28,9 +29,9 @@ Content = tuple[str, Sequence[tuple[str, ...]]]
 
 
 def reaches(columns: Sequence[Content | None]) -> list[tuple[int, bool]]:
-    """For each column the narrowest page that shows it (1 to 3, or NEVER), and whether paper does.
+    """For each column, the narrowest page that shows it (1 to 3, or NEVER), and whether paper does.
 
-    None stands for a column that nothing shows. The first column is shown by all.
+    None stands for a column that is never shown. The first column is always shown.
     """
     limits = (*_PAGES, _PAPER)
     left = [float(limit) for limit in limits]
@@ -43,7 +44,7 @@ def reaches(columns: Sequence[Content | None]) -> list[tuple[int, bool]]:
         for place in range(len(limits)):
             left[place] -= min(width, _FOLDED if place == 0 else _WORDS)
             left[place] -= _BUTTON if index == 0 else 0.0
-        # What has no room leaves none to the columns after it, which matter less.
+        # After the first column that does not fit, no less important column is shown, either.
         fits = [index == 0 or room >= 0 for room in left]
         reach = next((place + 1 for place, fit in enumerate(fits[:-1]) if fit), NEVER)
         found.append((reach, fits[-1]))
@@ -51,7 +52,7 @@ def reaches(columns: Sequence[Content | None]) -> list[tuple[int, bool]]:
 
 
 def _width(head: str, cells: Sequence[tuple[str, ...]]) -> float:
-    """What a column needs where nothing but its head is folded."""
+    """The width of a column in which only the heading is folded."""
     longest = max((len(word) for word in head.split()), default=0) * _HEAD
     for lines in cells:
         for index, line in enumerate(lines):

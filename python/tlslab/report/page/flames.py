@@ -1,4 +1,4 @@
-"""Flame graphs as a page has them: the drawing, and its widest frames as a table."""
+"""The flame graphs of a page: the drawing, and its widest frames as a table."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,10 +15,10 @@ from tlslab.report.svg.flame import draw_flame
 # The figure whose colours the flame graphs share.
 _FIGURE = "why"
 
-# The table has this number of frames: the widest that do not merely call the next one.
+# The number of frames in the table: the widest ones that do more than call the next one.
 _LISTED = 25
 
-# A frame that is as wide as the only one above it, but for this share, says no more than that one.
+# A frame whose only callee has at least this share of its width adds no information.
 _SAME = 0.98
 
 
@@ -31,12 +31,12 @@ class DrawnFlame:
 
     @property
     def title(self) -> str:
-        """The cell."""
+        """The label of the cell."""
         return short(self.flame.title)
 
     @property
     def note(self) -> str:
-        """How many samples it has, and what it leaves out."""
+        """The number of samples, and the frames that are left out."""
         samples = counted(self.flame.samples, "sample")
         return (
             f"{samples}; frames of less than {100 * self.flame.pruned:g} % are left out. Callers "
@@ -79,7 +79,7 @@ def drawn_flames(summary: Summary, most: int) -> tuple[DrawnFlame, ...]:
 
 
 def _widest(flame: Flame) -> list[Frame]:
-    """Frames with a name, the widest first."""
+    """Named frames, the widest first."""
     named = [
         frame
         for frame, after in zip(flame.frames, [*flame.frames[1:], None], strict=True)
@@ -89,6 +89,6 @@ def _widest(flame: Flame) -> list[Frame]:
 
 
 def _only_calls(frame: Frame, after: Frame | None) -> bool:
-    """Whether the frame above has nearly all of its samples."""
+    """Whether the frame above has almost all of its samples."""
     above = after is not None and after.depth == frame.depth + 1
     return above and after is not None and after.share >= _SAME * frame.share

@@ -1,4 +1,4 @@
-"""The order of a page: the answer, what fits before Details, Details."""
+"""The order of a page: the answer, the parts that fit before Details, Details."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,15 +17,15 @@ from tlslab.report.page.page_parts import Part
 from tlslab.report.page.table import data_table
 from tlslab.report.page.weight_levels import LEVELS, Thrift
 
-# Details begin within four screens of 800 pixels. What stands before them is counted in pixels:
-# the head with the answer, a table's frame and row, a figure's frame.
+# Details begin within four screens of 800 pixels. Heights before them, in pixels: the head with the
+# answer, a table's frame and row, a figure's frame.
 _SCREENS = 4 * 800
 _HEAD = 620
 _TABLE = 150
 _ROW = 48
 _FIGURE = 90
 
-# A long table shows this number of rows at first.
+# The number of rows that a long table shows at first.
 ROWS = 10
 
 # The figure of the parts of costs by samples, which has a place of its own.
@@ -34,9 +34,9 @@ _WHY = "why"
 
 @dataclass(frozen=True)
 class Layout:
-    """A page from top to bottom; `answer` may be that of an old run, made of its first finding.
+    """A page from top to bottom; `answer` may be made from the first finding of an old run.
 
-    `left_out` says what no part of the page has.
+    `left_out` lists the contents that no part of the page has.
     """
 
     question: str
@@ -48,12 +48,12 @@ class Layout:
 
     @property
     def warnings(self) -> int:
-        """How many warnings there are."""
+        """The number of warnings."""
         return next((part.count for part in self.details if part.kind == "warnings"), 0)
 
     @property
     def objections(self) -> bool:
-        """Whether there is anything that policies object to."""
+        """Whether there is anything to which policies object."""
         shown = [part.table for part in self.main if part.table]
         return any(row.objection for table in shown for row in table.rows) or (
             self.picture is not None and self.picture.objections
@@ -100,7 +100,7 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
 
 
 def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) -> Iterator[Part]:
-    """What may stand before Details, by importance."""
+    """Candidates for a place before Details, by importance."""
     for table in (results.results(summary, sections), results.kept_open(summary, sections)):
         if table is not None:
             yield page_parts.table_part(table)
@@ -118,7 +118,7 @@ def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) 
 
 
 def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) -> Iterator[Part]:
-    """What Details have beside warnings, method and the like."""
+    """The contents of Details beside warnings, method and the like."""
     found = results.times(summary, sections)
     yield from _why(summary, thrift.flames)
     costs = [f for f in summary.figures if _of_section(f) and f.kind == "stacked_bars"]
@@ -178,7 +178,7 @@ def _of_section(figure: Figure) -> bool:
 
 
 def _has_area(figure: Figure) -> bool:
-    """Whether there are two places to draw an area between: short runs have one slice."""
+    """Whether there are two places between which to draw an area: short runs have one slice."""
     return any(len(series.x) > 1 for series in figure.series)
 
 
@@ -197,7 +197,7 @@ def _old_answer(summary: Summary, sections: tuple[view.Section, ...]) -> Answer:
 
 
 def _others(summary: Summary, answer: Answer) -> list[Finding]:
-    """The findings that neither the answer nor the warnings have said."""
+    """The findings that are neither in the answer nor in the warnings."""
     ranked = bool(view.sections(summary))
     return [
         finding
@@ -207,7 +207,7 @@ def _others(summary: Summary, answer: Answer) -> list[Finding]:
 
 
 def _part_height(part: Part) -> float:
-    """How many pixels a part takes on a desktop."""
+    """The height of a part on a desktop, in pixels."""
     if part.table is not None:
         return _TABLE + _ROW * min(len(part.table.rows), ROWS)
     heights = [_height(figure) for figure in part.figures]
@@ -217,5 +217,5 @@ def _part_height(part: Part) -> float:
 
 
 def _height(drawn: Drawn) -> float:
-    """How many pixels a figure takes on a desktop."""
+    """The height of a figure on a desktop, in pixels."""
     return _FIGURE + drawn.height

@@ -1,4 +1,4 @@
-"""Parts of a page made lighter, each with a sentence that says what it leaves out."""
+"""Lighter versions of a page's parts, each with a sentence on what is left out."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -9,7 +9,7 @@ from tlslab.report.page.results import OF_CELLS, RESULTS
 from tlslab.report.page.table import Cell, Column, Table
 from tlslab.report.page.weight_levels import Drawing, Thrift
 
-# The part whose drawings are counted on their own.
+# The part whose drawings are limited separately.
 USES = "use"
 
 _Change = Callable[[Cell, Column], Cell]
@@ -21,7 +21,7 @@ def lighter_main(parts: Iterable[Part], thrift: Thrift) -> tuple[Part, ...]:
 
 
 def lighter_details(parts: Iterable[Part], thrift: Thrift) -> tuple[Part, ...]:
-    """Parts of Details; the first figures have the room that there is for figures."""
+    """Parts of Details; the first figures get the room for figures."""
     found = []
     left = thrift.figures
     for part in parts:
@@ -65,7 +65,7 @@ def _with_lighter_table(part: Part, table: Table, thrift: Thrift, most: int | No
 
 
 def _place(part: Part) -> str:
-    """Where `summary.json` has the numbers of a table."""
+    """The key of `summary.json` that has the numbers of a table."""
     if part.id in OF_CELLS:
         return "cells"
     return "comparisons" if part.kind == PUBLISHED else "tables"
@@ -77,9 +77,10 @@ def _each_cell(table: Table, change: _Change) -> Table:
 
 
 def _without_hint(cell: Cell, column: Column) -> Cell:
-    """The cell without how its estimate was made; names keep IANA's.
+    """The cell without the method of its estimate; names keep IANA's.
 
-    A cell with the hint of its column says nothing of its own; why there is no number stays.
+    If the hint is that of the column, it says nothing about the cell. The reason for a missing
+    number stays.
     """
     return replace(cell, hint=column.hint) if cell.exact else cell
 
@@ -89,7 +90,7 @@ def _without_hidden_interval(cell: Cell, column: Column) -> Cell:
 
 
 def _without_hidden(table: Table) -> Table:
-    """The same without the columns that no width of page shows."""
+    """The table without the columns that no page width shows."""
     kept = [index for index, column in enumerate(table.columns) if column.reach < NEVER]
     rows = (replace(row, cells=tuple(row.cells[index] for index in kept)) for row in table.rows)
     columns = tuple(table.columns[index] for index in kept)

@@ -9,10 +9,10 @@ from tlslab.model.names import SUITES, find_suite
 # IANA's names of suites within a text.
 _IANA = re.compile(r"\bTLS_[A-Z0-9_]+\b")
 
-# What may be either name of a suite within a text.
+# Possible names of suites within a text, IANA's or OpenSSL's.
 _EITHER = re.compile(rf"{_IANA.pattern}|\b[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+\b")
 
-# IANA's names by OpenSSL's, where these are others.
+# IANA's names by OpenSSL's, if the two differ.
 _LONG = {suite.openssl: suite.name for suite in SUITES if suite.openssl != suite.name}
 
 _FACTORS = {
@@ -29,12 +29,12 @@ _FACTORS = {
 
 
 def factor_words(name: str) -> str:
-    """A factor as the head of a column."""
+    """A factor as the heading of a column."""
     return _FACTORS.get(name, name.replace("_", " "))
 
 
 def short(text: str) -> str:
-    """A text with OpenSSL's names for the suites in it."""
+    """The text with OpenSSL's names for its suites."""
     return _IANA.sub(lambda match: _openssl(match[0]), text)
 
 

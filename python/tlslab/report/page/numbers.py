@@ -1,4 +1,4 @@
-"""The numbers behind a figure as a table with all that the figure draws."""
+"""The numbers behind a figure as a table with everything that the figure draws."""
 
 from tlslab.model.figure import Figure, Series
 from tlslab.model.wording import figure as figure_text
@@ -10,7 +10,7 @@ from tlslab.report.page.table import Cell, Column, Row, Table, exact, interval_w
 def figure_table(figure: Figure) -> Table:
     """A row for each place on the axis, a column for each series.
 
-    Where a series has a place twice (a scatter of points), a row for each point instead.
+    If a series has a place twice (a scatter of points), there is a row for each point instead.
     """
     if any(len(set(series.x)) < len(series.x) for series in figure.series):
         return _points(figure)

@@ -1,4 +1,4 @@
-"""The parts of a page, each with its title and what it says in a line."""
+"""The parts of a page, each with its title and its summary line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ PartKind = Literal[
     "method", "environment",
 ]  # fmt: skip
 
-# The kind of the part that has a study's ratios.
+# The kind of the part with a study's ratios.
 PUBLISHED: PartKind = "published"
 
-# What a fold says in a line is cut off here.
+# The largest length of a fold's summary line.
 _LINE = 150
 
-# The number of columns that a line names.
+# The number of columns that a summary line names.
 _NAMED = 5
 
 
 @dataclass(frozen=True)
 class Group:
-    """Combinations that were left out for one reason."""
+    """Combinations that were left out for the same reason."""
 
     reason: str
     names: tuple[str, ...]
@@ -40,9 +40,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Part:
-    """A section of the page; which of its contents is set depends on `kind`.
+    """A section of the page; `kind` determines which of its contents are set.
 
-    `undrawn` are the titles of figures that only `summary.json` has.
+    `undrawn`: the titles of figures that only `summary.json` has.
     """
 
     kind: PartKind
@@ -64,7 +64,7 @@ class Part:
 
 
 def table_part(table: Table) -> Part:
-    """A table; its line says how large it is and what is in it."""
+    """A table; its summary line has its size and its columns."""
     heads = [column.head for column in table.columns if column.head][:_NAMED]
     line = table.caption or f"{counted(len(table.rows), 'row')}: {', '.join(heads)}"
     return Part("table", table.id, table.title, cut(line), table=table.fitted)
@@ -83,7 +83,7 @@ def text_part(text: TextBlock) -> Part:
 
 
 def warnings_part(summary: Summary) -> Part | None:
-    """What the reader must know, the gravest first; None where there is nothing."""
+    """The warnings for the reader, the gravest first; None without any."""
     found = warnings(summary)
     if not found:
         return None
@@ -92,7 +92,7 @@ def warnings_part(summary: Summary) -> Part | None:
 
 
 def findings_part(findings: Sequence[Finding]) -> Part | None:
-    """What was found beside the answer; None for nothing."""
+    """The findings beside the answer; None without any."""
     if not findings:
         return None
     line = findings[0].text
@@ -102,7 +102,7 @@ def findings_part(findings: Sequence[Finding]) -> Part | None:
 
 
 def excluded_part(summary: Summary) -> Part | None:
-    """Combinations that were not tried or are not supported, by reason; None for none."""
+    """Combinations that were not tried or are not supported, by reason; None without any."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in left_out(summary):
         by_reason.setdefault(reason, []).append(short(name))
@@ -120,7 +120,7 @@ def excluded_part(summary: Summary) -> Part | None:
 
 
 def cells_part(summary: Summary) -> Part | None:
-    """Cells without a valid result that no table shows, by reason; None for none."""
+    """Cells without a valid result that no table shows, by reason; None without any."""
     by_reason: dict[str, list[str]] = {}
     for name, verdict, reason in without_result(summary):
         by_reason.setdefault(f"{verdict}: {reason}", []).append(short(name))
@@ -133,7 +133,7 @@ def cells_part(summary: Summary) -> Part | None:
 
 
 def published_part(summary: Summary) -> Part | None:
-    """A study's ratios beside ours; None where there is no study."""
+    """A study's ratios beside ours; None without a study."""
     study, rows = view.published(summary)
     if study is None:
         return None
@@ -190,7 +190,7 @@ def _ratio(found: Comparison | None) -> Cell:
 
 
 def method_part(summary: Summary, redo: str) -> Part:
-    """How it was measured, and the command that does so again."""
+    """The method of measurement, and the command that repeats the run."""
     return Part(
         "method",
         "method",
@@ -202,7 +202,7 @@ def method_part(summary: Summary, redo: str) -> Part:
 
 
 def environment_part(summary: Summary) -> Part:
-    """Where and with what the run was made."""
+    """Place, time and tools of the run."""
     pairs = facts(summary)
     known = dict(pairs)
     words = [known.get(name, "") for name in ("Server", "Processor", "Kernel")]
@@ -211,14 +211,14 @@ def environment_part(summary: Summary) -> Part:
 
 
 def cut(text: str) -> str:
-    """A text as a line; what is too long ends at a word."""
+    """A text on one line; a text that is too long ends after a whole word."""
     line = " ".join(text.split())
     if len(line) <= _LINE:
         return line
     return line[:_LINE].rsplit(" ", 1)[0].rstrip(",;:") + " …"
 
 
-# How runs of the kind `matrix` are measured; other kinds say so in their summary.
+# The method of the kind `matrix`; other kinds have theirs in the summary.
 MATRIX_METHOD = (
     "Each trial measures one cell twice against a server that is started afresh for each block of "
     "trials: with a lean client, which loads the server as far as it goes (rates, times, the "

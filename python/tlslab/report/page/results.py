@@ -1,4 +1,4 @@
-"""The cells of a ranked run as tables: best first within each setting, all figures at hand."""
+"""The cells of a ranked run as tables: the best first within each setting, with all figures."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,15 +9,15 @@ from tlslab.report import view
 from tlslab.report.page.names import factor_words, long_names, short
 from tlslab.report.page.table import Cell, Column, Row, Table, estimate_cell, exact
 
-# Stands for the ratio to the baseline by the table's first estimate.
+# The name of the ratio to the baseline by the table's first estimate.
 _RATIO = "ratio"
 
 
 @dataclass(frozen=True)
 class _Head:
-    """An estimate as a column; `scale` brings it to the unit that is shown.
+    """An estimate as a column; `scale` converts it to the unit of display.
 
-    `hidden`: it is behind a click on the row whatever the room.
+    `hidden`: the column appears only on a click on the row, whatever the room.
     """
 
     name: str
@@ -35,7 +35,7 @@ def _parts(name: str, head: str) -> tuple[_Head, ...]:
     )
 
 
-# By their importance.
+# In the order of importance.
 _NEW = (
     _Head("connections_per_s", "connections", "/s"),
     _Head(_RATIO, "ratio", ""),
@@ -73,7 +73,7 @@ _TIMES = tuple(
     )
 )
 
-# The ids of the tables of this module: all of them show cells.
+# The ids of this module's tables: all of them show cells.
 OF_CELLS = ("results", "kept-open", "times")
 RESULTS, _OPEN, _OF_TIMES = OF_CELLS
 
@@ -81,13 +81,13 @@ _Pair = tuple[view.Section, view.Row]
 
 
 def results(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
-    """New connections: rates, ratios and costs of all cells; None where nothing is ranked."""
+    """New connections: rates, ratios and costs of all cells; None if nothing is ranked."""
     rows = [(section, row) for section in sections for row in section.rows]
     return _Results(summary, rows, _NEW).table(RESULTS, "Results") if rows else None
 
 
 def kept_open(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
-    """Requests on connections kept open; None where they were not measured."""
+    """Requests on connections kept open; None if they were not measured."""
     rows = [(section, row) for section in sections for row in section.kept_open]
     if not rows:
         return None
@@ -99,7 +99,7 @@ def kept_open(summary: Summary, sections: Sequence[view.Section]) -> Table | Non
 
 
 def times(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
-    """The quantiles of all times; None where there are none."""
+    """The quantiles of all times; None without any."""
     rows = [(section, row) for section in sections for row in section.measured]
     if not any(head.name in row.cell.estimates for head in _TIMES for _, row in rows):
         return None
@@ -113,7 +113,7 @@ def times(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
 
 
 def objections_of(summary: Summary) -> dict[str, str]:
-    """What policies have against settings, by their short names in the rankings."""
+    """The objections of policies to settings, by their short names in the rankings."""
     return {
         short(str(name)): objection
         for each in summary.figures
@@ -206,7 +206,9 @@ class _Results:
         return estimate_cell(found, self._is_bound(row, head.name), head.scale)
 
     def _is_bound(self, row: view.Row, name: str) -> bool:
-        """Whether the estimate is no more than a lower bound; old runs say so of all rates."""
+        """Whether the estimate is only a lower bound; in old runs the verdict applies to all
+        rates.
+        """
         old = row.cell.verdict == "at_least" and not name.startswith("keep_alive_")
         return name in row.cell.lower_bounds or (old and name.endswith("_per_s"))
 

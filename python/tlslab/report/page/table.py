@@ -1,4 +1,4 @@
-"""Tables of a page: their cells with the exact numbers, their columns with their reach."""
+"""Tables of a page: cells with their exact numbers, columns with their reach."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ from tlslab.report.numbers import place_text
 from tlslab.report.page.fitting_columns import NEVER, reaches
 from tlslab.report.page.units import SCALES, head_and_unit
 
-# How many cells of a row make a hint the row's.
+# The number of cells that must share a hint for it to become the row's.
 SHARED = 3
 
-# What stands for an end that an interval has not got, among the exact numbers.
+# The text for a missing end of an interval among the exact numbers.
 NOTHING = "-"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A place of a table.
+    """A cell of a table.
 
-    `exact`: the value, the ends of its interval and n, with all digits, as they stand in
-    `summary.json`; empty for words. `raw` is what a copy says where `text` is a short form. `extra`
-    are the lines below the value, `hint` is shown on hover and in the row's details.
+    `exact`: the value, the ends of its interval and n, with all digits, as in `summary.json`; empty
+    for words. `raw`: the text for copies if `text` is a short form. `extra`: the lines below the
+    value. `hint`: shown on hover and in the row's details.
     """
 
     text: str = ""
@@ -51,17 +51,17 @@ class Cell:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All that stands in the cell, a line each."""
+        """All lines of the cell's text."""
         return tuple(line for line in (self.text, self.interval, *self.extra, self.badge) if line)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its head with the unit, and the name that a copy gives it.
+    """A column: its heading with the unit, and its name in copies.
 
-    `number`: it holds figures alone. `spread`: these have intervals. `factor`: it can be filtered
-    by its levels. `reach`: the narrowest page that shows it (`fitting_columns`);
-    `paper`: print does.
+    `number`: it contains figures only. `spread`: these have intervals. `factor`: it can be filtered
+    by its levels. `reach`: the narrowest page that shows it (`fitting_columns`). `paper`: print shows
+    it.
     """
 
     head: str
@@ -79,10 +79,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row; `state` is a class of its element, `objection` what policies have against it.
+    """A row; `state` is a class of its element, `objection` the objection of policies to it.
 
-    `differs`: whether a difference from the baseline is established; None where that is no
-    question. `key` is the cell that a second run may have, too; `why` spans a row without figures.
+    `differs`: a difference from the baseline is established; None if the row makes no comparison.
+    `key`: the cell, which a second run may have, too. `why`: spans a row without figures.
     """
 
     cells: tuple[Cell, ...]
@@ -111,7 +111,7 @@ class Table:
 
     @cached_property
     def fitted(self) -> "Table":
-        """The same, its columns with their reach."""
+        """The table, with the reach of its columns."""
         contents = [
             [row.cells[index] for row in self.rows if not row.why]
             for index in range(len(self.columns))
@@ -129,9 +129,9 @@ class Table:
         return replace(self, columns=columns)
 
     def usual_hint(self, row: Row) -> str:
-        """The hint that most cells of a row share and that no column says; empty for none.
+        """The hint that most cells of a row share and that no column has; empty for none.
 
-        It is said once, for the whole row: large tables repeat methods in thousands of cells.
+        It is shown once for the whole row: large tables would repeat methods in thousands of cells.
         """
         pairs = zip(row.cells, self.columns, strict=True)
         hints = [cell.hint for cell, column in pairs if cell.hint and cell.hint != column.hint]
@@ -140,7 +140,7 @@ class Table:
 
     @property
     def shown(self) -> int:
-        """How many columns the widest page shows."""
+        """The number of columns that the widest page shows."""
         return sum(column.reach < NEVER for column in self.columns)
 
 
@@ -170,7 +170,7 @@ def _differs(table: DataTable, row: Sequence[TableCell]) -> bool | None:
 
 
 def column_of(head: str, cells: Sequence[TableCell], name: str = "") -> Column:
-    """A column of the summary's data, with the unit that its estimates share in its head."""
+    """A column of the summary's data, with its estimates' common unit in the heading."""
     known = [cell for cell in cells if cell is not None]
     estimates = [cell for cell in known if isinstance(cell, Estimate)]
     title, unit = head_and_unit(head, {each.unit for each in estimates})
@@ -200,7 +200,9 @@ def cell_of(cell: TableCell) -> Cell:
 
 
 def estimate_cell(found: Estimate, bound: bool = False, scale: float = 1.0) -> Cell:
-    """An estimate with its exact numbers; `bound`: it is a lower bound. `scale` is for the eye."""
+    """An estimate with its exact numbers; `bound`: a lower bound. `scale` applies to the display
+    only.
+    """
     text = figure_text(found.value * scale)
     return Cell(
         f"≥ {text}" if bound else text,
@@ -214,7 +216,7 @@ def estimate_cell(found: Estimate, bound: bool = False, scale: float = 1.0) -> C
 def exact(
     value: float | None, low: float | None = None, high: float | None = None, n: int | None = None
 ) -> tuple[str, ...]:
-    """Numbers with all their digits, as JSON has them."""
+    """Numbers with all their digits, as in JSON."""
     if value is None:
         return ()
     return tuple(NOTHING if each is None else repr(each) for each in (value, low, high, n))
@@ -228,5 +230,5 @@ def interval_words(low: float | None, high: float | None, scale: float = 1.0) ->
 
 
 def tile_cell(found: Estimate, bound: bool = False) -> Cell:
-    """An estimate in the unit that is shown beside it."""
+    """An estimate in its unit of display."""
     return estimate_cell(found, bound, SCALES.get(found.unit, 1.0))

@@ -1,8 +1,8 @@
-"""Units as the heads of tables and tiles have them."""
+"""The units in the headings of tables and tiles."""
 
 import re
 
-# Units of estimates as people write them; those that are left out say nothing.
+# Units of estimates as people write them; units that say nothing are empty.
 WORDS = {
     "1/s": "/s",
     "us": "µs",
@@ -11,28 +11,28 @@ WORDS = {
     "1": "",
 }
 
-# What brings an estimate to the unit that is shown.
+# Factors to the unit of display.
 SCALES = {"share": 100.0}
 
-# What a head may say already; other units are said by their words or names. To call a share one is
-# not enough: figures are percentages.
+# Units that a heading may already contain, by their words or names. The word share is not enough:
+# figures are percentages.
 _SAID = {
     "1/s": ("/s", "per s", "per second"),
     "us": ("µs", "us", "microseconds"),
     "share": ("%", "per cent"),
 }
 
-# No letter stands before a word; before a sign (`connections/s`) one may.
+# No letter precedes a word; a letter may precede a sign (`connections/s`).
 _BEFORE = r"(?<![A-Za-zµ])"
 
 
 def unit_words(unit: str) -> str:
-    """A unit as it stands behind a figure: `/s`, `µs`, `ms`; empty for none."""
+    """A unit to follow a figure: `/s`, `µs`, `ms`; empty for none."""
     return WORDS.get(unit, unit)
 
 
 def head_and_unit(head: str, units: set[str]) -> tuple[str, str]:
-    """A column's head and the unit that its estimates share, where the head does not say it."""
+    """A column's heading and its estimates' common unit, unless the heading contains the unit."""
     if len(units) != 1:
         return head, ""
     unit = next(iter(units))

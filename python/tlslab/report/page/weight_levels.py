@@ -1,4 +1,4 @@
-"""What a page leaves out to be light enough, level by level."""
+"""Levels of content that a page leaves out to be light enough."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,13 +7,13 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Drawing:
-    """How figures are drawn; by default with all that there is.
+    """The level of detail of figures; by default everything.
 
-    `both_axes`: on the other kind of axis, too. `widths`: once for each width of a page, else once
-    for all. `listed`: figures of at most this number of values have a table of their numbers; the
-    numbers of others are there for "Copy" and "CSV" alone. `hover`: marks show their values.
-    `deployable`: rankings are drawn once more without what policies object to. `trials`: single
-    trials are drawn. `places`: no more names than these are drawn.
+    `both_axes`: also on the other kind of axis. `widths`: one drawing for each page width, else a
+    single one. `listed`: figures with at most this number of values have a table of their numbers;
+    the numbers of others are there for "Copy" and "CSV" alone. `hover`: marks show their values.
+    `deployable`: rankings are drawn once more without the levels that policies object to. `trials`:
+    single trials are drawn. `places`: the largest number of names drawn.
     """
 
     both_axes: bool = True
@@ -30,14 +30,15 @@ WHOLE = Drawing()
 
 @dataclass(frozen=True)
 class Thrift:
-    """What a page leaves out; by default as little as any page does.
+    """The content that a page leaves out; by default the least that any page does.
 
-    `details`, `main`, `picture`: how figures are drawn in Details, before them, in the answer.
-    `uses`, `flames`, `figures`: the most drawings of processor use, flame graphs, other figures in
-    Details. `cell_rows`, `rows`, `main_rows`: the most rows of further tables of all cells in
-    Details, of the results and other tables there, of tables before Details. `hints`: cells say how
-    they were estimated. `hidden`: columns that no width of page shows are there with intervals in
-    words, without them (the numbers are there for the CSV), or not at all.
+    `details`, `main`, `picture`: the drawing of figures in Details, before them, in the answer.
+    `uses`, `flames`, `figures`: the largest numbers of drawings of processor use, flame graphs,
+    other figures in Details. `cell_rows`, `rows`, `main_rows`: the largest numbers of rows of
+    further tables of all cells in Details, of the results and other tables there, of tables before
+    Details. `hints`: cells have the methods of their estimates. `hidden`: columns that no page
+    width shows are present with intervals in words, without them (the CSV has the numbers), or
+    absent.
     """
 
     details: Drawing = WHOLE
@@ -54,7 +55,7 @@ class Thrift:
 
     @property
     def words(self) -> str:
-        """What is left out all over the page, and where it is; empty for nothing."""
+        """The contents that are left out all over the page, and where they are; empty for none."""
         found = list(self._left_out())
         if not found:
             return ""
@@ -87,9 +88,9 @@ _LEAN = Thrift(
 )
 _FEW = replace(_LEAN, details=_PLAIN, hidden="none")
 
-# From what nobody misses to what only a page without bounds needs: a page has the first of these
-# that makes it light enough. Tables of the analysis are whole but for the last: documents cite
-# their rows, while further tables of all cells have the rows of the results once more.
+# From content that nobody misses to content that only an unlimited page has: a page uses the first
+# level that makes it light enough. Tables of the analysis are complete except at the last level,
+# because documents cite their rows; further tables of all cells repeat the rows of the results.
 LEVELS = (
     Thrift(),
     Thrift(details=_ONE_AXIS, flames=3),

@@ -1,4 +1,4 @@
-"""Charts as SVG, made with the page: no script draws them (ADR 0067).
+"""Charts as SVG, made together with the page: no script draws them (ADR 0067).
 
 `draw` makes the chart of a figure; `templates/charts.css` has the colours of its classes.
 """
@@ -19,19 +19,20 @@ from tlslab.report.svg.markup import clean, number, tag
 from tlslab.report.svg.ranking import draw_ranking
 from tlslab.report.svg.scales import WIDE
 
-# The widths of charts in pixels: of a phone, of half a page, of a whole page.
+# The widths of charts in pixels: for a phone, for half a page, for a whole page.
 SIZES = (342, 700, 1100)
 
 __all__ = ["SIZES", "draw", "variants"]
 
 
 def draw(figure: Figure, width: int) -> Markup:
-    """The figure as an SVG element of `width` pixels, its axes exactly as the figure says.
+    """The figure as an SVG element of `width` pixels, with exactly the axes that the figure
+    defines.
 
     A mark has the attributes `data-name`, `data-x`, `data-y` with the numbers of its series, and a
     title for hovering. The group `frame` has the scales as `data-across`, `data-up`, `data-up2`:
     `linear` or `log`, both ends in numbers, both ends in pixels. A dashed series of two values,
-    without intervals and trials, is drawn as a reference line: a diagonal to compare with.
+    without intervals and trials, is drawn as a reference line, such as a diagonal.
     """
     prefix = _prefix(figure, width)
     if figure.kind == "ranking":
@@ -58,11 +59,10 @@ def draw(figure: Figure, width: int) -> Markup:
 
 
 def variants(figure: Figure) -> tuple[Figure, Figure | None]:
-    """The figure as it is read best, and with its values on the other kind of axis.
+    """The figure on the axis that suits it best, and the figure on the other kind of axis.
 
-    Values on a linear axis that span more than a factor of 20 are read best on a logarithmic one,
-    but bars and areas have their length from zero on. There is no other kind where values are not
-    above zero.
+    Values that span more than a factor of 20 suit a logarithmic axis, but bars and areas start at
+    zero. There is no other kind if any value is not positive.
     """
     lines = lines_of(figure)
     numbers = numbers_of(lines, 1) + numbers_of(lines, 2)
@@ -74,13 +74,13 @@ def variants(figure: Figure) -> tuple[Figure, Figure | None]:
 
 
 def _prefix(figure: Figure, width: int) -> str:
-    """The start of the ids in a chart: they differ from those of all other charts of a page."""
+    """The prefix of the ids in a chart; it differs from those of all other charts of a page."""
     known = zlib.crc32(repr((figure, width)).encode("utf-8", "replace"))
     return f"f{known:08x}"
 
 
 def _description(figure: Figure) -> Iterator[str]:
-    """What a screen reader says beside the title: the caption, and how much is drawn."""
+    """The text of a screen reader beside the title: the caption, and the amount of data."""
     if figure.caption:
         yield clean(figure.caption)
     lines = lines_of(figure)

@@ -1,4 +1,4 @@
-"""Bars and stacked bars: lying in rows over names, standing over numbers."""
+"""Bars and stacked bars: horizontal in rows over names, vertical over numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,14 +27,14 @@ from tlslab.report.svg.symbols import (
     whisker,
 )
 
-# The thickness of a lying bar and the space to the next of its row, in pixels.
+# The thickness of a horizontal bar and the space to the next of its row, in pixels.
 _BAR = 14.0
 _BETWEEN = 3.0
 
-# A stack of more parts than these has no whiskers.
+# A stack of more parts has no whiskers.
 _WHISKERS = 4
 
-# The widest standing bar, and the share of the room of its place that bars take.
+# The largest width of a vertical bar, and the share of the room of its place that bars take.
 _WIDEST = 48.0
 _SHARE = 0.75
 
@@ -60,7 +60,7 @@ class Bar:
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """All that an axis needs room for."""
+        """All numbers that the axis must cover."""
         return (self.base, self.end, *(self.ends or ()), *self.point.samples)
 
 
@@ -75,7 +75,7 @@ def draw_bars(figure: Figure, width: float, prefix: str) -> tuple[Markup, float]
 
 
 def _groups(lines: Sequence[Line], stacked: bool) -> list[list[Bar]]:
-    """The bars of each place; a place twice in a series has two groups."""
+    """The bars of each place; a series with a place twice gives two groups."""
     found: dict[tuple[float | str, int], list[Bar]] = {}
     for line in lines:
         seen: dict[float | str, int] = {}
@@ -108,7 +108,7 @@ def _entries(lines: Sequence[Line], prefix: str) -> list[Key]:
 
 
 def _without_whiskers(figure: Figure) -> Figure:
-    """A stack of many parts, whose whiskers would hide the parts: they are in its numbers."""
+    """A stack of many parts without whiskers, which would hide the parts; its numbers have them."""
     if figure.kind != "stacked_bars" or len({series.name for series in figure.series}) <= _WHISKERS:
         return figure
     return replace(figure, series=tuple(replace(s, low=(), high=()) for s in figure.series))

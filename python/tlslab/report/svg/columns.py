@@ -1,7 +1,7 @@
 """The columns of a chart with a row for each name: names, plot, values, intervals.
 
-Names take at most two fifths of the width. On a phone, names that do not fit there stand above
-their marks.
+Names take at most two fifths of the width. On a phone, names that do not fit stand above their
+marks.
 """
 
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from markupsafe import Markup
 from tlslab.report.svg.suites import in_full
 from tlslab.report.svg.text_fit import ASCENT, LINE, fold, width_of, written
 
-# The widest that names may be, as a share of the chart.
+# The largest width of names, as a share of the chart.
 _NAMES = 0.4
 
-# Below this width names may stand above their marks; from the other on, intervals have room.
+# Below the first width names may stand above their marks; from the second on, intervals have room.
 _PHONE = 500.0
 WIDE = 600.0
 
-# Pixels: between columns, for a sign, between a name and its marks below it.
+# Pixels: between columns, for a sign, between a name and the marks below it.
 _GAP = 10.0
 _SIGN = 18.0
 _UNDER = 3.0
@@ -27,10 +27,10 @@ _UNDER = 3.0
 
 @dataclass(frozen=True)
 class Row:
-    """A name and what stands in its row: `depth` is the height of its marks in pixels.
+    """A name and the content of its row: `depth` is the height of its marks in pixels.
 
-    `values` are the texts of the column on the right: the place of each below the top of the marks,
-    the value, its interval.
+    `values`: the texts of the column on the right. Each has its position below the top of the
+    marks, the value, its interval.
     """
 
     name: str
@@ -41,9 +41,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns in pixels: the plot from `left` to `right`, values end and ranges start there.
+    """Columns in pixels: the plot from `left` to `right`, the end of values and the start of
+    ranges.
 
-    `names` are folded; `above`: they stand above their marks. Signs have their middle at `sign`.
+    `names` are folded; `above`: they stand above their marks. Signs are centred at `sign`.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -82,7 +83,7 @@ class Columns:
 
 
 def columns_of(content: Sequence[Row], width: float, signs: bool) -> Columns:
-    """Columns as wide as their texts need; `signs`: there is room for signs."""
+    """Columns as wide as their texts need; `signs`: with room for signs."""
     before = _SIGN if signs else 0.0
     names = tuple(fold(row.name, width * _NAMES - _GAP) for row in content)
     fit = all(_whole(lines, row.name) for lines, row in zip(names, content, strict=True))
@@ -102,5 +103,5 @@ def columns_of(content: Sequence[Row], width: float, signs: bool) -> Columns:
 
 
 def _whole(lines: Sequence[str], name: str) -> bool:
-    """Whether the lines say the whole name."""
+    """Whether the lines contain the whole name."""
     return "".join(lines).replace(" ", "") == name.replace(" ", "")

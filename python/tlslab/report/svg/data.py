@@ -1,4 +1,4 @@
-"""The series of a figure made ready for drawing: sanitised names, finite numbers, equal lengths."""
+"""The series of a figure, prepared for drawing: sanitised names, finite numbers, equal lengths."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,22 +10,22 @@ from tlslab.model.figure import Figure, Series
 from tlslab.report.svg.markup import clean
 from tlslab.report.svg.number_text import exact, range_text
 
-# The palette has this many colours, and as many shapes and textures (charts.css).
+# The palette's number of colours, and of shapes and textures (charts.css).
 COLOURS = 8
 
-# A name is shortened before it is measured.
+# The length to which a name is shortened before it is measured.
 _NAME = 120
 
 T = TypeVar("T")
 
-# Arithmetic on the way to pixels must not overflow: what is larger is missing, smaller is zero.
+# Arithmetic on the way to pixels must not overflow: larger numbers are missing, smaller ones zero.
 _LARGEST = 1e120
 _SMALLEST = 1e-120
 
 
 @dataclass(frozen=True)
 class Point:
-    """One value: `x` is its place or name, `y` None where the value is missing."""
+    """One value: `x` is its place or name; `y` is None if the value is missing."""
 
     x: float | str
     y: float | None
@@ -37,7 +37,7 @@ class Point:
 
     @property
     def words(self) -> str:
-        """The value with all that is known of it, as hovering shows it."""
+        """The value with its interval and objection, as hovering shows it."""
         if self.y is None:
             return "no value"
         low, high = (None, None) if self.bound else (self.low, self.high)
@@ -46,14 +46,16 @@ class Point:
 
     @property
     def numbers(self) -> Iterator[float]:
-        """All numbers that an axis needs room for."""
+        """All numbers that the axis must cover."""
         yield from self.samples
         yield from (each for each in (self.y, self.low, self.high) if each is not None)
 
 
 @dataclass(frozen=True)
 class Line:
-    """A series: `index` chooses its colour, shape and texture, equal for series of one name."""
+    """A series: `index` selects its colour, shape and texture, equal for series of the same
+    name.
+    """
 
     name: str
     index: int
@@ -68,7 +70,7 @@ class Line:
 
     @property
     def shape(self) -> int:
-        """Of its marks and its texture: another one where a colour comes again."""
+        """The shape of its marks and its texture: a different one when a colour is reused."""
         return (self.index + self.index // COLOURS) % COLOURS
 
     @property
@@ -83,7 +85,7 @@ class Line:
 
     @property
     def reference(self) -> bool:
-        """Whether the series is a line to compare with: dashed, two values, nothing else."""
+        """Whether the series is a reference line: dashed, two values, nothing else."""
         return (
             self.dashed
             and len(self.points) == 2
@@ -135,7 +137,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def numbers_of(lines: Iterable[Line], axis: int = 1) -> list[float]:
-    """All numbers that an axis needs room for."""
+    """All numbers that the axis must cover."""
     points = chain.from_iterable(line.points for line in lines if line.axis == axis)
     return [number for point in points for number in point.numbers]
 

@@ -1,7 +1,7 @@
 """A flame graph as SVG: frames over their callers, as wide as their samples.
 
-Places are percentages, so that one drawing serves every width with letters of one size. The colour
-of a frame is that of its part in the figure of the parts.
+Positions are percentages, so that one drawing serves every width with letters of the same size. The
+colour of a frame is that of its part in the figure of the parts.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from tlslab.report.svg.markup import clean, joined, number, tag
 _FRAME = 16
 _GAP = 1
 
-# Frames that are narrower than this share have no room for letters on a usual page.
+# Frames narrower than this share have no room for letters on a usual page.
 _NAMED = 0.03
 
-# Letters that fit into the whole width of a wide page; a name is cut off at the edge of its frame.
+# The number of letters across a wide page; a name is cut at the edge of its frame.
 _LETTERS = 200
 
 
@@ -62,7 +62,7 @@ def _frame(frame: Frame, height: float, colour: int | None) -> Markup:
 
 
 def _class(colour: int | None) -> str:
-    """The class of a colour; where a colour comes again it is lighter, with an edge."""
+    """The class of a colour; a reused colour is lighter, with an edge."""
     if colour is None:
         return "cn"
     return f"c{colour % COLOURS + 1}" + " li" * (colour >= COLOURS)

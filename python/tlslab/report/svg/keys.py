@@ -1,4 +1,4 @@
-"""The keys of a chart: what colours, shapes and signs mean, in lines above it."""
+"""The keys of a chart: the meanings of colours, shapes and signs, in lines above it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tlslab.report.svg.suites import in_full
 from tlslab.report.svg.symbols import arrow, filling, shape, sign, whisker
 from tlslab.report.svg.text_fit import shorten, width_of, written
 
-# The width of a key's picture, the space behind it, and that between two keys.
+# The width of a key's picture, the space after it, and the space between two keys.
 _PICTURE = 26.0
 _SPACE = 5.0
 _BETWEEN = 16.0
@@ -25,14 +25,14 @@ Picture = Callable[[float, float], Markup]
 
 @dataclass(frozen=True)
 class Key:
-    """A picture, drawn from its left end and its middle, and what the picture means."""
+    """A picture, drawn from its left end and its middle, and its meaning."""
 
     text: str
     picture: Picture
 
 
 def keys(entries: Sequence[Key], width: float) -> tuple[Markup, float]:
-    """The keys in as many lines as they need, and the height that they take."""
+    """The keys in as many lines as they need, and their total height."""
     parts: list[Markup] = []
     x, y = 0.0, _ROW / 2
     for entry in entries:
@@ -49,7 +49,7 @@ def keys(entries: Sequence[Key], width: float) -> tuple[Markup, float]:
 
 
 def line_key(line: Line, points: bool, joined_up: bool) -> Key:
-    """Of a series as a line, as points, or both."""
+    """The key of a series drawn as a line, as points, or both."""
 
     def picture(x: float, y: float) -> Markup:
         stroke = tag("path", class_=stroke_class(line), d=_stroke(x, y))
@@ -71,7 +71,7 @@ def stroke_class(line: Line) -> str:
 
 
 def bar_key(line: Line, prefix: str) -> Key:
-    """Of a series as bars or areas."""
+    """The key of a series drawn as bars or areas."""
 
     def picture(x: float, y: float) -> Markup:
         box = tag(
@@ -89,13 +89,13 @@ def bar_key(line: Line, prefix: str) -> Key:
 
 
 def neutral_line_key(text: str, dashed: bool) -> Key:
-    """Of what a stroke means in all colours."""
+    """The key of a stroke that means the same in all colours."""
     classes = "l d" if dashed else "l"
     return Key(text, lambda x, y: tag("path", class_=f"{classes} nt", d=_stroke(x, y)))
 
 
 def sign_keys(lines: Sequence[Line]) -> list[Key]:
-    """Of whiskers, trials, lower bounds and objections: of those that occur."""
+    """The keys of whiskers, trials, lower bounds and objections, as far as they occur."""
     points = [point for line in lines for point in line.points]
     found = (
         (any(line.intervals for line in lines), Key("95 % interval", _interval)),

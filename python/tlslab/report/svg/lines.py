@@ -23,12 +23,12 @@ from tlslab.report.svg.symbols import arrow, dots, hover, hover_all, listed, mar
 _MANY = 25
 _SHOWN = 6
 
-# With more points than this in a figure, each line is one mark that lists its numbers.
+# With more points in a figure, each line is one mark that lists its numbers.
 _CROWD = 150
 
 _SIDES = {1: "left", 2: "right"}
 
-# The radius of a mark that only the pointer finds.
+# The radius of an invisible mark for the pointer.
 _HIT = 5.0
 
 
@@ -46,7 +46,7 @@ def draw_lines(figure: Figure, width: float) -> tuple[Markup, float]:
 
 
 def _entries(figure: Figure, lines: Sequence[Line]) -> list[Key]:
-    """Keys of the series: of one name once, with what solid and dashed mean where axes differ."""
+    """Keys of the series, one per name; if axes differ, also the meaning of solid and dashed."""
     joined_up = figure.kind == "line"
     first = {line.name: line for line in reversed(lines)}
     shared = len(first) < len(lines) and any(line.axis == 2 for line in lines)
@@ -64,7 +64,7 @@ def _entries(figure: Figure, lines: Sequence[Line]) -> list[Key]:
 def _series(
     figure: Figure, line: Line, frame: Plane, y: Scale, several: bool, crowded: bool
 ) -> Markup:
-    """Band, stroke, whiskers, trials and marks of a series, in this order from below."""
+    """Band, stroke, whiskers, trials and marks of a series, drawn in this order."""
     many = figure.kind == "line" and len(line.points) >= _MANY
     drawn = [p for p in line.points if _holds(frame, p) and p.y is not None and y.holds(p.y)]
     parts: list[Markup] = []
@@ -96,7 +96,7 @@ def _holds(frame: Plane, point: Point) -> bool:
 
 
 def _stroke(line: Line, frame: Plane, y: Scale, crowded: bool) -> Markup:
-    """The line through the values, broken where one is missing."""
+    """The line through the values, interrupted at missing ones."""
     steps = ""
     for there, run in groupby(line.points, lambda p: p.y is not None and y.holds(p.y)):
         held = [point for point in run if there and _holds(frame, point)]
@@ -108,7 +108,7 @@ def _stroke(line: Line, frame: Plane, y: Scale, crowded: bool) -> Markup:
 
 
 def _band(line: Line, frame: Plane, y: Scale) -> Markup:
-    """The intervals as areas, one for each run of points that have one."""
+    """The intervals as areas, one for each run of consecutive points with an interval."""
     areas = []
     for there, run in groupby(line.points, lambda p: p.low is not None and p.high is not None):
         held = [point for point in run if there and _holds(frame, point)]

@@ -6,14 +6,14 @@ from markupsafe import Markup, escape
 
 from tlslab.model.plain import plain
 
-# Not characters in XML, and not removed by `plain`, since a terminal ignores them.
+# No characters of XML, but kept by `plain`, because a terminal ignores them.
 _NOT_XML = dict.fromkeys((0xFFFE, 0xFFFF), " ")
 
 Attribute = str | float | None
 
 
 def clean(text: str, limit: int = 300) -> str:
-    """A text from outside, fit for an attribute or the content of an element once escaped."""
+    """A text from outside, usable in an attribute or an element's content once escaped."""
     return plain(text, limit).translate(_NOT_XML).strip()
 
 
@@ -24,7 +24,7 @@ def number(value: float) -> str:
 
 
 def tag(name: str, *content: str, **attributes: Attribute) -> Markup:
-    """An element. `class_` is the attribute `class`, `data_x` is `data-x`; None leaves one out.
+    """An element. `class_` is the attribute `class`, `data_x` is `data-x`; None omits an attribute.
 
     Content that is not Markup is escaped.
     """

@@ -12,11 +12,11 @@ from tlslab.report.svg.number_text import exact
 from tlslab.report.svg.scales import Scale
 from tlslab.report.svg.text_fit import LINE, shorten, width_of, written
 
-# Between a line and its label, and between two labels.
+# The distance between a line and its label, and between two labels.
 _BESIDE = 4.0
 _BETWEEN = 8.0
 
-# The lowest base line of labels above the plot: over the label of the highest tick.
+# The lowest base line of labels above the plot: above the label of the highest tick.
 _RAISED = 11.0
 
 # The widest label, as a share of the chart.
@@ -33,7 +33,7 @@ class Note:
 
 
 def noted(figure: Figure) -> list[float]:
-    """The numbers of a figure's marks, which an axis needs room for."""
+    """The numbers of a figure's marks, which the axis must cover."""
     return [mark.x for mark in figure.marks if math.isfinite(mark.x)]
 
 
@@ -48,7 +48,7 @@ def notes_of(figure: Figure, x: Scale) -> list[Note]:
 
 @dataclass(frozen=True)
 class _Label:
-    """The label of a line from `left` to `right`, and how many lines of others run there."""
+    """The label of a line from `left` to `right`, and the number of other lines that cross it."""
 
     note: Note
     text: str
@@ -57,11 +57,11 @@ class _Label:
     crossed: int
 
     def over(self, x: float) -> bool:
-        """Whether a vertical line at `x` runs through the label."""
+        """Whether a vertical line at `x` crosses the label."""
         return self.left - 2 < x < self.right + 2
 
     def near(self, other: "_Label") -> bool:
-        """Whether both need different lanes."""
+        """Whether the two labels need different lanes."""
         return self.left < other.right + _BETWEEN and other.left < self.right + _BETWEEN
 
 
@@ -69,15 +69,15 @@ Drawing = Callable[[float, float], list[Markup]]
 
 
 def labelled(notes: Sequence[Note], width: float) -> tuple[Drawing, float]:
-    """What draws the lines between the top and bottom of a plot; the height of the labels."""
+    """A function that draws the lines between top and bottom of a plot, and the labels' height."""
     labels = [_label(note, notes, width) for note in notes]
     lanes: list[tuple[_Label, int]] = []
-    # A label above the ends of other lines is in a higher lane than the labels of these.
+    # A label that other lines cross lies in a higher lane than the labels of those lines.
     for label in sorted(labels, key=lambda each: (each.crossed, -each.note.x)):
         lanes.append((label, _lane(label, lanes)))
 
     def draw(top: float, bottom: float) -> list[Markup]:
-        # The highest first: its line may run below a lower label.
+        # The highest label first: its line may run below a lower label.
         from_above = sorted(lanes, key=lambda each: -each[1])
         return [_drawn(label, top - _RAISED - lane * LINE, bottom) for label, lane in from_above]
 
@@ -85,7 +85,7 @@ def labelled(notes: Sequence[Note], width: float) -> tuple[Drawing, float]:
 
 
 def _label(note: Note, notes: Sequence[Note], width: float) -> _Label:
-    """The label on the side of its line where fewer lines of others run through it."""
+    """The label on the side of its line that fewer other lines cross."""
     text = shorten(note.label, width * _SHARE)
     room = width_of(text)
     choices = []

@@ -1,4 +1,4 @@
-"""Numbers as they are written at ticks and beside marks."""
+"""The text of numbers at ticks and beside marks."""
 
 import math
 
@@ -7,7 +7,7 @@ from tlslab.model.wording import figure, range_words
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"))
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
-# Beyond these a power of ten is shorter than digits.
+# Beyond these, a power of ten is shorter than digits.
 _LARGE = 1e15
 _SMALL = 1e-4
 
@@ -28,7 +28,7 @@ def range_text(value: float, low: float | None, high: float | None) -> str:
 
 
 def tick_text(value: float, step: float) -> str:
-    """A tick's value with the digits that set it apart from its neighbours, `step` away."""
+    """A tick's value with the digits that distinguish it from its neighbours, `step` away."""
     size = abs(value)
     if size >= 1e6 or 0 < size < 1e-3:
         return _short(value, max(1, _exponent(value) - _exponent(step) + 2))
@@ -66,7 +66,7 @@ def _trimmed(value: float, digits: int) -> str:
 
 
 def _exponent(value: float) -> int:
-    """The power of ten of the first digit; rounding does not lower it."""
+    """The power of ten of the first digit, which rounding does not lower."""
     return math.floor(math.log10(abs(value)) + 1e-9) if value else 0
 
 

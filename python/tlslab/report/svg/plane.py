@@ -1,6 +1,6 @@
 """The frame of charts with a vertical axis of numbers: titles, ticks, grid, labelled lines.
 
-Titles of axes lie above their axis, unturned: nothing is turned by 90 degrees.
+Titles of axes stand above their axis; no text is rotated.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _INSET = 12.0
 _BELOW = 18.0
 _SPACING_Y = 44.0
 
-# The least room that a name below the axis gets; names without room are left out.
+# The least room for a name below the axis; with less, names are left out.
 _NARROW = 36.0
 
 _Labels = tuple[Markup, float]
@@ -33,7 +33,7 @@ _Labels = tuple[Markup, float]
 
 @dataclass(frozen=True)
 class Plane:
-    """A frame that is drawn, and its scales: `y` has one for each axis, `places` are names."""
+    """A drawn frame and its scales: `y` has one for each axis, `places` are names."""
 
     x: Scale
     y: tuple[Scale, Scale]
@@ -45,7 +45,7 @@ class Plane:
     frame: Markup
 
     def at(self, place: float | str) -> float:
-        """The place of a number or a name in pixels."""
+        """The position of a number or a name in pixels."""
         if isinstance(place, str) or self.places:
             name = place if isinstance(place, str) else exact(place)
             return self.x(float(self.places.index(name)))
@@ -53,7 +53,7 @@ class Plane:
 
 
 def plot_height(width: float) -> float:
-    """The height of the plot: flatter where there is room."""
+    """The height of the plot: relatively lower on wide charts."""
     return 210.0 if width < 500 else 280.0 if width < 900 else 330.0
 
 
@@ -65,9 +65,9 @@ def plane(
     values: tuple[Sequence[float], Sequence[float]] | None = None,
     bars: bool = False,
 ) -> Plane:
-    """The frame for series. `values` are the numbers of both axes, where these are not the series'.
+    """The frame for series. `values`: the numbers of both axes, if they differ from the series'.
 
-    `bars`: zero belongs to the vertical axis, and half a bar has room beside the outer ones.
+    `bars`: the vertical axis contains zero, and the outer bars have half a bar's room beside them.
     """
     first, second = values or (numbers_of(lines, 1), numbers_of(lines, 2))
     tall = plot_height(width)
@@ -138,7 +138,7 @@ def _horizontal(
 
 
 def _titles(figure: Figure, width: float, y: float, both: bool) -> tuple[Markup, float]:
-    """Titles of the vertical axes above them, and where they end."""
+    """Titles of the vertical axes above them, and their lower end."""
     left, right = clean(figure.y_title), clean(figure.y2_title) if both else ""
     room = width - 2 * _EDGE
     lines = [fold(left, room)] if left else [()]
@@ -163,7 +163,7 @@ def _grid(y: Scale, left: float, right: float) -> Markup:
 
 
 def _y_labels(y: Scale, x: float, anchor: str | None) -> list[Markup]:
-    """Labels of the ticks; those too near to the one below are left out."""
+    """Labels of the ticks, without those too close to the one below."""
     parts: list[Markup] = []
     last = float("inf")
     for tick in y.ticks:
@@ -175,7 +175,7 @@ def _y_labels(y: Scale, x: float, anchor: str | None) -> list[Markup]:
 
 
 def _x_labels(x: Scale, bottom: float, width: float, names: Sequence[str], slot: float) -> _Labels:
-    """Labels of the ticks, or names folded to the room of their place, and where they end."""
+    """Labels of the ticks, or names folded to the room of their place, and their lower end."""
     parts: list[Markup] = []
     end, base = 0.0, bottom + _BELOW - 2
     depth = 1

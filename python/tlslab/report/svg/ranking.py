@@ -21,11 +21,11 @@ from tlslab.report.svg.symbols import ARROW, arrow, dots, hover, marked, shape, 
 # The height of a mark's track within its row, in pixels.
 _TRACK = 16.0
 
-# With trials the track is higher: they lie below the mark.
+# With trials, which lie below the mark, the track is higher.
 _TRIALS_TRACK = 22.0
 _TRIALS_BELOW = 9.0
 
-# Below this share of the largest value the least one is far enough from it to show zero.
+# If the smallest value is below this share of the largest, the axis shows zero.
 _NEAR_ZERO = 0.5
 
 Placed = tuple[Line, Point]
@@ -59,7 +59,7 @@ def draw_ranking(figure: Figure, width: float) -> tuple[Markup, float]:
 
 
 def _by_name(lines: Sequence[Line]) -> list[list[Placed]]:
-    """The values of each name, in the order of the names; a name twice has two rows."""
+    """The values of each name, in the order of the names; a repeated name has two rows."""
     found: dict[tuple[str, int], list[Placed]] = {}
     for line in lines:
         seen: dict[str, int] = {}
@@ -81,7 +81,7 @@ def _row(held: Sequence[Placed], track: float, wide: bool) -> Row:
 
 
 def _beside(point: Point) -> str:
-    """The interval of a value in words, where it has one."""
+    """The interval of a value in words, if there is one."""
     if point.y is None or point.bound or point.low is None or point.high is None:
         return ""
     return range_words(value_text(point.low), value_text(point.high))
@@ -94,7 +94,7 @@ def _value(point: Point) -> str:
 
 
 def _entries(lines: Sequence[Line]) -> list[Key]:
-    """Keys of what occurs; a series alone needs none of its own."""
+    """The keys of what occurs; a single series needs none."""
     entries = []
     if len(lines) > 1:
         entries = [line_key(line, points=True, joined_up=False) for line in lines if line.name]
@@ -112,7 +112,7 @@ def _guides(frame: Rows, content: Sequence[Sequence[Placed]], track: float) -> M
 
 
 def _mark(line: Line, point: Point, frame: Rows, y: float, several: bool) -> Markup:
-    """Trials, interval, mark, arrow and sign of a value, in this order from below."""
+    """Trials, interval, mark, arrow and sign of a value, drawn in this order."""
     x = frame.x
     parts: list[Markup] = []
     held = [value for value in point.samples if x.holds(value)]

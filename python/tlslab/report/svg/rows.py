@@ -1,6 +1,6 @@
-"""The frame of charts with a row for each name: names, a lying axis, values.
+"""The frame of charts with a row for each name: names, a horizontal axis, values.
 
-Values stand in a column of their own on the right, so that no whisker runs through one.
+Values stand in a column of their own on the right, so that no whisker crosses them.
 """
 
 from collections.abc import Sequence
@@ -16,24 +16,25 @@ from tlslab.report.svg.notes import labelled, noted, notes_of
 from tlslab.report.svg.scales import Scale, lying
 from tlslab.report.svg.text_fit import LINE, below, fold, width_of, written
 
-# Pixels: between columns, around the outer marks, above and below what a row holds, for ticks.
+# Pixels: between columns, around the outer marks, above and below a row's content, for ticks.
 _GAP = 10.0
 _INSET = 8.0
 _PAD = 5.0
 _TICK = 18.0
 
-# Beyond the least and largest number on an axis without zero, as a share of their distance.
+# The margin beyond the smallest and largest number on an axis without zero, as a share of the
+# range.
 _SPACE = 0.06
 
-# From this height of all rows on, the axis is labelled above them, too.
+# If all rows together are at least this high, the axis is also labelled above them.
 _TALL = 420.0
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A frame that is drawn: the scale of the values, the top of each row's marks in pixels.
+    """A drawn frame: the scale of the values, the top of each row's marks in pixels.
 
-    `left` and `right` are the ends of the plot, `sign` is the place of signs before it.
+    `left` and `right` are the ends of the plot; `sign` is the place of signs before it.
     """
 
     x: Scale
@@ -55,9 +56,9 @@ def rows(
     signs: bool = False,
     arrows: float = 0.0,
 ) -> Rows:
-    """The frame. `numbers` are what the axis needs room for; `zero`: it contains zero.
+    """The frame. `numbers`: those that the axis must cover; `zero`: it contains zero.
 
-    `signs`: there is room for a sign before the marks; `arrows`: pixels kept right of the marks.
+    `signs`: with room for a sign before the marks; `arrows`: pixels kept free right of the marks.
     """
     columns = columns_of(content, width, signs)
     start, end = columns.left + _INSET, columns.right - _INSET - arrows
@@ -97,7 +98,7 @@ def rows(
 def _heads(
     figure: Figure, columns: Columns, x: Scale, y: float, tall: bool, width: float
 ) -> tuple[list[Markup], float]:
-    """What names the rows, and for many rows the axis above them; and where they end."""
+    """The heading of the names, for many rows the axis above them, and the lower end of both."""
     parts = []
     beside = tall and not columns.above
     if figure.x_title:
@@ -112,7 +113,7 @@ def _heads(
 
 
 def _padded(numbers: Sequence[float], as_they_are: bool) -> list[float]:
-    """The numbers, and a little space beyond both ends of them."""
+    """The numbers, with a small margin at both ends."""
     if as_they_are or not numbers:
         return list(numbers)
     low, high = min(numbers), max(numbers)
@@ -128,7 +129,7 @@ def _grid(x: Scale, top: float, bottom: float, columns: Columns) -> Markup:
 
 
 def _labels(x: Scale, base: float, width: float) -> Markup:
-    """Labels of the ticks; those too near to the one before are left out."""
+    """Labels of the ticks, without those too close to the one before."""
     parts = []
     end = 0.0
     for tick in x.ticks:

@@ -9,26 +9,27 @@ from tlslab.report.svg.markup import number
 from tlslab.report.svg.number_text import exact, tick_text
 from tlslab.report.svg.text_fit import width_of
 
-# An axis is better logarithmic where its values span more than this factor.
+# A logarithmic axis is better if its values span more than this factor.
 WIDE = 20
 
-# Ticks of a logarithmic axis within a decade, where there is room; below this factor between its
-# ends an axis has the ticks of a linear one.
+# Ticks of a logarithmic axis within a decade, if there is room. If the ratio between its ends is
+# below the following factor, an axis has the ticks of a linear one.
 _DECADE = (1, 2, 3, 4, 5, 7)
 _DECADES = (1, 2, 5)
 _SHORT = 2.5
 
-# An axis ends at the next tick unless that adds this share; then it ends after a smaller share.
+# An axis ends at the next tick unless that adds this share; otherwise it ends after a smaller
+# share.
 _FAR = 0.12
 _LITTLE = 0.04
 
-# A horizontal axis has as many ticks as lie this far apart, but may have the fewest wherever their
-# labels are this far apart; in pixels.
+# A horizontal axis has as many ticks as fit at the first distance. It may have the fewest if their
+# labels are at least the second distance apart; in pixels.
 _NEAREST = 56.0
 _FEWEST = 5
 _APART = 12.0
 
-# Numbers are ticks themselves where they are whole and not more than this.
+# Numbers become ticks themselves if they are whole and no more than this.
 _OWN_TICKS = 9
 
 
@@ -45,7 +46,7 @@ class Scale:
     step: float
 
     def __call__(self, value: float) -> float:
-        """The place of a value in pixels; what the scale does not reach lies at its end."""
+        """The position of a value in pixels; a value outside the scale lies at its end."""
         if self.log:
             if value <= 0:
                 return self.start
@@ -55,12 +56,12 @@ class Scale:
         return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
 
     def holds(self, value: float) -> bool:
-        """Whether the value has a place: on a logarithmic scale only a positive one has."""
+        """Whether the value has a position: on a logarithmic scale only a positive one has."""
         return value > 0 or not self.log
 
     @property
     def known(self) -> str:
-        """What a script needs to place more marks: kind, ends in numbers, ends in pixels."""
+        """The data for a script that places more marks: kind, ends in numbers, ends in pixels."""
         ends = f"{exact(self.low)} {exact(self.high)} {number(self.start)} {number(self.end)}"
         return f"{'log' if self.log else 'linear'} {ends}"
 
@@ -81,9 +82,9 @@ def scale(
 ) -> Scale:
     """A scale with about `count` ticks; without numbers it has none.
 
-    `zero`: the scale contains zero, if it is linear. `tight`: it ends at the least and largest
-    number, not at round ones beyond them. `own`: a few whole numbers are the ticks of a logarithmic
-    scale themselves.
+    `zero`: the scale contains zero, if it is linear. `tight`: it ends at the smallest and largest
+    number, not at round ones beyond them. `own`: a few whole numbers are themselves the ticks of a
+    logarithmic scale.
     """
     known = sorted({each for each in numbers if not log or each > 0})
     if not known:
@@ -109,7 +110,7 @@ def lying(
         if _free(found):
             break
         fewer = scale(known, start, end, log, count, zero, True, own)
-        # Of one tick alone no distance can be read.
+        # A single tick shows no distance.
         found = fewer if len(fewer.ticks) > 1 else found
     return found
 
@@ -128,7 +129,7 @@ def _linear(
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
     if high - low <= 1e-9 * max(abs(low), abs(high)):
-        # One value alone: in the middle, or at the end of a bar.
+        # A single value lies in the middle, or at the end of a bar.
         spread = abs(high) * 0.1 or 1.0
         low, high = (low, high + spread) if low == 0 else (low - spread, high + spread)
     step = _step((high - low) / count)
@@ -141,13 +142,13 @@ def _linear(
 
 
 def _beyond(high: float, step: float, span: float) -> float:
-    """The end of an axis: the next tick, or only a little more where the tick is far."""
+    """The end of an axis: the next tick, or only a little more if the tick is far."""
     last = math.ceil(high / step - 1e-6) * step
     return last if last - high <= _FAR * span else high + _LITTLE * span
 
 
 def _step(least: float) -> float:
-    """The least of 1, 2, 5 and their tenfolds that is not below `least`."""
+    """The smallest of 1, 2, 5 and their multiples by powers of ten that is not below `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * factor for factor in (1, 2, 5, 10, 20) if power * factor >= least * 0.999)
 
@@ -166,7 +167,7 @@ def _log(known: list[float], start: float, end: float, count: int, tight: bool, 
 
 
 def _log_ticks(low: float, high: float, count: int) -> tuple[float, ...]:
-    """Round numbers between `low` and `high`, at most `count` of them if two are left then."""
+    """Round numbers between `low` and `high`, at most `count` of them if two remain then."""
     if high < _SHORT * low:
         return _linear([low, high], 0, 1, count, False, True).ticks
     every = 1

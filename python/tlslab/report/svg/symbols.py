@@ -13,7 +13,7 @@ from tlslab.report.svg.number_text import exact, value_text
 RADIUS = 4.0
 _CAP = 3.0
 
-# How far the arrow of a lower bound reaches, from the middle of its mark.
+# The reach of a lower bound's arrow, from the middle of its mark.
 ARROW = 17.0
 _HEAD = 3.5
 
@@ -45,7 +45,7 @@ _SQUARE = 8.0
 
 
 def marked(line: Line, point: Point, place: str | float | None = None) -> dict[str, str]:
-    """The attributes by which a script knows a mark."""
+    """The attributes by which a script identifies a mark."""
     return {
         "data_name": line.name,
         "data_x": exact(point.x if place is None else place),
@@ -54,7 +54,7 @@ def marked(line: Line, point: Point, place: str | float | None = None) -> dict[s
 
 
 def hover(line: Line, point: Point, several: bool) -> Markup:
-    """The title of a mark: what it says without a script."""
+    """The title of a mark: its text without a script."""
     head = f"{line.name}, {exact(point.x)}" if several and line.name else exact(point.x)
     return tag("title", f"{head}: {point.words}")
 
@@ -70,7 +70,7 @@ def shape(kind: int, x: float, y: float, *content: str, **attributes: str | None
 
 
 def whisker(x1: float, x2: float, y: float, lying: bool = True, on_bar: bool = False) -> Markup:
-    """An interval with caps, at `y` from `x1` to `x2`; standing: at x `y` from y `x1` to `x2`."""
+    """An interval with caps, at `y` from `x1` to `x2`; vertical: at x `y` from y `x1` to `x2`."""
     cap = 2 * _CAP
     if lying:
         steps = path("M", x1, y - _CAP, "v", cap, "m", 0, -_CAP, "H", x2, "m", 0, -_CAP, "v", cap)
@@ -80,12 +80,12 @@ def whisker(x1: float, x2: float, y: float, lying: bool = True, on_bar: bool = F
 
 
 def _ground(steps: str, kind: str, on_bar: bool) -> Markup:
-    """A light ground below a stroke that lies on a bar."""
+    """A light background below a stroke on a bar."""
     return tag("path", class_=f"{kind} ug", d=steps) if on_bar else Markup("")
 
 
 def arrow(x: float, y: float, lying: bool = True) -> Markup:
-    """Of a lower bound: from the edge of its mark to where more may be, right or up."""
+    """The arrow of a lower bound, from the edge of its mark to the right or up."""
     length = ARROW - RADIUS - 1
     if lying:
         steps = path("M", x + RADIUS + 1, y, "h", length, "m", -_HEAD, -_HEAD, "l", _HEAD, _HEAD)
@@ -106,7 +106,7 @@ def listed(line: Line) -> dict[str, str]:
 
 
 def hover_all(line: Line) -> Markup:
-    """The title of such a mark."""
+    """The title of a mark that stands for a whole series."""
     values = [point.y or 0.0 for point in line.known]
     if not values:
         return tag("title", f"{line.name}: no value")
@@ -118,11 +118,11 @@ def hover_all(line: Line) -> Markup:
 def dots(
     places: Sequence[tuple[float, float]], values: Sequence[float], name: str, on_bar: bool = False
 ) -> Markup:
-    """Trials as one path: a line of no length with round ends is a dot."""
+    """Trials as one path: a line of zero length with round ends is a dot."""
     first, *others = sorted(places)
     steps = f"{path('M', *first)}h0"
     for (x, y), (before, above) in zip(others, sorted(places), strict=False):
-        # Differences of rounded places, so that the dots do not drift.
+        # Differences of rounded positions, so that the dots do not drift.
         steps += f"{path('m', round(x, 1) - round(before, 1), round(y, 1) - round(above, 1))}h0"
     text = " ".join(f"{value:.5g}" for value in values)
     known = tag("path", class_="tr", d=steps, data_name=name, data_samples=text)
@@ -156,5 +156,5 @@ def textures(prefix: str, lines: Sequence[Line]) -> Markup:
 
 
 def filling(prefix: str, line: Line) -> str | None:
-    """The `fill` of the bars of a series: its texture, or nothing where the class gives one."""
+    """The `fill` of a series' bars: its texture, or None if the class determines it."""
     return f"url(#{prefix}-{line.colour}-{line.shape})" if line.shape else None

@@ -1,7 +1,7 @@
-"""Texts of a chart: how wide they are, folded and shortened so that they fit.
+"""Texts of a chart: their widths, folded and shortened to fit.
 
-No font is known when the page is made. The widths are those of DejaVu Sans, which is as wide as
-Verdana and wider than the other fonts of `charts.css`: a text takes less room than is kept for it.
+The font is not known when the page is made. The widths are those of DejaVu Sans, which is as wide
+as Verdana and wider than the other fonts of `charts.css`: a text takes less room than is reserved.
 """
 
 import re
@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from tlslab.report.svg.markup import joined, tag
 
-# The size of all texts, and the height of a line of several, in pixels (charts.css).
+# The size of all texts, and the line height of several lines, in pixels (charts.css).
 SIZE = 12
 LINE = 15
 
@@ -33,12 +33,12 @@ _SIGNS = {"–": 50, "·": 32, "…": 100, "≥": 84, "×": 84, "µ": 64} | dict
 # The end of a shortened text takes at most this share of its room.
 _TAIL = 0.5
 
-# A line may end behind these.
+# A line may end after these.
 _PIECES = re.compile(r"[^\s,/_.:=-]*[\s,/_.:=-]+|[^\s,/_.:=-]+")
 
 
 def width_of(text: str) -> float:
-    """The width of a text in pixels, at most."""
+    """An upper bound of a text's width in pixels."""
     return sum(_hundredths(character) for character in text) * SIZE / 100
 
 
@@ -69,7 +69,7 @@ def shorten(text: str, room: float) -> str:
 
 
 def _tail(text: str, room: float) -> str:
-    """The end of a text as far as it fits, from the start of a piece if a piece fits."""
+    """As much of a text's end as fits, from the start of a piece if a piece fits."""
     pieces = _PIECES.findall(text)
     tail = ""
     for piece in reversed(pieces[1:]):
@@ -84,7 +84,7 @@ def _tail(text: str, room: float) -> str:
 def fold(text: str, room: float, lines: int = 2) -> tuple[str, ...]:
     """The text in at most `lines` lines of at most `room` pixels, the last shortened.
 
-    A line ends at a space if it is half full there and nothing is lost by it.
+    A line ends at a space if the line is half full there and nothing is lost.
     """
     if width_of(text) <= room or lines == 1:
         return (shorten(text, room),)
@@ -102,7 +102,7 @@ def _fits(text: str, room: float, lines: int) -> bool:
 
 
 def _ends(text: str, room: float) -> list[int]:
-    """Where the first line may end: behind pieces, or within a piece that is too long."""
+    """The possible ends of the first line: after pieces, or within a piece that is too long."""
     ends: list[int] = []
     end = 0
     for piece in _PIECES.findall(text):
@@ -128,7 +128,7 @@ def written(
 ) -> Markup:
     """Lines as a text element, the first with its base line at `y`.
 
-    `anchor` is `end` or `middle`; `full` is the title for hovering, where the lines do not say all.
+    `anchor` is `end` or `middle`; `full` is the title for hovering, if the lines are shortened.
     """
     classes = " ".join(each for each in (kind, anchor and anchor[0]) if each) or None
     hover = tag("title", full) if full and full != " ".join(lines) else Markup("")
@@ -142,7 +142,7 @@ def written(
 
 
 def below(lines: tuple[str, ...], left: float, right: float, y: float) -> Markup:
-    """The title of an axis from `left` to `right`: in its middle if it fits, else from its left."""
+    """The title of an axis from `left` to `right`: centred if it fits, else aligned to the left."""
     if max(map(width_of, lines)) <= right - left:
         return written(lines, (left + right) / 2, y, "t", "middle")
     return written(lines, left, y, "t")

@@ -1,4 +1,4 @@
-"""Servers beside each other: two of them, or one with and without a front that terminates TLS."""
+"""Comparisons of servers: two of them, or one with and without a front that terminates TLS."""
 
 from tlslab.analysis.studies.servers.sentences import Leading
 from tlslab.analysis.studies.servers.study import ServersStudy, servers_study

@@ -12,13 +12,13 @@ from tlslab.model.wording import level_label, ratio_figure
 RATE = "connections_per_s"
 SERVER = "server_cpu_us_per_connection"
 
-# The factors that say which servers a connection meets.
+# The factors that determine the servers on a connection's path.
 PLACES = ("server", "front")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A server, and the front before it; either is empty where the experiment does not vary it."""
+    """A server, and the front before it; either is empty if the experiment does not vary it."""
 
     server: str
     front: str
@@ -31,12 +31,12 @@ class Place:
 
     @property
     def direct(self) -> bool:
-        """Whether clients meet the server itself."""
+        """Whether clients connect to the server itself."""
         return self.front in ("", NO_FRONT)
 
 
 def place_of(cell: Measured) -> Place:
-    """Where a cell's connections go."""
+    """The place that a cell's connections reach."""
     factors = cell.summary.factors
     return Place(factors.get("server", ""), factors.get("front", ""))
 
@@ -47,14 +47,14 @@ def places(cells: Sequence[Measured]) -> list[Place]:
 
 
 def others(cell: Measured) -> dict[str, str]:
-    """A cell's levels beside its place."""
+    """A cell's levels, except those of its place."""
     return {name: level for name, level in cell.summary.factors.items() if name not in PLACES}
 
 
 def by_place(
     cells: Sequence[Measured],
 ) -> list[tuple[Mapping[str, str], dict[Place, Measured]]]:
-    """Cells with equal levels beside their places, in the order of the plan."""
+    """Cells with equal levels apart from their places, in the order of the plan."""
     found: list[tuple[Mapping[str, str], dict[Place, Measured]]] = []
     for cell in cells:
         levels = others(cell)
@@ -68,7 +68,7 @@ def by_place(
 
 
 def ratio(candidate: Measured | None, baseline: Measured | None, name: str) -> Estimate | None:
-    """Candidate over baseline; None where they may not be compared."""
+    """Candidate over baseline; None if they may not be compared."""
     found = compared(candidate, baseline, name)
     if found is None:
         return None
@@ -76,7 +76,7 @@ def ratio(candidate: Measured | None, baseline: Measured | None, name: str) -> E
 
 
 def compared(candidate: Measured | None, baseline: Measured | None, name: str) -> Comparison | None:
-    """The comparison of two cells; None where they may not be compared."""
+    """The comparison of two cells; None if they may not be compared."""
     if candidate is None or baseline is None or candidate is baseline:
         return None
     found = compare(candidate, baseline, name)

@@ -1,4 +1,4 @@
-"""What can be said of servers beside each other, with the study's own ratios where it has them."""
+"""Sentences on servers side by side, with the study's own ratios if it has them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from tlslab.model.finding import Comparison, Finding
 from tlslab.model.leading import value_words
 from tlslab.model.wording import cell_label, counted, joined, ratio_figure, with_interval
 
-# What the ratio of two servers does not say.
+# The limits of a ratio of two servers.
 _CHOSEN = (
     "The best cells were chosen by the same measurements: the interval of a ratio does not allow "
     "for the choice."
@@ -31,7 +31,7 @@ _CHOSEN = (
 
 @dataclass(frozen=True)
 class Leading:
-    """Which server carries more, in a sentence; its best cell's key, and how that was tested."""
+    """The server that carries more, in a sentence; the key of its best cell, and the test used."""
 
     sentence: str
     best: str
@@ -40,12 +40,13 @@ class Leading:
 
 @dataclass(frozen=True)
 class _Standing:
-    """The servers that clients meet directly, by all their cells that have a place.
+    """The servers that clients connect to directly, by all their cells that have a place.
 
-    `leaders` are the best cell of each, the best first. `behind` are the servers with no cell that
-    may be as good as the first: it is detectably better than every value of theirs, by tests of all
-    `pairs` of cells (Holm). A lower bound above the other cells of its server may be, as may a rate
-    above them that nobody limited. A bound below them is as unknown, and is counted in words.
+    `leaders`: the best cell of each server, the best first. `behind`: the servers without a cell
+    that may be as good as the first leader, which is detectably better than all their values, by
+    tests of all `pairs` of cells (Holm). A cell may be as good if it is a lower bound above the
+    other cells of its server, or a rate above them that neither side limited. A bound below them is
+    equally unknown; such bounds are counted in words.
     """
 
     leaders: tuple[Measured, ...]
@@ -54,12 +55,12 @@ class _Standing:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the first server is better than each other one."""
+        """Whether the first server is better than each of the others."""
         return self.behind == {_server(cell) for cell in self.leaders[1:]}
 
 
 def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding]:
-    """The best cell of the best server against the best of each other one, fronts aside."""
+    """The best cell of the best server against the best of each other server, without fronts."""
     standing = _standing(cells)
     found = _against_best(standing)
     if not found:
@@ -79,11 +80,10 @@ def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding
 
 
 def leading_server(cells: Sequence[Measured]) -> Leading | None:
-    """Which server carries more, where each has cells that no other one has.
+    """The server that carries more, in a run in which no two servers have cells of equal levels.
 
-    Such a run can compare servers by their best cells only, and this is its answer. None where two
-    servers have cells of equal levels, where a difference is not established, or with too few
-    blocks.
+    Such a run can compare servers by their best cells only, and this is its answer. None if two
+    servers have cells of equal levels, if a difference is not established, or with too few blocks.
     """
     if any(len(members) > 1 for _, members in by_place(cells)):
         return None
@@ -126,7 +126,7 @@ def _is_below(cell: Measured, leaders: Mapping[str, Measured]) -> bool:
 
 
 def _is_unlimited_above(cell: Measured, leaders: Mapping[str, Measured]) -> bool:
-    """Whether nobody limited a cell's rate, and it is above the best one of its server."""
+    """Whether a cell's rate was limited by neither side and is above the best one of its server."""
     leader, found = leaders.get(_server(cell)), cell.summary.estimates.get(RATE)
     if leader is None or found is None or RATE not in cell.summary.unsaturated:
         return False
@@ -134,7 +134,7 @@ def _is_unlimited_above(cell: Measured, leaders: Mapping[str, Measured]) -> bool
 
 
 def _against_best(standing: _Standing) -> list[tuple[Measured, Comparison]]:
-    """The others beside the best one, where they may be compared."""
+    """The others against the best one, if they may be compared."""
     return [
         (other, comparison)
         for other in standing.leaders[1:]
@@ -163,14 +163,14 @@ def _best_words(
 
 
 def _times_words(found: Comparison, best: Measured) -> str:
-    """`1.25 (95 %: 1.21 to 1.29)`; `at least 1.21` where the best cell is a lower bound."""
+    """`1.25 (95 %: 1.21 to 1.29)`; `at least 1.21` if the best cell is a lower bound."""
     if not best.is_bound(RATE):
         return reported(found)
     return f"at least {ratio_figure(found.ratio if found.low is None else found.low)}"
 
 
 def _unranked_words(cells: Sequence[Measured], best: Measured) -> str:
-    """How many cells may be better than the best ones, for all that is known."""
+    """The number of unranked cells that may be better than the best ones."""
     count = sum(
         place_of(cell).direct
         and cell.summary.verdict != "unsupported"

@@ -1,4 +1,4 @@
-"""What a run over several servers has beside its rankings: figures, tables, sentences."""
+"""Additions to a run over several servers: figures, tables, sentences."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from tlslab.model.wording import cell_label
 
 @dataclass(frozen=True)
 class ServersStudy:
-    """What is added to a summary; `answer` is a sentence on all servers."""
+    """The additions to a summary; `answer` is a sentence on all servers."""
 
     figures: tuple[Figure, ...] = ()
     tables: tuple[DataTable, ...] = ()
@@ -36,7 +36,7 @@ class ServersStudy:
 
 
 def servers_study(cells: Sequence[Measured], study: Study | None) -> ServersStudy:
-    """Nothing where all cells have one server; pure."""
+    """The study of a run over several servers, empty if all cells have the same; pure."""
     found = places(cells)
     if len(found) < 2:
         return ServersStudy()
@@ -49,7 +49,7 @@ def servers_study(cells: Sequence[Measured], study: Study | None) -> ServersStud
 
 
 def _table(cells: Sequence[Measured], found: Sequence[Place]) -> DataTable:
-    """For each setting a row for each place, with its ratio to the first place that has it."""
+    """For each setting a row for each place, with its ratio to the first place in that setting."""
     rows: list[tuple[TableCell, ...]] = []
     name = _namer(cells)
     for levels, members in by_place(cells):
@@ -72,7 +72,7 @@ def _estimate(cell: Measured, name: str) -> TableCell:
 
 
 def _rates(cells: Sequence[Measured], found: Sequence[Place]) -> tuple[Figure, ...]:
-    """Bars of connections per second: names are the settings, one series a place."""
+    """Bars of connections per second: settings as names, one series per place."""
     series = []
     name = _namer(cells)
     for place in found:
@@ -133,7 +133,7 @@ def _processor_use(cells: Sequence[Measured], found: Sequence[Place]) -> tuple[F
 
 
 def _namer(cells: Sequence[Measured]) -> Callable[[Mapping[str, str]], str]:
-    """Names settings by those of their levels that are not the same in all."""
+    """A function that names settings by those of their levels that vary."""
     levels: dict[str, set[str]] = {}
     for cell in cells:
         for factor, level in others(cell).items():

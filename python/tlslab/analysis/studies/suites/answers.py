@@ -1,4 +1,4 @@
-"""Findings of the suites study: sentences with the intervals that carry them."""
+"""Findings of the suites study: sentences with the intervals that support them."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
@@ -26,11 +26,11 @@ from tlslab.model.wording import (
     with_interval,
 )
 
-# A smaller difference between sizes means nothing to anybody, and of several comparisons one may
-# show it by chance.
+# Smaller differences between sizes are irrelevant, and among several comparisons one may arise by
+# chance.
 SMALLEST = 0.01
 
-# What a ratio of the first and the last of a ranking does not say.
+# The limits of a ratio between the first and the last of a ranking.
 CHOSEN = (
     "Both were chosen by the same measurements: the ratio is too large on average, and its "
     "interval does not allow for the choice."
@@ -44,13 +44,15 @@ _REQUEST_COST = "µs of the server's time for a request on a connection kept ope
 
 
 def fastest(place: Place, estimate: str) -> Finding | None:
-    """The best by an estimate, the spread, and how many cannot be distinguished from the best."""
+    """The best suite by an estimate, the spread, and the number that cannot be told apart from the
+    best.
+    """
     places = rank(place.usual, estimate)
     ranked = [each.cell for each in places]
     if len(ranked) < 2:
         return None
     best, last = ranked[0], ranked[-1]
-    # The first by its value; the best only where it is detectably better than each of the others.
+    # The first by value is called the best only if it is detectably better than each of the others.
     first = "best" if places[0].worst == 1 else "first"
     text = (
         f"{place.label}: {short_name(best)} is {first} with {_value(best, estimate)} "
@@ -90,7 +92,7 @@ def left_open(best: Measured, others: Sequence[Measured], estimate: str) -> str:
 
 
 def orders_apart(place: Place) -> Finding | None:
-    """Whether the order by handshakes is the one on connections kept open."""
+    """Whether the order by handshakes equals the order on connections kept open."""
     tau = order_correlation(place.usual, place.keep_alive, HANDSHAKE)
     if tau is None:
         return None
@@ -125,7 +127,7 @@ def beside_the_study(place: Place, study: Order) -> Finding | None:
 
 
 def _upright(comparison: Comparison | None) -> Comparison | None:
-    """The same ratio, above 1 for costs as for rates."""
+    """The same ratio, inverted if necessary, so that it is above 1."""
     if comparison is None or comparison.ratio >= 1:
         return comparison
     low, high = comparison.low, comparison.high
@@ -141,7 +143,7 @@ def _upright(comparison: Comparison | None) -> Comparison | None:
 def diffie_hellman(
     place: Place, found: Mapping[str, Sequence[SizeCell]], load: Load
 ) -> tuple[Finding, ...]:
-    """What the size of the parameters costs a handshake, and what it costs a request."""
+    """The cost of the parameters' size to a handshake, and to a request."""
     reported: list[Finding] = []
     for suite, rows in found.items():
         reported += [
@@ -209,7 +211,7 @@ def _share_by_size(
 
 
 def _verdict_on_the_study(rows: Sequence[SizeCell]) -> str:
-    """Whether the study's observation, 1024 bits clearly worse, has its cause in the size."""
+    """Whether the size explains the study's observation that 1024 bits are clearly worse."""
     small = next((row for row in rows if row.bits == 1024), None)
     if small is None or not _comparable(small.handshake) or small.handshake.high is None:
         return ""
@@ -249,19 +251,20 @@ def _share_words(row: SizeCell) -> str:
 
 
 def _comparable(comparison: Comparison | None) -> TypeGuard[Comparison]:
-    """Whether there is a ratio that says something: both sides are valid, none a lower bound."""
+    """Whether there is a meaningful ratio: both sides are valid, neither is a lower bound."""
     return comparison is not None and comparison.verdict != "not_comparable"
 
 
 def _differs(comparison: Comparison | None) -> bool:
-    """Whether two sizes differ, and by so much that it matters."""
+    """Whether two sizes differ by a relevant amount."""
     if not _comparable(comparison):
         return False
     return comparison.differs and abs(comparison.ratio - 1) >= SMALLEST
 
 
 def _without(rows: Sequence[SizeCell], estimate: str) -> str:
-    """The sizes that are not compared, with the reason; refused ones have a sentence of their own.
+    """The sizes that are not compared, with the reasons; refused sizes have a sentence of their
+    own.
 
     `; 1024 bits: no valid result`.
     """
@@ -292,7 +295,7 @@ def ratio_words(comparison: Comparison | None) -> str:
 
 
 def not_supported(place: Place, cells: Sequence[Measured]) -> Finding | None:
-    """Which suites the server refused, with its reasons."""
+    """The suites that the server refused, with its reasons."""
     refused = [cell for cell in cells if cell.summary.verdict == "unsupported"]
     if not refused:
         return None

@@ -11,7 +11,7 @@ Sizes = Mapping[str, Sequence[SizeCell]]
 
 
 def size_figures(place: Place, found: Sizes) -> tuple[Figure, ...]:
-    """Handshake cost and requests/s by size; none where one size only was measured."""
+    """Handshake cost and requests/s by size; none if only one size was measured."""
     drawn = (
         _figure(
             f"dh-handshake-{place.id}",

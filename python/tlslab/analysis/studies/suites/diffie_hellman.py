@@ -1,10 +1,10 @@
-"""What the size of Diffie-Hellman parameters costs: handshakes and requests, each on its own.
+"""The cost of the size of Diffie-Hellman parameters, for handshakes and requests separately.
 
 The published study raised the question: with connections kept open, 2048 bits came out best and
 1024 clearly worse. A handshake's cost rises steeply with the size; a request's cannot, because the
-parameters play no part after the handshake. What remains is how much of such a measurement
-handshakes can be: connections x cost of a handshake / (length x processors of the server), and
-nothing at all where the connections are made in the warm-up.
+parameters play no part after the handshake. The remaining explanation is the share of handshakes in
+such a measurement: connections x cost of a handshake / (length x processors of the server), and
+zero if the connections are made in the warm-up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,11 +28,11 @@ from tlslab.model.finding import Comparison
 
 @dataclass(frozen=True)
 class SizeCell:
-    """One suite at one size, compared with itself at another one.
+    """One suite at one size, compared with itself at another size.
 
-    `against` is that other size in bits: the usual one, or else the smallest. `share` is the part
-    of the server's time that making all connections anew would take within the measurement; None
-    where the cost is not known.
+    `against`: that other size in bits, the usual one or else the smallest. `share`: the part of the
+    server's time that it would take to make all connections anew within the measurement; None if
+    the cost is not known.
     """
 
     cell: Measured
@@ -44,13 +44,13 @@ class SizeCell:
 
     @property
     def is_baseline(self) -> bool:
-        """Whether the others are compared with this one."""
+        """Whether this is the cell with which the others are compared."""
         return self.bits == self.against
 
 
 @dataclass(frozen=True)
 class Load:
-    """A measurement as the published study made it."""
+    """The load of the published study's measurement."""
 
     connections: int
     seconds: float
@@ -70,7 +70,7 @@ def sizes(place: Place, load: Load) -> dict[str, list[SizeCell]]:
 
 
 def _judged(found: Mapping[str, Sequence[SizeCell]]) -> dict[str, list[SizeCell]]:
-    """All ratios of all sizes are one table: verdicts by the false discovery rate of that."""
+    """All sizes, with verdicts by the false discovery rate over the ratios of all of them."""
     ratios = [
         each
         for rows in found.values()
@@ -109,9 +109,9 @@ def _compared(cells: Sequence[Measured], place: Place, load: Load) -> list[SizeC
 
 
 def handshake_share(cell: Measured, load: Load) -> Estimate | None:
-    """The part of the server's time that handshakes are, were they all within the measurement.
+    """The share of the server's time for handshakes, if all were made within the measurement.
 
-    A new connection's cost holds that of its one request, which is taken off where it is known.
+    A new connection's cost includes that of its one request, which is subtracted if it is known.
     """
     costs, requests = cell.values.get(HANDSHAKE, {}), cell.values.get(KEEP_ALIVE_REQUEST_COST, {})
     whole_us = load.seconds * 1e6 * load.processors
@@ -125,7 +125,7 @@ def handshake_share(cell: Measured, load: Load) -> Estimate | None:
 def keep_alive_bound(rows: Sequence[SizeCell]) -> float | None:
     """The largest difference between sizes that the intervals leave open, as a share of the rate.
 
-    Of the sizes that may be compared; None where one of them has no interval.
+    Only sizes that may be compared count; None if one of them has no interval.
     """
     ends: list[float] = []
     for row in rows:

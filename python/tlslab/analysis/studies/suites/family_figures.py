@@ -21,7 +21,7 @@ _MEGA = 1e6
 
 
 def figures(place: Place) -> tuple[Figure, ...]:
-    """Requests/s, handshake cost and memory of a place, where they were measured."""
+    """Requests/s, handshake cost and memory of a place, if they were measured."""
     drawn = (
         _bars(
             place,
@@ -72,7 +72,7 @@ def _bars(
 
 
 def _left_out(place: Place, estimate: str) -> str:
-    """The suites that have a value and no bar, in words behind the caption."""
+    """The suites that have a value and no bar, in words to follow the caption."""
     valued = [cell for cell in place.usual if value(cell, estimate) is not None]
     names = [short_name(cell) for cell in valued if not usable(cell, estimate)]
     return f" Not drawn, being lower bounds or not valid: {joined(names)}." if names else ""

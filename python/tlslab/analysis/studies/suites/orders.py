@@ -1,10 +1,10 @@
-"""Orders of suites: their ranks, and how far two of them agree.
+"""Orders of suites: their ranks, and the rank correlation of two orders.
 
 A bootstrap over blocks has no coverage for Kendall's tau: noise mixes close suites, so that the
 estimate is biased towards 0, and resamples are further off in the same direction (14 to 77 % of
-intervals called 95 % held the tau of the true rates). The bounds here are made of pairs of suites:
-those that Holm's test sets apart in both orders are concordant or discordant, all others may be
-either. They hold with 95 % whatever the noise is, since all of those tests do at once.
+nominal 95 % intervals contained the tau of the true rates). The bounds here consist of pairs of
+suites: pairs that Holm's test separates in both orders are concordant or discordant, all others may
+be either. The bounds hold with 95 % whatever the noise is, because all of those tests do at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.studies.suites.places import short_name
 from tlslab.model.wording import rank_words
 
-# Fewer than this many suites have no order worth comparing.
+# Fewer suites have no order worth comparing.
 LEAST_SUITES = 4
 
 # A pair of suites, by their numbers.
@@ -32,8 +32,8 @@ Pair = tuple[int, int]
 class Tau:
     """Kendall's tau-b of two orders of `n` suites.
 
-    `p` is that of no association. `low` and `high` are what the pairs leave open that cannot be
-    told apart, 95 %; None with fewer than two blocks.
+    `p`: the p-value of no association. `low` and `high`: the 95 % bounds, in which pairs that
+    cannot be told apart may have either order; None with fewer than two blocks.
     """
 
     value: float
@@ -53,7 +53,7 @@ def ranks(cells: Sequence[Measured], estimate: str) -> dict[str, str]:
 def correlation_with(
     cells: Sequence[Measured], estimate: str, published: Sequence[str]
 ) -> Tau | None:
-    """Our order of the suites that a published one has, too, against that."""
+    """The rank correlation of our order with a published one, over the suites in both."""
     both = [cell for cell in _able(cells, estimate) if short_name(cell) in published]
     if len(both) < LEAST_SUITES:
         return None
@@ -65,7 +65,7 @@ def correlation_with(
 
 
 def order_correlation(cells: Sequence[Measured], one: str, other: str) -> Tau | None:
-    """Two of our own orders against each other, over the cells that have both."""
+    """The rank correlation of two of our own orders, over the cells that have both."""
     both = [cell for cell in _able(cells, one) if cell in _able(cells, other)]
     if len(both) < LEAST_SUITES:
         return None
@@ -85,7 +85,7 @@ def _shared(cells: Sequence[Measured], estimate: str) -> list[int]:
 
 
 def _values(cells: Sequence[Measured], estimate: str, blocks: Sequence[int]) -> Array:
-    """The blocks in rows, cells in columns, least is best."""
+    """The values with blocks in rows and cells in columns; least is best."""
     sign = -1.0 if more_is_faster(estimate) else 1.0
     table = [
         [sign * np.log(max(cell.values[estimate][block], 1e-12)) for cell in cells]
@@ -95,8 +95,9 @@ def _values(cells: Sequence[Measured], estimate: str, blocks: Sequence[int]) -> 
 
 
 def _decided(cells: Sequence[Measured], estimates: Sequence[str]) -> list[dict[Pair, int]] | None:
-    """For each estimate, the pairs that the trials set apart: 1 where the first has the more of it
-    that is worse. All pairs of all estimates are one family; None where nothing can be tested.
+    """For each estimate, the pairs that the trials separate: 1 if the first cell is worse, else -1.
+
+    All pairs of all estimates are one family; None if nothing can be tested.
     """
     tested: list[tuple[int, Pair, float, int]] = []
     for number, estimate in enumerate(estimates):
@@ -117,7 +118,7 @@ def _decided(cells: Sequence[Measured], estimates: Sequence[str]) -> list[dict[P
 
 
 def _of_places(places: Sequence[float]) -> dict[Pair, int]:
-    """All pairs of an order that is given."""
+    """All pairs of a given order."""
     return {
         (a, b): 1 if places[a] > places[b] else -1 for a, b in combinations(range(len(places)), 2)
     }
@@ -139,7 +140,9 @@ def _tau(
 
 
 def tau_bounds(n: int, one: Mapping[Pair, int], other: Mapping[Pair, int]) -> tuple[float, float]:
-    """What two orders of `n` things leave open of tau, of each the pairs that are decided."""
+    """The bounds of tau for two orders of `n` items; the arguments have the decided pairs of
+    each.
+    """
     agreeing = [one[pair] * other[pair] for pair in one if pair in other]
     pairs = n * (n - 1) // 2
     left = pairs - len(agreeing)

@@ -1,4 +1,4 @@
-"""The cells of one server, one version of HTTP: where suites are compared."""
+"""The cells of one server and one version of HTTP, among which suites are compared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.names import find_suite
 from tlslab.model.wording import cell_label, joined
 
-# What suites are compared by: on connections kept open, and by what a new connection costs.
+# The estimates by which suites are compared: on connections kept open, and for new connections.
 KEEP_ALIVE = "keep_alive_requests_per_s"
 HANDSHAKE = "server_cpu_us_per_connection"
 CLIENT_HANDSHAKE = "client_cpu_us_per_connection"
@@ -20,7 +20,7 @@ KEEP_ALIVE_REQUEST_COST = "keep_alive_server_cpu_us_per_request"
 # The factors in which the cells of a place differ.
 COMPARED = ("suite", "key", "dh_bits")
 
-# The size that a server of today has, and with which DHE suites stand among the others.
+# The usual size of today's servers, with which DHE suites stand among the others.
 USUAL_DH_BITS = 2048
 
 FAMILIES = ("ECDHE-ECDSA", "ECDHE-RSA", "DHE-RSA", "RSA")
@@ -46,7 +46,7 @@ class Place:
 
     @property
     def usual(self) -> tuple[Measured, ...]:
-        """One cell for each suite: DHE with the size that stands for it."""
+        """One cell for each suite; for DHE suites, the one with the usual size."""
         by_suite: dict[str, list[Measured]] = {}
         for cell in self.cells:
             by_suite.setdefault(cell.summary.factors["suite"], []).append(cell)
@@ -60,7 +60,7 @@ class Place:
 
     @property
     def keep_alive(self) -> str:
-        """What tells suites apart on connections kept open.
+        """The estimate that compares suites on connections kept open.
 
         The rate, unless the generator was its limit for some: then the server's cost of a request.
         """
@@ -92,30 +92,32 @@ def dh_bits(cell: Measured) -> int | None:
 
 
 def usual_size(cells: Sequence[Measured]) -> Measured:
-    """Of one suite the cell that others are compared with: the usual size, or else the smallest."""
+    """The cell of one suite with which others are compared: the usual size, or else the
+    smallest.
+    """
     ordered = sorted(cells, key=lambda cell: dh_bits(cell) or 0)
     return next((cell for cell in ordered if dh_bits(cell) == USUAL_DH_BITS), ordered[0])
 
 
 def family(cell: Measured) -> str:
-    """How the cell's suite exchanges keys and proves the server's identity."""
+    """The key exchange and authentication of the cell's suite."""
     name = cell.summary.factors["suite"]
     exchange = name.removeprefix("TLS_").partition("_WITH_")[0].replace("_", "-")
     return exchange if exchange in FAMILIES else "TLS 1.3"
 
 
 def short_name(cell: Measured) -> str:
-    """The suite by OpenSSL's name, as servers' configurations have it."""
+    """The suite by OpenSSL's name, as in the configuration of servers."""
     name = cell.summary.factors["suite"]
     suite = find_suite(name)
     return suite.openssl if suite else name
 
 
 def value(cell: Measured, estimate: str) -> Estimate | None:
-    """One of the cell's estimates; None where it has none."""
+    """One of the cell's estimates; None if it has none."""
     return cell.summary.estimates.get(estimate)
 
 
 def usable(cell: Measured, estimate: str) -> bool:
-    """Whether the cell may be ranked by an estimate that it has."""
+    """Whether the cell has the estimate and may be ranked by it."""
     return cell.may_rank(estimate) and value(cell, estimate) is not None

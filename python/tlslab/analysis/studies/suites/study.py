@@ -1,4 +1,4 @@
-"""The whole suites study: what its page has, from measured cells alone."""
+"""The whole suites study: the content of its page, from measured cells alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from tlslab.model.finding import Finding
 
 @dataclass(frozen=True)
 class SuitesStudy:
-    """What the study adds to a summary."""
+    """The additions of the study to a summary."""
 
     figures: tuple[Figure, ...] = ()
     tables: tuple[DataTable, ...] = ()
@@ -37,9 +37,9 @@ def is_suites_study(experiment: Experiment) -> bool:
 def suites_study(
     cells: Sequence[Measured], study: Order | None, processors: int = 1
 ) -> SuitesStudy:
-    """Figures, tables and findings; `processors` is how many the server has.
+    """Figures, tables and findings; `processors` is the server's number of processors.
 
-    Pure. `study` is the published order to stand beside ours, if there is one.
+    Pure. `study` is the published order for comparison, if there is one.
     """
     drawn: list[Figure] = []
     tables: list[DataTable] = []
@@ -69,7 +69,7 @@ def _answers(place: Place, study: Order | None) -> list[Finding | None]:
 
 
 def _load(study: Order | None, processors: int) -> Load:
-    """The published measurement's connections and length, on our server."""
+    """The load of the published measurement, with the processors of our server."""
     if study is None:
         return Load(128, 10.0, processors)
     return Load(study.dh_connections, study.dh_seconds, processors)

@@ -55,7 +55,7 @@ def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
 
 
 def handshake_table(place: Place) -> DataTable:
-    """What a new connection costs both sides, cheapest suite for the server first."""
+    """The cost of a new connection on both sides, the cheapest suite for the server first."""
     found = ranks(place.usual, HANDSHAKE)
     return DataTable(
         id=f"suites-handshake-{place.id}",
@@ -85,7 +85,7 @@ def _in_order(cells: Sequence[Measured], found: Mapping[str, str]) -> list[Measu
 
 
 def _refused(cell: Measured, columns: int) -> tuple[TableCell, ...] | None:
-    """The row of a suite that the server does not do, with its reason."""
+    """The row of a suite that the server does not support, with the reason."""
     if cell.summary.verdict not in ("unsupported", "failed"):
         return None
     reason = "; ".join(note.message for note in cell.summary.reasons)
@@ -148,7 +148,7 @@ def sizes_table(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> DataTa
 
 
 def _baselines(found: Mapping[str, Sequence[SizeCell]]) -> str:
-    """The sizes that others are compared with; of most runs one."""
+    """The sizes with which others are compared; most runs have one."""
     sizes = {row.against for rows in found.values() for row in rows}
     return joined([str(bits) for bits in sorted(sizes)])
 

@@ -1,5 +1,6 @@
-"""Checks that a cluster which other machines can reach asks for a token: a program that it accepts
-may run programs on all of its nodes.
+"""Checks that a cluster within reach of other machines requires a token.
+
+Any program that such a cluster accepts can run programs on all of its nodes.
 """
 
 import os
@@ -17,8 +18,8 @@ KNOCK_S = 20.0
 
 LOOPBACK = ("127.0.0.1", "::1")
 
-# How a program without the token, or with this machine's, is received. A process of its own: Ray
-# reads its environment once.
+# Tests the cluster's reaction to a program without the token, or with this machine's. The program
+# is a separate process, because Ray reads its environment only once.
 _KNOCK = """
 import sys
 from ray._raylet import GcsClient
@@ -32,9 +33,9 @@ _REFUSED = 7
 
 
 def require_token(place: str) -> None:
-    """Refuses the cluster at `HOST:PORT` unless it asks for a token, and takes this machine's.
+    """Refuses the cluster at `HOST:PORT` unless it requires a token and accepts this machine's.
 
-    Raises UsageError, and CannotRunError if that cannot be found out.
+    Raises UsageError, and CannotRunError if that cannot be determined.
     """
     if os.environ.get("RAY_AUTH_MODE") != "token":
         raise UsageError(f"the Ray cluster {place} is refused without token authentication", REMEDY)
@@ -46,10 +47,10 @@ def require_token(place: str) -> None:
 
 
 def is_loopback(place: str) -> bool:
-    """Whether only this machine can reach a node at an address, or at `HOST:PORT`.
+    """Whether a node at an address, or at `HOST:PORT`, is within reach of this machine only.
 
-    Ray listens on loopback alone if the node's address is one of these two, and on all addresses if
-    it is any other, 127.0.0.2 for one.
+    Ray listens on loopback alone if the node's address is one of LOOPBACK, and on all addresses if
+    it is any other, even 127.0.0.2.
     """
     host = place.rpartition(":")[0] if place.count(":") == 1 or "]:" in place else place
     return host.strip("[]") in LOOPBACK

@@ -13,12 +13,13 @@ from tlslab.model.errors import EngineError
 
 BEAT_S = 1.0
 
-# Of Ray's message about an actor whose node died. Every message about a dead actor names its node.
+# Part of Ray's message about an actor whose node died. Each message about a dead actor names the
+# node.
 NODE_DIED = "its node has died"
 
 
 class RayCalls:
-    """The methods of one actor, as `remote.Calls`. A host that was lost once stays lost."""
+    """The methods of one actor, as `remote.Calls`. A lost host stays lost."""
 
     def __init__(self, actor: Any, name: str, closed: Callable[["RayCalls"], None]) -> None:
         self._actor = actor
@@ -28,7 +29,7 @@ class RayCalls:
         self._beat: Any = None
 
     def __call__(self, method: str, *arguments: Any, seconds: float) -> Any:
-        """What the method returns there. Raises HostLostError."""
+        """The result of the method on the node. Raises HostLostError."""
         if self._lost:
             raise HostLostError(self._lost)
         try:
@@ -50,7 +51,7 @@ class RayCalls:
                 self._beat = self._actor.beat.remote()
 
     def kill(self) -> None:
-        """Ends the actor, and with it all engines there."""
+        """Ends the actor, and with it all engines on its node."""
         self._lost = self._lost or "it was closed"
         with suppress(RayError):
             ray.kill(self._actor)
@@ -69,7 +70,7 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def keep(self, all_calls: Sequence[RayCalls]) -> None:
-        """Starts to call them."""
+        """Starts the calls."""
         self._thread = threading.Thread(target=self._run, args=(tuple(all_calls),), daemon=True)
         self._thread.start()
 
@@ -86,7 +87,7 @@ class Heartbeat:
 
 
 def _why(error: RayError) -> str:
-    """A lost actor in a few words; Ray's own message has many lines."""
+    """The cause of an actor's loss in a few words; Ray's own message has many lines."""
     if NODE_DIED in str(error):
         return "its node died, or cannot be reached"
     if isinstance(error, ray.exceptions.ActorUnavailableError):

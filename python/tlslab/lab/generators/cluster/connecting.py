@@ -14,7 +14,7 @@ import ray
 from tlslab.lab.generators.cluster.authentication import is_loopback, require_token
 from tlslab.model.errors import CannotRunError, UsageError
 
-# `ray start --head` listens there for nodes and drivers.
+# The port on which `ray start --head` listens for nodes and drivers.
 PORT = 6379
 
 # Ray's proxy for drivers beyond the cluster.
@@ -22,7 +22,7 @@ CLIENT_PORT = 10001
 
 REACH_S = 5.0
 
-# What `ray start` writes, and `ray.init(address="auto")` reads.
+# The file that `ray start` writes and `ray.init(address="auto")` reads.
 CURRENT = Path("/tmp/ray/ray_current_cluster")
 
 
@@ -50,7 +50,8 @@ def connect(address: str) -> None:
                 "machine one",
             ) from None
     try:
-        # A cluster that is named by a loopback address, or found, may have other addresses as well.
+        # A cluster that was named by a loopback address, or found, may have other addresses as
+        # well.
         if not reachable and not all(is_loopback(n["NodeManagerAddress"]) for n in ray.nodes()):
             require_token(ray.get_runtime_context().gcs_address)
     except BaseException:
@@ -87,7 +88,7 @@ def gcs_address(text: str) -> str:
 
 
 def _found() -> str:
-    """The cluster of this machine's node, if Ray has written it down; else Ray may look for it."""
+    """The cluster of this machine's node, if Ray has recorded it; else Ray may search."""
     try:
         return CURRENT.read_text("ascii").strip() or "auto"
     except (OSError, UnicodeDecodeError):
@@ -108,7 +109,7 @@ def _reach(place: str) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself, in the main thread; the lab has its own way to end."""
+    """Keeps the lab's signal handlers: Ray would take SIGTERM for itself in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Where generators are placed: all at once, each on a node of its own, or not at all."""
+"""Placement of generators: all at once, each on a node of its own, or none."""
 
 import time
 from collections.abc import Sequence
@@ -11,8 +11,7 @@ from ray.util.placement_group import PlacementGroup, placement_group, remove_pla
 from tlslab.model.errors import CannotRunError
 from tlslab.model.wording import counted
 
-# A node that has just been started joins within this time; a group that can be placed needs less
-# than a second.
+# A newly started node joins within this time; a group that can be placed needs less than a second.
 PLACE_S = 10.0
 LOOK_S = 0.5
 
@@ -31,7 +30,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Placed:
-    """A group of places that this driver holds; all of each node's processors are its own."""
+    """A group of places that this driver holds; the driver owns all processors of each node."""
 
     group: PlacementGroup
     places: tuple[Place, ...]
@@ -70,7 +69,7 @@ def place(count: int | None) -> Placed:
 
 
 def _nodes_for(count: int) -> tuple[list[Place], list[Place]]:
-    """All nodes, and those that can be used: waits a while until there are `count`."""
+    """All nodes, and the usable ones; waits a while until there are `count`."""
     deadline = time.monotonic() + PLACE_S
     while True:
         there = _nodes()
@@ -81,7 +80,7 @@ def _nodes_for(count: int) -> tuple[list[Place], list[Place]]:
 
 
 def _nodes() -> list[Place]:
-    """All nodes that live, this one last."""
+    """All live nodes, this one last."""
     own = ray.get_runtime_context().get_node_id()
     found = [_place(each) for each in ray.nodes() if each["Alive"]]
     return sorted(found, key=lambda each: (each.node == own, each.name, each.address))
@@ -97,7 +96,7 @@ def _place(described: dict[str, Any]) -> Place:
 
 
 def _usable(there: Sequence[Place]) -> list[Place]:
-    """Nodes that have processors, without the one of this lab unless it is the only one."""
+    """Nodes with processors, without the lab's own node unless it is the only one."""
     own = ray.get_runtime_context().get_node_id()
     able = [each for each in there if each.processors > 0]
     return [each for each in able if each.node != own] or able

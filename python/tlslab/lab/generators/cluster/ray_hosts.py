@@ -22,8 +22,8 @@ from tlslab.model.errors import CannotRunError
 
 PROGRAM = "tlslab-load"
 
-# Without a call for so long a node ends its engines and itself: its head is dead, or cut off. The
-# head calls each node once a second.
+# After this long without a call, a node ends its engines and itself: its head is dead or cut off.
+# The head calls each node once a second.
 HEAD_SILENT_S = 15.0
 
 # A node's first answer includes the start of a Python process there.
@@ -34,12 +34,12 @@ CALLS_AT_ONCE = 8
 
 
 def cluster_hosts(address: str, count: int | None) -> list[Host]:
-    """Hosts of the cluster at `address`, one a node: `count` of them, or all (None).
+    """Hosts of the cluster at `address`, one per node: `count` of them, or all (None).
 
-    `address` is `ray://HOST:PORT`, `HOST:PORT` or `auto`; the lab itself runs on a node of the
-    cluster, and makes load on that one only if there is no other. Raises UsageError for an
-    address that names no cluster or has no authentication, CannotRunError if the cluster cannot be
-    reached, or has fewer nodes.
+    `address` is `ray://HOST:PORT`, `HOST:PORT` or `auto`. The lab itself runs on a node of the
+    cluster, which makes load only if it is the only node. Raises UsageError for an address that
+    names no cluster or has no authentication, CannotRunError if the cluster cannot be reached or
+    has too few nodes.
     """
     connect(address)
     cluster = _Cluster()
@@ -128,7 +128,7 @@ class _Cluster:
 
 
 def unique(names: Sequence[str], places: Sequence[Place]) -> list[str]:
-    """Host names; with the address where several hosts have the same."""
+    """Host names, with the address if several hosts have the same name."""
     counts = Counter(names)
     return [
         name if counts[name] == 1 else f"{name} ({each.address})"
