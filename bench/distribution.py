@@ -79,8 +79,9 @@ def spec_of(server: Server) -> dict[str, Any]:
 
 @contextmanager
 def one_node(folder: Path) -> Iterator[str]:
-    """A Ray cluster of one node, with a token of its own; yields its address. Raises
-    CannotRunError.
+    """A Ray cluster of one node, with a token of its own; yields its address.
+
+    Raises CannotRunError.
     """
     ray = Path(sys.executable).parent / "ray"
     if not ray.exists():
@@ -132,9 +133,7 @@ def client_us(record: RunRecord) -> float:
 
 
 def judge(found: Interval) -> Judgement:
-    """The judgement on a ratio's interval: nothing has changed, something has, or neither is
-    shown.
-    """
+    """The judgement on a ratio's interval: no change, a change, or neither is shown."""
     if found.low > 1 + SAME or found.high < 1 - SAME:
         return "MISSED"
     if found.n < 2 or found.low < 1 - WIDTH or found.high > 1 + WIDTH:

@@ -170,8 +170,9 @@ def once(folder: Path, share: float, blocks: int) -> str:
 
 
 def how_it_ended(code: int, said: str, errors: str) -> str:
-    """The end of the script by its exit code and output. Raises CannotRunError for any other
-    code.
+    """The end of the script by its exit code and output.
+
+    Raises CannotRunError for any other code.
     """
     if code not in (0, 1):
         raise CannotRunError(f"{SCRIPT.name} ended with {code}: {errors.strip()[-400:]}")

@@ -113,9 +113,7 @@ def _measure(generator: Generator, server: Server, seconds: float) -> Sample:
 
 
 def _verify(generator: Generator) -> None:
-    """One second against a server that logs: all requests must have the intended version of
-    HTTP.
-    """
+    """One second against a server that logs: all requests must have the intended HTTP version."""
     protocol = NEW if generator.name in (OURS[NEW], *RIVALS[NEW]) else OLD
     wanted = f"TLSv1.3 {SUITE} {GROUP} {protocol} 200"
     with (

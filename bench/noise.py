@@ -26,8 +26,9 @@ def cell(
     factors: Mapping[str, str] | None = None,
     anytime: bool = False,
 ) -> Measured:
-    """A valid cell with one value from each block, by estimate; `factors`: by default a level, the
-    key.
+    """A valid cell with one value from each block, by estimate.
+
+    `factors`: by default a level, the key.
     """
     blocks = max(len(each) for each in values.values())
     levels = {"cell": key} if factors is None else factors

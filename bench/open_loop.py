@@ -96,9 +96,7 @@ def punctuality(
     intended: NDArray[np.int64],
     started: NDArray[np.int64],
 ) -> Punctuality:
-    """The punctuality from a run's record and the instants of its trace, in nanoseconds, in
-    order.
-    """
+    """The punctuality from a run's record and the instants of its trace, in ns, in order."""
     delays = (started - intended) / 1e3
     cpu = record["cpu"]["user_us"] + record["cpu"]["system_us"]
     # The number of random arrivals is a matter of chance; the arrivals that were due count.
@@ -174,8 +172,9 @@ def _run(server: Server, arrivals: str, seed: int, trace: Path) -> Punctuality:
 
 
 def _machine_p99_us(server: Server, result: Path) -> float | None:
-    """The 99th percentile of a bare timer's lateness beside the load; None without permission for
-    it.
+    """The 99th percentile of a bare timer's lateness beside the load.
+
+    None without permission for it.
     """
     loops = round(SECONDS * 1e6 / TIMER_PERIOD_US)
     timer = ["-q", "-t1", f"-a{PROCESSOR}", f"-i{TIMER_PERIOD_US}", f"-l{loops}", "-h", "20000"]

@@ -58,9 +58,7 @@ class Planted:
 
 @dataclass(frozen=True)
 class By:
-    """Real runs by one ranking: equal servers that were set apart, and slower ones that were
-    found.
-    """
+    """Real runs by one ranking: equal servers that were set apart, slower ones that were found."""
 
     estimate: str
     runs: int
@@ -227,8 +225,9 @@ class Contents:
                 yield _alarms(f"equal servers stopped {where}", each.stopped, each.runs)
 
     def newest(self) -> "Contents":
-        """The results with the real runs of the newest bench of each kind only: those of this
-        machine.
+        """The results with the real runs of the newest bench of each kind only.
+
+        Those are the runs of this machine.
         """
         last = {
             kind: max((each.created for each in rows), default="")

@@ -38,8 +38,7 @@ GRADED = ("nginx", "apache", "haproxy")
 KEYS = ("ecdsa-p256", "rsa-2048")
 GROUPS = ("X25519", "P-256", "P-384")
 
-# Recommendations for a kind of server are based on the first of these runs that compares a factor
-# that the server can set.
+# Each kind of server uses the first of these runs that compares a factor it can set.
 RUNS = {
     "groups": (
         "run", "groups", "--quick", "--target", "nginx", "--set", "tls=1.3",

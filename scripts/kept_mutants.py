@@ -133,9 +133,7 @@ def made(folder: Path) -> Iterator[str]:
 
 
 def logged(log: str) -> Iterator[str]:
-    """The outcomes in a log of mutmut, whose own files of them may be empty after an
-    interruption.
-    """
+    """The outcomes in a log of mutmut; its own files may be empty after an interruption."""
     for line in log.rpartition("Mutant results")[2].splitlines():
         mark, _, mutant = line.partition(" ")
         if mark in MARKS:

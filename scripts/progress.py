@@ -98,8 +98,9 @@ class Command:
         self._unwanted = threading.Event()
 
     def run(self, progress: Progress, job: str) -> int:
-        """Runs it to its end; returns its exit code. A failure's last lines go to standard
-        error.
+        """Runs it to its end; returns its exit code.
+
+        A failure's last lines go to standard error.
         """
         with (
             tempfile.TemporaryFile() as log,

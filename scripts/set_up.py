@@ -62,9 +62,7 @@ def _python(progress: Progress, package: Command) -> None:
 
 
 def _packages(progress: Progress) -> None:
-    """Makes the virtual environment with the packages of requirements.lock, unless they are
-    there.
-    """
+    """Makes the virtual environment with the packages of requirements.lock, if missing."""
     lock = ROOT / "requirements.lock"
     runs = PYTHON.exists() and subprocess.run([PYTHON, "-c", ""], check=False).returncode == 0
     if runs and STAMP.exists() and STAMP.stat().st_mtime >= lock.stat().st_mtime:

@@ -37,9 +37,7 @@ def made_calibration(
     off: float = 1.0,
     blocks: int | None = None,
 ) -> RunContents:
-    """A run of `calibrate`; a mix of full and resumed connections costs `off` times the sum of its
-    parts.
-    """
+    """A run of `calibrate`; mixes of full and resumed connections cost `off` times their parts."""
 
     def cost_us(factors: Mapping[str, str]) -> float:
         mixed = factors["resumed"] not in ("0%", "100%")

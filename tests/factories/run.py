@@ -196,9 +196,7 @@ class _Maker:
         return TrialRun(record, _machine(seconds, rate * server_us, rate * client_us), server)
 
     def _keep_alive_run(self, cell: Cell, keep_alive: KeepAlive) -> TrialRun:
-        """Connections kept open: none ends, and a request costs the server the same with any
-        group.
-        """
+        """Connections kept open: none ends, and a request costs the same with any group."""
         seconds = keep_alive.window.measure_ms / 1000
         server_us, client_us = self._noisy(20.0), self._noisy(9.0)
         requests = round(0.985e6 / server_us * seconds)
