@@ -1,4 +1,4 @@
-"""Two arms that should have equal costs: measured in turn, and judged."""
+"""Two arms that should have equal costs, measured in turns and judged."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import TypeVar
 from bench.intervals import Interval
 from bench.settings import BLOCKS, SEED
 
-# The maximum half width of a ratio's interval: a wider interval contains 1 in any case.
+# The largest half width of a ratio's interval: a wider interval contains 1 in any case.
 HALF_WIDTH = 0.05
 
 Arm = TypeVar("Arm", int, str)
@@ -35,7 +35,7 @@ def interleaved(
 
 
 def is_conclusive(found: Interval) -> bool:
-    """Whether a ratio is known well enough to be called 1, or not 1."""
+    """Whether a ratio is known well enough to decide whether it is 1."""
     return found.n > 1 and (found.high - found.low) / 2 <= HALF_WIDTH
 
 
@@ -55,7 +55,7 @@ def no_more(found: Interval, tolerance: float) -> Answer:
 
 
 def show(question: str, found: Interval, bar: str, answer: Answer) -> bool:
-    """Prints the ratio and the answer; whether the bar is met."""
+    """Prints the ratio and the answer; returns whether the bar is met."""
     print(f"{question}: {found:.3f}")
     words = f"{answer}"
     if answer is Answer.INCONCLUSIVE:

@@ -1,7 +1,7 @@
 """Closed loops that keep the server busy all the time.
 
-A busy server never sleeps, and hardly ever wakes its client. The cost of a connection is then least
-noisy on both sides, and does not depend on which side sleeps when (ADR 0041).
+A busy server never sleeps, and hardly ever wakes its client. The cost of a connection then has the
+least noise on both sides, and does not depend on which side sleeps when (ADR 0041).
 """
 
 import json
@@ -32,7 +32,7 @@ class AtLimit:
     def load(self, arm: str, options: Sequence[str]) -> dict[str, Any]:
         """The record of one run of `tlslab-load` with these options.
 
-        Raises CannotRunError when nothing was completed.
+        Raises CannotRunError if nothing was completed.
         """
         command = [require_program("tlslab-load"), "--json", "-c", str(CONNECTIONS)]
         command += ["-d", f"{SECONDS:g}s", "--tls", "1.3", "--group", GROUP, "--suite", SUITE]
@@ -45,7 +45,7 @@ class AtLimit:
         return record
 
     def require_saturated(self) -> None:
-        """Raises CannotRunError when an arm did not keep the server busy."""
+        """Raises CannotRunError if an arm did not keep the server busy."""
         for arm, shares in self.busy.items():
             if median(shares) < SATURATED:
                 raise CannotRunError(

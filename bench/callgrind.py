@@ -1,8 +1,8 @@
 """Counts instructions of `tlslab-load --in-memory` under valgrind's callgrind.
 
-A simulator executes the program; what it counts does not depend on how busy or how fast the
-machine is. What is left of chance (keys, nonces, where memory lies) is averaged out over the
-handshakes, and what every process does once cancels out: a run of N is taken from one of 2 N.
+A simulator executes the program; its counts do not depend on the load or the speed of the machine.
+The remaining randomness (keys, nonces, addresses of memory) is averaged over the handshakes. The
+one-time work of every process cancels: the count of a run of N is subtracted from one of 2 N.
 """
 
 import json
@@ -34,7 +34,7 @@ _FUNCTION = re.compile(r"(c?)fn=\((\d+)\)(?: (.*))?")
 
 @dataclass(frozen=True)
 class Counted:
-    """Instructions of each side in one run, and the code that the libraries chose in it."""
+    """Instructions of each side in one run, and the code path that the libraries chose."""
 
     sides: Mapping[str, int]
     code_path: str
@@ -66,10 +66,10 @@ def count(flags: Sequence[str], number: int) -> Counted:
 
 
 def inclusive(lines: Iterable[str]) -> dict[str, int]:
-    """Instructions of each side with all that its functions call, from callgrind's file.
+    """Instructions of each side including all callees, from callgrind's file.
 
-    The cost of a call stands in the line after its `calls=` line, the callee in the `cfn=` line
-    before it; a function's name is given once and has a number from then on.
+    The cost of a call is in the line after its `calls=` line, the callee in the `cfn=` line before.
+    A function's name is given once and is a number from then on.
     """
     names: dict[str, str] = {}
     totals = dict.fromkeys(SIDES, 0)

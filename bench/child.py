@@ -17,7 +17,7 @@ from tlslab.targets.base import pinned
 
 PROCESSOR = 1
 
-# Shares of the run's planned time between which "busy" is read: without its start and its end.
+# The part of the run's planned time in which "busy" is read: without the start and the end.
 WINDOW = (0.25, 0.85)
 
 # A generator that exceeds its time by this much is killed.
@@ -58,9 +58,9 @@ class Run:
 def run(command: Sequence[str], seconds: float, server: int) -> Run:
     """Runs a command on the generator's processor; `server` is the id of nginx's worker.
 
-    The kernel reports the processor time when the child is reaped (wait4): all threads of the
+    The kernel reports the processor time when the child is reaped (wait4): of all threads of the
     child, from exec to exit, start-up included. Output goes to a file, so that the child never
-    waits for a reader. Raises CannotRunError when the child does not end.
+    waits for a reader. Raises CannotRunError if the child does not end.
     """
     with tempfile.TemporaryFile() as output:
         start = time.monotonic()
@@ -91,7 +91,7 @@ def run(command: Sequence[str], seconds: float, server: int) -> Run:
 
 
 def _reap(pid: int, deadline: float) -> tuple[int, resource.struct_rusage]:
-    """Waits for the child's end; its status and what it used. Raises CannotRunError."""
+    """Waits for the child's end; returns its status and resource use. Raises CannotRunError."""
     while time.monotonic() < deadline:
         found, status, usage = os.wait4(pid, os.WNOHANG)
         if found:
@@ -119,7 +119,7 @@ def _watch(start: float, seconds: float, server: int) -> Busy:
 
 
 def _share(first: Any, last: Any) -> float:
-    """Busy over busy and idle; time that the host took away (steal) is neither."""
+    """Busy over busy plus idle; time that the host took away (steal) is neither."""
 
     def spent(*names: str) -> float:
         return float(sum(getattr(last, name) - getattr(first, name) for name in names))

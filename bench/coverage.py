@@ -1,11 +1,12 @@
-"""`make bench-coverage`: how often does an interval of 95 % hold what is true?
+"""`make bench-coverage`: how often does a 95 % interval contain the true value?
 
-Each row simulates a server or a scalability law whose answer is known, puts the values through the
-functions that judge real runs, and counts the intervals that hold the answer. The command writes
-bench/coverage.json and docs/validity-coverage.md. `--simulations N` is the number for each row,
-`--check` writes nothing, `--missing` simulates only rows that the kept results lack (a test holds
-the others to today's code). Exit codes: 0 every row holds 95 +- 1.5 %, or more where its bound is
-conservative, or what it is declared to hold where it is declared to fall short; 1 one does not.
+Each row simulates a server or a scalability law whose answer is known, passes the values through
+the functions that judge real runs, and counts the intervals that contain the answer. The command
+writes bench/coverage.json and docs/validity-coverage.md. `--simulations N` is the number for each
+row, `--check` writes nothing, `--missing` simulates only rows that the kept results lack (a test
+compares the others with today's code). Exit codes: 0 every row has a coverage of 95 +- 1.5 %, or
+more if its bound is conservative, or its declared coverage if it is declared to fall short; 1 a row
+has not.
 """
 
 import argparse
@@ -30,16 +31,17 @@ PAGE = ROOT / "docs" / "validity-coverage.md"
 SIMULATIONS = 2_000
 WANTED, WITHIN = 0.95, 0.015
 
-# The number of simulations of each row whose ends are kept: a test makes them again, and fails
-# where the code has changed what they say.
+# The number of simulations of each row whose outcomes are kept: a test repeats them, and fails if
+# the code has changed them.
 FIRST = 20
 
 
 @dataclass(frozen=True)
 class Result:
-    """How many of the intervals of a row hold what is true.
+    """The number of a row's intervals that contain the true value.
 
-    `first` has a letter for each of the first simulations: 1 holds, 0 does not, - no interval.
+    `first` has a letter for each of the first simulations: 1 contains it, 0 does not, - no
+    interval.
     """
 
     row: Row
@@ -50,14 +52,14 @@ class Result:
 
     @property
     def coverage(self) -> float:
-        """The share of intervals that hold it."""
+        """The share of intervals that contain the true value."""
         return self.held / self.runs if self.runs else 0.0
 
     @property
     def met(self) -> bool:
-        """Whether the bar is met, as far as the number of simulations can say.
+        """Whether the bar is met, as far as the number of simulations can show.
 
-        The bar of a row that is declared to fall short is what it is declared to hold.
+        A row that is declared to fall short has its declared coverage as the bar.
         """
         low, high = proportion_interval(self.held, self.runs)
         if self.row.short is not None:
@@ -66,7 +68,7 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """In words."""
+        """The verdict in words."""
         low, high = proportion_interval(self.held, self.runs)
         if not self.met:
             return "below the bar" if self.coverage < WANTED else "wider than it needs to be"
@@ -86,13 +88,13 @@ def run(row: Row, simulations: int, seed: int = 1) -> Result:
 
 
 def _counts(simulations: int, number: int) -> tuple[int, int, int, str]:
-    """What is counted of the row with this number, in a process of its own."""
+    """The counts of the row with this number, simulated in a separate process."""
     found = run(list(rows())[number], simulations)
     return found.runs, found.held, found.none, found.first
 
 
 def simulated(simulations: int, kept: Sequence[Result] = ()) -> Iterator[Result]:
-    """All rows in their order, on all processors that this process may use; those kept are so."""
+    """All rows in their order, on all processors of this process; kept results are not repeated."""
     every, have = list(rows()), {_name(each.row): each for each in kept}
     numbers = [number for number, row in enumerate(every) if _name(row) not in have]
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
@@ -106,7 +108,7 @@ def _name(row: Row) -> tuple[str, str]:
 
 
 def read(path: Path) -> tuple[Made, list[Result]]:
-    """The kept results of the rows that there are."""
+    """The kept results of the existing rows."""
     data = json.loads(path.read_text("utf-8"))
     by_name = {_name(row): row for row in rows()}
     found = []
@@ -118,7 +120,7 @@ def read(path: Path) -> tuple[Made, list[Result]]:
 
 
 def write(path: Path, results: Sequence[Result], by: Made) -> None:
-    """Keeps the results."""
+    """Stores the results."""
     listed = [
         {
             "estimator": each.row.estimator,
@@ -169,7 +171,7 @@ bounds ([ADR 0064](adr/0064-the-servers-side-elsewhere.md); test_machine.py hold
 
 
 def _declared(results: Sequence[Result]) -> Iterator[str]:
-    """Which rows are declared to fall short, and why, each in a line of Markdown."""
+    """The rows that are declared to fall short and the reasons, one line of Markdown each."""
     for each in results:
         row = each.row
         if row.short is not None:
@@ -188,7 +190,7 @@ def _line(each: Result) -> str:
     )
 
 
-# Rows that are missing are made alone.
+# Missing rows are made separately.
 _MADE_LAST = "Some rows were made anew, after the others:"
 
 
@@ -202,7 +204,7 @@ def page(results: Sequence[Result], by: Made) -> str:
 
 
 def main() -> int:
-    """Simulates all rows and writes the page; the exit code."""
+    """Simulates all rows and writes the page; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench.coverage")
     parser.add_argument("--simulations", type=int, default=SIMULATIONS, help="of each row")
     parser.add_argument("--check", action="store_true", help="write nothing")

@@ -1,4 +1,4 @@
-"""Simulations of costs: of parts and mixes, of parts by samples, and where noise comes from."""
+"""Simulations of costs: of parts and mixes, of parts by samples, and of the sources of noise."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -18,16 +18,16 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.experiment import Experiment
 from tlslab.model.stacks import CellWhy, CostPart
 
-# Of a block and, in it, of a trial.
+# The noise of a block and, within the block, of a trial.
 _NOISE = 0.02
 
-# What one of a part costs the server in microseconds; of bytes, a kilobyte.
+# The server's cost of one unit of a part in microseconds; for bytes, of a kilobyte.
 _PART_US, _KILOBYTE_US = 60.0, 0.4
 
-# Samples of call stacks of a cell.
+# The number of samples of a cell's call stacks.
 _SAMPLES = 3_000
 
-# Rates of deployments with cells of each: standard deviations of a trial and of a start.
+# Rates of deployments with several cells each: standard deviations of a trial and of a start.
 _TRIAL, _START = 0.02, 0.03
 _DEPLOYMENTS, _CELLS = 4, 5
 
@@ -38,12 +38,12 @@ def _calibrate() -> Experiment:
 
 
 def _mix(**levels: str) -> dict[str, str]:
-    """The centre of the shipped calibration with these levels."""
+    """The centre of the shipped calibration with these levels changed."""
     return {**_calibrate().centre, "resumed": "60%", "document_bytes": "4096", **levels}
 
 
 def _true_cost(factors: Mapping[str, str]) -> float:
-    """What a connection of a mix costs where its parts add up."""
+    """The cost of a mix's connection if its parts add up."""
     counts = parts_of(factors, _calibrate().centre)
     return sum(
         count * (_KILOBYTE_US if name.endswith(KILOBYTE) else _PART_US)
@@ -61,7 +61,7 @@ def _fitted(draw: Draw, blocks: int) -> CostModel | None:
 
 
 def mix(blocks: int) -> Trial:
-    """What a connection of a mix costs by a calibration that has not measured the mix."""
+    """The cost of a mix's connection by a calibration without that mix."""
     wanted = _mix(requests="8")
 
     def trial(draw: Draw) -> bool | None:
@@ -75,7 +75,7 @@ def mix(blocks: int) -> Trial:
 
 
 def held_out(blocks: int, off: float) -> Trial:
-    """The model's cost over the measured one of a mix that costs `off` times its parts."""
+    """The modelled cost over the measured one, for a mix that costs `off` times its parts."""
     wanted = _mix(requests="4")
 
     def trial(draw: Draw) -> bool | None:
@@ -90,9 +90,7 @@ def held_out(blocks: int, off: float) -> Trial:
 
 
 def planned(blocks: int, off: float) -> Trial:
-    """The cost by which a load is planned; mixes cost `off` times their parts, and one that was
-    held out shows by how much.
-    """
+    """The cost for planning a load; mixes cost `off` times their parts, as a held-out mix shows."""
     wanted, known = _mix(requests="8"), _mix(requests="4")
 
     def trial(draw: Draw) -> bool | None:
@@ -123,7 +121,7 @@ def sampled_part(blocks: int, part: float) -> Trial:
 
 
 def elsewhere(blocks: int) -> Trial:
-    """What of an effect is not in the part that it should be in, by the costs of two cells."""
+    """The part of an effect outside its expected part, from the costs of two cells."""
 
     def why(draw: Draw, group: str, exchange: float, others: float) -> CellWhy:
         cost = _measured(draw, exchange + others, blocks)
@@ -155,7 +153,7 @@ def _components(draw: Draw, blocks: int) -> Components | None:
 
 
 def trial_variance(blocks: int) -> Trial:
-    """The variance from trial to trial, by which a run is forecast."""
+    """The variance from trial to trial, which forecasts a run."""
 
     def trial(draw: Draw) -> bool | None:
         found = _components(draw, blocks)

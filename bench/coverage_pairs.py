@@ -22,10 +22,10 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.proof import Measure
 from tlslab.model.two_stage import repetitions
 
-# Blocks differ by so much, trials in a block by less.
+# The standard deviations of blocks, and of trials within a block.
 BLOCK, TRIAL = 0.05, 0.02
 
-# Cells that are to be ranked: each so much behind the one before.
+# Cells to be ranked: the distance of each from the one before, and their number.
 _STEP, _CELLS = 0.01, 6
 
 _MEASURES: tuple[Measure, ...] = ("connections", "new", "returning", "requests")
@@ -55,7 +55,7 @@ def settled(noise: float, slower: float) -> Trial:
 
 
 def maxima(noise: float) -> Trial:
-    """The ratio of two cells' maxima, 1.1, each repeated as its first five values ask for."""
+    """The ratio of two cells' maxima, 1.1, each repeated as its first five values require."""
 
     def trial(draw: Draw) -> bool | None:
         cells = []
@@ -71,23 +71,23 @@ def maxima(noise: float) -> Trial:
 
 
 def at_any_time(noise: Noise) -> Trial:
-    """The confidence sequence, looked at after each of the blocks 5 to 15."""
+    """The confidence sequence, evaluated after each of the blocks 5 to 15."""
 
     def trial(draw: Draw) -> bool:
         data = noise(draw, 15)
-        # It holds at n exactly when the evidence against 0 is below 20.
+        # It holds at n exactly if the evidence against 0 is below 20.
         return all(sequence.evidence(data[:n]) < 20 for n in range(5, 16))
 
     return trial
 
 
 def _run(draw: Draw, value: float, noise: float, blocks: int, anytime: bool = False) -> Estimate:
-    """The rate of a cell in a run of its own."""
+    """The rate of a cell in a separate run."""
     return estimate((value * np.exp(draw.normal(0, noise, blocks))).tolist(), "1/s", anytime)
 
 
 def independent_runs(blocks: int, other: float, anytime: bool = False) -> Trial:
-    """The ratio of a cell in two runs, 1.1, the noise of the second run being `other`."""
+    """The ratio of a cell in two runs, 1.1; `other` is the noise of the second run."""
 
     def trial(draw: Draw) -> bool | None:
         first = _run(draw, 1000.0, TRIAL, blocks, anytime)
@@ -110,7 +110,7 @@ def gate_bound(blocks: int) -> Trial:
 
 
 def proof(blocks: int) -> Trial:
-    """All ratios of a proof at once, the candidate being 1.05 times as good by each."""
+    """All ratios of a proof at once; the candidate is 1.05 times as good by each."""
     better = 1.05
 
     def trial(draw: Draw) -> bool | None:
@@ -168,7 +168,7 @@ def best(blocks: int) -> Trial:
 
 
 def best_when_settled(noise: float) -> Trial:
-    """The same by the rate, as a recommendation has them, of a run that ended by itself."""
+    """The same by the rate, as a recommendation has it, for a run that ended by itself."""
 
     def trial(draw: Draw) -> bool:
         block = draw.normal(0, BLOCK, SEQUENTIAL.blocks)
@@ -193,7 +193,7 @@ def level_change(runs: int) -> Trial:
 
 
 def level_change_found(runs: int) -> Trial:
-    """The same with the place that a history finds; None where it does not find one change."""
+    """The same with the place that a history finds; None if it does not find exactly one change."""
 
     def trial(draw: Draw) -> bool | None:
         logs = TRIAL * np.concatenate([draw.normal(0, 1, runs), draw.normal(3, 1, runs)])

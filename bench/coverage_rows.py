@@ -1,4 +1,4 @@
-"""The simulations of `make bench-coverage`: estimators, truths, and what each is to hold."""
+"""The simulations of `make bench-coverage`: estimators, true values, and required coverages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ from bench.queues import MD1, MG2, MM1
 
 @dataclass(frozen=True)
 class Short:
-    """Why intervals of a row fall short of 95 %, in a sentence, and the share that they hold."""
+    """The reason that intervals of a row fall short of 95 %, in a sentence, and their coverage."""
 
     reason: str
     least: float
@@ -75,7 +75,7 @@ INTERPOLATED = Short(
 
 @dataclass(frozen=True)
 class Row:
-    """A simulation. `at_least`: the bound is meant to hold more often than 95 %.
+    """A simulation. `at_least`: the bound is meant to hold in more than 95 %.
 
     `short`: the row is declared to fall short of the bar.
     """

@@ -25,10 +25,10 @@ from tlslab.analysis.studies.suites.places import CLIENT_HANDSHAKE, HANDSHAKE
 from tlslab.lab.resolution import upper_end
 from tlslab.model.two_stage import repetitions
 
-# Runs of a queue that are simulated at a time: several servers take a step for each arrival.
+# The number of a queue's runs simulated at a time: several servers take a step for each arrival.
 _AT_ONCE = 20
 
-# The loads of an open loop, as shares of what the server can take; at the last it falls behind.
+# The loads of an open loop, as shares of the server's capacity; at the last one it falls behind.
 _LOADS = (0.2, 0.4, 0.6, 0.8)
 
 
@@ -54,7 +54,7 @@ def shares(n: int) -> Trial:
 
 
 def counted(n: int, rate: float) -> Trial:
-    """The share of N tries that end in one way, with the chance `rate` each."""
+    """The share of N tries with a certain outcome, each with probability `rate`."""
     return lambda draw: holds(*proportion_interval(int(draw.binomial(n, rate)), n), rate)
 
 
@@ -122,7 +122,9 @@ def queue_quantile_ratio(kind: Kind, load: float, trials: int, n: int, p: int) -
 
 
 def frozen(trials: int) -> Trial:
-    """p99 of a server that answers in 1 ms, and is frozen for a second once in each trial of 20 s:
+    """The p99 of a server that answers in 1 ms, and is frozen for a second once in each trial of 20
+    s.
+
     3 % of its response times are drawn evenly from a second.
     """
 
@@ -140,7 +142,9 @@ def frozen(trials: int) -> Trial:
 
 def within_objective(runs: int, n: int, at: float) -> Trial:
     """The highest load of M/M/1 whose p99 meets an objective, interpolated between the loads of
-    `_LOADS`; `at` is that load.
+    `_LOADS`.
+
+    `at` is that load.
     """
     limit = MM1.quantile(at, 0.99)
     series = [_queue(MM1, load, 1, n) for load in _LOADS]
@@ -187,8 +191,8 @@ def law(part: str, blocks: int) -> Trial:
 def ceiling_share(blocks: int, together: float) -> Trial:
     """The fitted peak of signatures over the processors' limit.
 
-    Blocks differ by 5 %. `together`: how their costs follow their rates: -1 where a slow block has
-    high costs, 1 where both rise.
+    Blocks differ by 5 %. `together`: the correlation of their costs with their rates: -1 if a slow
+    block has high costs, 1 if both rise.
     """
     law, general, signing = (300.0, 0.08, 0.002), 500.0, 1000.0
     truth = law_value(law, math.sqrt(0.92 / 0.002)) * (general + signing) / 2e6

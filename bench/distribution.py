@@ -1,9 +1,9 @@
-"""A part of `make bench`: what a generator on a host through Ray costs, against one without.
+"""A part of `make bench`: the cost of a generator on a host through Ray, against one without.
 
-The same load goes alternately from the lab's own engine, and from one host that is the only node of
-a Ray cluster on loopback: the server's maximum and the client's processor time per connection have
-to be the same. Then 1,000 records are merged, and 1,000 simulated hosts, which repeat the events
-and the record of one, report to one head.
+The same load comes alternately from the lab's own engine, and from one host that is the only node
+of a Ray cluster on loopback: the server's maximum and the client's processor time per connection
+must be equal. Then 1,000 records are merged, and 1,000 simulated hosts, which repeat the events and
+the record of one host, report to one head.
 
 Exit codes: 0 every bar met, 1 a bar missed or an interval too wide to judge, 3 could not run.
 BENCH_SECONDS and BENCH_BLOCKS change a run's length (5 s) and the number of runs of each kind (10).
@@ -41,10 +41,10 @@ from tlslab.store import to_json
 HOSTS = 1000
 MERGE_LIMIT_S = 10.0
 
-# A ratio is another than 1 if its interval is further away than this.
+# A ratio differs from 1 if its interval is further away than this.
 SAME = 0.01
 
-# It is taken as 1 if its interval is within this distance: a wider one proves nothing.
+# A ratio counts as 1 if its interval is within this distance: a wider one proves nothing.
 WIDTH = 0.05
 
 CONNECTIONS = 16
@@ -58,7 +58,7 @@ Judgement = Literal["met", "MISSED", "CANNOT TELL"]
 
 
 def spec_of(server: Server) -> dict[str, Any]:
-    """As many new connections as go."""
+    """The highest possible rate of new connections."""
     return {
         "schema": "tlslab.spec/1",
         "url": server.url,
@@ -79,14 +79,17 @@ def spec_of(server: Server) -> dict[str, Any]:
 
 @contextmanager
 def one_node(folder: Path) -> Iterator[str]:
-    """A Ray cluster of one node, with a token of its own; its address. Raises CannotRunError."""
+    """A Ray cluster of one node, with a token of its own; yields its address.
+
+    Raises CannotRunError.
+    """
     ray = Path(sys.executable).parent / "ray"
     if not ray.exists():
         raise CannotRunError("Ray is not installed", "make dev")
     command = [ray, "start", "--head", f"--port={PORT}"]
     command += ["--num-cpus=1", "--include-dashboard=false", "--include-log-monitor=false"]
     command += ["--disable-usage-stats", "--object-store-memory=80000000", "--block"]
-    # For the node and for this program, which joins it.
+    # For the node and for this program, which joins the cluster.
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     os.environ |= {"RAY_worker_niceness": "0", "RAY_enable_worker_prestart": "0"}
     log = folder / "ray.log"
@@ -107,7 +110,7 @@ def one_node(folder: Path) -> Iterator[str]:
 def compare(
     spec: Mapping[str, Any], pools: Mapping[str, GeneratorPool]
 ) -> tuple[dict[str, list[RunRecord]], dict[str, Interval]]:
-    """The records of each pool, run by run in turns, and the ratios of `ray` over `local`."""
+    """The records of each pool, run in turns, and the ratios of `ray` over `local`."""
     records: dict[str, list[RunRecord]] = {name: [] for name in pools}
     for block in range(BLOCKS):
         for name in sorted(pools, reverse=bool(block % 2)):
@@ -130,7 +133,7 @@ def client_us(record: RunRecord) -> float:
 
 
 def judge(found: Interval) -> Judgement:
-    """What the interval of a ratio says: nothing has changed, something has, or neither."""
+    """The judgement on a ratio's interval: no change, a change, or neither is shown."""
     if found.low > 1 + SAME or found.high < 1 - SAME:
         return "MISSED"
     if found.n < 2 or found.low < 1 - WIDTH or found.high > 1 + WIDTH:
@@ -139,11 +142,11 @@ def judge(found: Interval) -> Judgement:
 
 
 def merge_s(record: RunRecord, folder: Path) -> float:
-    """What `tlslab-load merge` takes for as many records as there are hosts, in seconds."""
+    """The time of `tlslab-load merge` for as many records as there are hosts, in seconds."""
     content, named = to_json(record), []
     for number in range(HOSTS):
         path = folder / f"{number}.json"
-        # Equal records are refused: each began a microsecond later.
+        # Equal records are refused: each starts a microsecond later.
         content["started"]["unix_s"] += 1e-6
         path.write_text(json.dumps(content), "utf-8")
         named.append(f"host-{number}={path}")
@@ -157,9 +160,9 @@ def merge_s(record: RunRecord, folder: Path) -> float:
 
 
 def simulate(spec: Mapping[str, Any], repeated: Repeated) -> tuple[float, float]:
-    """A run of as many simulated hosts: seconds beyond the run's own, and MiB that it took."""
+    """A run of the same number of simulated hosts: seconds beyond the run's own, and MiB used."""
     hosts = [RepeatingHost(number, repeated) for number in range(HOSTS)]
-    # Each has a connection at least.
+    # Each host has at least one connection.
     wanted = {**spec, "connections": HOSTS * CONNECTIONS, "cpus": []}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.monotonic()
@@ -170,14 +173,14 @@ def simulate(spec: Mapping[str, Any], repeated: Repeated) -> tuple[float, float]
 
 
 def show(bars: Sequence[tuple[str, Judgement]]) -> bool:
-    """Prints each bar; whether all are met."""
+    """Prints each bar; returns whether all are met."""
     for words, judgement in bars:
         console.print(f"{judgement:<11} {words}")
     return all(judgement == "met" for _, judgement in bars)
 
 
 def main() -> int:
-    """Runs all parts; the exit code."""
+    """Runs all parts; returns the exit code."""
     try:
         with tempfile.TemporaryDirectory(prefix="tlslab-bench-") as name:
             folder = Path(name)

@@ -11,7 +11,7 @@ from tlslab.model.errors import TlslabError
 
 
 def main() -> int:
-    """Runs both; the exit code."""
+    """Runs both; returns the exit code."""
     try:
         met = [equal_cost(), scaling()]
     except TlslabError as error:

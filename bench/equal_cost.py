@@ -1,7 +1,7 @@
-"""Do the two back ends cost the server the same? Interleaved blocks on one nginx.
+"""The server's cost with the two back ends: are they equal? Interleaved blocks on one nginx.
 
 Both clients keep nginx busy all the time: a connection's signature (RSA-2048) costs the server more
-than the client. So nginx never sleeps, and hardly ever has to wake its client (ADR 0041).
+than the client. Therefore nginx never sleeps, and hardly ever has to wake its client (ADR 0041).
 
 BENCH_BLOCKS and BENCH_SECONDS change the number of blocks (10) and a run's length (5).
 """
@@ -25,9 +25,9 @@ TOLERANCE = 0.03
 
 
 def equal_cost() -> bool:
-    """Measures and prints; whether the two cost the server the same.
+    """Measures and prints; returns whether the two cost the server the same.
 
-    Raises CannotRunError when a client did not keep the server busy.
+    Raises CannotRunError if a client did not keep the server busy.
     """
     with (
         tempfile.TemporaryDirectory(prefix="tlslab-bench-") as folder,
@@ -50,7 +50,7 @@ def server_cost(limit: AtLimit, backend: str) -> float:
     after = read_process(limit.server.worker)
     if before is None or after is None:
         raise CannotRunError("nginx's worker has ended")
-    # In flight at the end: had their handshake, too, or most of it.
+    # Connections in flight at the end had all or most of their handshake, too.
     outcomes = record["outcomes"]
     handshakes = outcomes["completed"] + outcomes["in_flight_at_stop"]
     return sum(used(before, after)) / float(handshakes)

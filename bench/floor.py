@@ -27,7 +27,7 @@ HASHED = (200, 122, 6, 560, 80, 36)
 # Keys of both directions, for the handshake and for application data.
 RECORD_KEYS = 4
 
-# The necessary terms of the two kinds of load: how often per connection.
+# The necessary terms of the two kinds of load: the number of each per connection.
 LEAN: Mapping[str, float] = {
     "tcp": 1,
     "x25519_agree": 1,
@@ -62,7 +62,7 @@ class Floor:
 
 def measure(server: Server, seconds: float) -> Floor:
     """One measurement on the generator's processor. Raises CannotRunError."""
-    # The bare connections take about a quarter of the whole, with rests between their bursts.
+    # The bare connections take about a quarter of the time, with pauses between their bursts.
     each = max(5, round(seconds * 1000 / 25))
     what = ["--group", GROUP, "--certificate", KEY, "--suite", SUITE, "--backend", "rustls"]
     plain = f"{server.host}:{server.plain_port}"
@@ -75,7 +75,7 @@ def measure(server: Server, seconds: float) -> Floor:
 
 
 def parse(output: str) -> Floor:
-    """Reads the program's one line of JSON. Raises CannotRunError when a primitive is missing."""
+    """Reads the program's one line of JSON. Raises CannotRunError if a primitive is missing."""
     found = from_json({"primitives": json.loads(output)["primitives"]}, Primitives)
 
     def cost(algorithm: str, operation: str, size: int | None = None) -> float:

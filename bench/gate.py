@@ -1,10 +1,10 @@
 """`make bench-gate`: how often does the job script stop a slowdown of 5 %, and how often none?
 
-Runs docs/ci/gate.sh on two reference servers, by turns with one that burns 5 % of the processor
+Runs docs/ci/gate.sh on two reference servers, alternately with one that burns 5 % of the processor
 time of new connections and with one that burns none, until `--runs` or `--minutes` are used up. The
-results are added to those of earlier days in bench/validity.json and docs/validity.md; those of a
-bench that was interrupted, too. Exit codes: 0 every requirement met, 1 one not met, 3 could not
-run, 130 interrupted.
+results are added to those of earlier days in bench/validity.json and docs/validity.md, also after
+an interruption. Exit codes: 0 every requirement met, 1 one not met, 3 could not run, 130
+interrupted.
 """
 
 import argparse
@@ -31,12 +31,12 @@ from tlslab.targets.reference import EventReader
 SCRIPT = ROOT / "docs" / "ci" / "gate.sh"
 EXPERIMENT = ROOT / "bench" / "gate.toml"
 
-# Runs with each of the two servers. Fewer say little: of 20 without an alarm 17 % is not excluded.
+# Runs with each of the two servers. Fewer show little: 20 without an alarm do not exclude 17 %.
 RUNS = 20
 MINUTES = 45.0
 SHARES = (0.0, 0.05)
 
-# Between the slowdown and the gate there has to be room for the noise.
+# The slowdown must exceed the gate by more than the noise.
 GATE = "1%"
 BY = "server_cpu_us_per_connection"
 BLOCKS = 30
@@ -51,7 +51,7 @@ INTERRUPTED = 130
 
 @dataclass
 class Ends:
-    """How the runs ended, by the share that was burned, and their seconds."""
+    """The ends of the runs by the burned share, and their seconds."""
 
     counts: Mapping[float, Counter[str]] = field(
         default_factory=lambda: {share: Counter() for share in SHARES}
@@ -64,7 +64,7 @@ class Ends:
         self.seconds[share] += seconds
 
     def rows(self, blocks: int, by: Made) -> tuple[Gated, ...]:
-        """The results of each share that was burned in a run."""
+        """The results of each burned share."""
         return tuple(self._row(share, blocks, by) for share in SHARES if self.counts[share])
 
     def _row(self, share: float, blocks: int, by: Made) -> Gated:
@@ -88,7 +88,7 @@ class Ends:
 
 
 def main() -> int:
-    """Runs the script and writes the results; the exit code."""
+    """Runs the script and writes the results; returns the exit code."""
     asked = _arguments()
     options = f"--runs {asked.runs} --minutes {asked.minutes:g} --blocks {asked.blocks}"
     ends, by, code = Ends(), made(f"python -m bench.gate {options}"), 0
@@ -115,7 +115,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def gated(ends: Ends, runs: int, budget_s: float, blocks: int) -> None:
-    """Adds runs with both servers by turns, while they fit into the budget. Raises CannotRunError.
+    """Adds runs with both servers in turns, as long as they fit the budget. Raises CannotRunError.
 
     The first run with each server is always made.
     """
@@ -140,7 +140,7 @@ def gated(ends: Ends, runs: int, budget_s: float, blocks: int) -> None:
 
 
 def once(folder: Path, share: float, blocks: int) -> str:
-    """One run of the script on fresh servers: how it ended. Raises CannotRunError."""
+    """Runs the script once on fresh servers; returns how it ended. Raises CannotRunError."""
     with ExitStack() as stack:
         base, head = (
             stack.enter_context(_server(folder, name, burned))
@@ -170,7 +170,10 @@ def once(folder: Path, share: float, blocks: int) -> str:
 
 
 def how_it_ended(code: int, said: str, errors: str) -> str:
-    """By exit code and output of the script. Raises CannotRunError for any other code."""
+    """The end of the script by its exit code and output.
+
+    Raises CannotRunError for any other code.
+    """
     if code not in (0, 1):
         raise CannotRunError(f"{SCRIPT.name} ended with {code}: {errors.strip()[-400:]}")
     if code == 1:
@@ -192,7 +195,7 @@ def _server(folder: Path, name: str, burned: float) -> Iterator[str]:
 
 
 def _authority(folder: Path, name: str) -> Path:
-    """The file of the authority that the server's certificates are trusted by."""
+    """The file of the authority that issued the server's certificates."""
     return folder / f"{name}.pem"
 
 

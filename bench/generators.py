@@ -26,7 +26,7 @@ class Generator:
     ours: bool = False
 
     def answer(self, output: str, code: int) -> parsers.Counted:
-        """What a finished run counted. Raises CannotRunError if that makes no sense."""
+        """The counts of a finished run. Raises CannotRunError if they are implausible."""
         try:
             counted = self.parse(output)
         except ValueError as error:
@@ -48,7 +48,7 @@ def _tlslab(*flags: str) -> Command:
 
 
 def _ab(server: Server, seconds: float, rate: int) -> list[str]:
-    # -t sets -n to 50,000, so that -n has to follow it.
+    # -t sets -n to 50,000, so that -n must follow it.
     limits = ["-t", f"{seconds:.0f}", "-n", "10000000"]
     return ["ab", "-q", "-d", "-S", "-c", str(CONNECTIONS), *limits, "-f", "TLS1.3", server.url]
 
@@ -62,7 +62,7 @@ def _h2load(server: Server, seconds: float, rate: int) -> list[str]:
     """As many clients as requests, so that each client makes one request; bursts of 50 clients.
 
     h2load cannot open a new connection for each request: a client keeps its connection for all of
-    its requests. `-r` with as many clients as requests is the nearest substitute.
+    its requests. `-r` with as many clients as requests is the closest substitute.
     """
     total = str(round(rate * seconds))
     period = f"{1000 * CONNECTIONS // rate}ms"
@@ -79,7 +79,7 @@ def _httperf(server: Server, seconds: float, rate: int) -> list[str]:
     """
     where = ["--server", server.host, "--port", str(server.tls_port), "--uri", server.path]
     amount = ["--rate", str(rate), "--num-conns", str(round(rate * seconds)), "--num-calls", "1"]
-    # Without a time-out, httperf waits for ever for connections that it lost when it was late.
+    # Without a time-out, httperf waits forever for connections that it lost when it was late.
     return ["httperf", "--hog", "--timeout", "5", *where, *amount, "--ssl", "--ssl-no-reuse"]
 
 

@@ -2,8 +2,8 @@
 
 Interleaved runs of `tlslab-load --in-memory` and of `crates/load/examples/in_memory_direct.rs`,
 which makes the same handshakes without the engine. The bench compares the thread's processor time
-per handshake; each of the two reads it around its own loop. Exit codes: 0 every bar
-met, 1 a bar missed, 3 could not run. BENCH_BLOCKS changes the number of blocks (10).
+per handshake, which each of the two reads around its own loop. Exit codes: 0 every bar met, 1 a bar
+missed, 3 could not run. BENCH_BLOCKS changes the number of blocks (10).
 """
 
 import json
@@ -27,14 +27,14 @@ HANDSHAKES = 5000
 
 FORMS = ("full", "resumed")
 
-# The engine may need at most this many times what a direct loop needs.
+# The largest allowed cost of the engine, as a multiple of the direct loop's.
 BAR = 1.05
 
 PATIENCE_S = 120.0
 
 
 def main() -> int:
-    """Runs both, interleaved; the exit code."""
+    """Runs both, interleaved; returns the exit code."""
     try:
         build()
         met = [show(form, measure(form)) for form in FORMS]
@@ -80,13 +80,13 @@ def _run(command: Sequence[str]) -> str:
 
 
 def cpu_us(name: str, output: str) -> float:
-    """Processor time of one handshake, from what a contestant prints."""
+    """Processor time of one handshake, from a contestant's output."""
     data = json.loads(output)
     return float(data["cpu_us"] if name == "direct" else data["handshakes"]["cpu_us"])
 
 
 def show(form: str, found: dict[str, dict[int, float]]) -> bool:
-    """Prints the ratio with its interval; whether the bar is met."""
+    """Prints the ratio with its interval; returns whether the bar is met."""
     times = ratio(found["engine"], found["direct"])
     met = times.value <= BAR
     costs = ", ".join(

@@ -2,8 +2,8 @@
 
 `bench/instructions.json` holds the stored counts by the code that the libraries choose (ADR 0016).
 Exit codes: 0 as stored, or nothing stored for this machine's code (reported); 1 more than 1 %
-above or below a stored count; 3 could not run. `--quick` counts the one that CI watches, `--update`
-stores what is counted.
+above or below a stored count; 3 could not run. `--quick` counts the case that CI watches,
+`--update` stores the new counts.
 """
 
 import json
@@ -24,8 +24,8 @@ TOLERANCE = 0.01
 
 KIB_PER_RECORD = 16
 
-# Every process makes a certificate of its own; the cost of its verification depends on its numbers.
-# More processes average this out; more handshakes do not.
+# Every process makes its own certificate, whose numbers affect the cost of verification. More
+# processes average this out; more handshakes do not.
 REPEATS = 3
 
 
@@ -61,20 +61,20 @@ def _cases() -> list[Case]:
 
 CASES = _cases()
 
-# What `make check` counts: it takes some ten seconds.
+# The cases of `make check`, which take some ten seconds.
 WATCHED = CASES[:1]
 
 
 @dataclass(frozen=True)
 class Found:
-    """Instructions per unit by side, and the code that was counted."""
+    """Instructions per unit by side, and the counted code."""
 
     sides: Mapping[str, float]
     code: str
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Counts, compares, prints; the exit code."""
+    """Counts, compares, prints; returns the exit code."""
     unknown = set(arguments) - {"--quick", "--update"}
     if unknown:
         print(f"bench-instructions: unknown: {' '.join(sorted(unknown))}")
@@ -111,7 +111,7 @@ def measure(case: Case) -> Found:
 
 
 def compiler() -> str:
-    """The compiler: another compiler makes other code from the same source."""
+    """The compiler, because another one makes other code from the same source."""
     done = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False)
     words = done.stdout.split()
     if done.returncode != 0 or len(words) < 2:
@@ -129,7 +129,7 @@ def stored() -> dict[str, dict[str, dict[str, float]]]:
 
 
 def store(found: Mapping[str, Found]) -> None:
-    """Puts counts in place of the stored ones of the same code; others are kept."""
+    """Replaces the stored counts of the same code; others are kept."""
     counts = stored()
     for name, one in found.items():
         rounded = {side: round(value, 1) for side, value in one.sides.items()}
@@ -142,7 +142,7 @@ def store(found: Mapping[str, Found]) -> None:
 def compare(
     found: Mapping[str, Found], known: Mapping[str, Mapping[str, Mapping[str, float]]]
 ) -> int:
-    """Prints each count beside the stored one; 1 when one of them has changed."""
+    """Prints each count beside the stored one; returns 1 if one has changed."""
     changed = []
     for name, one in found.items():
         before = known.get(one.code, {}).get(name, {})

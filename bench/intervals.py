@@ -29,7 +29,7 @@ def mean(values: Sequence[float]) -> Interval:
 
 
 def share(values: Sequence[float]) -> Interval:
-    """The arithmetic mean of one share (0 to 1) per block; the bounds are kept in that range."""
+    """The arithmetic mean of one share (0 to 1) per block; the bounds stay within that range."""
     centre, interval, _ = mean_interval(np.asarray(values, dtype=np.float64), "values")
     low, high = interval or (centre, centre)
     return Interval(centre, max(low, 0.0), min(high, 1.0), len(values))

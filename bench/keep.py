@@ -15,13 +15,13 @@ ROOT = Path(__file__).parent.parent
 
 
 def keep(results: Results, verified: Mapping[str, Verified], setting: Mapping[str, object]) -> Path:
-    """Writes everything that was found; the file. `setting` is how the bench was set."""
+    """Writes all results; returns the file. `setting` has the settings of the bench."""
     found = {"verified": {name: asdict(one) for name, one in verified.items()}, **as_json(results)}
     return write("bench", setting, found)
 
 
 def write(name: str, setting: Mapping[str, object], found: Mapping[str, object]) -> Path:
-    """Writes a file of that name in a folder of its own; the file."""
+    """Writes a file with this name in a folder of its own; returns the file."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     file = ROOT / "runs" / f"{name}-{stamp}" / f"{name}.json"
     file.parent.mkdir(parents=True)

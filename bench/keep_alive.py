@@ -1,6 +1,6 @@
 """Requests on connections that stay open: the generator against wrk and h2load, on one nginx.
 
-4 KiB, 128 connections, one request under way on each, HTTP/1.1 and HTTP/2, in interleaved blocks.
+4 KiB, 128 connections, one request at a time on each, HTTP/1.1 and HTTP/2, in interleaved blocks.
 Part of `make bench`, with the same exit codes and variables as `bench.rivals`.
 """
 
@@ -37,12 +37,12 @@ RIVALS = {OLD: ("wrk", "h2load --h1"), NEW: ("h2load",)}
 
 TIMES_BAR = 1.3
 
-# The facts that nginx logs of each request before the measurement, and their required values.
+# The facts that nginx logs for each request before the measurement, and their required values.
 FACTS = "$ssl_protocol $ssl_cipher $ssl_curve $server_protocol $status"
 
 
 def main() -> int:
-    """Runs the bench; the exit code."""
+    """Runs the bench; returns the exit code."""
     try:
         return _bench()
     except TlslabError as error:
@@ -113,7 +113,7 @@ def _measure(generator: Generator, server: Server, seconds: float) -> Sample:
 
 
 def _verify(generator: Generator) -> None:
-    """One second against a server that logs: all requests have the intended version of HTTP."""
+    """One second against a server that logs: all requests must have the intended HTTP version."""
     protocol = NEW if generator.name in (OURS[NEW], *RIVALS[NEW]) else OLD
     wanted = f"TLSv1.3 {SUITE} {GROUP} {protocol} 200"
     with (
@@ -130,12 +130,12 @@ def _verify(generator: Generator) -> None:
 
 
 def best(results: Results, protocol: str) -> str:
-    """The rival with the least cost in a version of HTTP."""
+    """The rival with the lowest cost in a version of HTTP."""
     return min(RIVALS[protocol], key=lambda name: results.cost(name).value)
 
 
 def bars(results: Results) -> list[Bar]:
-    """Every bar, met where the interval over the blocks lies beyond it."""
+    """Every bar, met if the interval over the blocks lies beyond it."""
     found = []
     for protocol, ours in OURS.items():
         rival = best(results, protocol)
@@ -181,7 +181,7 @@ def _setting() -> dict[str, object]:
 
 
 def _as_json(results: Results, found: Sequence[Bar]) -> dict[str, object]:
-    """Every run by generator and block; fields of connections count requests here."""
+    """Every run by generator and block; the fields of connections count requests here."""
     return {
         "runs": {
             name: {str(block): as_run(sample) for block, sample in by_block.items()}

@@ -1,7 +1,7 @@
-"""`make test-kills`: kill -9 at 100 random moments of one run, and what came of it.
+"""`make test-kills`: kill -9 at 100 random moments of one run, and the result.
 
-Runs tests/live/test_kills.py. If it passes, the result is added to bench/validity.json and
-docs/validity.md. `--kills N` makes another number. Exit codes: 0 passed, 1 a trial was lost or
+Runs tests/live/test_kills.py. If the test passes, the result is added to bench/validity.json and
+docs/validity.md. `--kills N` sets another number. Exit codes: 0 passed, 1 a trial was lost or
 counted twice, or the run was not completed.
 """
 
@@ -25,7 +25,7 @@ KILLS = 100
 
 
 def main() -> int:
-    """Runs the test and keeps its result; the exit code."""
+    """Runs the test and keeps its result; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench.kills")
     parser.add_argument("--kills", type=int, default=KILLS, help="kills of the one run")
     kills = parser.parse_args().kills

@@ -1,4 +1,4 @@
-"""What simulations draw from, and whether an interval holds what is true."""
+"""Sources of noise for simulations, and the check that an interval contains the true value."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,13 +10,13 @@ from tlslab.analysis.compare import Measured
 from tlslab.model.finding import CellSummary
 
 Draw = np.random.Generator
-# Whether an interval holds what is true; None where the estimator gives none.
+# Whether an interval contains the true value; None if the estimator gives none.
 Trial = Callable[[Draw], bool | None]
 Noise = Callable[[Draw, int], Array]
 
 
 def holds(low: float | None, high: float | None, truth: float) -> bool | None:
-    """Whether the truth lies between these ends; None without ends."""
+    """Whether the true value lies between these ends; None without ends."""
     return None if low is None or high is None else low <= truth <= high
 
 
@@ -26,7 +26,10 @@ def cell(
     factors: Mapping[str, str] | None = None,
     anytime: bool = False,
 ) -> Measured:
-    """A valid cell with one value from each block, by estimate; `factors`: a level, the key."""
+    """A valid cell with one value from each block, by estimate.
+
+    `factors`: by default a level, the key.
+    """
     blocks = max(len(each) for each in values.values())
     levels = {"cell": key} if factors is None else factors
     by_block = {name: dict(enumerate(each.tolist())) for name, each in values.items()}
@@ -62,12 +65,12 @@ def autocorrelated(sd: float, coefficient: float) -> Noise:
 
 
 def drifting(sd: float) -> Noise:
-    """Noise on a line that rises by two standard deviations, its mean 0."""
+    """Noise on a line that rises by two standard deviations, with mean 0."""
     return lambda draw, n: draw.normal(0, sd, n) + sd * np.linspace(-1, 1, n)
 
 
 def piloted(sd: float) -> Noise:
-    """Independent; that of the first two values is 1.5 times as large, as of shorter trials."""
+    """Independent; 1.5 times as large for the first two values, as if from shorter trials."""
 
     def noise(draw: Draw, n: int) -> Array:
         found = draw.normal(0, sd, n)

@@ -1,9 +1,10 @@
-"""The second part of `make bench`: does an open loop start its connections when it should?
+"""The second part of `make bench`: does an open loop start its connections on time?
 
-Several runs, one arrival process after the other. The median over the runs counts, since a machine
-that is itself late for some milliseconds spoils the 99th percentile of any one run. cyclictest
-(rt-tests) measures how late the machine is: a bare timer of high priority on the generator's
-processor, beside a load that is not judged. Where that timer is late, a missed bar says nothing.
+Several runs, one arrival process after the other. The median over the runs counts, because a
+machine that is itself late for some milliseconds spoils the 99th percentile of any one run.
+cyclictest (rt-tests) measures the machine's own lateness: a bare timer of high priority on the
+generator's processor, beside a load that is not judged. If that timer is late, a missed bar says
+nothing.
 
 Exit codes: 0 every bar met, 1 a bar missed, 3 could not run. BENCH_SECONDS, BENCH_BLOCKS and
 BENCH_SEED change a run's length (5 s), the number of runs of each arrival process, and the seed of
@@ -44,7 +45,8 @@ SLOTS = 512
 DELAY_LIMIT_US = 100.0
 RATE_LIMIT = 0.005
 
-# The 99th percentile of a bare timer's lateness up to which the machine can show the bar above.
+# The largest 99th percentile of a bare timer's lateness with which the machine can show the bar
+# above.
 MACHINE_LIMIT_US = 40.0
 TIMER_PERIOD_US = 500
 TIMER_PRIORITY = 90
@@ -55,13 +57,13 @@ LEVEL = 1.0
 
 @dataclass(frozen=True)
 class Punctuality:
-    """How a run kept to its schedule: times in microseconds, statistics of the distances.
+    """The punctuality of a run: times in microseconds, statistics of the intervals between starts.
 
-    `intended` and `actual` are Anderson-Darling statistics of the distances between intended starts
+    `intended` and `actual` are Anderson-Darling statistics of the intervals between intended starts
     and between actual starts, against the exponential distribution; None for constant arrivals. Of
-    the actual distances those above `DELAY_LIMIT_US` count, less that limit: one processor starts
-    one connection after the other, so that no two are nearer than a start takes, and an exponential
-    distribution beyond any distance has the same shape. `critical` is the limit of both statistics.
+    the actual intervals, those above `DELAY_LIMIT_US` count, less that limit: one processor starts
+    one connection after the other, so that no interval is shorter than a start, and an exponential
+    distribution beyond any value has the same shape. `critical` is the limit of both statistics.
     """
 
     arrivals: str
@@ -94,10 +96,10 @@ def punctuality(
     intended: NDArray[np.int64],
     started: NDArray[np.int64],
 ) -> Punctuality:
-    """From a run's record and the instants of its trace, in nanoseconds, in order."""
+    """The punctuality from a run's record and the instants of its trace, in ns, in order."""
     delays = (started - intended) / 1e3
     cpu = record["cpu"]["user_us"] + record["cpu"]["system_us"]
-    # How many random arrivals a run has is a matter of chance; what was due is what counts.
+    # The number of random arrivals is a matter of chance; the arrivals that were due count.
     random, loop = arrivals == "poisson", record["open_loop"]
     intended_ad, critical = anderson_darling(np.diff(np.sort(intended)))
     apart = np.diff(np.sort(started.astype(np.float64))) / 1e3 - DELAY_LIMIT_US
@@ -116,9 +118,9 @@ def punctuality(
 
 
 def anderson_darling(distances: NDArray[Any]) -> tuple[float, float]:
-    """The statistic against the exponential arrivals, and its critical value at LEVEL percent."""
+    """The statistic against exponential arrivals, and its critical value at LEVEL percent."""
     with warnings.catch_warnings():
-        # scipy announces that another form of the result will be the default.
+        # scipy announces another form of the result as the future default.
         warnings.simplefilter("ignore", FutureWarning)
         found = stats.anderson(distances.astype(float), "expon")
     levels = [float(level) for level in found.significance_level]
@@ -126,7 +128,7 @@ def anderson_darling(distances: NDArray[Any]) -> tuple[float, float]:
 
 
 def main() -> int:
-    """Runs both arrival processes; the exit code."""
+    """Runs both arrival processes; returns the exit code."""
     try:
         with (
             tempfile.TemporaryDirectory(prefix="tlslab-bench-") as folder,
@@ -170,7 +172,10 @@ def _run(server: Server, arrivals: str, seed: int, trace: Path) -> Punctuality:
 
 
 def _machine_p99_us(server: Server, result: Path) -> float | None:
-    """A bare timer's lateness beside the load, its 99th percentile; None where that may not be."""
+    """The 99th percentile of a bare timer's lateness beside the load.
+
+    None without permission for it.
+    """
     loops = round(SECONDS * 1e6 / TIMER_PERIOD_US)
     timer = ["-q", "-t1", f"-a{PROCESSOR}", f"-i{TIMER_PERIOD_US}", f"-l{loops}", "-h", "20000"]
     command = ["cyclictest", *timer, f"-p{TIMER_PRIORITY}", f"--json={result}"]
@@ -190,7 +195,7 @@ def _machine_p99_us(server: Server, result: Path) -> float | None:
 
 
 def lateness_p99(printed: Mapping[str, Any]) -> float:
-    """The 99th percentile of what cyclictest prints as JSON, in microseconds."""
+    """The 99th percentile in cyclictest's JSON output, in microseconds."""
     thread = printed["thread"]["0"]
     histogram = sorted((int(late), count) for late, count in thread["histogram"].items())
     most = 0.99 * thread["cycles"]
@@ -203,7 +208,7 @@ def lateness_p99(printed: Mapping[str, Any]) -> float:
 
 
 def median(runs: Sequence[Punctuality]) -> Punctuality:
-    """What the runs of one arrival process have in the middle, number by number."""
+    """The medians of the runs of one arrival process, number by number."""
     fields = asdict(runs[0])
     numbers = [name for name, value in fields.items() if isinstance(value, int | float)]
     middle = {name: float(np.median([getattr(run, name) for run in runs])) for name in numbers}
@@ -211,7 +216,7 @@ def median(runs: Sequence[Punctuality]) -> Punctuality:
 
 
 def _show(runs: list[Punctuality], machine: Sequence[float | None]) -> bool:
-    """Prints the table and the bars; whether all are met."""
+    """Prints the table and the bars; returns whether all are met."""
     late = [each for each in machine if each is not None]
     unfit = bool(late) and float(np.median(late)) > MACHINE_LIMIT_US
     by_process = {

@@ -1,7 +1,7 @@
 """The server's cost of an ordinary client's behaviour on the wire, over the default client's.
 
 Interleaved blocks on one nginx with an ECDSA certificate, whose processor is busy all the time. The
-server's processor time per connection and its rate are compared with those of the default client:
+server's processor time per connection and its rate are compared with those of the default client;
 docs/clients-on-the-wire.md has the result. There is no bar: the result is the ratios.
 
 BENCH_BLOCKS and BENCH_SECONDS change the number of blocks (10) and a run's length (5).
@@ -29,7 +29,7 @@ WAYS = {
 
 
 def main() -> int:
-    """Measures and prints; the exit code."""
+    """Measures and prints; returns the exit code."""
     try:
         with tempfile.TemporaryDirectory(prefix="tlslab-bench-") as folder:
             compare(Path(folder))
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def compare(folder: Path) -> None:
-    """Prints the ratios of each way to the default. Raises CannotRunError."""
+    """Prints the ratio of each variant to the default. Raises CannotRunError."""
     rates: dict[str, dict[int, float]] = {way: {} for way in WAYS}
     with serving(folder) as server:
         limit = AtLimit(server)

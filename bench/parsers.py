@@ -1,4 +1,4 @@
-"""Reads out of each generator's output how many connections it completed and how many failed."""
+"""Reads the numbers of completed and failed connections from each generator's output."""
 
 import json
 import re
@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Counted:
-    """Connections; for the generators that count requests only, one request is one connection."""
+    """Counts of connections; for generators that count requests only, a request is a connection."""
 
     completed: int
     failed: int
-    # Processor time of the workers alone, by the generator's own count; None where it has none.
+    # Processor time of the workers alone, by the generator's own count; None if it has none.
     own_cpu_us: float | None = None
 
 
@@ -32,7 +32,7 @@ def tlslab_load(output: str) -> Counted:
 
 
 def tlslab_load_requests(output: str) -> Counted:
-    """The requests of the same record; connections that failed count as failed requests."""
+    """The requests of the same record; failed connections count as failed requests."""
     of_connections = tlslab_load(output)
     line = next(line for line in output.splitlines() if line.startswith("{"))
     return replace(of_connections, completed=json.loads(line)["requests"])
@@ -46,7 +46,7 @@ def ab(output: str) -> Counted:
 
 
 def wrk(output: str) -> Counted:
-    """Wrk's total; errors have a line of their own only if there were any."""
+    """Wrk's total; errors have a separate line only if there were any."""
     completed = _number(r"^\s*(\d+) requests in", output)
     errors = re.search(
         r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", output
@@ -56,7 +56,7 @@ def wrk(output: str) -> Counted:
 
 
 def h2load(output: str) -> Counted:
-    """h2load's requests, each on a connection of its own."""
+    """h2load's requests, each on its own connection."""
     succeeded = _number(r"^requests: .* (\d+) succeeded", output)
     return Counted(succeeded, _number(r"^requests: (\d+) total", output) - succeeded)
 
@@ -67,7 +67,7 @@ def httperf(output: str) -> Counted:
 
 
 def s_time(output: str) -> Counted:
-    """The connections of `openssl s_time -new`; it ends at the first that fails."""
+    """The connections of `openssl s_time -new`, which ends at the first failure."""
     return Counted(_number(r"^(\d+) connections in \S+ real seconds", output), 0)
 
 

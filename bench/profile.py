@@ -1,6 +1,6 @@
-"""`make bench-profile`: where `tlslab-load --lean` spends its processor time, by perf.
+"""`make bench-profile`: the split of the processor time of `tlslab-load --lean`, by perf.
 
-The profile covers the whole process, its start included, at the bench's own setting.
+The profile covers the whole process, including its start, at the bench's own setting.
 """
 
 import re
@@ -24,14 +24,14 @@ from tlslab.targets.base import pinned
 
 SECONDS = 5.0
 
-# A prime number of samples a second: no step with anything periodic.
+# A prime number of samples per second, out of step with anything periodic.
 FREQUENCY = 2_999
 
 SHOWN_SYMBOLS = 25
 
 KERNEL = "[kernel.kallsyms]"
 
-# The first pattern that is found in a symbol names its group; the kernel has patterns of its own.
+# The first pattern found in a symbol names its group; the kernel has its own patterns.
 KERNEL_GROUPS = (
     (
         "kernel: TCP, IP, sockets",
@@ -60,7 +60,7 @@ Line = tuple[float, str, str]
 
 
 def main() -> int:
-    """Records, and prints the groups and the foremost symbols; the exit code."""
+    """Records, and prints the groups and the largest symbols; returns the exit code."""
     try:
         lines = list(parse(_record()))
     except TlslabError as error:
@@ -86,7 +86,7 @@ def parse(report: str) -> Iterable[Line]:
 
 
 def grouped(lines: Iterable[Line]) -> dict[str, float]:
-    """The share of each group, the greatest first."""
+    """The share of each group, the largest first."""
     shares: dict[str, float] = {}
     for share, program, symbol in lines:
         group = group_of(program, symbol)
@@ -95,13 +95,13 @@ def grouped(lines: Iterable[Line]) -> dict[str, float]:
 
 
 def group_of(program: str, symbol: str) -> str:
-    """The group that a symbol belongs to."""
+    """The group of a symbol."""
     groups, rest = (KERNEL_GROUPS, KERNEL_REST) if program == KERNEL else (GROUPS, REST)
     return next((name for name, pattern in groups if re.search(pattern, symbol)), rest)
 
 
 def _record() -> str:
-    """Loads under perf; its report, one symbol a line. Raises CannotRunError."""
+    """Loads under perf; returns its report, one symbol per line. Raises CannotRunError."""
     if shutil.which("perf") is None:
         raise CannotRunError("perf is not installed", "run scripts/install-debian.sh bench")
     lean = next(one for one in generators() if one.name == LEAN_NAME)

@@ -1,4 +1,4 @@
-"""Simulated servers whose response times are known: M/M/1, M/D/1, M/G/2. The mean service is 1."""
+"""Simulated servers with known response times: M/M/1, M/D/1, M/G/2. The mean service time is 1."""
 
 import math
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-# What each trial leaves out from its start, which is an empty server.
+# The number of requests dropped from the start of each trial, when the server is empty.
 WARM_UP = 500
 
-# A simulation of this number of trials is the truth where there is no formula.
+# The number of trials of a simulation that stands in for a missing formula.
 _REFERENCE = 2_000
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A queue with one line: how service times are drawn, and by how many servers."""
+    """A queue with one line: the distribution of service times, and the number of servers."""
 
     name: str
     service: str
@@ -37,7 +37,7 @@ class Kind:
             return float(np.quantile(_reference(self, load), p))
         if self.service == "exponential":
             return -math.log(1 - p) / (1 - load)
-        # Further up the sum is lost in rounding.
+        # Further up, the sum is lost in rounding.
         low, high = 0.0, 30.0
         while high - low > 1e-9:
             middle = (low + high) / 2
@@ -66,7 +66,7 @@ def _services(kind: Kind, shape: tuple[int, int], draw: np.random.Generator) -> 
         case "constant":
             return np.ones(shape)
         case _:
-            # Nine short ones (resumed) for each long one (full): 0.5 and 5.5.
+            # Nine short requests (resumed) for each long one (full): 0.5 and 5.5.
             return np.where(draw.random(shape) < 0.1, 5.5, 0.5)
 
 

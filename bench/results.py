@@ -1,4 +1,4 @@
-"""The results of the bench, block by block, and whether they meet the bars of the project."""
+"""The results of the bench, block by block, and their comparison with the project's bars."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ FLOOR_BAR = 1.7
 SERVER_BUSY_BAR = 0.97
 GENERATOR_BUSY_BAR = 0.60
 
-# Above this share of other programs' work, the figures are wrong.
+# With a larger share of other programs' work, the figures are wrong.
 DISTURBANCE_LIMIT = 0.10
 
 
@@ -74,7 +74,7 @@ class Results:
 
     @property
     def best_rival(self) -> str:
-        """The rival with the least cost."""
+        """The rival with the lowest cost."""
         return min(self.rivals, key=lambda name: self.cost(name).value)
 
     def over_floor(self, name: str, how_often: Mapping[str, float]) -> Interval:
@@ -92,10 +92,10 @@ class Results:
 
     @property
     def disturbance(self) -> float:
-        """The greatest share of the generator's processor that other programs used in a run.
+        """The largest share of the generator's processor that other programs used in a run.
 
         The processor is read in the middle of a run, the process over the whole run: a difference
-        of some hundredths is no disturbance.
+        of a few hundredths is no disturbance.
         """
         return max(
             self.busy(name, "generator_processor").value - self.own_share(name).value
@@ -103,7 +103,7 @@ class Results:
         )
 
     def bars(self) -> list[Bar]:
-        """Every bar, met where the interval over the blocks lies beyond it."""
+        """Every bar, met if the interval over the blocks lies beyond it."""
         best = self.best_rival
         found = []
         for ours, bar in ((LEAN_NAME, LEAN_BAR), (FULL_NAME, FULL_BAR)):

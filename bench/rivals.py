@@ -1,4 +1,4 @@
-"""`make bench`: the generator against its rivals and against the floor, interleaved, on one nginx.
+"""`make bench`: the generator against its rivals and the floor, interleaved, on one nginx.
 
 Exit codes: 0 every bar met, 1 a bar missed, 3 could not run. BENCH_BLOCKS, BENCH_SECONDS and
 BENCH_SEED change the number of blocks (10), a run's length (5) and the order.
@@ -26,7 +26,7 @@ FLOOR_SECONDS = 1.0
 
 
 def main() -> int:
-    """Runs the whole bench; the exit code."""
+    """Runs the whole bench; returns the exit code."""
     try:
         return _bench()
     except TlslabError as error:
@@ -54,7 +54,8 @@ def _bench() -> int:
 
 
 def _best_rate(generator: Generator, server: Server) -> int:
-    """The rate at which an open-loop generator needs least: each of its rates is tried once.
+    """The rate at which an open-loop generator has the lowest cost; each of its rates is tried
+    once.
 
     A try is as long as a run: an overload takes seconds to fill the generator's file table.
     """
@@ -71,7 +72,7 @@ def _best_rate(generator: Generator, server: Server) -> int:
 
 
 def _blocks(contestants: Sequence[Generator], rates: dict[str, int], server: Server) -> Results:
-    """Every generator and the floor once in each block, in an order drawn anew for each block."""
+    """Every generator and the floor once in each block, in a new random order for each block."""
     results = Results(rivals=[one.name for one in contestants if not one.ours])
     order = random.Random(SEED)
     for block in range(BLOCKS):

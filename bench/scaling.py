@@ -1,4 +1,4 @@
-"""What does a second worker cost? Client CPU per connection with 1 and with 2 workers.
+"""The cost of a second worker: client CPU per connection with 1 and with 2 workers.
 
 If the workers share nothing, two workers have the same cost per connection as one. The workers run
 on the generator's processor; the server's processor is always busy in both cases (ADR 0041).
@@ -20,9 +20,9 @@ TOLERANCE = 0.05
 
 
 def scaling() -> bool:
-    """Measures and prints; whether two workers have the cost per connection of one.
+    """Measures and prints; returns whether two workers have the cost per connection of one.
 
-    Raises CannotRunError when the workers did not keep the server busy.
+    Raises CannotRunError if the workers did not keep the server busy.
     """
     with (
         tempfile.TemporaryDirectory(prefix="tlslab-bench-") as folder,

@@ -46,9 +46,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Page:
-    """What is served: a document of N bytes, over HTTP/1.1 and, if so, HTTP/2, and with a
-    certificate for which key.
-    """
+    """The served page: a document of N bytes, the versions of HTTP, and the certificate's key."""
 
     document_bytes: int
     http2: bool = False
@@ -61,9 +59,10 @@ PAGE = Page(2048)
 
 @contextmanager
 def serving(folder: Path, page: Page = PAGE, facts: str | None = None) -> Iterator[Server]:
-    """An nginx for as long as the block lasts; `facts`: what it logs of each request, if anything.
+    """An nginx for the duration of the block; `facts`: its log format for requests, None for no
+    log.
 
-    Raises CannotRunError when it is not installed or does not start.
+    Raises CannotRunError if nginx is not installed or does not start.
     """
     program = require(find_nginx(), "nginx", "run scripts/install-debian.sh bench")
     authority = Authority(folder)
@@ -122,7 +121,7 @@ def _configure(
 
 
 def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, all different."""
+    """Distinct ports without a listener."""
     probes = [socket.socket() for _ in range(count)]
     try:
         for probe in probes:
@@ -134,7 +133,7 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _is_up(port: int, process: ServerProcess) -> bool:
-    """Whether the port answers and the worker is there."""
+    """Whether the port answers and the worker exists."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1):
             return len(process.tree()) > 1

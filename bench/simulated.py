@@ -1,8 +1,8 @@
 """Simulated runs of equal cells and of planted slowdowns, through the lab's own analysis.
 
-A value of a trial is the product of what the block, the process start, the window and the requests
-in it make of the true value; each part is drawn from a lognormal distribution. The server's cost
-follows the rate, since the server is the limit; the client's cost has noise of its own.
+A trial's value is the product of the true value and the effects of block, process start, window and
+requests; each effect is drawn from a lognormal distribution. The server's cost follows the rate,
+because the server is the limit; the client's cost has noise of its own.
 """
 
 import math
@@ -30,13 +30,13 @@ PARTS = ("user", "system")
 # Shares of a trial's variance: fresh processes differ most, then windows, then requests.
 START, WINDOW, REQUESTS = 0.6, 0.3, 0.1
 
-# Blocks differ much more than the trials in a block; pairing takes that out.
+# Blocks differ much more than the trials in a block; pairing removes that.
 BLOCK_NOISE = 0.05
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a run is made: blocks of a fixed plan, or the most of one that ends when settled."""
+    """The plan of a run: the blocks of a fixed plan, or the limit of one that ends when settled."""
 
     name: str
     blocks: int
@@ -50,9 +50,10 @@ PLANS = (*FIXED, SEQUENTIAL)
 
 @dataclass(frozen=True)
 class Found:
-    """What the analysis made of a run: whether its ranking by the rate sets cells apart, whether
-    its table of ratios does, whether the ranking has the last cell behind all others, and the most
-    blocks of a cell.
+    """The result of the analysis of a run.
+
+    Whether its ranking by the rate sets cells apart, whether its table of ratios does, whether the
+    ranking has the last cell behind all others, and the largest number of blocks of a cell.
     """
 
     ranking: bool
@@ -82,14 +83,14 @@ def simulate(plan: Plan, cells: int, noise: float, seed: int, slower: float = 0.
 def measured(
     plan: Plan, cells: int, noise: float, rng: np.random.Generator, slower: float = 0.0
 ) -> list[Measured]:
-    """The cells of such a run, with the blocks that its plan gives them."""
+    """The cells of such a run, with the blocks of its plan."""
     drawn = _draw(plan.blocks, cells, noise, slower, rng)
     whole = [_cell(name, values, plan) for name, values in zip(NAMES, drawn, strict=False)]
     return stopped(whole, plan)
 
 
 def stopped(cells: Sequence[Measured], plan: Plan) -> list[Measured]:
-    """The cells, whose factor is FACTOR, with the blocks that the plan gives them."""
+    """The cells, whose factor is FACTOR, with the blocks of the plan."""
     if plan.stopping is None:
         return list(cells)
     stopping = plan.stopping
@@ -135,6 +136,6 @@ def _draw(
 
 
 def _trials(blocks: int, noise: float, rng: np.random.Generator) -> "np.typing.NDArray[np.float64]":
-    """What process starts, windows and requests add to each trial of a cell."""
+    """The effects of process starts, windows and requests on each trial of a cell."""
     parts = [rng.normal(0, noise * math.sqrt(share), blocks) for share in (START, WINDOW, REQUESTS)]
     return parts[0] + parts[1] + parts[2]

@@ -1,4 +1,4 @@
-"""Hosts that make no load: each repeats the record of one run, with an event a second."""
+"""Hosts that make no load: each repeats the record of one run, with an event per second."""
 
 import time
 from bisect import bisect_left
@@ -22,19 +22,19 @@ BOUNDS_S = (
 
 @dataclass(frozen=True)
 class Repeated:
-    """A run's record as data, and how long the run took, warm-up included."""
+    """A run's record as data, and the run's duration, warm-up included."""
 
     record: dict[str, Any]
     seconds: float
 
     @classmethod
     def of(cls, record: RunRecord) -> "Repeated":
-        """What is repeated of a run of one generator."""
+        """The repeatable part of a run of one generator."""
         return cls(to_json(record), record.seconds + record.spec["warmup_ms"] / 1000)
 
 
 def totals(record: Mapping[str, Any], portion: float) -> dict[str, Any]:
-    """An engine's totals when so much of a run is over, 0 to 1: of the record as much.
+    """An engine's totals after this portion of a run (0 to 1): the same portion of the record.
 
     All times of a kind are in the bucket of their mean.
     """
@@ -68,7 +68,7 @@ def totals(record: Mapping[str, Any], portion: float) -> dict[str, Any]:
 
 
 class RepeatingHost:
-    """A `host.Host`. All of them say that they are this machine: one pre-test does for all."""
+    """A `host.Host`. All of these claim to be this machine, so that one pre-test serves all."""
 
     def __init__(self, number: int, repeated: Repeated) -> None:
         self.facts = HostFacts(f"host-{number}", (), "x86_64", boot_id())
@@ -80,15 +80,15 @@ class RepeatingHost:
         return time.monotonic_ns()
 
     def open(self, spec: Mapping[str, Any], flags: Sequence[str]) -> "RepeatingConversation":
-        """A run like the one that is repeated."""
+        """A run like the repeated one."""
         return RepeatingConversation(spec, self._repeated, self._number)
 
     def ask(self, flags: Sequence[str], given: bytes, seconds: float) -> dict[str, Any]:
-        """The pre-test's answer: every host can carry the same."""
+        """The pre-test's answer: every host has the same capacity."""
         return {"handshakes": {"handshakes_per_s": 1000.0}}
 
     def close(self) -> None:
-        """Nothing runs."""
+        """Does nothing: nothing runs."""
 
 
 class RepeatingConversation:
@@ -105,7 +105,7 @@ class RepeatingConversation:
         self._has_reported = False
 
     def events(self, wait_s: float) -> list[dict[str, Any]]:
-        """What has happened since the last call."""
+        """The events since the last call."""
         found, self._pending = self._pending, []
         if not found:
             time.sleep(wait_s)
@@ -123,7 +123,7 @@ class RepeatingConversation:
         return [{"event": "alive", "now_ns": time.monotonic_ns()}]
 
     def _progress(self, at_s: float) -> dict[str, Any]:
-        """The second that ends there: each is like the others."""
+        """The second that ends at `at_s`: each is like the others."""
         record, seconds = self._repeated.record, self._repeated.seconds
         done = totals(record, at_s / seconds)
         per_s = record["outcomes"]["completed"] / seconds
@@ -148,11 +148,11 @@ class RepeatingConversation:
         return min((time.monotonic_ns() - self._begin_ns) / NS, self._repeated.seconds)
 
     def start(self, at_ns: int, unix_s: float) -> None:
-        """The run begins at that instant."""
+        """Starts the run at that instant."""
         self._begin_ns, self._unix_s = at_ns, unix_s
 
     def interrupt(self) -> None:
-        """Nothing runs."""
+        """Does nothing: nothing runs."""
 
     def ended(self) -> bool:
         """Whether the run's time is over."""
@@ -160,11 +160,11 @@ class RepeatingConversation:
 
     def result(self) -> dict[str, Any]:
         """The repeated record, for this host's specification and start."""
-        # Equal records are refused: each began a microsecond later.
+        # Equal records are refused: each starts a microsecond later.
         late_s = self._late_us / 1e6
         monotonic_s = (self._begin_ns or 0) / NS + late_s
         started = {"unix_s": self._unix_s + late_s, "monotonic_s": monotonic_s}
         return {**self._repeated.record, "spec": dict(self._spec), "started": started}
 
     def close(self) -> None:
-        """Nothing runs."""
+        """Does nothing: nothing runs."""

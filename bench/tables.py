@@ -16,7 +16,7 @@ console = Console(width=120, highlight=False)
 
 
 def show_verified(found: Mapping[str, Verified]) -> bool:
-    """Whether all made full handshakes with the pinned settings; prints the counts."""
+    """Prints the counts; returns whether all made full handshakes with the pinned settings."""
     table = Table(title="Handshakes as the server saw them", title_justify="left", box=SIMPLE)
     table.add_column("generator")
     table.add_column("full, as pinned, one request", justify="right")
@@ -30,7 +30,7 @@ def show_verified(found: Mapping[str, Verified]) -> bool:
 
 
 def show(results: Results) -> bool:
-    """Prints all tables; whether every bar is met."""
+    """Prints all tables; returns whether every bar is met."""
     _show_generators(results)
     _show_busy(results)
     _show_floor(results)

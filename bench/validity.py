@@ -1,9 +1,9 @@
 """`make bench-validity`: does "95 %" mean 95 %, simulated and on this machine?
 
 1,000 simulated runs of equal cells for each plan, simulated slowdowns of 5 %, then real runs of the
-reference server under two names beside one that is 5 % slower. The results stand in
-bench/validity.json and, as a page, in docs/validity.md, with whether each requirement is met.
-`--real N` is the number of real runs, 0 for none; those made are added to those of earlier days.
+reference server under two names beside one that is 5 % slower. The results are written to
+bench/validity.json and, as a page that compares them with the requirements, to docs/validity.md.
+`--real N` is the number of real runs, 0 for none; they are added to those of earlier days.
 Exit codes: 0 every requirement met, 1 one not met, 3 could not run.
 """
 
@@ -46,19 +46,19 @@ NOISES = (0.01, 0.02, 0.03)
 EQUAL_NOISE = 0.02
 SLOWER = 0.05
 
-# The number of simulated runs whose ends are kept: a test makes them again, and fails where the
-# code has changed what they say.
+# The number of simulated runs whose outcomes are kept: a test repeats them, and fails if the code
+# has changed them.
 FIRST = 20
 
 BURN = "5%"
 
-# The blocks of longer runs that the same trials are cut into, and the cells of each.
+# The numbers of blocks of longer runs cut from the same trials, and the cells of each.
 LONGER = (10, 15, 20, 25, 40)
 PAIR = 2
 
 
 def main() -> int:
-    """Runs what is asked for and writes the results; the exit code."""
+    """Runs the requested parts and writes the results; returns the exit code."""
     asked = _arguments()
     kept = read(FILE)
     by = made(f"python -m bench.validity --runs {asked.runs} --real 0")
@@ -92,7 +92,7 @@ def simulated(runs: int) -> tuple[tuple[Equal, ...], tuple[Planted, ...]]:
 
 
 def equal_cells(plan: Plan, runs: int) -> Equal:
-    """Runs of two to six equal cells in turn: how many have a false difference."""
+    """Runs of two to six equal cells in turn: the number with a false difference."""
     found = [simulate(plan, CELLS[seed % len(CELLS)], EQUAL_NOISE, seed) for seed in range(runs)]
     return Equal(
         plan=plan.name,
@@ -105,13 +105,13 @@ def equal_cells(plan: Plan, runs: int) -> Equal:
 
 
 def _letter(found: Found) -> str:
-    """The blocks of a run; capital where the slowdown was found."""
+    """The blocks of a run as a letter; a capital if the slowdown was found."""
     letter = chr(ord("a") + found.blocks)
     return letter.upper() if found.slower else letter
 
 
 def planted(plan: Plan, noise: float, runs: int) -> Planted:
-    """Runs of two cells, one slower: how many find that, and in how many blocks."""
+    """Runs of two cells, one slower: the number that find the difference, and their blocks."""
     found = [simulate(plan, 2, noise, seed, SLOWER) for seed in range(runs)]
     return Planted(
         plan=plan.name,
@@ -135,7 +135,7 @@ def real(tries: int, out: Path | None) -> Real:
 
 
 def judged(contents: RunContents, command: Sequence[str]) -> Real:
-    """What the trials of a day say, in short runs and in longer ones."""
+    """The results of a day's trials, in short runs and in longer ones."""
     found = judge_selftest(contents, BLOCKS)
     return Real(
         created=found.created,
@@ -164,7 +164,7 @@ def judged(contents: RunContents, command: Sequence[str]) -> Real:
 
 
 def _seconds(contents: RunContents) -> float:
-    """From the start of one trial to that of the next, in the mean."""
+    """The mean time from the start of one trial to that of the next, in seconds."""
     first, *_, last = (datetime.fromisoformat(each.started) for each in contents.trials)
     return (last - first).total_seconds() / (len(contents.trials) - 1)
 

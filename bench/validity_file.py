@@ -11,13 +11,13 @@ from tlslab.analysis.stats.proportion import proportion_interval
 
 FILE = ROOT / "bench" / "validity.json"
 
-# At most this share of runs of equal cells may have a false difference.
+# The largest allowed share of runs of equal cells with a false difference.
 ALARM_BAR = 0.05
 _MOST = f"{100 * ALARM_BAR:g} %"
 
-# A slowdown of 5 % is to be found so often: simulated, where trials differ by this at most within a
-# block, and on real servers by a run of two cells that takes no longer than this, in seconds. The
-# rate has more noise than the processor time: other programs take from it, too.
+# The share of runs that must find a slowdown of 5 %: simulated, if trials differ by at most this
+# within a block; and on real servers, by a run of two cells that takes no longer than this, in
+# seconds. The rate has more noise than the processor time, because other programs affect it, too.
 FOUND_BAR = 0.9
 BAR_NOISE = 0.02
 BAR_PLANS = ("fixed, 10 blocks", "until 2 %, 15 blocks at most")
@@ -41,9 +41,9 @@ class Equal:
 
 @dataclass(frozen=True)
 class Planted:
-    """Simulated runs with a slowdown: how many find it; `blocks` is the mean of those made.
+    """Simulated runs with a slowdown: how many find it; `blocks` is the mean number made.
 
-    `first` has the blocks of each of the first runs, in letters from a for 0, capital where the
+    `first` has the blocks of each of the first runs, as letters with a for 0, a capital if the
     slowdown was found.
     """
 
@@ -58,7 +58,7 @@ class Planted:
 
 @dataclass(frozen=True)
 class By:
-    """Real runs by one ranking: equal servers that were set apart, and slower ones found."""
+    """Real runs by one ranking: equal servers that were set apart, slower ones that were found."""
 
     estimate: str
     runs: int
@@ -72,7 +72,7 @@ class By:
 class Longer:
     """The trials of one day cut into longer runs, judged by one ranking.
 
-    `seconds` is what the two cells of such a run take.
+    `seconds` is the duration of such a run of two cells.
     """
 
     estimate: str
@@ -85,7 +85,7 @@ class Longer:
 
 @dataclass(frozen=True)
 class Real:
-    """Real runs of one day; `longer` where their trials were at hand."""
+    """Real runs of one day; `longer` if their trials were at hand."""
 
     created: str
     tlslab: str
@@ -100,13 +100,13 @@ class Real:
     commit: str = ""
 
     def within_budget(self) -> Iterator[Longer]:
-        """Of each estimate the longest runs that its budget allows."""
+        """For each estimate, the longest runs within its budget."""
         for name, rows in _by_estimate(self.longer).items():
             if able := [row for row in rows if row.seconds <= BUDGETS_S[name]]:
                 yield max(able, key=lambda row: row.blocks)
 
     def noise_words(self, estimate: str) -> str:
-        """The noise of one block by an estimate; empty where it is not known."""
+        """The noise of one block by an estimate; empty if it is not known."""
         found = next((each.noise for each in self.by if each.estimate == estimate), None)
         return "" if found is None else f", noise {100 * found:.1f} %"
 
@@ -115,9 +115,8 @@ class Real:
 class Gated:
     """Runs of docs/ci/gate.sh of one day: how many stopped the change, passed it, left it open.
 
-    `planted` is the share of processor time that the server with the change burned, 0 for none;
-    `gate` and `by` what the script was given as GATE and GATE_BY; `seconds` what a run took, in the
-    mean.
+    `planted`: the share of processor time that the server with the change burned, 0 for none.
+    `gate` and `by`: the script's GATE and GATE_BY. `seconds`: the mean duration of a run.
     """
 
     created: str
@@ -137,16 +136,16 @@ class Gated:
 
     @property
     def runs(self) -> int:
-        """All runs."""
+        """The number of all runs."""
         return self.stopped + self.passed + self.cannot_tell
 
 
 @dataclass(frozen=True)
 class Kills:
-    """A run of `make test-kills` that passed, as `python -m bench.kills` makes it.
+    """A passed run of `make test-kills`, recorded by `python -m bench.kills`.
 
-    `trials` is how many the interrupted run had to make; `rivals` how often a second process asked
-    for its folder.
+    `trials`: the number that the interrupted run had to make. `rivals`: how often a second process
+    asked for its folder.
     """
 
     created: str
@@ -163,7 +162,7 @@ class Kills:
 
 @dataclass(frozen=True)
 class Bar:
-    """A requirement, and how many of the runs count for or against it."""
+    """A requirement, and the number of runs for or against it."""
 
     what: str
     counted: int
@@ -171,13 +170,13 @@ class Bar:
     met: bool
 
     def words(self) -> str:
-        """In a line."""
+        """The requirement on one line."""
         return f"{'met' if self.met else 'not met'}: {self.what}: {self.counted} of {self.runs}"
 
 
 @dataclass(frozen=True)
 class Contents:
-    """All results; `simulated` says what the first two are of, None where that was not kept."""
+    """All results; `simulated` is the provenance of the first two, None if it was not kept."""
 
     equal: tuple[Equal, ...] = ()
     planted: tuple[Planted, ...] = ()
@@ -206,7 +205,7 @@ class Contents:
                 yield _found(what, planted.found, planted.runs)
 
     def real_bars(self) -> Iterator[Bar]:
-        """Those on real servers. One of false alarms is missed only where chance is excluded."""
+        """The bars on real servers. A bar of false alarms is missed only if chance is excluded."""
         for name, runs, alarms in self.totals():
             yield _alarms(f"false alarms by `{name}`", alarms, runs)
         for day in self.real:
@@ -226,7 +225,10 @@ class Contents:
                 yield _alarms(f"equal servers stopped {where}", each.stopped, each.runs)
 
     def newest(self) -> "Contents":
-        """With the real runs of the newest bench of each kind only: those of this machine."""
+        """The results with the real runs of the newest bench of each kind only.
+
+        Those are the runs of this machine.
+        """
         last = {
             kind: max((each.created for each in rows), default="")
             for kind, rows in (("real", self.real), ("gated", self.gated))
@@ -262,7 +264,7 @@ def _found(what: str, found: int, runs: int) -> Bar:
 
 
 def read(path: Path) -> Contents:
-    """The results that are kept; none where there is no file."""
+    """The kept results; none without the file."""
     if not path.exists():
         return Contents()
     data = json.loads(path.read_text("utf-8"))
@@ -284,5 +286,5 @@ def _day(data: Mapping[str, Any]) -> Real:
 
 
 def write(path: Path, contents: Contents) -> None:
-    """Keeps the results."""
+    """Stores the results."""
     path.write_text(json.dumps(asdict(contents), indent=1) + "\n", "utf-8")

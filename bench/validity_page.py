@@ -1,4 +1,4 @@
-"""The page docs/validity.md, made of the results that are kept."""
+"""The page docs/validity.md, made from the kept results."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,14 +21,14 @@ from tlslab.analysis.stats.proportion import proportion_interval
 
 PAGE = ROOT / "docs" / "validity.md"
 
-# What the largest of several rows has to exceed, over all rows together (Bonferroni).
+# The level that the largest of several rows must exceed, over all rows together (Bonferroni).
 _TOGETHER = 0.05
 
 
 def publish(contents: Contents) -> int:
-    """Keeps the results, writes the page, prints each requirement.
+    """Stores the results, writes the page, prints each requirement.
 
-    1 where one is not met by the newest runs: those of other days may be of another machine.
+    Returns 1 if the newest runs miss one: runs of other days may be from another machine.
     """
     write(FILE, contents)
     PAGE.write_text(page(contents), "utf-8")
@@ -97,7 +97,7 @@ def _real(contents: Contents) -> Iterator[str]:
 
 
 def _most_alarms(rows: Sequence[Longer]) -> str:
-    """What the largest share of false alarms says, since it is the largest of several."""
+    """The meaning of the largest share of false alarms, given that it is the largest of several."""
     worst = max(rows, key=lambda row: row.alarms / row.runs)
     chance = float(scipy.stats.binom.sf(worst.alarms - 1, worst.runs, ALARM_BAR))
     text = (
@@ -132,12 +132,12 @@ def _where(row: Real | Gated | Kills) -> str:
 
 
 def _command(row: Real | Gated | Kills) -> str:
-    """With the commit where that was kept."""
+    """The command, with the commit if it was kept."""
     return f"`{row.command}`" + (f", {row.commit}" if row.commit else "")
 
 
 def _of(count: int, runs: int) -> str:
-    """A count with its share and the exact interval of that."""
+    """A count with its share and the exact interval of the share."""
     low, high = proportion_interval(count, runs)
     share = 100 * count / runs if runs else 0.0
     return f"{count} ({share:.1f} %; 95 %: {100 * low:.1f} to {100 * high:.1f})"

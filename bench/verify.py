@@ -1,7 +1,7 @@
 """Checks that each generator makes full handshakes with the pinned settings, one per request.
 
-nginx writes what it negotiated for each request into a log. That costs it time, so it is done on a
-server of its own, before anything is timed.
+nginx logs the negotiated parameters of each request. Logging takes time, so that it is done on a
+separate server, before anything is timed.
 """
 
 import tempfile
@@ -23,7 +23,7 @@ WANTED = f". TLSv1.3 {SUITE} {GROUP} 1 200"
 SECONDS = 1.0
 RATE = 400
 
-# The server writes its line after the response: the last lines come when the generator has gone.
+# The server writes its line after the response: the last lines come after the generator's end.
 SETTLE_S = 0.2
 
 
@@ -39,7 +39,7 @@ class Verified:
     def passed(self) -> bool:
         """Whether all logged requests are as wanted, and at least as many as the generator counts.
 
-        The server may log more: requests that the end of the generator cut short.
+        The server may log more: requests cut short by the end of the generator.
         """
         return not self.other and 0 < self.completed <= self.wanted
 

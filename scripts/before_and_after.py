@@ -28,14 +28,14 @@ README, SHOWN, SHOWN_PICTURE = "readme", "groups-until-settled", ROOT / "docs/im
 
 WIDTH, HEIGHT = 1280, 900
 
-# The script that the first pages share; it draws for this time after they are loaded.
+# The script that the first pages share; it draws for this long after they are loaded.
 SCRIPT = "plotly.min.js"
 DRAWING_MS = 2000
 LOADING_MS = 300_000
 
 
 def git(*words: str) -> bytes:
-    """What git prints."""
+    """The output of a git command."""
     return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=True).stdout
 
 
@@ -51,7 +51,7 @@ def first_page(kind: str, folder: Path) -> Path:
 
 
 def todays_page(kind: str, given: str) -> str:
-    """The text of a page of today."""
+    """The text of a page by today's code."""
     if given:
         path = Path(given)
         return page_of(path) if path.is_dir() else path.read_text("utf-8")
@@ -69,7 +69,7 @@ def shoot(browser: Browser, page_file: Path, picture: Path, height: int = HEIGHT
 
 
 def main() -> None:
-    """Makes the pictures that are asked for."""
+    """Makes the requested pictures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("kinds", nargs="*", metavar="KIND[=PAGE]")
     given = dict(each.partition("=")[::2] for each in parser.parse_args().kinds)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the banned words of docs/glossary.md against the text that git tracks.
+"""Checks the text that git tracks for the banned words of docs/glossary.md.
 
     check-words.py [PATH...]     all tracked files, or those below the paths
 
 Prints `file:line: word -> replacement` for each hit; the exit code is 1 if there is one. Names are
-split into words: `some_name` is "some name", `SomeName` is "Some Name". A phrase may go on in
+split into words: `some_name` is "some name", `SomeName` is "Some Name". A phrase may continue in
 the next line, after a comment mark. Line 0 stands for the path of the file. Needs Python's standard
 library only.
 """
@@ -25,7 +25,7 @@ GLOSSARY = "docs/glossary.md"
 
 HEADING = "## Banned words"
 
-# Below these paths nothing is checked.
+# Paths that are not checked.
 LEFT_OUT = (
     GLOSSARY,  # has the words
     "tests/unit/test_words.py",  # has them, too
@@ -41,10 +41,10 @@ LEFT_OUT_SUFFIXES = (".lock", ".png", ".xz", ".jar")
 # A cell of a table; `\|` is a bar within one.
 _CELL = re.compile(r"(?<!\\)\|")
 
-# Where a name is split into words: at `_`, and before a capital that ends a run of small letters.
+# The joints at which a name is split: `_`, and before a capital that ends a run of small letters.
 _JOINT = re.compile(r"_|(?<=[a-z0-9])(?=[A-Z])")
 
-# What may stand between two lines of one sentence: comment marks, the quotes of a string in parts.
+# Characters between two lines of one sentence: comment marks, the quotes of a string in parts.
 _MARGIN = re.compile(r"^[\s/#*!>|\"-]+")
 _REST = re.compile(r"[\s\"\\]+$")
 
@@ -76,7 +76,8 @@ class Hit:
 
 
 def rules(glossary: str) -> list[Rule]:
-    """The rows of the table of banned words: word, replacement, pattern, and where it is right.
+    """The rows of the table of banned words: word, replacement, pattern, and where the word is
+    right.
 
     Raises MalformedGlossaryError.
     """
@@ -99,9 +100,9 @@ def _rule(row: Sequence[str]) -> Rule:
 
 
 def hits(path: str, text: str, banned: Sequence[Rule]) -> list[Hit]:
-    """The banned words of a text, in its order."""
+    """The banned words of a text, in order of appearance."""
     lines = [_REST.sub("", _MARGIN.sub("", _words(line))) for line in text.splitlines()]
-    # Where each line starts in the running text, in which an empty line leaves two blanks.
+    # The start of each line in the running text, in which an empty line leaves two blanks.
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     running = " ".join(lines)
     found = [
@@ -123,7 +124,7 @@ def _words(line: str) -> str:
 
 
 def tracked(root: Path, paths: Sequence[str]) -> list[str]:
-    """The files under version control below `paths`, without those that are left out."""
+    """The files under version control below `paths`, without the exceptions."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--", *paths],
         cwd=root,
@@ -139,7 +140,7 @@ def tracked(root: Path, paths: Sequence[str]) -> list[str]:
 
 
 def text_of(file: Path) -> str | None:
-    """The text of a file; None for one that has none, or is not there."""
+    """The text of a file; None for a missing file or one without text."""
     try:
         text = file.read_text("utf-8")
     except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
@@ -160,7 +161,7 @@ def check(root: Path, paths: Sequence[str]) -> list[Hit]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Checks, prints; the exit code."""
+    """Checks, prints; returns the exit code."""
     parser = argparse.ArgumentParser(description="finds the banned words of docs/glossary.md")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="limit the check to these paths")
     try:

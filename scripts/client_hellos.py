@@ -1,8 +1,8 @@
-"""Recorded ClientHellos as entries of `advice/clients.toml`, on standard output.
+"""Converts recorded ClientHellos to entries of `advice/clients.toml`, on standard output.
 
-`client_hellos.py NAME RELEASED SOURCE FILE` reads one ClientHello from FILE: TLS records as hex, as
-a packet capture or a listening socket has them. `client_hellos.py --testssl FILE KEY...` reads
-clients of testssl.sh's `etc/client-simulation.txt` by their keys (`short`).
+`client_hellos.py NAME RELEASED SOURCE FILE` reads one ClientHello from FILE: TLS records in hex, as
+from a packet capture or a listening socket. `client_hellos.py --testssl FILE KEY...` reads clients
+from testssl.sh's `etc/client-simulation.txt` by their keys (`short`).
 """
 
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 
 VERSIONS = {0x0300: "SSL 3.0", 0x0301: "1.0", 0x0302: "1.1", 0x0303: "1.2", 0x0304: "1.3"}
 
-# Values that stand for a meaning of their own and not for a suite (RFC 5746, RFC 7507).
+# Signalling values, which are not suites (RFC 5746, RFC 7507).
 SIGNALS = (0x00FF, 0x5600)
 
 SERVER_NAME, GROUPS, SCHEMES, ALPN, SUPPORTED_VERSIONS, KEY_SHARE = 0, 10, 13, 16, 43, 51
@@ -35,15 +35,15 @@ class Reader:
         return int.from_bytes(self.take(size))
 
     def vector(self, length_bytes: int) -> "Reader":
-        """The next bytes behind their length."""
+        """The next bytes, after a length prefix."""
         return Reader(self.take(self.number(length_bytes)))
 
     def more(self) -> bool:
-        """Whether there are any."""
+        """Whether any bytes are left."""
         return self.at < len(self.data)
 
     def numbers(self, size: int = 2) -> list[int]:
-        """All that is left, without the values that mean nothing (GREASE, RFC 8701)."""
+        """All remaining numbers, without meaningless values (GREASE, RFC 8701)."""
         found = []
         while self.more():
             number = self.number(size)
@@ -53,7 +53,7 @@ class Reader:
 
 
 def handshake(records: bytes) -> bytes:
-    """The body of the ClientHello that these records carry."""
+    """The body of the ClientHello in these records."""
     read, message = Reader(records), b""
     while len(message) < 4 or len(message) < 4 + int.from_bytes(message[1:4]):
         read.take(3)
@@ -64,7 +64,7 @@ def handshake(records: bytes) -> bytes:
 
 
 def entry(records: bytes, oldest: int | None = None) -> dict[str, object]:
-    """What a ClientHello offers. `oldest`: the oldest version that its client accepts."""
+    """The offer of a ClientHello. `oldest`: the oldest version that its client accepts."""
     if records[0] & 0x80:
         return old_entry(records, oldest)
     hello = Reader(handshake(records))
@@ -121,13 +121,13 @@ def protocols_of(listed: Reader) -> list[str]:
 
 
 def old_entry(records: bytes, oldest: int | None) -> dict[str, object]:
-    """The same of a ClientHello in SSL 2.0's form (RFC 5246, appendix E.2)."""
+    """The offer of a ClientHello in SSL 2.0's form (RFC 5246, appendix E.2)."""
     hello = Reader(records[3:])
     newest = hello.number(2)
     size, _, _ = (hello.number(2) for _ in range(3))
     suites = Reader(hello.take(size)).numbers(3)
     versions = [number for number in VERSIONS if (oldest or newest) <= number <= newest]
-    # Suites of SSL 2.0 itself have a first byte.
+    # Suites of SSL 2.0 itself have a nonzero first byte.
     suites = [suite for suite in suites if suite <= 0xFFFF and suite not in SIGNALS]
     return {"versions": names_of(versions), "suites": suites, "sni": False, "alpn": []}
 
@@ -151,7 +151,7 @@ def show(name: str, released: str, source: str, found: dict[str, object]) -> str
 
 
 def wrapped(line: str) -> list[str]:
-    """A line of a list as one or several of at most 100 columns."""
+    """A line of a list, split into lines of at most 100 columns."""
     if len(line) <= 100:
         return [line]
     head, items = line.split("[", 1)
@@ -181,7 +181,7 @@ def testssl(path: str, keys: list[str]) -> None:
 
 
 def main() -> None:
-    """The command line, as in the module's text."""
+    """The command line, as described in the module's docstring."""
     if sys.argv[1] == "--testssl":
         testssl(sys.argv[2], sys.argv[3:])
     else:

@@ -5,8 +5,9 @@
 
 Needs confseq 0.0.11 (Howard, Waudby-Smith, Ramdas), which has no wheels: Debian's libboost-dev and
 a C++ compiler; `pip install scikit-build cmake ninja "pybind11>=2.11,<3" "setuptools<70" numpy`,
-then `pip install --no-build-isolation --no-deps confseq==0.0.11`: its own build asks for a pybind11
-that does not know Python 3.11. Too much for a dependency of the tests: they read these values.
+then `pip install --no-build-isolation --no-deps confseq==0.0.11`, because its own build requires a
+pybind11 that does not support Python 3.11. That is too much for a dependency of the tests, which
+read these values instead.
 """
 
 import json

@@ -25,18 +25,18 @@ ROOT = Path(__file__).resolve().parents[1]
 
 SUITES = ("bookworm", "trixie")
 
-# What the image `rust` has beside the toolchain.
+# The packages of the image `rust` in addition to the toolchain.
 RUST_PACKAGES = "ca-certificates gcc libc6-dev"
 RUST = "usr/local/rust"
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# How this machine reaches its mirrors is no matter of the image; apt only on the same release.
+# This machine's access to its mirrors does not belong to the image; apt only on the same release.
 NETWORK = ("etc/resolv.conf", "etc/hosts", "usr/local/share/ca-certificates")
 NETWORK_OF_APT = ("etc/apt/sources.list", "etc/apt/sources.list.d", "etc/apt/apt.conf.d")
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
-# Where no package of the image has a file.
+# A path at which no package of the image has a file.
 AUTHORITIES_THERE = "/etc/authorities-of-the-host.crt"
 AUTHORITY_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "CARGO_HTTP_CAINFO")
 
@@ -49,13 +49,13 @@ RUNS = (
 
 
 def say(text: str) -> None:
-    """A line about what is done."""
+    """Prints a line on the current step."""
     sys.stdout.write(f"== {text}\n")
     sys.stdout.flush()
 
 
 class CheckError(Exception):
-    """The Containerfile cannot be carried out, or what came of it does not work."""
+    """The Containerfile cannot be carried out, or its result does not work."""
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Stage:
 
 
 def stages(text: str) -> list[Stage]:
-    """The stages of a Containerfile. Raises CheckError for a step that is not known here."""
+    """The stages of a Containerfile. Raises CheckError for an unknown step."""
     known = ("RUN", "WORKDIR", "COPY", "ENV", "ENTRYPOINT", "CMD")
     found: list[Stage] = []
     lines = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
@@ -85,7 +85,7 @@ def stages(text: str) -> list[Stage]:
 
 
 def suite(base: str) -> str:
-    """Debian's release that an image is made of: `rust:1.90-slim-bookworm`."""
+    """The Debian release of an image: `rust:1.90-slim-bookworm`."""
     parts = base.partition(":")[2].split("-")
     found = [name for name in SUITES if name in parts]
     if not found:
@@ -119,7 +119,7 @@ class Image:
         self.environment = {"HOME": "/root", "PATH": PATH, **environment}
 
     def run(self, command: str) -> None:
-        """A shell's command in it. Raises CheckError where it fails."""
+        """Runs a shell command in the image. Raises CheckError if it fails."""
         say(command)
         variables = [f"{name}={value}" for name, value in self.environment.items()]
         there = f"cd {shlex.quote(self.folder)} && {command}"
@@ -130,7 +130,7 @@ class Image:
             raise CheckError(f"exit code {code}: {command}")
 
     def place(self, path: str) -> Path:
-        """A path of it as one of this machine."""
+        """A path of the image as a path of this machine."""
         return self.root / os.path.join(self.folder, path).lstrip("/")
 
     def carry_out(self, stage: Stage, images: Mapping[str, "Image"]) -> None:
@@ -152,7 +152,7 @@ class Image:
                     self.entry = json.loads(text)
 
     def copy(self, text: str, images: Mapping[str, "Image"]) -> None:
-        """A COPY step: from the context, or `--from` another stage."""
+        """Carries out a COPY step: from the context, or `--from` another stage."""
         *options, source, target = shlex.split(text)
         if options:
             from_ = images[options[0].removeprefix("--from=")].place(source)
@@ -171,7 +171,7 @@ class Image:
 
 
 def bare(folder: Path, release: str) -> Path:
-    """A bare system of this release of Debian, as its image is; made once."""
+    """A bare system of this Debian release, like its image; made once."""
     root = folder / f"bare-{release}"
     if (root / "usr/sbin/policy-rc.d").exists():
         return root
@@ -188,7 +188,7 @@ def bare(folder: Path, release: str) -> Path:
             shutil.copyfile(here, root / name)
     if AUTHORITIES.exists():
         shutil.copyfile(AUTHORITIES, root / AUTHORITIES_THERE.lstrip("/"))
-    # In the image of Debian no service starts when its package is installed.
+    # In Debian's image no service starts when its package is installed.
     policy = root / "usr/sbin/policy-rc.d"
     policy.write_text("#!/bin/sh\nexit 101\n")
     policy.chmod(0o755)
@@ -196,7 +196,7 @@ def bare(folder: Path, release: str) -> Path:
 
 
 def image(folder: Path, stage: Stage) -> Image:
-    """The root of a stage as its base image would give it."""
+    """The root of a stage, as its base image would provide it."""
     root = folder / stage.name
     shutil.rmtree(root, ignore_errors=True)
     subprocess.run(["cp", "-a", bare(folder, suite(stage.base)), root], check=True)
@@ -236,13 +236,13 @@ def check(folder: Path, wheel: Path | None) -> None:
     final.run(f"{entry} --version")
     final.environment["TLSLAB_SHORT_RUNS"] = "1"
     for arguments in RUNS:
-        # 1 says that a verdict of so short a run failed.
+        # 1 means that a verdict of so short a run failed.
         final.run(f"{entry} {shlex.join(arguments)} || [ $? -eq 1 ]")
         final.run(f"test -s {arguments[-1]}/report.html")
 
 
 def main() -> int:
-    """The exit code: 0 where all of it works, 1 where it does not, 3 where it cannot be tried."""
+    """The exit code: 0 if everything works, 1 if not, 3 if it cannot be tried."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--folder", type=Path, default=ROOT / "target" / "container")
     parser.add_argument("--wheel", type=Path)

@@ -40,7 +40,7 @@ GRADED = ("nginx", "apache", "haproxy")
 KEYS = ("ecdsa-p256", "rsa-2048")
 GROUPS = ("X25519", "P-256", "P-384")
 
-# Each kind of server is recommended for from the first of these runs that compares what it can set.
+# Each kind of server uses the first of these runs that compares a factor it can set.
 RUNS = {
     "groups": (
         "run", "groups", "--quick", "--target", "nginx", "--set", "tls=1.3",
@@ -57,7 +57,7 @@ TRIALS = "trials.jsonl"
 
 @dataclass(frozen=True)
 class Proof:
-    """A proof to be kept: the baseline's file, with more options of the command."""
+    """A proof to be kept: the baseline's file, and further options of the command."""
 
     title: str
     baseline: str
@@ -94,7 +94,7 @@ Facts = dict[str, Any]
 
 
 def lab(folder: Path, *arguments: str, ends: Sequence[int] = (0,)) -> tuple[str, str]:
-    """What a command of tlslab prints, in a folder of its own: standard output, standard error."""
+    """The output of a tlslab command in a folder of its own: standard output, standard error."""
     done = subprocess.run(
         [sys.executable, "-m", "tlslab", *arguments],
         cwd=folder,
@@ -117,7 +117,7 @@ def keep(name: str, text: str) -> None:
 
 @contextmanager
 def started(server: str, folder: Path) -> Iterator[tuple[str, Path, str]]:
-    """A server of the lab's, as it comes: its place, its authority, its software."""
+    """A server of the lab with its default settings: its place, its authority, its software."""
     from tlslab.targets import Setting, find_kind
 
     target = find_kind(server).make(Setting(folder, KEYS, GROUPS, 100, ()))
@@ -155,7 +155,7 @@ def grade() -> list[Facts]:
 
 
 def measured() -> Facts:
-    """The runs that are recommended from: their commands, and the load when they began."""
+    """The runs behind recommendations: their commands, and the load at their start."""
     return {name: _measured(name, command) for name, command in RUNS.items()}
 
 
@@ -172,7 +172,7 @@ def _measured(name: str, command: Sequence[str]) -> Facts:
 
 
 def recommend() -> Facts:
-    """What is recommended by the kept runs for each kind of server, loaded and probed."""
+    """The recommendations from the kept runs for each kind of server, loaded and probed."""
     from tlslab.advice.emit import FORMS
 
     with TemporaryDirectory() as made:
@@ -222,7 +222,7 @@ def _recommended(folder: Path, server: str, title: str) -> Facts:
 
 
 def _loaded(folder: Path, way: str, found: Facts) -> str:
-    """Whether a server offers exactly what the file says, by the probe; its result is kept."""
+    """Whether the probe finds exactly the offer of the file; the probe's result is kept."""
     from live.emitted import serving
     from live.test_recommended_configurations import SERVERS, assert_offers, lists, probed
     from tlslab.model.errors import CannotRunError
@@ -261,7 +261,7 @@ def prove(name: str) -> Facts:
 
 
 def proof_facts(name: str) -> Facts:
-    """What the page quotes of a kept proof."""
+    """The page's quotations from a kept proof."""
     packed = (DECISIONS / f"prove/{name}.summary.json.xz").read_bytes()
     summary = json.loads(lzma.decompress(packed))
     text = (DECISIONS / f"prove/{name}.txt").read_text("utf-8")
@@ -292,7 +292,7 @@ PARTS: dict[str, Callable[[], Any]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Makes what is wanted; the exit code."""
+    """Makes the requested parts; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--check", action="store_true")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART")

@@ -3,13 +3,13 @@
 
     scripts/kept_figures.py [--check] [NAME...]
 
-Without names: all kept reports. `--check` writes nothing and ends with 1 if a file is not what its
-page says. `tests/kept` holds the documents to these files. The tables behind the drawings, and the
-machine's description, are left out. Pages of before ADR 0068 are read as well: there a table has
-the name of its section, since ADR 0068 its own.
+Without names: all kept reports. `--check` writes nothing and ends with 1 if a file differs from its
+page. `tests/kept` compares the documents with these files. The tables behind the drawings, and the
+machine's description, are left out. Pages from before ADR 0068 are read as well: their tables have
+the names of their sections; since ADR 0068 each table has its own.
 
 A cell is a string: the value, then its interval in brackets with a hyphen (`255 (246-260)`), then
-what else stands in the cell after ` | `. An empty place is "".
+the rest of the cell after ` | `. An empty cell is "".
 """
 
 import json
@@ -27,10 +27,10 @@ LEFT_OUT = ("figure-", "text-", "cpu", "machine", "environment")
 DRAWN = ("grid-numbers-", "grid-flame-")
 VOID = ("meta", "link", "br", "img", "input", "hr")
 
-# What ends a piece of a cell, a title or a warning.
+# Classes that end a piece of a cell, a title or a warning.
 BREAKS = ("interval", "verdict", "cells", "count")
 
-# Paragraphs that are sentences of the report, and not notes beside a picture.
+# Classes of paragraphs that are sentences of the report, not notes beside a picture.
 SAID = (None, "headline", "headline long", "second-line")
 
 PERCENT = " %"
@@ -88,7 +88,7 @@ class Page(HTMLParser):
             self._flush()
 
     def handle_endtag(self, tag: str) -> None:
-        """Keeps the text of what ends here: a cell, a title, a sentence, a warning."""
+        """Keeps the text of the element that ends: a cell, a title, a sentence, a warning."""
         if tag in VOID or not self.open:
             return
         _, known = self.open.pop()
@@ -111,13 +111,13 @@ class Page(HTMLParser):
             self.warnings.append({"text": self.pieces[0], "cells": " ".join(self.pieces[1:])})
 
     def handle_data(self, data: str) -> None:
-        """Collects the words of the text that is open."""
+        """Collects the words of the open text."""
         if not self._in("script") and not self._in("style"):
             self.words.append(data)
 
     @property
     def section(self) -> str:
-        """The innermost section that is open."""
+        """The innermost open section."""
         return self.sections[-1]
 
     def _wanted(self) -> bool:
@@ -150,7 +150,7 @@ class Page(HTMLParser):
 
 
 def _breaks(tag: str, known: dict[str, str]) -> bool:
-    """Whether an element is a piece of its own."""
+    """Whether an element is a separate piece."""
     return tag in ("b", "small", "i") or (tag == "span" and known.get("class") in BREAKS)
 
 
@@ -165,7 +165,7 @@ def cell_text(pieces: list[str]) -> str:
 
 
 def with_percent(text: str, head: str) -> str:
-    """A figure with the per cent sign that its column has in the head, as in older pages."""
+    """A figure with the per cent sign that older pages have in the head of its column."""
     value, between, rest = text.partition(" ")
     return f"{value}{PERCENT}{between}{rest}" if head.endswith(PERCENT) and value else text
 
@@ -183,7 +183,7 @@ def columns(header: list[list[str]]) -> list[str]:
 
 
 def figures(html: str) -> dict[str, Any]:
-    """What a page says, as data."""
+    """The content of a page, as data."""
     page = Page()
     page.feed(html)
     found: dict[str, dict[str, Any]] = {}
@@ -203,7 +203,7 @@ def figures(html: str) -> dict[str, Any]:
 
 
 def text(found: dict[str, Any]) -> str:
-    """The file's text: JSON with a row a line, so that differences can be read."""
+    """The file's text: JSON with one row per line, so that differences are readable."""
     indented = json.dumps(found, indent=1, ensure_ascii=False)
     return re.sub(r"\[\n\s+(\"[^\[\]{}]*?\")\n\s+\]", _one_line, indented) + "\n"
 

@@ -27,7 +27,7 @@ PAGE = ROOT / "docs" / "mutation-testing.md"
 
 HEADING = "part\toutcome\tblob\tmutant"
 UNTRIED = "untried"
-# In the order in which the table has them, by what the table calls them.
+# In the order of the table, with the table's names.
 OUTCOMES = {
     "caught": "caught",
     "survived": "survived",
@@ -40,8 +40,8 @@ PARTS = {
     "estimators": "estimators",
 }
 
-# How mutmut marks a mutant in the list at the end of its log: killed, or stopped by a type checker;
-# survived, or not covered by any test; timed out, or ended by a signal.
+# The marks with which mutmut lists a mutant at the end of its log: killed, or stopped by a type
+# checker; survived, or not covered by any test; timed out, or ended by a signal.
 MARKS = {
     "\N{PARTY POPPER}": "caught",
     "\N{MAGE}": "caught",
@@ -57,7 +57,7 @@ END = "<!-- end -->"
 
 @dataclass(frozen=True)
 class Kept:
-    """The last outcome of a mutant; `blob`: git's name of the file's text that it was tried on."""
+    """The last outcome of a mutant; `blob`: git's name of the file's text on which it was tried."""
 
     part: str
     outcome: str
@@ -87,7 +87,8 @@ def written(kept: Iterable[Kept]) -> str:
 def merged(
     kept: Sequence[Kept], part: str, lines: Iterable[str], blob_of: Callable[[str], str]
 ) -> list[Kept]:
-    """The rows with those of a part taken from these lines, and its earlier outcomes that hold.
+    """The rows, with those of a part replaced by these lines and its earlier outcomes that still
+    hold.
 
     Rows of source files that the lines do not name stay, unless the file is gone.
     """
@@ -114,7 +115,7 @@ def merged(
 def tried(
     kept: Sequence[Kept], part: str, again: Sequence[str], blob_of: Callable[[str], str]
 ) -> list[str]:
-    """The mutants of a part whose outcome holds, but for the outcomes to try again."""
+    """The mutants of a part whose outcome holds, except those with outcomes to try again."""
     return [
         each.mutant
         for each in kept
@@ -132,7 +133,7 @@ def made(folder: Path) -> Iterator[str]:
 
 
 def logged(log: str) -> Iterator[str]:
-    """The outcomes in a log of mutmut: its files of them may be empty where it was interrupted."""
+    """The outcomes in a log of mutmut; its own files may be empty after an interruption."""
     for line in log.rpartition("Mutant results")[2].splitlines():
         mark, _, mutant = line.partition(" ")
         if mark in MARKS:
@@ -169,7 +170,7 @@ def with_table(page: str, made: str) -> str:
 
 @cache
 def committed(path: str) -> str:
-    """Git's short name of a file's committed text; empty where there is no such file."""
+    """Git's short name of a file's committed text; empty without such a file."""
     command = ["git", "rev-parse", "--short=10", "--quiet", "--verify", f"HEAD:{path}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip()

@@ -1,4 +1,4 @@
-"""Kept reports as today's code makes them: of their trials, or of their summary without these.
+"""Kept reports by today's code: from their trials, or from their summary if these are not kept.
 
 Module of render_kept.py, report_gallery.py and before_and_after.py.
 """
@@ -48,7 +48,7 @@ def page_of(folder: Path) -> str:
 
 
 def _of_trials(name: str) -> "Summary":
-    """The trials, analysed anew."""
+    """The summary from the trials, analysed anew."""
     from tlslab.lab.results import analyse
     from tlslab.store import RunFolder
 
@@ -62,7 +62,7 @@ def _of_trials(name: str) -> "Summary":
 
 
 def _of_summary(name: str) -> "Summary":
-    """The summary as it was kept."""
+    """The kept summary."""
     from tlslab.model.finding import Summary
     from tlslab.store import from_json
 

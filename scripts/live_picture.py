@@ -3,7 +3,7 @@
 
     .venv/bin/python scripts/live_picture.py
 
-Loads the reference server on this machine for some seconds, and writes docs/images/live.png. Needs
+Loads the reference server on this machine for a few seconds, and writes docs/images/live.png. Needs
 Chromium and the packages of requirements-dev.lock.
 """
 
@@ -22,7 +22,7 @@ from playwright.sync_api import sync_playwright
 PICTURE = ROOT / "docs/images/live.png"
 WIDTH, HEIGHT = 1280, 900
 
-# The load, and the seconds of it that the charts show: enough for a line.
+# The load; the charts show enough seconds of it for a line.
 LOAD = ("--generators", "2", "--rate", "200", "--arrivals", "poisson", "-c", "64", "-d", "60s")
 SHOWN = 25
 
@@ -31,7 +31,7 @@ PROGRAMS = Path(sys.executable).parent
 
 @contextmanager
 def program(name: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A program of the package, for as long as the block lasts."""
+    """A program of the package, for the duration of the block."""
     child = subprocess.Popen(
         [str(PROGRAMS / name), *arguments],
         stdin=subprocess.DEVNULL,
@@ -47,14 +47,14 @@ def program(name: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def live_page(child: subprocess.Popen[str]) -> str:
-    """The URL that `tlslab load --live` says."""
+    """The URL that `tlslab load --live` prints."""
     assert child.stderr is not None
     word = "live page: "
     return next(line for line in child.stderr if line.startswith(word)).removeprefix(word).strip()
 
 
 def shoot(url: str) -> bytes:
-    """The page once it has shown the load for a while, and nothing of it is folded."""
+    """The page once it has shown the load for a while, with everything unfolded."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]

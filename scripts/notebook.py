@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-# The longest that a cell may take: it makes a quick run.
+# The time limit of a cell, which makes a quick run.
 TIMEOUT_S = 300
 
 
@@ -18,7 +18,7 @@ def execute(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=TIMEOUT_S, kernel_name="python3").execute()
     for cell in notebook.cells:
-        # When a cell was run is no result.
+        # The time of a cell's execution is not a result.
         cell.metadata.pop("execution", None)
     nbformat.write(notebook, path)
 

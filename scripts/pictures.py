@@ -1,4 +1,4 @@
-"""Small pictures for documents: with a palette, as small as they need to be.
+"""Small pictures for documents: with a palette, as small as needed.
 
 Module of before_and_after.py and live_picture.py.
 """
@@ -12,12 +12,12 @@ from PIL import Image
 
 MOST_BYTES = 150_000
 
-# The palette gets smaller until the picture is small enough.
+# The palette shrinks until the picture is small enough.
 COLOURS = (256, 128, 64, 32)
 
 
 def write_picture(data: bytes, picture: Path) -> None:
-    """Writes a screenshot as a picture with a palette, and says how large it is."""
+    """Writes a screenshot as a picture with a palette, and prints its size."""
     drawn = Image.open(BytesIO(data)).convert("RGB")
     for colours in COLOURS:
         packed = BytesIO()

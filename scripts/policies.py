@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds the policies' data files against the date and the hash that each of them has.
+"""Compares the policies' data files with the date and the hash that each of them contains.
 
-    policies.py                 prints what differs; the exit code is 1 if something does
+    policies.py                 prints differences; the exit code is 1 if there are any
     policies.py --record NAME...
 
-`--record` says that the files were held against their sources today: it writes today's date into
-`as_of`, and the hash of the content into `sha256`. An edit without a new date fails a test.
+`--record` confirms that the files were compared with their sources today: it writes today's date
+into `as_of`, and the hash of the content into `sha256`. An edit without a new date fails a test.
 """
 
 import re
@@ -32,7 +32,7 @@ def record(name: str) -> None:
 
 
 def differing() -> list[str]:
-    """The policies whose content is not that of their hash."""
+    """The policies whose content does not match their hash."""
     found = []
     for name in GRADING:
         data = tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))
@@ -42,7 +42,7 @@ def differing() -> list[str]:
 
 
 def main() -> int:
-    """The command line, as in the module's text."""
+    """The command line, as described in the module's docstring."""
     if sys.argv[1:2] == ["--record"]:
         for name in sys.argv[2:] or GRADING:
             record(name)

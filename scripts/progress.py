@@ -1,5 +1,7 @@
-"""One line that moves while something long is done: in a terminal it is written anew, elsewhere
-a line comes every 20 s. Needs nothing but Python's standard library.
+"""Shows one line of progress for a long command.
+
+A terminal shows a line that is rewritten; elsewhere a line is printed every 20 s. Needs only
+Python's standard library.
 
     progress.py TITLE -- COMMAND...     run COMMAND, its output kept back unless it fails
 """
@@ -19,18 +21,18 @@ WITHOUT_TERMINAL_S = 20
 
 MOVES_S = 0.5
 
-# The variable that names a file of stages: a line for each, its seconds and its title. Shared with
-# announce.sh.
+# The variable that names a file of stages: a line for each, with its seconds and its title. Shared
+# with announce.sh.
 STAGES = "TLSLAB_STAGES"
 
-# What is shown of a command that failed.
+# The number of shown lines of a command that failed.
 LAST_LINES = 40
 
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class Progress:
-    """A title, the time that has passed, and what each of several jobs is at."""
+    """A title, the elapsed time, and the current step of each of several jobs."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -61,7 +63,7 @@ class Progress:
                 file.write(f"{seconds}\t{self.title}\n")
 
     def say(self, job: str, at: str) -> None:
-        """What a job is at; nothing takes it off the line."""
+        """Sets the current step of a job; an empty step removes the job from the line."""
         with self._lock:
             if at:
                 self._jobs[job] = at
@@ -85,7 +87,7 @@ class Progress:
 
 
 class Command:
-    """A command whose output is kept back; what it says last is on the line."""
+    """A command whose output is kept back; its last words are on the line."""
 
     def __init__(
         self, arguments: Sequence[str | Path], environment: Mapping[str, str] | None = None
@@ -96,7 +98,10 @@ class Command:
         self._unwanted = threading.Event()
 
     def run(self, progress: Progress, job: str) -> int:
-        """Runs it to its end; its exit code. A failure's last lines go to standard error."""
+        """Runs it to its end; returns its exit code.
+
+        A failure's last lines go to standard error.
+        """
         with (
             tempfile.TemporaryFile() as log,
             subprocess.Popen(
@@ -128,17 +133,17 @@ class Command:
         return code
 
     def cancel(self) -> None:
-        """Has `run`, in another thread, end the command with all that it has started."""
+        """Makes `run`, in another thread, end the command and all that it has started."""
         self._unwanted.set()
 
     def at(self, output: bytes) -> str:
-        """What the line shows, from the end of the output so far."""
+        """The text for the line, from the end of the output so far."""
         lines = plain_lines(output)
         return lines[-1] if lines else ""
 
 
 class Cargo(Command):
-    """A build by cargo: how many crates are done, and which are under way."""
+    """A build by cargo: the number of finished crates, and the current ones."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         shown = {
@@ -170,7 +175,7 @@ def _last(file: int, size: int) -> bytes:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the command that stands after `--`; its exit code."""
+    """Runs the command after `--`; returns its exit code."""
     title, _, *command = arguments
     try:
         with Progress(title) as progress:

@@ -3,8 +3,8 @@
 
     .venv/bin/python scripts/render_kept.py [NAME...]
 
-Without names: all. A report whose trials are kept is analysed anew. Of the others the summary is
-rendered as it is: `scripts/keep-report.sh RUN_FOLDER NAME` analyses the run folder anew.
+Without names: all. A report whose trials are kept is analysed anew. For the others the kept summary
+is rendered; `scripts/keep-report.sh RUN_FOLDER NAME` analyses the run folder anew.
 """
 
 import sys
@@ -14,7 +14,7 @@ from kept_pages import REPORTS, kept_names, kept_page
 
 
 def main(names: list[str]) -> int:
-    """Writes the named pages and what they say as data."""
+    """Writes the named pages and their content as data."""
     if unknown := set(names) - set(kept_names()):
         sys.stderr.write(f"render_kept.py: no kept report {', '.join(sorted(unknown))}\n")
         return 2

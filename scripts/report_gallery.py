@@ -40,7 +40,7 @@ def measured(folders: list[Path]) -> Iterator[tuple[str, str]]:
 
 
 def shoot(browser: Browser, name: str, page_file: Path, out: Path) -> None:
-    """The page at all widths in both schemes, its folds open on a desktop, and as PDF."""
+    """The page at all widths in both schemes, with its folds open on a desktop, and as PDF."""
     for scheme in SCHEMES:
         for width in WIDTHS:
             page = browser.new_page(

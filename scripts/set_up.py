@@ -1,8 +1,9 @@
-"""Makes .venv with all that users need: the Python packages, both programs, the package tlslab.
+"""Makes .venv with everything that users need: the Python packages, both programs, the package
+tlslab.
 
-The packages are fetched while cargo compiles, and tlslab's own is made ready beside it: it asks
-cargo for the programs, and so waits until they are there. Run by `make setup`, with the Python that
-.venv is to have; needs nothing but the standard library.
+The packages are fetched while cargo compiles, and tlslab's own is prepared at the same time: its
+build asks cargo for the programs, and therefore waits for them. Run by `make setup`, with the
+Python for .venv; needs only the standard library.
 """
 
 import os
@@ -17,14 +18,14 @@ from progress import Cargo, Command, Progress
 ROOT = Path(__file__).parents[1]
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
-# Says that the packages of the lock file are in .venv; the Makefile has another for the rest.
+# Marks that the packages of the lock file are in .venv; the Makefile has another mark for the rest.
 STAMP = VENV / ".python"
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install")
 EDITABLE = ("--no-build-isolation", "--no-deps", "--editable", ".")
 
 
 class FailedError(Exception):
-    """A step ended with this exit code, and has said why."""
+    """A step ended with this exit code and has reported the reason."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -32,7 +33,7 @@ class FailedError(Exception):
 
 
 def main() -> int:
-    """Sets up; the exit code of the step that failed, or 0."""
+    """Sets up; returns the exit code of the step that failed, or 0."""
     os.chdir(ROOT)
     if shutil.which("cargo") is None:
         sys.stderr.write("error: cargo is missing: install Rust 1.90 or later\n")
@@ -61,7 +62,7 @@ def _python(progress: Progress, package: Command) -> None:
 
 
 def _packages(progress: Progress) -> None:
-    """The virtual environment with the packages of requirements.lock, unless they are there."""
+    """Makes the virtual environment with the packages of requirements.lock, if missing."""
     lock = ROOT / "requirements.lock"
     runs = PYTHON.exists() and subprocess.run([PYTHON, "-c", ""], check=False).returncode == 0
     if runs and STAMP.exists() and STAMP.stat().st_mtime >= lock.stat().st_mtime:
@@ -70,7 +71,7 @@ def _packages(progress: Progress) -> None:
         progress.say("pip", "virtual environment")
         _must(progress, Command([sys.executable, "-m", "venv", "--clear", VENV]), "pip")
     progress.say("pip", "Python packages")
-    # What is imported is compiled then: all of it at once takes as long as fetching it.
+    # Modules are compiled when imported: compiling all at once takes as long as fetching them.
     _must(progress, Command([PYTHON, *PIP, "--no-compile", "-r", lock]), "pip")
     STAMP.touch()
 

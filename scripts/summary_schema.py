@@ -1,4 +1,4 @@
-"""Prints the JSON Schema of summary.json, made from the dataclasses that it is written from."""
+"""Prints the JSON Schema of summary.json, made from the dataclasses that are written to it."""
 
 import json
 import sys

@@ -1,5 +1,5 @@
-"""Builders of what tests need: records, trials, plans and run folders' contents, all made up.
+"""Builders of test data: records, trials, plans and run folders' contents, all made up.
 
 `run` has runs of the kind `matrix`, `capacity` and `benchmarks` those of the other kinds, `data`
-figures and tables, `page` the pages that the browser looks at.
+figures and tables, `page` the pages for the browser.
 """

@@ -72,7 +72,7 @@ when = { runtime = "engine", benchmark = "draw" }
 reason = "handshakes only"
 """
 
-# The parameters of the law: of one thread per second, contention, coherency.
+# The parameters of the law: rate of one thread, contention, coherency.
 CURVES = {
     ("handshake-tls12", "memory"): (300.0, 0.5, 0.0),
     ("handshake-tls12", "pkcs11"): (340.0, 0.5, 0.0),
@@ -155,7 +155,7 @@ def made_run(cell: Cell, mode: Mode, factor: float = 1.0) -> BenchmarkRun:
 
 
 def made_timeline(cell: Cell) -> Timeline:
-    """Killed at 4 s; without ejection half of the operations then fail."""
+    """A node killed at 4 s; without ejection half of the operations then fail."""
     fault, policy = cell.factors["fault"], cell.factors["policy"]
     slices = []
     for second in range(1, 13):

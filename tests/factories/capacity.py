@@ -60,7 +60,7 @@ def made_plan(
     objective: Objective | None = None,
     repetitions: int = 3,
 ) -> CapacityPlan:
-    """A plan as the published capacity study has it, with this many repetitions at least."""
+    """A plan like the published capacity study's, with this number of repetitions at least."""
     sorts = Remedies("psk", (0.0, 0.5, 0.9), (1, 4, 16), repetitions, WINDOW)
     return CapacityPlan(
         search=SearchRules(4, 512, WINDOW),
@@ -80,14 +80,14 @@ def made_cell(**factors: str) -> Cell:
 
 @dataclass
 class CapacityWorld:
-    """How the made-up server behaves: a universal scalability law over connections.
+    """The behaviour of the made-up server: a universal scalability law over connections.
 
-    `alone` connections/s with one connection at a time, contention and coherency as Gunther has
-    them; `noise` between runs, on a logarithmic scale; the generator needs `client_us` for each,
-    and starts those of an open loop `late_ms` late. At its maximum the server is busy for `busy` of
-    its processors' time, and other programs take `taken` of it. Of several generators, each on a
-    machine of its own, none makes more than its processor has time for; `loses` names a step in
-    which one is lost.
+    `alone`: connections/s with one connection at a time; contention and coherency as in Gunther.
+    `noise`: between runs, on a logarithmic scale. The generator needs `client_us` for each
+    connection, and starts those of an open loop `late_ms` late. At its maximum the server is busy
+    for `busy` of its processors' time, and other programs take `taken` of it. Of several
+    generators, each on a machine of its own, none makes more than its processor has time for;
+    `loses` names a step in which one is lost.
     """
 
     alone: float = 900.0
@@ -119,7 +119,7 @@ class CapacityWorld:
         return max(self.rate(n) for n in range(1, 2000))
 
     def trial(self, step: Step, cell: Cell, number: int) -> Trial:
-        """What a step gives."""
+        """The trial of a step."""
         self.steps.append(step)
         self.processors = int(cell.factors.get("processors", 1))
         status = self.status(step)
@@ -245,9 +245,9 @@ class Uneven(CapacityWorld):
 
 
 def made_by(record: RunRecord, generators: int, is_lost: bool = False) -> RunRecord:
-    """The record as several generators made it, each on a machine of its own.
+    """The record as made by several generators, each on a machine of its own.
 
-    Their clocks are known to 20 µs, and they begin 0.1 ms apart.
+    Their clocks are known to 20 µs, and they start 0.1 ms apart.
     """
     cpu = CpuTime(record.cpu.user_us // generators, record.cpu.system_us // generators)
     worker = WorkerUsage(1, cpu, record.seconds)

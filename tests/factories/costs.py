@@ -7,7 +7,7 @@ from factories.run import World, made_run
 from tlslab.experiment import load
 from tlslab.model.run import RunContents
 
-# Microseconds of the server for one of each part; by level where another one than the centre's.
+# The server's microseconds for one of each part; by level if it differs from the centre's.
 FULL, RESUMED, REQUEST, KILOBYTE = 210.0, 120.0, 18.0, 0.35
 MORE = {"P-256": 9.0, "P-384": 380.0, "X25519MLKEM768": 44.0}
 KEYS = {"rsa-2048": 520.0}
@@ -16,7 +16,7 @@ TLS12 = -12.0
 
 
 def true_cost(factors: Mapping[str, str]) -> float:
-    """What a connection costs where the parts add up, in microseconds."""
+    """The cost of a connection if the parts add up, in microseconds."""
     resumed = int(factors["resumed"].rstrip("%")) / 100
     requests = int(factors["requests"])
     kilobytes = requests * int(factors["document_bytes"]) / 1000
@@ -37,7 +37,7 @@ def made_calibration(
     off: float = 1.0,
     blocks: int | None = None,
 ) -> RunContents:
-    """A run of `calibrate`; what resumes besides requests costs `off` times what it adds up to."""
+    """A run of `calibrate`; mixes of full and resumed connections cost `off` times their parts."""
 
     def cost_us(factors: Mapping[str, str]) -> float:
         mixed = factors["resumed"] not in ("0%", "100%")

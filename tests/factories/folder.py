@@ -8,7 +8,7 @@ from tlslab.store import RunFolder
 
 
 def written(path: Path, contents: RunContents) -> Path:
-    """Writes the run into a new folder; the folder's path."""
+    """Writes the run into a new folder; returns the folder's path."""
     text = dumps(contents.experiment)
     folder = RunFolder.create(path, text, contents.plan, contents.environment)
     for trial in contents.trials:

@@ -8,10 +8,10 @@ HOUR_NS = 3600 * 10**9
 
 
 def encoded_histogram(values_ns: npt.NDArray[np.int64]) -> str:
-    """An HdrHistogram of the engine's form (V2 in base64) with these times, 1 ns or more each.
+    """An HdrHistogram in the engine's form (V2 in base64) with these times, at least 1 ns each.
 
-    The library counts one value at a time in Python, which takes longer than all else that a
-    made-up run is made of; here all are put into its counts together.
+    The library counts one value at a time in Python, which takes longer than the rest of a made-up
+    run; here all values are added to its counts together.
     """
     histogram = HdrHistogram(1, HOUR_NS, 3)
     magnitude = histogram.sub_bucket_half_count_magnitude

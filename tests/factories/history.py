@@ -1,4 +1,4 @@
-"""Many runs of the same two cells, made up: what each costs is chosen, run by run."""
+"""Many runs of the same two cells, made up, with chosen costs run by run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ _COST = "server_cpu_us_per_connection"
 
 
 def day(number: int) -> str:
-    """When the run of this day began."""
+    """The start of the run of this day."""
     return (BEGAN + timedelta(days=number)).isoformat()
 
 
@@ -46,9 +46,9 @@ def made_runs(
     noise: float = NOISE,
     facts: Sequence[Mapping[str, Any]] = (),
 ) -> list[Run]:
-    """Runs on one day after the other; `slower`: how many times as much a group needs in each.
+    """Runs on consecutive days; `slower`: a group's cost in each run, as a multiple of the usual.
 
-    `facts`: what each run's environment has in place of the usual, by field.
+    `facts`: replacements for the usual environment of each run, by field.
     """
     random = np.random.default_rng(seed)
     count = len(next(iter(slower.values())))
@@ -80,7 +80,7 @@ def _scaled(
 
 
 def write_run(path: Path, number: int, slower: float = 1.0, noise: float = NOISE) -> Path:
-    """A whole run folder of the run of this day; P-256 needs `slower` times as much."""
+    """A whole run folder for the run of this day; P-256 costs `slower` times as much."""
     costs = {**SERVER_US, "P-256": SERVER_US["P-256"] * slower}
     made = made_run(World(server_us=costs, noise=noise, seed=number), experiment=_experiment())
     environment = replace(made.environment, created=day(number))

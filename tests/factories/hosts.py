@@ -9,7 +9,7 @@ from typing import Any
 from tlslab.lab.generators.host import HostFacts, HostLostError
 from tlslab.model.errors import EngineError
 
-# A second of a made-up run takes so long.
+# The real time of a second in a made-up run.
 TICK_S = 0.03
 
 HERE = "this-machine"
@@ -24,10 +24,11 @@ def now_ns() -> int:
 class FakeHost:
     """A host that makes `per_second` connections in each of `seconds`.
 
-    `offset_ns` is its clock against this machine's, which `jump_ns` changes once load is made.
-    `dies_after` and `freezes_after` seconds of its measurement it does so; a frozen one still
-    answers what its clock shows unless it is `cut_off`. `refuses` is its engine's error before it
-    is ready, `fails` that in place of its record; it is `unreachable` for this call.
+    `offset_ns`: its clock against this machine's, which `jump_ns` changes once load is made.
+    `dies_after`, `freezes_after`: the second of its measurement in which it dies or freezes; a
+    frozen host still answers requests for its clock unless it is `cut_off`. `refuses`: its engine's
+    error before it is ready; `fails`: the error in place of its record; `unreachable`: the call for
+    which it cannot be reached.
     """
 
     name: str
@@ -52,7 +53,7 @@ class FakeHost:
 
     @property
     def facts(self) -> HostFacts:
-        """What is known of it."""
+        """The facts of the host."""
         return HostFacts(self.name, self.processors, "x86_64", self.boot_id)
 
     def now_ns(self) -> int:
@@ -79,12 +80,12 @@ class FakeHost:
         return {"handshakes": {"handshakes_per_s": self.speed}}
 
     def close(self) -> None:
-        """Takes note of it."""
+        """Notes that it was closed."""
         self.is_closed = True
 
 
 class FakeConversation:
-    """One made-up run: ready at once, then a report a second."""
+    """One made-up run: ready at once, then one report per second."""
 
     def __init__(self, host: FakeHost, spec: dict[str, Any]) -> None:
         self.host = host
@@ -100,7 +101,7 @@ class FakeConversation:
             self._events.append({"event": "ready", "now_ns": host.now_ns()})
 
     def events(self, wait_s: float) -> list[dict[str, Any]]:
-        """What has happened since."""
+        """The events since the last call."""
         if not self._events and not self._has_ended:
             time.sleep(min(wait_s, TICK_S))
             self._go_on()
@@ -109,32 +110,32 @@ class FakeConversation:
         return found
 
     def start(self, at_ns: int, unix_s: float) -> None:
-        """The barrier is open."""
+        """Opens the barrier."""
         self.started = (at_ns, unix_s)
         self.host.makes_load = True
 
     def interrupt(self) -> None:
-        """The run ends early, if anybody is there."""
+        """Ends the run early, if the host is alive."""
         self.is_interrupted = True
         self._has_ended = not self.host.is_frozen
 
     def result(self) -> dict[str, Any]:
-        """The record, or why there is none."""
+        """The record, or the error in its place."""
         error = self.host.refuses or self.host.fails
         if error is not None:
             raise error
         return {"host": self.host.name, "spec": self.spec}
 
     def ended(self) -> bool:
-        """Whether it is over."""
+        """Whether the run is over."""
         return self._has_ended
 
     def close(self) -> None:
-        """Kills it."""
+        """Kills the run."""
         self.is_closed = self._has_ended = True
 
     def _go_on(self) -> None:
-        """Another second of the run, once its start has come."""
+        """Makes another second of the run, once its start has come."""
         host = self.host
         if self.started is None or host.now_ns() < self.started[0] or self.host.is_frozen:
             return

@@ -1,4 +1,4 @@
-"""A made-up run that is watched: seconds of load of one host or several, and their totals."""
+"""A made-up run under observation: seconds of load of one host or several, and their totals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ def totals(completed: int, failed: int = 0, in_flight: int = 0, open_loop: bool 
 
 
 def pace(at_s: float, so_far: Totals, rate: float = 100.0, host: str = "") -> events.Pace:
-    """One second of a run, at the end of which the totals are these."""
+    """One second of a run, with these totals at its end."""
     times = events.Percentiles(1.5, 6.25)
     return events.Pace(
         connections_per_s=rate,
@@ -81,13 +81,13 @@ class Watched:
         self.state = State("groups", "bed", self.clock)
 
     def start(self, folder: str = "runs/groups") -> None:
-        """The run starts, and its first trial."""
+        """Starts the run, and its first trial."""
         plan: Plan = make_plan(load("groups", quick=True), 7)
         self.state.take(events.RunStarted(plan, "nginx", Path(folder), 0, 4.0))
         self.state.take(events.TrialStarted(0, plan.trials[0].cell))
 
     def seconds(self, paces: Sequence[events.Pace], cell: str = "X25519") -> None:
-        """Seconds of a run, one after the other."""
+        """Consecutive seconds of a run."""
         for each in paces:
             self.clock.now += 1
             self.state.take(events.Rate(cell, "capacity", each))

@@ -1,4 +1,4 @@
-"""Series of noise that resembles its neighbours: AR(1), with light and heavy tails."""
+"""Series of correlated noise: AR(1), with light and heavy tails."""
 
 import math
 from typing import Literal
@@ -19,8 +19,8 @@ def ar1(
 ) -> Array:
     """`n` values of mean 0 and standard deviation `sd`.
 
-    `tails` are those of the innovations: Student's t with three degrees of freedom, or log-normal
-    bursts downwards in one value of twenty.
+    `tails` are those of the innovations: normal, Student's t with three degrees of freedom, or
+    log-normal bursts downwards in one value of twenty.
     """
     drawn = rng.normal(0, 1, n + _BEFORE)
     if tails == "t3":

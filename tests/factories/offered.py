@@ -1,4 +1,4 @@
-"""Made-up offers of servers, as the probe's record has them."""
+"""Made-up offers of servers, in the form of the probe's record."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ CODE_POINTS = {
 
 
 def listed(version: str, names: tuple[str, ...], order: str | None = "client") -> dict[str, Any]:
-    """What a server has in a version; `NAME@GROUP` is a suite with its group."""
+    """The items of a server in a version; `NAME@GROUP` is a suite with its group."""
     accepted = []
     for name in names:
         suite, _, group = name.partition("@")
@@ -90,5 +90,5 @@ def record(**more: Any) -> dict[str, Any]:
 
 
 def offered(**more: Any) -> Offered:
-    """The same as the model has it."""
+    """The same offer in the model's form."""
     return from_json(record(**more), Offered)

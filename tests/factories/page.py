@@ -1,4 +1,4 @@
-"""A page as tests read it, and texts that would harm one that does not escape."""
+"""A page as tests read it, and texts that would harm a page that does not escape them."""
 
 from html.parser import HTMLParser
 
@@ -36,5 +36,5 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """What a reader sees."""
+        """The visible text."""
         return " ".join(" ".join(self.texts).split())

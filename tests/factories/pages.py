@@ -29,7 +29,7 @@ from tlslab.report import render_history_html, render_html
 
 HISTORY = "history"
 
-# The group that a policy objects to on the page `objections`, where it is the fastest.
+# The group with an objection on the page `objections`, on which it is the fastest.
 OBJECTED = "P-384"
 
 
@@ -38,7 +38,7 @@ def _analysed(contents: RunContents) -> Summary:
 
 
 def _objections() -> Summary:
-    """A ranking whose fastest group is one that a policy objects to, and two groups are equal."""
+    """A ranking whose fastest group has an objection, and in which two groups are equal."""
     costs = {**SERVER_US, OBJECTED: 200.0, "P-256": SERVER_US["X25519"]}
     summary = summarise(made_run(World(server_us=costs)))
     against = {
@@ -53,7 +53,7 @@ def _objections() -> Summary:
 
 
 def _compared() -> Summary:
-    """A run over another one, which was slower by a quarter with each group but one."""
+    """A comparison with an earlier run, which was slower by a quarter for each group but one."""
     slower = {name: us * (1.0 if name == "X448" else 1.25) for name, us in SERVER_US.items()}
     first, second = (
         Side(name, summarise(made_run(World(server_us=costs, seed=seed))))
@@ -77,7 +77,7 @@ def _kept_open() -> Summary:
 
 
 def _servers(name: str, slower: Mapping[str, float]) -> Summary:
-    """The quick form of an experiment with several servers; some need `slower` times as much."""
+    """The quick form of an experiment with several servers; some cost `slower` times as much."""
     experiment = replace(load(name, quick=True), blocks=10)
     return _analysed(made_run(World(slower=slower), experiment=experiment))
 
@@ -86,10 +86,10 @@ def _quick() -> Summary:
     return summarise(made_run(quick=True))
 
 
-# `ranking`: over four settings, with advice. `lacking`: not enough to say. `other`: a table, a text
-# and figures of no kind of its own; `figures`: all that are hard to draw. `why`: parts of costs.
-# `suites`: the heaviest, with objections and sizes of Diffie-Hellman. `servers`, `offload`: several
-# servers, and fronts.
+# `ranking`: over four settings, with advice. `lacking`: too little for an answer. `other`: a table,
+# a text and figures of no particular kind. `figures`: all that are hard to draw. `why`: parts of
+# costs. `suites`: the heaviest, with objections and sizes of Diffie-Hellman. `servers`, `offload`:
+# several servers, and fronts.
 SUMMARIES: Mapping[str, Callable[[], Summary]] = {
     "ranking": lambda: _analysed(made_run()),
     "objections": _objections,
@@ -114,7 +114,7 @@ PAGES = (*SUMMARIES, HISTORY)
 
 
 def made_history() -> str:
-    """The page of sixteen runs, of which one group is slower from the ninth on."""
+    """The page of sixteen runs in which one group is slower from the ninth on."""
     return render_history_html(history(made_runs({"X25519": [1.0] * 8 + [1.2] * 8})))
 
 

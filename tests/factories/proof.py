@@ -40,9 +40,10 @@ def cell(
     anytime: bool = False,
     rate_noise: float | None = None,
 ) -> Measured:
-    """A cell whose server is at its limit: the rate is what a second has room for.
+    """A cell whose server is at its limit: the rate is the number of connections that fit into a
+    second.
 
-    `noise` is that of costs, and of rates where `rate_noise` says nothing else.
+    `noise` is that of costs, and that of rates unless `rate_noise` is given.
     """
     of_rates = noise if rate_noise is None else rate_noise
 
@@ -98,7 +99,7 @@ def made_contents(settings: ProofSettings) -> RunContents:
 
 
 def made_proof() -> Summary:
-    """A whole proof: handshakes with the candidate cost a tenth, and nobody is lost."""
+    """A whole proof: handshakes with the candidate cost a tenth, and no client is lost."""
     lines = ("ssl_protocols TLSv1.2 TLSv1.3;",)
     key = (ServedCertificate("ecdsa-p256"),)
     settings = ProofSettings(

@@ -1,6 +1,6 @@
-"""Runs made up for tests: what a run folder holds, with chosen costs, noise and faults.
+"""Runs made up for tests: the content of run folders, with chosen costs, noise and faults.
 
-The figures are of the size that nginx gives on one processor. The same seed makes the same run.
+The figures have the size of nginx's on one processor. The same seed makes the same run.
 """
 
 import dataclasses
@@ -73,10 +73,10 @@ Change = Callable[[Trial], Trial]
 
 @dataclass(frozen=True)
 class World:
-    """How the made-up machine behaves.
+    """The behaviour of the made-up machine.
 
-    `slower`: how many times as much a server, a front or one with such a `burn` needs. `cost_us` is
-    what a connection costs the server by its cell's levels, in place of `server_us`.
+    `slower`: the cost of a server, a front or a server with a `burn`, as a multiple. `cost_us`: the
+    server's cost of a connection by its cell's levels, in place of `server_us`.
     """
 
     server_us: Mapping[str, float] = field(default_factory=lambda: SERVER_US)
@@ -112,7 +112,7 @@ def made_run(
 
 
 def environment(world: World, plan: Plan) -> Environment:
-    """Where the made-up run was made."""
+    """The environment of the made-up run."""
     return Environment(
         created="2026-03-14T09:26:53Z",
         tlslab="0.1.0",
@@ -192,7 +192,7 @@ class _Maker:
         return TrialRun(record, _machine(seconds, rate * server_us, rate * client_us), server)
 
     def _keep_alive_run(self, cell: Cell, keep_alive: KeepAlive) -> TrialRun:
-        """Connections kept open: none ends, a request costs the server as much with any group."""
+        """Connections kept open: none ends, and a request costs the same with any group."""
         seconds = keep_alive.window.measure_ms / 1000
         server_us, client_us = self._noisy(20.0), self._noisy(9.0)
         requests = round(0.985e6 / server_us * seconds)
@@ -235,7 +235,7 @@ class _Maker:
         histograms, summaries = self._times(
             service_s * 1e3, min(completed, HISTOGRAM_VALUES), completed
         )
-        # As many in flight before and behind the measurement, for half of their lives.
+        # The same number in flight before and after the measurement, for half of their lives.
         cut_s = connections * service_s / 2
         hybrid = 2272 if _group(cell) == "X25519MLKEM768" else 0
         return RunRecord(
@@ -290,7 +290,7 @@ class _Maker:
     def _times(
         self, service_ms: float, drawn_n: int, n: int
     ) -> tuple[dict[str, str], dict[str, TimeSummary]]:
-        """Histograms of times that make up `service_ms` on average, and the histograms in short.
+        """Histograms of times that add up to `service_ms` on average, and their summaries.
 
         Of the `n` values `drawn_n` are drawn.
         """
@@ -346,7 +346,7 @@ class _Maker:
 
 
 def _group(cell: Cell) -> str:
-    """The group of a cell; experiments that vary none have X25519."""
+    """The group of a cell; X25519 in experiments that vary none."""
     return cell.factors.get("group", "X25519")
 
 

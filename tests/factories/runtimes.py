@@ -23,7 +23,7 @@ PLAN = replace(made_plan(), warm_up=RULES, open_loop=OpenLoopRules((0.5, 1.2), 2
 
 
 class Warming(CapacityWorld):
-    """A server whose first runs are slower: half the rate at first, then ever less so."""
+    """A server whose first runs are slower: half the rate at first, then gradually faster."""
 
     seen = 0
 

@@ -1,4 +1,4 @@
-"""Trials whose generator was the limit, or neither side was."""
+"""Trials whose generator was the limit, or in which neither side was."""
 
 from collections.abc import Collection
 from dataclasses import replace

@@ -43,7 +43,7 @@ def made_stacks(
 
 
 def sampled_run(quick: bool = True, hostile: str = "") -> RunContents:
-    """A made-up run of `groups`, each cell sampled: another group is another key exchange."""
+    """A made-up run of `groups`, with each cell sampled: another group is another key exchange."""
     contents = made_run(World(), quick=quick)
     stacks = []
     for cell in contents.plan.cells:

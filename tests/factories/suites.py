@@ -18,5 +18,5 @@ def made_suites() -> Summary:
 
 
 def _cost_us(factors: Mapping[str, str]) -> float:
-    """Another cost for each cell."""
+    """A different cost for each cell."""
     return 400.0 + zlib.crc32(repr(sorted(factors.items())).encode()) % 4000

@@ -1,4 +1,4 @@
-"""A made-up validation: each time at one rate, with the widest numbers that there are."""
+"""A made-up validation: each time at one rate, with the widest possible numbers."""
 
 from tlslab.model.validation import (
     PHASES,

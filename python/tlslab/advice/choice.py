@@ -37,8 +37,9 @@ _HARDLY = 0.05
 
 
 def measures(aim: Aim, subject: Subject) -> tuple[str, ...]:
-    """The deciding measures, in the order in which they are tried; for security, among equally safe
-    ones.
+    """The deciding measures, in the order in which they are tried.
+
+    For the aim `security` they decide among equally safe cells.
     """
     match aim:
         case "latency":

@@ -1,6 +1,4 @@
-"""The graded cells of one setting of a run: the compared levels, and those that may be
-recommended.
-"""
+"""The graded cells of one setting of a run: all compared levels, and those fit to recommend."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -103,8 +101,9 @@ class Field:
 
 
 def compared_subject(experiment: Experiment) -> Subject | None:
-    """The compared factor for which a server can be given a preference; None for other
-    experiments.
+    """The compared factor for which a server can be given a preference.
+
+    None for other experiments.
     """
     for subject in MEASURES:
         if len(experiment.levels(subject)) > 1:

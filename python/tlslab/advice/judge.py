@@ -41,9 +41,7 @@ def fails_everyone(grading: Grading) -> tuple[str, ...]:
 
 
 def _applies(policy: Policy, offered: Offered) -> bool:
-    """Whether a policy applies; one for HTTP/2 does not apply to a server that does not select
-    it.
-    """
+    """Whether a policy applies. A policy for HTTP/2 needs a server that selects it."""
     if policy.http != "2":
         return True
     return offered.alpn is not None and "h2" in offered.alpn.accepted

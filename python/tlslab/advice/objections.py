@@ -104,9 +104,7 @@ def _without(answer: Answer, why: str) -> Answer:
 def _beside_deployable(
     summary: Summary, against: Mapping[str, str], answer: Answer, first: Led
 ) -> Answer:
-    """The answer; a second sentence on leaders is replaced by one on leaders that may be
-    deployed.
-    """
+    """The answer; a second sentence on leaders is limited to those that may be deployed."""
 
     def second(allowed: Collection[str] | None) -> tuple[str, ...]:
         cells = Cells(summary.cell, _namer(summary), allowed)

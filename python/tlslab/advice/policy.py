@@ -1,6 +1,4 @@
-"""Policies: judgements of published sources on offers of servers; dated data files in
-`policies`.
-"""
+"""Policies: judgements of published sources on servers' offers; data files in `policies`."""
 
 import hashlib
 import json
@@ -171,8 +169,9 @@ def digest(data: Mapping[str, Any]) -> str:
 
 
 def policies_named(names: Sequence[str]) -> tuple[Policy, ...]:
-    """The policies with these names, in the order of `policies`; all if none is named. Raises
-    UsageError.
+    """The policies with these names, in the order of `policies`; all if none is named.
+
+    Raises UsageError.
     """
     known = [policy.name for policy in policies()]
     for name in names:

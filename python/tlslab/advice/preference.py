@@ -73,8 +73,9 @@ class Preference:
 
 
 def subject_of(summary: Summary) -> Subject | None:
-    """The compared factor for which a server can be given a preference; None for other
-    experiments.
+    """The compared factor for which a server can be given a preference.
+
+    None for other experiments.
     """
     if not summary.rankings:
         return None

@@ -26,8 +26,9 @@ from tlslab.model.wording import joined
 
 
 def proved(summary: Summary) -> Summary:
-    """The summary of a proof with its clients, policies and final verdict; other summaries
-    unchanged.
+    """The summary of a proof with its clients, policies and final verdict.
+
+    Other summaries are returned unchanged.
     """
     proof, found = summary.proof, summary.environment.found
     if proof is None or len(found) != 2:

@@ -49,9 +49,7 @@ class _RefusedError(Exception):
 
 
 def simulate(offered: Offered, client: Client) -> Outcome:
-    """The outcome of this client's connection: the negotiated parameters, or the reason for a
-    failure.
-    """
+    """The outcome of this client's connection: the negotiated parameters, or the fault."""
     about = (client.name, client.released, client.source)
     try:
         version = _version(offered, client)
@@ -176,9 +174,7 @@ def _signs(key: str, scheme: int) -> bool:
 
 
 def _refuse_long_prime(client: Client, suite: SuiteOffered) -> None:
-    """Raises _RefusedError: a server chooses DHE without knowing that the client cannot use the
-    prime.
-    """
+    """Raises _RefusedError: a server chooses DHE without knowing the client's limit."""
     limit = client.dh_bits_at_most
     size = number_in(suite.group or "") if suite.name.startswith("TLS_DHE_") else None
     if limit is not None and size is not None and size > limit:

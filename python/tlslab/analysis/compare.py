@@ -180,9 +180,7 @@ def judged_together(
     margin: float = EQUIVALENCE,
     adjust: Callable[[Sequence[float]], list[float]] = false_discovery,
 ) -> tuple[Comparison, ...]:
-    """The comparisons of one table, with verdicts for the whole table (by the false discovery
-    rate).
-    """
+    """The comparisons of one table, with verdicts by the table's false discovery rate."""
     tested = [
         (number, each.p)
         for number, each in enumerate(comparisons)

@@ -34,8 +34,9 @@ OWN = (*ONE_RUN, "--seed", "--blocks", "--until", "--budget")
 
 
 def wanted_blocks(noise: Sequence[float]) -> int:
-    """The number of blocks that would find or exclude AIM; `noise` has logarithms of paired
-    ratios.
+    """The number of blocks that would find or exclude AIM.
+
+    `noise` has logarithms of paired ratios.
     """
     if len(noise) < 2:
         return _BLOCKS
@@ -58,8 +59,9 @@ def too_few(contents: RunContents, n: int, what: str = "block") -> Lacking:
 
 
 def open_still(contents: RunContents, why: str, blocks: int) -> Lacking:
-    """A lack of precision of a run in blocks; the remedy is --until, which runs until all is
-    settled.
+    """A lack of precision of a run in blocks.
+
+    The remedy is --until, which runs until all is settled.
     """
     begun = 1 + max((trial.block for trial in contents.trials), default=0)
     command = again(contents, "--until", f"{AIM:.0%}", "--blocks", str(blocks))
@@ -67,8 +69,9 @@ def open_still(contents: RunContents, why: str, blocks: int) -> Lacking:
 
 
 def minutes(contents: RunContents, times: float) -> float | None:
-    """The minutes that a run takes if it is N `times` as long; None if the trials do not show
-    it.
+    """The minutes that a run takes if it is N `times` as long.
+
+    None if the trials do not show it.
     """
     starts = sorted(datetime.fromisoformat(trial.started) for trial in contents.trials)
     if len(starts) < 2 or starts[-1] == starts[0]:

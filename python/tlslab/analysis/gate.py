@@ -91,8 +91,9 @@ def _slowdown(found: Comparison) -> tuple[float, Spread] | None:
 def _gated(
     found: Comparison, centre: float, spread: Spread, limit: float, p: float, level: float
 ) -> Gated:
-    """The gated ratio. `p` is adjusted for the family; `level` is that of the family's first
-    ratio.
+    """The gated ratio. `p` is adjusted for the family.
+
+    `level` is that of the family's first ratio.
     """
     allowed = math.log1p(limit)
     half = spread.quantile(1 - LEVEL) * spread.error

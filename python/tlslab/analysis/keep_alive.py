@@ -59,9 +59,7 @@ def keep_alive_values(trial: Trial, server_processors: int) -> dict[str, float]:
 
 
 def not_measurable(trials: Sequence[Trial]) -> dict[str, str]:
-    """The reason that requests on open connections have no estimate, if handshakes may have
-    interfered.
-    """
+    """The reason for missing estimates of requests on open connections: possible handshakes."""
     runs = [run for trial in trials if (run := trial.runs.get("keep_alive")) is not None]
     if not runs or any(_waited(run) for run in runs):
         return {}

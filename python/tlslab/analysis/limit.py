@@ -110,9 +110,7 @@ def _exchanges(facts: Facts) -> bool:
 
 
 def _scheme(record: RunRecord, facts: Facts) -> str:
-    """The signature scheme by its name among primitives: RSA's cost depends on the size of the
-    key.
-    """
+    """The signature scheme's name among primitives: RSA's includes the size of the key."""
     scheme, certificate = str(facts.signature_scheme), record.preflight.certificate
     if scheme.startswith("rsa_") and certificate is not None:
         return f"{scheme} {certificate.key.lower()}"
@@ -134,9 +132,7 @@ def _tcp(record: RunRecord, primitives: Primitives, bare: str, whole: str) -> fl
 def _session(
     record: RunRecord, facts: Facts, primitives: Primitives, seals: str, opens: str
 ) -> float | None:
-    """Hash, key schedule and records of one connection, for the side that seals the bytes
-    `seals`.
-    """
+    """The cost of hash, key schedule and records for the side that seals the bytes `seals`."""
     suite, is_13 = str(facts.suite), facts.tls == "1.3"
     hash_ = "SHA-384" if suite.endswith("SHA384") else "SHA-256"
     completed = record.outcomes.completed
@@ -170,9 +166,7 @@ def _records(
 
 
 def _cipher(suite: str) -> str:
-    """A suite's record protection by its name among primitives: `AES-128-GCM`,
-    `AES-128-CBC-SHA`.
-    """
+    """The primitive for a suite's record protection: `AES-128-GCM`, `AES-128-CBC-SHA`."""
     body = suite.partition("_WITH_")[2] or suite.removeprefix("TLS_")
     if "_CBC_" not in body:
         body = body.removesuffix("_SHA256").removesuffix("_SHA384")

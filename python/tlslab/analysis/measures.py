@@ -52,8 +52,9 @@ class Processors:
 
     @property
     def server_count(self) -> int:
-        """The number of processors that the server may use; one if the lab did not start the
-        server.
+        """The number of processors that the server may use.
+
+        One if the lab did not start the server.
         """
         return max(1, len(self.server))
 

@@ -107,8 +107,9 @@ class Pilot:
         )
 
     def _blocks(self, times: float, most: int) -> dict[str, int]:
-        """The blocks that each cell needs at N times the variance; above `most`, the plan has too
-        few.
+        """The blocks that each cell needs at N times the variance.
+
+        Above `most`, the plan has too few.
         """
         lengths = self.shares()
         needed = dict.fromkeys(self.logs, self.stopping.at_least)

@@ -66,9 +66,7 @@ def _used(at_s: Array, user_us: npt.NDArray[np.int_], system_us: npt.NDArray[np.
 
 
 def _mean(runs: Sequence[_Used], processors: int | None) -> CpuSeries | None:
-    """The mean of all runs on one grid, as long as the shortest run, interpolated between
-    samples.
-    """
+    """The mean of all runs on one grid, as long as the shortest, interpolated."""
     ends = [float(run.at_s[-1]) for run in runs if len(run.at_s) > 1]
     # A measurement ends a little before or after its time; a tenth of a slice may be missing.
     slices = int(min(ends, default=0.0) / SLICE_S + 0.1)

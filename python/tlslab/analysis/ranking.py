@@ -188,8 +188,9 @@ def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured
 
 
 def _with_differences(found: Sequence[tuple[str, float]], words: str) -> str:
-    """The names, each with its difference in words; of many, the first ones and the largest
-    difference.
+    """The names, each with its difference in words.
+
+    Of many, the first ones and the largest difference.
     """
     names = [name for name, _ in found]
     if len(names) > _NAMED:

@@ -90,8 +90,9 @@ def _ability(pairs: Sequence[Pair], estimate: str, tries: int, blocks: int) -> A
 
 
 def _apart(pair: Pair, estimate: str, tries: int, blocks: int) -> Iterator[float]:
-    """The ratio of the pair in each try that may be ranked; 0 if the ranking keeps the cells
-    tied.
+    """The ratio of the pair in each try that may be ranked.
+
+    0 if the ranking keeps the cells tied.
     """
     for cells in _ranked(pair, estimate, tries, blocks):
         found = differing(cells, estimate)[0, 1]

@@ -58,8 +58,9 @@ def unsteady(found: Labels) -> bool:
 
 
 def notes(trials: Sequence[Labels]) -> tuple[Note, ...]:
-    """The number of trials that were not steady, by run and label; too short a warm-up counts as
-    well.
+    """The number of trials that were not steady, by run and label.
+
+    Too short a warm-up counts as well.
     """
     counts = Counter((kind, label) for found in trials for kind, label in found.items())
     kinds = list(dict.fromkeys(kind for found in trials for kind in found))

@@ -173,8 +173,9 @@ def _estimate(cell: Measured, name: str) -> Estimate:
 
 
 def _ordered(found: TradeOffs, field: _Field) -> TradeOffs:
-    """The trade-offs with the verdict and the order: the safest of the possible best ones, and so
-    on.
+    """The trade-offs with the verdict and the order.
+
+    The order: the safest of the cells that may be the best, then the same among the rest.
     """
     draws, keys = field.draws[found.measure], field.names()
     first = credible(probability_of_least(draws), CONFIDENCE)

@@ -13,8 +13,9 @@ def allow_file() -> Path:
 
 
 def read_allow_file() -> tuple[str, ...]:
-    """One host per line; `#` starts a comment. Without a file there are no hosts. Raises
-    UsageError.
+    """One host per line; `#` starts a comment.
+
+    Without a file there are no hosts. Raises UsageError.
     """
     path = allow_file()
     try:

@@ -48,8 +48,9 @@ def warn_of_damages(paths: Sequence[Path]) -> None:
 
 
 def conclude_gate(summary: Summary, limit: float, estimates: list[str]) -> int:
-    """Prints the gate's verdict on each ratio and the reason of the exit code; returns the exit
-    code.
+    """Prints the gate's verdict on each ratio and the reason of the exit code.
+
+    Returns the exit code.
     """
     known = {each.estimate for each in summary.comparisons}
     for name in estimates:

@@ -37,7 +37,7 @@ def command(
 
 
 def _conclude(checks: "tuple[Check, ...]") -> int:
-    """Prints the reason of the exit code; the exit code."""
+    """Prints the reason of the exit code; returns the exit code."""
     faults = sum(check.level == "hard" for check in checks)
     warnings = sum(check.level == "warning" for check in checks)
     reported = f"{counted(faults, 'fault')}, {counted(warnings, 'warning')}"

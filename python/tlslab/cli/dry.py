@@ -1,4 +1,4 @@
-"""`tlslab run --dry-run`: the plan, what is left out of it, and how long it would take."""
+"""`tlslab run --dry-run`: the plan, the exclusions, and the forecast duration."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tlslab.store import to_json
 
 
 def show(request: Request, as_json: bool) -> int:
-    """Prints the plan; the exit code. Raises UsageError where no cell is left to run."""
+    """Prints the plan; returns the exit code. Raises UsageError if no cell is left to run."""
     if request.resume is not None:
         raise UsageError(
             "--dry-run shows a new plan, and --resume goes on with an old one",

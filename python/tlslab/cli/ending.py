@@ -1,4 +1,4 @@
-"""What a summary's exit code is, and the last line that says why."""
+"""The exit code of a summary, and the last line, which gives its reason."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ EXIT_VERDICT = 1
 
 EXIT_INTERRUPTED = 130
 
-# Cells with these verdicts have results that may be used; `unsupported` is a result, too.
+# Cells with these verdicts have usable results; `unsupported` is a result, too.
 GOOD_VERDICTS = ("valid", "at_least", "unsupported")
 
 _WORDS = {
@@ -20,14 +20,14 @@ _WORDS = {
 
 
 def exit_code(summary: Summary) -> int:
-    """0 when every cell has a usable result and one at least was measured, else 1."""
+    """0 if every cell has a usable result and at least one was measured, else 1."""
     verdicts = [cell.verdict for cell in summary.cells]
     measured = any(verdict in ("valid", "at_least") for verdict in verdicts)
     return 0 if measured and all(v in GOOD_VERDICTS for v in verdicts) else EXIT_VERDICT
 
 
 def reason(verdicts: Sequence[str]) -> str:
-    """Why the exit code is what it is: `3 of 20 cells invalid, see above`."""
+    """The reason of the exit code: `3 of 20 cells invalid, see above`."""
     total = len(verdicts)
     if not total:
         return "no cell was measured"

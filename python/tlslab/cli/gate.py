@@ -1,4 +1,4 @@
-"""What a gate says, in lines for a terminal and a job's log."""
+"""The verdict of a gate, in lines for a terminal and a job's log."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ def gate_lines(found: Gate) -> Iterator[str]:
 
 
 def _without(found: Comparison) -> str:
-    """Why a ratio cannot be judged."""
+    """The reason that a ratio cannot be judged."""
     if not found.n or found.verdict == "not_comparable":
         return found.method
     return f"fewer than {LEAST_BLOCKS} trials" if found.n < LEAST_BLOCKS else "no interval"
@@ -40,8 +40,10 @@ def _where(found: Comparison) -> str:
 
 
 def _findable(ratios: int) -> str:
-    """How often a slowdown is found that is said to be: of one ratio of ten 84 times of 100
-    (tests/unit/analysis/test_gate.py), since the degrees of its error are estimated, too.
+    """How often a slowdown of the stated size is found.
+
+    For one ratio of ten it is 84 times in 100 (tests/unit/analysis/test_gate.py), because the
+    degrees of freedom of its error are estimated, too.
     """
     return f"is found in {'9 of 10' if ratios == 1 else 'most'} such runs"
 

@@ -120,9 +120,7 @@ def _print(grading: Grading, form: Format) -> None:
 
 
 def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
-    """Prints the reason; returns the exit code: 0, 1, or 4 if objections are possible but
-    unknown.
-    """
+    """Prints the reason; returns the exit code: 0, 1, or 4 if objections are not known."""
     reason, code = _by_policies(grading, wanted) if wanted else _by_everyone(grading)
     if code != EXIT_VERDICT and grading.incomplete is not None:
         return conclude(f"the probe ended early: {grading.incomplete}", EXIT_CANNOT_TELL)

@@ -67,9 +67,7 @@ def own_options(given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def engine_arguments(given: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """The engine's command line: the given arguments, the allowed hosts, and --json for the
-    record.
-    """
+    """The engine's command line: the given arguments, the allowed hosts, and --json."""
     mode, rest = mode_of(given)
     alone = mode in _LONE_MODES or has(given, _ALONE)
     hosts = [] if alone else [word for host in allowed for word in ("--allow", host)]

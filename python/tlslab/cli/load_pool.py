@@ -125,8 +125,9 @@ def _say_fewer(made: int, there: int) -> None:
 
 @contextmanager
 def _interrupted_once(pool: SeveralHosts) -> Iterator[None]:
-    """Makes an interruption end the load with a record of the measurement; a second one ends
-    everything.
+    """Makes an interruption end the load with a record of the measurement.
+
+    A second one ends everything.
     """
 
     def interrupt(number: int, frame: FrameType | None) -> None:

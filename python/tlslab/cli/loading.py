@@ -56,8 +56,9 @@ Added by tlslab load:
 
 
 def load(arguments: Sequence[str]) -> int:
-    """Runs the engine with these arguments; returns the exit code. Raises UsageError,
-    CannotRunError.
+    """Runs the engine with these arguments; returns the exit code.
+
+    Raises UsageError, CannotRunError.
     """
     given, own = own_options(arguments)
     mode, rest = mode_of(given)

@@ -200,8 +200,9 @@ def _announce(found: Configuration) -> None:
 
 
 def _ending(summary: Summary) -> tuple[str, int]:
-    """The verdict in words and the exit code; without an answer, the one for a run that cannot
-    tell.
+    """The verdict in words and the exit code.
+
+    Without an answer, the one for a run that cannot tell.
     """
     proof = summary.proof
     assert proof is not None

@@ -34,8 +34,9 @@ def required_status(text: str) -> str:
 
 
 def read_workload(root: Table, changes: Table, windows: bool = True) -> Workload:
-    """The workload, with the values of `changes` in precedence; `windows`: its windows are
-    required.
+    """The workload, with the values of `changes` in precedence.
+
+    `windows`: its windows are required.
     """
     base = root.table("workload")
     changed = changes.table("workload") if "workload" in changes else base

@@ -99,8 +99,9 @@ class Meter:
         return self._ended
 
     def _look(self) -> None:
-        """Adds the processes that have joined the tree; processes that have ended read as
-        nothing.
+        """Adds the processes that have joined the tree.
+
+        Processes that have ended read as nothing.
         """
         if self._members is None:
             return

@@ -26,8 +26,9 @@ _COSTLY = ("rsa-", "ecdsa-p384", "ecdsa-p521")
 def candidate_of(
     given: Path | None, baseline: Configuration, policies: tuple[Policy, ...], how: Reading
 ) -> Configuration:
-    """The candidate in the form in which the baseline's server would apply it. Raises
-    UsageError.
+    """The candidate in the form in which the baseline's server would apply it.
+
+    Raises UsageError.
     """
     if given is None:
         return _by_policies(baseline, policies)

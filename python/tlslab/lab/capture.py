@@ -83,8 +83,9 @@ def _wait_for_start(child: subprocess.Popen[bytes], words: Path) -> None:
 
 
 def _dropped(words: str) -> int:
-    """The number of dropped packets, from tcpdump's last lines. Raises CannotRunError without
-    them.
+    """The number of dropped packets, from tcpdump's last lines.
+
+    Raises CannotRunError without them.
     """
     counts = re.findall(r"^(\d+) packets? dropped by (?:kernel|interface)", words, re.MULTILINE)
     if not counts:

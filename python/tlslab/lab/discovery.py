@@ -83,8 +83,9 @@ def _served(
     versions: tuple[str, ...],
     unavailable: dict[tuple[str, str], str],
 ) -> list[str]:
-    """The certificate keys served in any version; versions without a certificate become
-    unavailable.
+    """The certificate keys served in any version.
+
+    Versions without a certificate become unavailable.
     """
     served: list[str] = []
     for version in versions:

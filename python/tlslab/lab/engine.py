@@ -142,9 +142,7 @@ class Engine:
 def _converse(
     child: subprocess.Popen[bytes], spec: bytes, seconds: float, listener: Listener
 ) -> tuple[bytes, str]:
-    """Writes the specification, passes events on, and returns standard output and other
-    messages.
-    """
+    """Writes the specification, passes events on; returns standard output and other messages."""
     assert child.stdin
     assert child.stdout
     assert child.stderr

@@ -14,9 +14,7 @@ Listener = Callable[[Event], None]
 
 
 class EventLines:
-    """Splits standard error into events, which are passed on, and other messages, which are
-    kept.
-    """
+    """Splits standard error into events, which are passed on, and messages, which are kept."""
 
     def __init__(self, listener: Callable[[dict[str, Any]], None]) -> None:
         self._listener = listener

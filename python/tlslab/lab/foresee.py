@@ -43,9 +43,7 @@ def require_cells(plan: Plan) -> None:
 
 
 def refusals(request: Request) -> Callable[[Cell], str | None]:
-    """A function that returns the reason if a cell cannot run on the servers that the lab
-    starts.
-    """
+    """A function that returns the reason if a cell cannot run on the lab's servers."""
 
     def refuse(cell: Cell) -> str | None:
         if request.external or cell.deployment is None:

@@ -106,8 +106,9 @@ def check_files(connections: int) -> Check:
 
 
 def check_ports(connections: int) -> Check:
-    """The local ports against the connections in flight; a closed one frees its port at once
-    (RST).
+    """The local ports against the connections in flight.
+
+    A closed one frees its port at once (RST).
     """
     path = Path("/proc/sys/net/ipv4/ip_local_port_range")
     try:

@@ -76,8 +76,9 @@ def describe_offer(profile: Profile) -> str:
 
 
 def _lacking_key(profile: Profile, chains: Sequence[ChainFound]) -> Reason | None:
-    """The reason if the server has no certificate with the key; None if no chains were found at
-    all.
+    """The reason if the server has no certificate with the key.
+
+    None if no chains were found at all.
     """
     there = [chain for chain in chains if profile.tls is None or profile.tls in chain.versions]
     levels = {key_name_level(chain.key): chain.key for chain in there}

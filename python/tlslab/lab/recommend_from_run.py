@@ -1,6 +1,4 @@
-"""From a run folder to a recommendation: by its measurements, among the levels that policies
-allow.
-"""
+"""From a run folder to a recommendation: by measurements, among levels that policies allow."""
 
 from collections.abc import Sequence
 from dataclasses import replace

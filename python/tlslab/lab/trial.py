@@ -249,9 +249,7 @@ class _Watch:
         return self._counted[1] - self._counted[0] if len(self._counted) == 2 else None
 
     def server_changed(self) -> bool:
-        """Whether a process of the server has ended, so that fewer were measured than were
-        started.
-        """
+        """Whether a process of the server has ended, so that its time is missing."""
         if self._running is None:
             return False
         before = {process.pid for process in self._tree}

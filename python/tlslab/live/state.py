@@ -195,8 +195,9 @@ class State:
         self._hosts.pop(name, None)
 
     def _draw(self, now: float) -> None:
-        """Adds or replaces the point of this second; hosts that report in the same second are one
-        point.
+        """Adds or replaces the point of this second.
+
+        Hosts that report in the same second are one point.
         """
         t = float(math.floor(now - self._start))
         hosts = [host_now(name, each, now) for name, each in self._hosts.items()]

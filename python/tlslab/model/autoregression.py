@@ -59,9 +59,7 @@ def fit(values: Array, design: Array, coefficients: Sequence[float] = COEFFICIEN
 
 
 def transformed(columns: Array, coefficients: Array) -> Array:
-    """Columns (n, k) minus the part that each value carries over from its predecessor: (P, n,
-    k).
-    """
+    """Columns (n, k) minus what each value carries over from its predecessor: (P, n, k)."""
     f = coefficients[:, None, None]
     rest = columns[None, 1:] - f * columns[None, :-1]
     return np.concatenate([np.sqrt(1 - f**2) * columns[None, :1], rest], axis=1)

@@ -94,8 +94,9 @@ class WarmUpRules:
 
 @dataclass(frozen=True)
 class ValidationRules:
-    """Validation against a packet capture: an open loop at this fraction of the maximum, for cells
-    with the levels of `when`.
+    """Validation: a packet capture beside an open loop at this fraction of the maximum.
+
+    It applies to cells with the levels of `when`.
     """
 
     fractions: tuple[float, ...]

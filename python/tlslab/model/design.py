@@ -24,8 +24,9 @@ def centre(factors: Factors) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Design:
-    """Combinations that differ from the centre in more than one level; each is given by its
-    changes.
+    """Combinations that differ from the centre in more than one level.
+
+    Each is given by its changes.
     """
 
     more: tuple[Levels, ...] = ()

@@ -54,9 +54,7 @@ def fewest(found: Led, cells: Cells) -> int:
 def beside(
     first: Led, others: Sequence[Led], rankings: Sequence[Ranking], cells: Cells
 ) -> tuple[str, ...]:
-    """A sentence on the leader on kept connections; else on the first cell in other settings; or
-    none.
-    """
+    """A sentence on kept connections, or on the first cell in other settings; or none."""
     if len(first.ranking.cells) == 1:
         return ()
     if kept := _kept_open(first.ranking, rankings, cells):

@@ -1,6 +1,4 @@
-"""Requirements of a sentence: an interval that is narrow enough, a difference that is small
-enough.
-"""
+"""Requirements of a sentence: a narrow enough interval, a small enough difference."""
 
 # An interval whose upper end is this many times its lower end is too wide for a finding.
 WIDE = 1.5

@@ -13,9 +13,7 @@ RowRead = TypeVar("RowRead", contravariant=True)
 
 @dataclass(frozen=True)
 class Column:
-    """A column: the kind of its values, their unit (empty for counts and text), their
-    description.
-    """
+    """A column: the kind of its values, their unit (empty for counts and text), their meaning."""
 
     name: str
     kind: Kind
@@ -51,8 +49,9 @@ def field(name: str, kind: Kind, unit: str, about: str, read: Callable[[Row], Va
 
 
 def make_frame(name: str, fields: Sequence[Field[Row]], rows: Iterable[Row]) -> Frame:
-    """The frame of these fields, with one row per item. Raises ValueError for duplicate column
-    names.
+    """The frame of these fields, with one row per item.
+
+    Raises ValueError for duplicate column names.
     """
     names = [each.column.name for each in fields]
     if len(set(names)) < len(names):

@@ -1,6 +1,4 @@
-"""Many runs of the same cells over time: series, changes of level, and simultaneous other
-changes.
-"""
+"""Many runs of the same cells over time: series, changes of level, and coinciding changes."""
 
 from dataclasses import dataclass
 from typing import Literal

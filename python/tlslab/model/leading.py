@@ -21,8 +21,7 @@ _TILES = {
 _MOST_TILES = 5
 _FEWEST_TILES = 3
 
-# The largest number of cells that a sentence names; of more, it names the first and counts the
-# rest.
+# The largest number of cells that a sentence names; it counts the others.
 _NAMED = 3
 
 

@@ -66,9 +66,7 @@ def _per_second(measure: Measure) -> str:
 def _as_measured(
     found: ProofFigure, low: float | None, high: float | None
 ) -> tuple[float, float | None, float | None]:
-    """The ratio candidate / baseline of the estimate itself, with the ends converted from
-    `better`.
-    """
+    """The ratio candidate / baseline of the estimate, with the ends converted from `better`."""
     if found.estimate.endswith("_per_s"):
         return found.better, low, high
     ends = [None if end is None or end <= 0 else 1 / end for end in (high, low)]

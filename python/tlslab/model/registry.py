@@ -22,8 +22,9 @@ class Registry(Mapping[str, T]):
         return len(self._parts)
 
     def register(self, name: str, part: T) -> T:
-        """Adds the part of a kind and returns it. Raises ValueError if the name is registered
-        already.
+        """Adds the part of a kind and returns it.
+
+        Raises ValueError if the name is registered already.
         """
         if name in self._parts:
             raise ValueError(f"'{name}' is registered already")

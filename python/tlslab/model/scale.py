@@ -16,9 +16,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class HeldLevel:
-    """One level of `tlslab-load --hold`: connections requested and idle, and the engine's own
-    memory.
-    """
+    """One level of `tlslab-load --hold`: requested and idle connections, the engine's memory."""
 
     asked: int
     connections: int

@@ -99,8 +99,9 @@ class Converged:
 
 @dataclass(frozen=True)
 class Inconclusive:
-    """No maximum can be found, and the reason; `peak` is the best level so far, None if there is
-    none.
+    """No maximum can be found, and the reason.
+
+    `peak` is the best level so far, None if there is none.
     """
 
     reason: InconclusiveReason
@@ -216,9 +217,7 @@ def _nothing_good(levels: Sequence[Level]) -> SearchState:
 def _grow(
     levels: Sequence[Level], good: Sequence[Level], best: Level, rules: SearchRules
 ) -> Next | Inconclusive | None:
-    """A concurrency beyond the best level, until a level is clearly worse or two levels bring
-    nothing.
-    """
+    """A concurrency beyond the best level, until one is clearly worse or two bring nothing."""
     beyond = [level for level in good if level.connections > best.connections]
     if len(beyond) >= 2 or any(level.rate < best.rate * (1 - rules.step) for level in beyond):
         return None

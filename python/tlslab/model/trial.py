@@ -122,8 +122,9 @@ class TrialRun:
 
 @dataclass(frozen=True)
 class Reason:
-    """The reason that a trial has no runs; `class_` is a failure class of the engine or of the
-    lab.
+    """The reason that a trial has no runs.
+
+    `class_` is a failure class of the engine or of the lab.
     """
 
     class_: str

@@ -222,9 +222,7 @@ def judged_words(comparison: Comparison, result: RateResult) -> str:
 
 
 def judgements_words(found: Sequence[Judgement]) -> str:
-    """The numbers of times that agree, differ, or are too short: `3 of 8 times agree within 1 %,
-    ...`.
-    """
+    """The numbers of times that agree, differ, ...: `3 of 8 times agree within 1 %, ...`."""
     counts = Counter(found)
     words = [f"{counts['agrees']} of {counted(len(found), 'time')} {_verb('agrees', counts)}"]
     others: tuple[Judgement, ...] = ("differs", "too_few", "too_short")

@@ -95,18 +95,14 @@ _SUBJECTS = {
 
 
 def subject_noun(factors: Iterable[str]) -> str:
-    """The noun for cells that differ in these factors: `cipher suite`; `combination` for
-    several.
-    """
+    """The noun for cells that differ in these factors: `cipher suite`, or `combination`."""
     # The size of Diffie-Hellman parameters belongs to a suite.
     named = [name for name in factors if name != "dh_bits"] or ["dh_bits"]
     return _SUBJECTS.get(named[0], "combination") if len(named) == 1 else "combination"
 
 
 def setting_of(factors: Mapping[str, str], baseline: Mapping[str, str]) -> dict[str, str]:
-    """The levels that a cell shares with its baseline: those of the factors that are not
-    compared.
-    """
+    """The levels that a cell shares with its baseline: those that are not compared."""
     return {name: level for name, level in factors.items() if name not in baseline}
 
 

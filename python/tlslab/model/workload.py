@@ -24,9 +24,7 @@ def resumption(factors: Mapping[str, str], otherwise: str) -> str:
 
 
 def resumption_in(version: str | None, way: str) -> str:
-    """`way`, or the usual way of this version if `way` belongs to another one (None: any
-    version).
-    """
+    """`way`, or the version's usual way if `way` belongs to another version (None: any)."""
     if version is None or RESUMES_BY.get(way, version) == version:
         return way
     return USUALLY.get(version, way)

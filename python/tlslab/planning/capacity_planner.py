@@ -131,9 +131,7 @@ _OWN = ("stage", "repetition", "fraction", "requests_per_connection", "resume_ra
 
 
 def _identity(factors: Mapping[str, str]) -> tuple[str | None, ...]:
-    """The factors that distinguish a step from the others of its cell, once the maximum is
-    known.
-    """
+    """The factors that distinguish a step from its cell's others, once the maximum is known."""
     return tuple(factors.get(name) for name in _OWN)
 
 
@@ -195,9 +193,7 @@ class _Later:
         )
 
     def _remedies(self) -> Iterator[Step]:
-        """The steps of both remedies, each in a visit of its own: resumption needs another server
-        setting.
-        """
+        """The steps of both remedies, each with its own visit: resumption needs another setting."""
         rules = self.plan.remedies
         if rules is None or not matches(rules.when, self.cell.factors):
             return

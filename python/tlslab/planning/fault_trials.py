@@ -1,6 +1,4 @@
-"""Trials in addition to the factors' cells: loads through the signing nodes with one node at
-fault.
-"""
+"""Trials in addition to the factors' cells: loads on signing nodes with one node at fault."""
 
 import random
 from dataclasses import replace

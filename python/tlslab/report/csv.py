@@ -18,8 +18,9 @@ Value = str | float | int | bool | None
 
 
 def render_csv(summary: Summary) -> str:
-    """The estimates of all cells; a comparison of two runs has none, so its ratios take their
-    place.
+    """The estimates of all cells.
+
+    A comparison of two runs has none, so its ratios take their place.
     """
     lines = _estimates(summary) if summary.cells else _ratios(summary)
     return csv_text(lines)

@@ -32,8 +32,9 @@ def shown(summary: Summary) -> Summary:
 
 
 def _is_few(summary: Summary) -> bool:
-    """Whether no sentence may quote a figure of the run; lost clients are a sentence without
-    figures.
+    """Whether no sentence may quote a figure of the run.
+
+    Lost clients are a sentence without figures.
     """
     answer, proof = summary.answer, summary.proof
     if answer is not None and answer.lacking is not None:

@@ -42,16 +42,12 @@ _SHORT = {suite.name: suite.openssl for suite in SUITES}
 
 
 def thing_name(found: Found) -> str:
-    """The name in a table: OpenSSL's for a suite, or IANA's without the parts that all suites
-    share.
-    """
+    """The name in a table: OpenSSL's for a suite, or IANA's without its common parts."""
     return f"TLS {found.name}" if _is_tls(found) else suite_name(found.name)
 
 
 def suite_name(name: str) -> str:
-    """OpenSSL's name of a suite, or IANA's without the parts that all share; else the name
-    itself.
-    """
+    """OpenSSL's name of a suite, or IANA's without its common parts; else the name itself."""
     if name in _SHORT or "_WITH_" not in name:
         return _SHORT.get(name, name)
     return name.removeprefix("TLS_").replace("_WITH_", "-").replace("_", "-")

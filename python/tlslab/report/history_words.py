@@ -27,9 +27,7 @@ class CellChanges:
 
 
 def changed_cells(found: History) -> tuple[CellChanges, ...]:
-    """The cells with a change in at least one estimate: slowdowns in force first, then open
-    ones.
-    """
+    """The cells with a change in any estimate: slowdowns in force first, then open ones."""
     cells: dict[tuple[str, str], list[CellHistory]] = {}
     for each in found.cells:
         cells.setdefault((each.history, each.cell), []).append(each)

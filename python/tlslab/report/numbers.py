@@ -19,8 +19,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table to be rendered: headings, and rows with a cell for each; `numbers`: columns of
-    figures.
+    """A table to be rendered: headings, and rows with a cell for each.
+
+    `numbers`: columns of figures.
     """
 
     columns: tuple[str, ...]

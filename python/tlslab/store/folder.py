@@ -181,9 +181,7 @@ class RunFolder:
 
     @classmethod
     def write_comparison(cls, path: Path, summary: Summary, report: str) -> None:
-        """Writes the summary and the page of a comparison into a folder that holds no run
-        itself.
-        """
+        """Writes the summary and page of a comparison into a folder without a run."""
         if (path / PLAN).exists():
             raise StoreError(f"{path} already holds a run", "choose another --out")
         with _file_errors(path):
@@ -224,9 +222,7 @@ class RunFolder:
 
 
 def _sync(folder: Path) -> None:
-    """Forces a folder's directory entries to the disk, so that a new file survives a power
-    failure.
-    """
+    """Forces a folder's entries to the disk, so that a new file survives a power failure."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

@@ -36,9 +36,7 @@ def _below(path: Path) -> list[Path]:
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:
-    """A name for each folder: its own, with as many of its parents as distinguish it from the
-    others.
-    """
+    """A name for each folder: its own, with as many parents as make it distinct."""
     parts = [folder.resolve().parts[1:] or ("/",) for folder in folders]
     names = []
     for own in parts:

@@ -35,8 +35,9 @@ def own_address(text: str) -> str:
 
 
 def own_addresses() -> list[str]:
-    """The addresses of all interfaces, without link-local IPv6 ones: these need a zone, which URLs
-    lack.
+    """The addresses of all interfaces, without link-local IPv6 ones.
+
+    These need a zone, which URLs lack.
     """
     found = []
     for addresses in psutil.net_if_addrs().values():

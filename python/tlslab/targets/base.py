@@ -98,8 +98,9 @@ class Target(Protocol):
         ...
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """Makes certificates and configuration; returns the levels that this server lacks, with
-        reasons.
+        """Makes certificates and configuration.
+
+        Returns the levels that this server lacks, with reasons.
         """
         ...
 
@@ -112,9 +113,7 @@ class Front(Target, Protocol):
     """A server that can terminate TLS before another one."""
 
     def start(self, upstream: str | None = None) -> Running:
-        """Starts a fresh server that passes requests on to this URL's host and port, if one is
-        given.
-        """
+        """Starts a fresh server that passes requests on to this URL's host and port, if given."""
         ...
 
 

@@ -83,8 +83,9 @@ class ConfiguredServer(ABC):
         return self._authority.trust_pem + own_trust(self._setting.configuration)
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """Makes certificates and document; returns the groups that this server refuses, with its
-        words.
+        """Makes certificates and document.
+
+        Returns the groups that this server refuses, with its words.
         """
         setting = self._setting
         if not setting.plain:

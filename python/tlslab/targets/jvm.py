@@ -69,8 +69,9 @@ def _allow(jdk: Jdk, folder: Path, algorithm: str) -> list[str]:
 
 
 def disabled_algorithms(security: str) -> list[str]:
-    """The algorithms that a JDK's file `java.security` forbids in TLS; a backslash continues a
-    line.
+    """The algorithms that a JDK's file `java.security` forbids in TLS.
+
+    A backslash continues a line.
     """
     joined = re.sub(r"\\\r?\n\s*", "", security)
     found = re.search(rf"^{re.escape(PROPERTY)}=(.*)$", joined, re.MULTILINE)

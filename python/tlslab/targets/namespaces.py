@@ -35,8 +35,9 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class Namespace:
-    """The names of a namespace and of the link to it; the addresses in it and of this machine's
-    end.
+    """The names of a namespace and of the link to it.
+
+    The addresses in it and of this machine's end.
     """
 
     name: str

@@ -37,9 +37,7 @@ class Nginx(ConfiguredServer):
         return (version[1] if version else "nginx"), (library[1] if library else "unknown")
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """As for others; `ssl_stapling_file` applies to a whole server, whatever certificates it
-        has.
-        """
+        """As for other servers; `ssl_stapling_file` applies to all certificates of a server."""
         return super().prepare() | one_response(self._setting, self.name)
 
     def _command(self, config: Path) -> list[str]:

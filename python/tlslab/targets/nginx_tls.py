@@ -174,9 +174,7 @@ def _known(each: Directive) -> bool:
 
 
 def written(name: str, args: Sequence[str]) -> str:
-    """A directive that nginx reads back unchanged: whatever characters a path has, it stays one
-    word.
-    """
+    """A directive that nginx reads back unchanged: any path stays one word."""
     words = (each if _VALUE.fullmatch(each) else _quoted(each) for each in args)
     return f"{name} {' '.join(words)};"
 

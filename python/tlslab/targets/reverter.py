@@ -134,8 +134,9 @@ class Reverter:
         return self._child.pid
 
     def applying(self, session: int) -> None:
-        """Reports that a command in this session starts to change the server: no revert while it
-        runs.
+        """Reports that a command in this session starts to change the server.
+
+        There is no revert until that command has ended.
         """
         self._say(f"apply {session}\n")
 
@@ -175,8 +176,9 @@ class Reverter:
             raise KeyboardInterrupt
 
     def _wait(self) -> tuple[int | None, bool]:
-        """The exit code of the last try, None if it does not end; and whether there was an
-        interruption.
+        """The exit code of the last try, and whether it was interrupted.
+
+        The code is None if the try does not end.
         """
         most = TRIES * (self._command.timeout_s + _GRACE_S + PAUSE_S)
         most += self._apply_s + _GRACE_S + PAUSE_S

@@ -171,8 +171,9 @@ def _started(
 
 
 def _ready(process: ServerProcess) -> dict[str, str]:
-    """The line that the node prints when it listens. Raises CannotRunError with the node's own
-    words.
+    """The line that the node prints when it listens.
+
+    Raises CannotRunError with the node's own words.
     """
     output = process.popen.stdout
     deadline = time.monotonic() + START_S

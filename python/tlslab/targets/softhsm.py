@@ -57,9 +57,7 @@ class Pkcs11Token:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The variables that a program needs for the token, in addition to the lab's own
-        environment.
-        """
+        """The variables that a program needs for the token, beside the lab's own environment."""
         return {"SOFTHSM2_CONF": str(self.config)}
 
     def flags(self) -> tuple[str, ...]:

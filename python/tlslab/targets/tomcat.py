@@ -46,9 +46,7 @@ _OPENSSL = re.compile(r"\[(OpenSSL \d[^\] ]*)")
 
 
 def find_tomcat() -> str | None:
-    """Tomcat's folder: CATALINA_HOME, or the place used by scripts/install-java.sh of a
-    checkout.
-    """
+    """Tomcat's folder: CATALINA_HOME, or the one that scripts/install-java.sh uses."""
     homes = [Path(__file__).parents[3] / ".cache" / "tomcat"]
     if given := os.environ.get("CATALINA_HOME"):
         homes = [Path(given)]
@@ -242,9 +240,7 @@ def _port(log: Path) -> int | None:
 
 
 def own_words(log: str) -> str:
-    """The reason that Tomcat did not start: the innermost cause in its log, or else the end of the
-    log.
-    """
+    """The reason for a failed start: the innermost cause in the log, or else the log's end."""
     causes: list[str] = re.findall(r"^\s*Caused by: (.+)$", log, re.MULTILINE)
     severe: list[str] = re.findall(r"SEVERE \[[^\]]*\] \S+ (.+)$", log, re.MULTILINE)
     lines = causes[-1:] or severe[:1] or [" ".join(log.split())[-WORDS:]]

@@ -62,9 +62,7 @@ def joined(names: Iterable[Suite | Group]) -> str:
 
 
 def heading(preference: Preference, mark: str) -> list[str]:
-    """Comment lines: the origin of the order, its estimate, and the levels left out with
-    reasons.
-    """
+    """Comment lines: the order's origin, its estimate, and the omitted levels with reasons."""
     if preference.bare:
         return []
     lines = comment(_origin(preference), mark)

@@ -1,6 +1,4 @@
-"""The answer of a benchmark: the threads at which throughput stops growing, and the busy
-processors.
-"""
+"""The answer of a benchmark: the threads beyond which throughput stops growing, and the cause."""
 
 from collections.abc import Sequence
 
@@ -19,9 +17,7 @@ _FEWEST_TILES = 3
 def answer(
     contents: RunContents, curves: Sequence[Curve], found: Sequence[Finding], processors: int
 ) -> Answer:
-    """The answer from the first curve with several numbers of threads, preferably of the
-    cluster.
-    """
+    """The answer from the first curve with several thread counts, preferably of the cluster."""
     question = contents.experiment.title
     drawn = [c for c in curves if c.benchmark != "draw" and len(c.cells) > 1]
     drawn.sort(key=lambda curve: curve.keys != "cluster")

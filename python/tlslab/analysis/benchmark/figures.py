@@ -12,8 +12,9 @@ Point = tuple[int, Estimate]
 
 
 def figures(curves: Sequence[Curve], composed: Sequence[Composition]) -> tuple[Figure, ...]:
-    """For each benchmark: throughput, and latency on linear and logarithmic axes; then
-    compositions.
+    """All figures: for each benchmark, throughput and latency; then the compositions.
+
+    Latency is drawn on linear and on logarithmic axes.
     """
     found: list[Figure] = []
     for benchmark in dict.fromkeys(curve.benchmark for curve in curves):

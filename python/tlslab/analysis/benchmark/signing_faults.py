@@ -144,9 +144,7 @@ def _mean(values: Sequence[float | None], unit: str) -> Estimate | None:
 
 
 def _p_value(ratios: Sequence[float]) -> float | None:
-    """The p-value of the difference of the mean from 1; on logarithms if all ratios are
-    positive.
-    """
+    """The p-value of the mean's difference from 1; on logarithms if all ratios are positive."""
     if not ratios:
         return None
     data = np.asarray(ratios, dtype=np.float64)

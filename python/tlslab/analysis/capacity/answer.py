@@ -70,9 +70,7 @@ def _value(cell: CapacityCell) -> float:
 
 
 def _lacking(contents: RunContents, able: Named) -> Lacking | None:
-    """The missing repetitions or the wide intervals of the cells in the answer; None if it lacks
-    nothing.
-    """
+    """The repetitions or precision that the cells in the answer lack; None if nothing."""
     n = min(len(cell.values.get(RATE, {})) for _, cell in able)
     if n < FEWEST:
         return too_few(contents, max(1, n), "repetition")
@@ -86,9 +84,7 @@ def _lacking(contents: RunContents, able: Named) -> Lacking | None:
 
 
 def _most(able: Named) -> str:
-    """The highest rate of a cell, its ratio to the next known one, and the cells that may exceed
-    it.
-    """
+    """A cell's highest rate, its ratio to the next known one, and cells that may exceed it."""
     (name, best), *others = able
     assert best.maximum is not None
     rate = f"at least {figure(best.maximum.value)}" if is_bound(best) else maximum_words(best)
@@ -129,9 +125,7 @@ def _over(able: Named) -> str:
 
 
 def _others(others: Named) -> str:
-    """The other cells whose server may take more than measured, and so more than the first
-    cell's.
-    """
+    """The other cells whose server may take more than measured, and more than the first's."""
     names = [name for name, cell in others if is_open(cell)]
     if not names:
         return ""

@@ -103,9 +103,7 @@ def _open(named: Named) -> Iterator[Finding]:
 
 
 def _generators(named: Named) -> Iterator[Finding]:
-    """The number of generators that made the load of the maximum, and the side that was the
-    limit.
-    """
+    """The number of generators that made the load of the maximum, and the limiting side."""
     for name, cell in named:
         used = [len(trial.runs["maximum"].record.hosts) for trial in cell.of("maximum")]
         if not any(used) or not has_maximum(cell):
@@ -198,8 +196,9 @@ def _latency(named: Named) -> Iterator[Finding]:
 
 
 def _ends(cell: CapacityCell) -> tuple[tuple[float, float], tuple[Estimate, Estimate]] | None:
-    """The lowest and the highest load and the mean response times there; None with too little
-    data.
+    """The lowest and the highest load and the mean response times there.
+
+    None with too little data.
     """
     loads = {p.fraction for p in judged(cell.points) if p.response.n}
     if len(loads) < 2 or not has_maximum(cell):
@@ -214,8 +213,9 @@ def _mean(cell: CapacityCell, fraction: float) -> Estimate:
 
 
 def _p_value(first: Estimate, last: Estimate) -> float:
-    """The p-value of the difference of two means (Welch, on logarithms); 1 if one has no
-    interval.
+    """The p-value of the difference of two means (Welch, on logarithms).
+
+    1 if one has no interval.
     """
     spread = spread_of_ratio(first, last)
     return 1.0 if spread is None else spread.p_value(math.log(last.value / first.value))

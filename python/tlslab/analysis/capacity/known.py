@@ -31,9 +31,7 @@ def why_open(cell: CapacityCell) -> str:
 
 
 def open_label(cell: CapacityCell) -> str:
-    """`search inconclusive`, `not steady` or several, for a maximum other than a lower bound; else
-    empty.
-    """
+    """`search inconclusive`, `not steady` or several, unless it is a lower bound; else empty."""
     return "" if is_bound(cell) else openness.open_label(cell.open)
 
 
@@ -100,9 +98,7 @@ def flag(more: CapacityCell, less: CapacityCell) -> str:
 
 
 def why_missing(cell: CapacityCell) -> str:
-    """The reason that a cell has no valid maximum: its first failure, else the fault of its
-    trials.
-    """
+    """The reason for a missing maximum: the cell's first failure, else its trials' fault."""
     if cell.summary.verdict == "failed":
         for trial in cell.trials:
             if trial.status == "failed" and trial.reason is not None:

@@ -134,8 +134,9 @@ def _verdict(found: Point, shared: bool) -> PointVerdict:
 
 
 def _late_share(found: Point) -> float:
-    """The part of the 99th percentile of response times that late starts may make up; 0 without
-    any.
+    """The part of the 99th percentile of response times that late starts may make up.
+
+    0 without any.
     """
     delay, response = _times(found.run, "start_delay"), found.response
     if not delay.n or not response.n:
@@ -144,9 +145,7 @@ def _late_share(found: Point) -> float:
 
 
 def judged(points: Sequence[Point]) -> list[Point]:
-    """The runs at loads that say something about the server: none at that load is invalid or
-    late.
-    """
+    """The runs at loads without an invalid or late run: these say something about the server."""
     silent = {point.fraction for point in points if point.verdict in ("invalid", "generator late")}
     return [point for point in points if point.fraction not in silent]
 

@@ -23,9 +23,7 @@ class Ratios:
 
     @classmethod
     def of(cls, pairs: Iterable[Pair]) -> "Ratios":
-        """The ratios of these pairs (the first over the second), as far as anything is known about
-        them.
-        """
+        """The ratios of these pairs (first over second), as far as anything is known about them."""
         found = {}
         for more, less in pairs:
             ratio = over(more, less)

@@ -122,9 +122,7 @@ def _cost(run: TrialRun) -> float | None:
 
 
 def _ratio(logs: Array) -> Estimate | None:
-    """The ratio with a remedy over without, from the logarithms of the repetitions that have
-    both.
-    """
+    """The ratio with over without a remedy, from the repetitions that have both."""
     if not len(logs):
         return None
     centre, interval, method = mean_interval(logs, "log ratios")

@@ -31,9 +31,7 @@ def _named(cells: Sequence[CapacityCell]) -> Named:
 
 
 def figures(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Figure, ...]:
-    """Warm-up by runtime, and the overload over time: connections at once, service time,
-    failures.
-    """
+    """Warm-up by runtime, and the overload over time: connections, service time, failures."""
     named = _named(cells)
     drawn = [_warming(named, plan.warm_up)] if plan.warm_up is not None else []
     loaded = [(name, cell) for name, cell in named if cell.points]

@@ -155,9 +155,7 @@ _ORDER = {"below": 0, "exact": 1, "between": 1, "at_least": 2}
 
 
 def _median(found: Sequence[Crossing]) -> Crossing:
-    """The middle crossing; of two in the middle the lower one, so that the result is not too
-    high.
-    """
+    """The middle crossing; of two in the middle the lower one, as the cautious choice."""
     ordered = sorted(found, key=lambda each: (_ORDER[each.bound], each.load))
     middle = ordered[(len(ordered) - 1) // 2]
     # Of several bounds, the one that holds for most: all bounds of this kind agree with it.

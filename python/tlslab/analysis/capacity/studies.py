@@ -41,8 +41,9 @@ STUDIES: Mapping[str, Study] = {"coradiant-2001": _coradiant, "tomcat-2008": _to
 
 
 def beside(name: str | None, cells: Sequence[CapacityCell], plan: CapacityPlan) -> Beside:
-    """The additions of the study with this name; empty for None. Raises UsageError for unknown
-    names.
+    """The additions of the study with this name; empty for None.
+
+    Raises UsageError for unknown names.
     """
     if name is None:
         return Beside()

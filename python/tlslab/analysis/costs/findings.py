@@ -52,9 +52,7 @@ def _cost(part: Estimate) -> str:
 
 
 def _error(checks: Sequence[Check]) -> Finding:
-    """The largest error on a held-out mix, and the largest one that the intervals do not
-    exclude.
-    """
+    """The largest error on a held-out mix, and the largest one that is not excluded."""
     useless = next((check for check in checks if check.error == math.inf), None)
     if useless is not None:
         text = (
@@ -80,8 +78,9 @@ def _error(checks: Sequence[Check]) -> Finding:
 
 
 def _bound(checks: Sequence[Check]) -> float | None:
-    """The largest error that the checks' intervals do not exclude; None if a check has no
-    interval.
+    """The largest error that the checks' intervals do not exclude.
+
+    None if a check has no interval.
     """
     if any(check.ratio.low is None for check in checks):
         return None

@@ -46,8 +46,9 @@ class CostModel:
         return tuple(name for name in parts_of(factors, self.centre) if name not in known)
 
     def by_block(self, factors: Mapping[str, str]) -> dict[int, float]:
-        """The cost of a mix's connection by each block's fit; the mix must have no unknown
-        parts.
+        """The cost of a mix's connection by each block's fit.
+
+        The mix must have no unknown parts.
         """
         counts = parts_of(factors, self.centre)
         row = np.array([counts.get(name, 0.0) for name in self.parts])

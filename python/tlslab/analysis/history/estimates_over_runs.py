@@ -61,8 +61,9 @@ def in_order(runs: Sequence[Run]) -> list[Run]:
 
 
 def lines(runs: Sequence[Run], across_machines: bool) -> list[Line]:
-    """The series of all cells. `runs` are in order; `across_machines` joins runs of unlike
-    machines.
+    """The series of all cells. `runs` are in order.
+
+    `across_machines` joins runs of unlike machines.
     """
     histories: dict[str, list[Run]] = {}
     for run in runs:
@@ -89,9 +90,7 @@ def unlike_machines(runs: Sequence[Run], across_machines: bool) -> tuple[str, ..
 
 
 def _setting(run: Run, across_machines: bool) -> str:
-    """The properties that the runs of one history share: experiment, workload, target, kind of
-    machine.
-    """
+    """The common properties of a history's runs: experiment, workload, target, kind of machine."""
     what = run.summary.experiment
     parts = [what.kind, what.name, what.target, _plain(what.workload)]
     machine = () if across_machines else kind_of_machine(run.summary.environment)

@@ -100,9 +100,7 @@ class _Answering:
         )
 
     def _unranked(self) -> Answer:
-        """The answer if no setting has an order: nothing is valid, or there are only lower
-        bounds.
-        """
+        """The answer without any order: nothing is valid, or there are only lower bounds."""
         bounds = [c for c in self._cells.values() if c.has_place(RATE)]
         if bounds:
             why = "The generator was the limit in every cell: rates are lower bounds without order."
@@ -122,8 +120,9 @@ class _Answering:
         return short_label({name: levels[name] for name in self._baseline})
 
     def _lacking(self, ranking: Ranking, found: Lead) -> Lacking | None:
-        """A lack of blocks, of precision, or of any established difference; None if nothing is
-        lacking.
+        """A lack of blocks, of precision, or of any established difference.
+
+        None if nothing is lacking.
         """
         estimate = ranking.estimate
         members = [self._cells[key] for key in ranking.cells]

@@ -62,9 +62,7 @@ class Drawn:
         self._cells = list(cells)
 
     def rankings(self, ranked: Sequence[Ranking]) -> Iterator[Figure]:
-        """One figure for each rate that orders the cells or has bounds of them; else one by
-        cost.
-        """
+        """One figure for each rate that orders the cells or has bounds; else one by cost."""
         by_estimate = {each.estimate: each for each in ranked}
         by_key = {cell.summary.key: cell for cell in self._cells}
         drawn = [name for name in RANKED_FIGURES if name in by_estimate]

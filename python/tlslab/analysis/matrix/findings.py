@@ -84,9 +84,7 @@ class _Reporter:
         self._targets = targets
 
     def answer(self) -> Finding | None:
-        """The cell that carries most connections, and its lead; else the reason for a missing
-        ranking.
-        """
+        """The cell that carries most connections, and its lead; else the reason for none."""
         ranked = rank(self._cells, RATE)
         if not ranked:
             return self._lower_bounds()
@@ -189,9 +187,7 @@ class _Reporter:
         return Finding("kernel_share", text, (first.summary.key, last.summary.key))
 
     def kept_open(self) -> Finding | None:
-        """The cell that answers most requests on connections kept open, and the cost of a
-        request.
-        """
+        """The cell that answers most requests on open connections, and the cost of a request."""
         ranked = rank(self._cells, keep_alive.REQUESTS)
         if not ranked:
             return None
@@ -266,9 +262,7 @@ def _enough(cell: Measured, estimate: str) -> bool:
 
 
 def _as(cell: Measured, estimate: str) -> Measured:
-    """The cell with one of its estimates under the name `cost`, for a comparison with another
-    one.
-    """
+    """The cell with one of its estimates under the name `cost`, for comparison with another."""
     return replace(cell, values={"cost": cell.values[estimate]})
 
 

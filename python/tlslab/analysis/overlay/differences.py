@@ -74,8 +74,9 @@ def answer(
 
 
 def _differs(found: Comparison) -> bool:
-    """Whether a relevant difference is established; small differences of amounts are not
-    relevant.
+    """Whether a relevant difference is established.
+
+    Small differences of amounts are not relevant.
     """
     within = found.may_differ is not None and found.may_differ <= _LEAST_AMOUNT
     return found.differs and not (within and is_amount(found.estimate))

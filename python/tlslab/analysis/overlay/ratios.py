@@ -107,9 +107,7 @@ def _compare(pair: Pair, name: str, why_not: str) -> Comparison:
 
 
 def _why_not(first: Side, second: Side, pair: Pair, name: str) -> str:
-    """The reason that a ratio says nothing about the servers, with the runs concerned; else
-    empty.
-    """
+    """The reason that a ratio says nothing about the servers, and the runs; else empty."""
     if not comparable(first.summary, second.summary, name):
         return "the runs measured the server's side in two ways"
     sides = ((first, pair.first), (second, pair.second))

@@ -59,8 +59,9 @@ def _tiles(figures: Sequence[ProofFigure]) -> tuple[Tile, ...]:
 
 
 def leading(figures: Sequence[ProofFigure]) -> tuple[ProofFigure, ...]:
-    """The ratio that decides each measure; for the parts of the mix the same ratio as for the
-    mix.
+    """The ratio that decides each measure.
+
+    A part of the mix has the same ratio as the mix.
     """
     deciding = {each.estimate for each in figures if each.decides}
     chosen: dict[Measure, ProofFigure] = {}

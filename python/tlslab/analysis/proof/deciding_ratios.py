@@ -198,9 +198,7 @@ def _ends(interval: tuple[float, float] | None) -> tuple[float | None, float | N
 
 
 def direction_of(found: ProofFigure, margin: float) -> Direction:
-    """The finding of a ratio: no difference beyond the margin, a gain, or a loss beyond the
-    margin.
-    """
+    """The finding of a ratio: no difference beyond the margin, a gain, or a loss."""
     most = 1 + margin
     if found.low is None or found.high is None or found.own_low is None or found.own_high is None:
         return "open"

@@ -41,8 +41,9 @@ class Distribution:
 
     @classmethod
     def decode(cls, encoded: str) -> "Distribution":
-        """From an HdrHistogram V2 in base64, in nanoseconds; values are the middles of their
-        buckets.
+        """From an HdrHistogram V2 in base64, in nanoseconds.
+
+        Values are the middles of their buckets.
         """
         histogram = HdrHistogram.decode(encoded)
         counts = np.ctypeslib.as_array(histogram.encoder.get_counts()).astype(np.int64)

@@ -42,9 +42,7 @@ def probability_of_least(draws: Array) -> Array:
 
 
 def credible(probabilities: Array, level: float) -> list[int]:
-    """The smallest set of cells that contains the best one with probability `level`, likeliest
-    first.
-    """
+    """The smallest set that contains the best cell with probability `level`, likeliest first."""
     order = sorted(range(len(probabilities)), key=lambda cell: -float(probabilities[cell]))
     held, found = 0.0, []
     for cell in order:

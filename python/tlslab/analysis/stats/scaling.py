@@ -199,9 +199,7 @@ def _r_squared(blocks: Sequence[Block], parameters: Array) -> float:
 
 
 def find_knee(blocks: Sequence[Block]) -> Knee | None:
-    """The knee; None with fewer than two levels or three blocks, when nothing would be
-    detectable.
-    """
+    """The knee; None with fewer than two levels or three blocks: nothing is detectable then."""
     levels = sorted({level for block in blocks for level in block})
     if len(levels) < 2 or len(blocks) < MIN_BLOCKS:
         return None

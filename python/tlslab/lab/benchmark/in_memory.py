@@ -24,9 +24,7 @@ WARMUP_S = 0.2
 
 
 def flags(benchmark: str, keys: KeyStore, threads: int, milliseconds: int) -> list[str]:
-    """The engine's options. Raises ForkFailedError for a benchmark that the engine does not
-    have.
-    """
+    """The engine's options. Raises ForkFailedError for a benchmark it does not have."""
     if benchmark not in _PINNED:
         raise ForkFailedError("unsupported", f"the engine has no benchmark '{benchmark}'")
     tls, suite, scheme = _PINNED[benchmark]

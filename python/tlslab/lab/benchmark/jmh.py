@@ -114,8 +114,9 @@ def run_fork(fork: Fork, result: Path, log: Path) -> dict[Mode, BenchmarkRun]:
 
 
 def finish(line: Sequence[str], keys: KeyStore, log: Path, seconds: float) -> int | None:
-    """Runs a JVM, with all processes it starts, to its end; returns the exit code, None for a
-    timeout.
+    """Runs a JVM, with all processes it starts, to its end.
+
+    Returns the exit code, None for a timeout.
     """
     process = ServerProcess(guarded(line, keys), log)
     try:
@@ -125,9 +126,7 @@ def finish(line: Sequence[str], keys: KeyStore, log: Path, seconds: float) -> in
 
 
 def guarded(line: Sequence[str], keys: KeyStore) -> list[str]:
-    """A JVM's command line that ends together with the lab, in an environment that adds no
-    options.
-    """
+    """A JVM's command line that ends with the lab, in an environment without options."""
     unset = [part for name in PICKED_UP for part in ("-u", name)]
     assigned = [f"{name}={value}" for name, value in keys.environment.items()]
     return [*bound("TERM"), "env", *unset, *assigned, *line]
@@ -144,9 +143,7 @@ def _wait(popen: "subprocess.Popen[bytes]", seconds: float) -> int | None:
 
 
 def failure_words(output: str) -> str:
-    """The reason of a failure, from JMH or from a virtual machine that did not start, on one
-    line.
-    """
+    """The reason of a failure, from JMH or from a virtual machine's start, on one line."""
     lines = [line.strip() for line in output.splitlines()]
     at = next((i for i, line in enumerate(lines) if any(mark in line for mark in _FAILURES)), None)
     if at is None:

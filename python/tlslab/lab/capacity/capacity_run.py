@@ -66,16 +66,12 @@ def allow_files(connections: int) -> None:
 
 
 def without_order(plan: Plan, extra: tuple[Cell, ...]) -> Plan:
-    """The plan with additional cells and without an order of trials: the planner determines the
-    order.
-    """
+    """The plan with more cells and no order of trials, which the planner determines."""
     return replace(plan, trials=(), cells=(*plan.cells, *extra))
 
 
 def _resuming(request: Request, stages: CapacityPlan) -> list[Cell]:
-    """Copies of the cells on servers that let clients resume sessions, as the remedies need
-    them.
-    """
+    """Copies of the cells on servers that let clients resume sessions, for the remedies."""
     if stages.remedies is None or request.external or not stages.remedies.resume_ratios:
         return []
     found = []
@@ -88,9 +84,7 @@ def _resuming(request: Request, stages: CapacityPlan) -> list[Cell]:
 
 
 def for_several(experiment: Experiment, stages: CapacityPlan) -> Experiment:
-    """The experiment for several generators: without the packet capture, which needs a single
-    one.
-    """
+    """The experiment for several generators: without the capture, which needs one."""
     return replace(experiment, settings=replace(stages, validation=None))
 
 

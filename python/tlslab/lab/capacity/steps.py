@@ -46,9 +46,7 @@ LOOPBACK = "lo"
 
 
 def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dict[str, Any]:
-    """The engine's specification of a step; always the lean client, which makes the highest
-    load.
-    """
+    """The engine's specification of a step, with the lean client, which makes most load."""
     spec = preflight_spec(aim, profile, workload.http)
     requests = step.requests_per_connection or workload.requests_per_connection
     spec |= {

@@ -41,8 +41,9 @@ class GeneratorPool(Protocol):
 
     @property
     def first(self) -> int:
-        """The number with which the search for a maximum starts; the search adds others if it needs
-        them.
+        """The number with which the search for a maximum starts.
+
+        The search adds others if it needs them.
         """
 
     def run(

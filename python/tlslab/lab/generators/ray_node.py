@@ -78,8 +78,9 @@ class Node:
         self._host = LocalHost("", program)
 
     def install(self, name: str, content: bytes, sha256: str) -> str:
-        """Stores a program in a private folder until the end; returns the reason of a failure, or
-        empty.
+        """Stores a program in a private folder until the end.
+
+        Returns the reason of a failure, or empty.
         """
         self.beat()
         if _sha256(content) != sha256:

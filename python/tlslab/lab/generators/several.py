@@ -236,8 +236,9 @@ class SeveralHosts:
         seconds: float = 0.0,
         environment: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Handshakes without sockets on the first host for `seconds`; returns the engine's
-        record.
+        """Handshakes without sockets on the first host for `seconds`.
+
+        Returns the engine's record.
         """
         if environment:
             raise CannotRunError("keys of a module are measured by one generator")

@@ -16,8 +16,9 @@ from tlslab.report.presentations import PRESENTATIONS
 
 
 def foresee(request: Request) -> Foreseen:
-    """The plan and its duration. Raises UsageError for a server whose costs the lab cannot
-    measure.
+    """The plan and its duration.
+
+    Raises UsageError for a server whose costs the lab cannot measure.
     """
     _check(request)
     plan = make_plan(request.experiment, seed_of(request), refusals(request), request.targets[0])

@@ -102,8 +102,9 @@ class BlocksAgenda:
     def _wanted(
         self, ending: Ending, block: int, missing: Sequence[PlannedTrial]
     ) -> list[PlannedTrial]:
-        """The trials of a block whose cells continue; reports the trials of cells that have
-        left.
+        """The trials of a block whose cells continue.
+
+        Reports the trials of cells that have left.
         """
         cells = ending.cells(self._trials, block)
         if cells and (forecast := ending.forecast(self._trials, block)) is not None:

@@ -126,8 +126,9 @@ def _opened(cell: Cell, choices: tuple[Choice, ...]) -> Cell:
 
 
 def _await(bench: Bench, cell: Cell, choices: tuple[Choice, ...], seconds: float) -> str | None:
-    """Asks the server until several answers in a row are right; returns the remaining fault, if
-    any.
+    """Asks the server until several answers in a row are right.
+
+    Returns the remaining fault, if any.
     """
     deadline = time.monotonic() + seconds
     right = 0
@@ -178,8 +179,9 @@ def _undecided(
 
 
 def _against(trial: Trial, choices: tuple[Choice, ...]) -> str | None:
-    """The levels that connections negotiated instead of the cell's; None if all have the cell's
-    level.
+    """The levels that connections negotiated instead of the cell's.
+
+    None if all have the cell's level.
     """
     for run in trial.runs.values():
         for choice in choices:

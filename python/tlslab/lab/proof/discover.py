@@ -48,8 +48,9 @@ def client_named(name: str) -> Client:
 
 
 def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: str) -> Found:
-    """The behaviour of the configuration `name` with a client. Raises CannotRunError,
-    EngineError.
+    """The behaviour of the configuration `name` with a client.
+
+    Raises CannotRunError, EngineError.
     """
     offered = engine.offered(_probe_spec(aim))
     outcome = simulate(offered, client)

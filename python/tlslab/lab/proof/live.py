@@ -54,9 +54,7 @@ class Live:
         self._found[found.name] = found
 
     def _wrong(self, name: str) -> str | None:
-        """The difference from the server's earlier behaviour with this configuration, if there is
-        any.
-        """
+        """The difference from the server's earlier behaviour with this configuration, if any."""
         assert self._aim is not None
         found = self._found.get(name)
         profile = Profile() if found is None else profile_of(found)

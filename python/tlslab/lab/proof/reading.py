@@ -93,8 +93,9 @@ def laid_over(candidate: Configuration, baseline: Configuration) -> Configuratio
 
 
 def _set_by(line: str) -> tuple[str, ...]:
-    """The name of the setting on a line; each command of `ssl_conf_command` is a setting of its
-    own.
+    """The name of the setting on a line.
+
+    Each command of `ssl_conf_command` is a setting of its own.
     """
     words = line.removesuffix(";").split()
     return tuple(words[: 2 if words[0] == "ssl_conf_command" else 1])
@@ -201,8 +202,9 @@ def _certificates(
 
 
 def check_configurations(found: Sequence[Configuration]) -> None:
-    """Refuses lines that no proof accepts: configurations may come from a file. Raises
-    UsageError.
+    """Refuses lines that no proof accepts: configurations may come from a file.
+
+    Raises UsageError.
     """
     for each in found:
         for line in each.lines:

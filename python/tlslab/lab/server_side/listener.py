@@ -52,9 +52,7 @@ class Listener:
 
 
 def parse_place(text: str) -> Address:
-    """`127.0.0.1:8443` or `[::1]:8443`, the engine's notation of the address that it connects
-    to.
-    """
+    """`127.0.0.1:8443` or `[::1]:8443`, the engine's notation of an address."""
     host, _, port = text.rpartition(":")
     return host.strip("[]").partition("%")[0], int(port)
 

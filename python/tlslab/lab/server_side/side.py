@@ -39,9 +39,7 @@ class Side:
 
     @classmethod
     def of(cls, server_metrics: str | None) -> "Side":
-        """With the exporter of a URL. Raises UsageError, CannotRunError if the exporter is not
-        usable.
-        """
+        """The side with the exporter of a URL. Raises UsageError, CannotRunError."""
         return cls(None if server_metrics is None else Exporter.find(server_metrics))
 
 

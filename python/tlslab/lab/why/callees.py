@@ -32,9 +32,7 @@ class Program:
         self._known: dict[int, str] = {}
 
     def called_before(self, place: int) -> str:
-        """The exported function that is called by the instruction before this file offset; or
-        empty.
-        """
+        """The exported function called by the instruction before this file offset; or empty."""
         if not self._data:
             return ""
         if place not in self._known:

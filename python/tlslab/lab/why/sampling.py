@@ -160,9 +160,7 @@ def _sample(bench: Bench, cell: Cell, data: Path) -> CellStacks:
 
 
 def processors_of(processes: Sequence[psutil.Process]) -> int:
-    """The number of processors that these processes can keep busy, by their affinity and
-    threads.
-    """
+    """The number of processors that these processes can use, by affinity and threads."""
     usable, threads = set[int](), 0
     for process in processes:
         with contextlib.suppress(psutil.Error):

@@ -63,9 +63,7 @@ class Variant:
 
     @property
     def scrolls(self) -> bool:
-        """Whether this is the only drawing for all widths, which a phone scrolls, also by
-        keyboard.
-        """
+        """Whether this is the only drawing for all widths, which a phone scrolls."""
         return self.classes.endswith(" any")
 
 
@@ -131,9 +129,7 @@ class Drawn:
 
     @property
     def listed(self) -> bool:
-        """Whether the page has a table of its numbers; otherwise they are there for the CSV
-        alone.
-        """
+        """Whether the page has a table of its numbers; otherwise only the CSV has them."""
         most = self.drawing.listed
         return self.role != "small" and (most is None or self._values <= most)
 

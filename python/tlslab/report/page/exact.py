@@ -1,6 +1,4 @@
-"""The numbers of a table in the form of its CSV, if the page has no table from which to read
-them.
-"""
+"""The numbers of a table in the form of its CSV, for a page without the table itself."""
 
 import re
 from collections.abc import Iterator

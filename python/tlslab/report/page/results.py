@@ -206,8 +206,9 @@ class _Results:
         return estimate_cell(found, self._is_bound(row, head.name), head.scale)
 
     def _is_bound(self, row: view.Row, name: str) -> bool:
-        """Whether the estimate is only a lower bound; in old runs the verdict applies to all
-        rates.
+        """Whether the estimate is only a lower bound.
+
+        In old runs the verdict applies to all rates.
         """
         old = row.cell.verdict == "at_least" and not name.startswith("keep_alive_")
         return name in row.cell.lower_bounds or (old and name.endswith("_per_s"))

@@ -200,8 +200,9 @@ def cell_of(cell: TableCell) -> Cell:
 
 
 def estimate_cell(found: Estimate, bound: bool = False, scale: float = 1.0) -> Cell:
-    """An estimate with its exact numbers; `bound`: a lower bound. `scale` applies to the display
-    only.
+    """An estimate with its exact numbers; `bound`: a lower bound.
+
+    `scale` applies to the display only.
     """
     text = figure_text(found.value * scale)
     return Cell(

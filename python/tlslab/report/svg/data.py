@@ -53,9 +53,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Line:
-    """A series: `index` selects its colour, shape and texture, equal for series of the same
-    name.
-    """
+    """A series: `index` selects colour, shape and texture, equal for series of one name."""
 
     name: str
     index: int

@@ -44,9 +44,7 @@ _REQUEST_COST = "µs of the server's time for a request on a connection kept ope
 
 
 def fastest(place: Place, estimate: str) -> Finding | None:
-    """The best suite by an estimate, the spread, and the number that cannot be told apart from the
-    best.
-    """
+    """The best suite by an estimate, the spread, and the number of suites tied with the best."""
     places = rank(place.usual, estimate)
     ranked = [each.cell for each in places]
     if len(ranked) < 2:

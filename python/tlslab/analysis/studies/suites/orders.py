@@ -140,8 +140,9 @@ def _tau(
 
 
 def tau_bounds(n: int, one: Mapping[Pair, int], other: Mapping[Pair, int]) -> tuple[float, float]:
-    """The bounds of tau for two orders of `n` items; the arguments have the decided pairs of
-    each.
+    """The bounds of tau for two orders of `n` items.
+
+    The arguments have the decided pairs of each.
     """
     agreeing = [one[pair] * other[pair] for pair in one if pair in other]
     pairs = n * (n - 1) // 2

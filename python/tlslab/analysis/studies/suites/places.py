@@ -92,9 +92,7 @@ def dh_bits(cell: Measured) -> int | None:
 
 
 def usual_size(cells: Sequence[Measured]) -> Measured:
-    """The cell of one suite with which others are compared: the usual size, or else the
-    smallest.
-    """
+    """The cell of one suite that represents it: the usual size, or else the smallest."""
     ordered = sorted(cells, key=lambda cell: dh_bits(cell) or 0)
     return next((cell for cell in ordered if dh_bits(cell) == USUAL_DH_BITS), ordered[0])
 
