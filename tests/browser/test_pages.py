@@ -11,8 +11,8 @@ from browser.opened import AXE, DESKTOP, PAPER, PHONE, SCHEMES, WIDTHS, Opened
 from browser.saved import buttons, figure_faults, table_faults
 from factories.pages import HISTORY, PAGES, SUMMARIES
 from tlslab.model.finding import Summary
-from tlslab.report.html import HEAVIEST
 from tlslab.report.few_trials import shown
+from tlslab.report.html import HEAVIEST
 from tlslab.store import to_json
 
 LIGHT, DARK = SCHEMES

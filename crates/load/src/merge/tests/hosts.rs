@@ -94,8 +94,8 @@ fn a_clock_that_moved_is_an_objection_of_its_host_and_of_the_whole() {
     let codes: Vec<_> = moved.hosts[1].verdicts.iter().map(|verdict| verdict.code).collect();
     assert_eq!(codes, [VerdictCode::ClockMoved]);
     let found = BTreeMap::from([("nobody".to_owned(), clock(0.0))]);
-    let error =
-        crate::merge::merge(&parts, &HostFindings { found, ..HostFindings::default() }).unwrap_err();
+    let error = crate::merge::merge(&parts, &HostFindings { found, ..HostFindings::default() })
+        .unwrap_err();
     assert_eq!(error, MergeError::NotThere("nobody".to_owned()));
 }
 

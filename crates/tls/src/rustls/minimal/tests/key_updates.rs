@@ -3,7 +3,7 @@
 use super::peer::Peer;
 use super::*;
 use crate::rustls::minimal::handshake::KEY_UPDATES;
-use crate::rustls::minimal::invariants::script::RIGHT;
+use crate::rustls::minimal::invariants::script::{RIGHT, message};
 use tlslab_wire::tls::messages::KEY_UPDATE;
 
 /// A server whose handshake is done, and what it sends under.
