@@ -27,7 +27,7 @@ def run(*command: object, **environment: str) -> str:
     kept = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV",)}
     # The machine's own authorities, as pip has it: its network may have a registry of its own.
     kept["UV_SYSTEM_CERTS"] = "1"
-    # What this checkout has compiled is not compiled again; an installation from the sdist finds it.
+    # An installation from the sdist finds what this checkout has compiled.
     kept["CARGO_TARGET_DIR"] = str(ROOT / "target")
     done = subprocess.run(
         [str(word) for word in command],

@@ -64,7 +64,7 @@ class Graded:
         return [f"{o.policy.title} ({o.policy.date}): {o.reason}" for o in found]
 
     def by(self, policy: Policy) -> Opinion | None:
-        """The opinion of one policy."""
+        """The opinion of this policy."""
         return next((o for o in self.opinions if o.policy.name == policy.name), None)
 
 

@@ -28,13 +28,13 @@ DECIDING: tuple[Measure, ...] = ("connections", "requests")
 
 @dataclass(frozen=True)
 class ProofSettings:
-    """The subject of a proof.
+    """What a proof compares.
 
-    `server`: the managed target, or the URL of a live server. `client`: the known client whose
-    connections are measured. `margin`: the largest difference that counts as none; `returning`: how
-    many connections are those of returning clients; both as shares. `configurations`: baseline and
-    candidate of a managed server. `apply` and `revert`: the commands that switch a live server.
-    `may_lose`: known clients that need not connect any more.
+    `server` is the managed target, or the URL of a live server; `client` the known client whose
+    connections are measured. `margin` is the largest difference that counts as none, `returning`
+    how many connections are those of returning clients, both as shares. `configurations` has
+    baseline and candidate of a managed server; `apply` and `revert` are the commands that switch a
+    live one. `may_lose` names known clients that may stay away.
     """
 
     server: str

@@ -82,8 +82,8 @@ class Ability:
 class Selftest:
     """The result of a self-test.
 
-    `blocks`: the blocks of one try; `measure_ms`: the length of a measurement in milliseconds.
-    `by`: the estimates by which servers are ranked, without those by which no try could be ranked.
+    `blocks` are those of a try, `measure_ms` the length of a measurement in milliseconds. `by` has
+    the estimates that servers are ranked by, but for those that no try could be ranked by.
     """
 
     schema: str

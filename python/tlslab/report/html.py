@@ -36,8 +36,8 @@ _NAME = re.compile(r"\b(P|RSA)-\d+")
 def render_html(summary: Summary) -> str:
     """The whole page, with styles, script and drawings included; nothing is fetched.
 
-    A page that would be too heavy leaves more out, by the levels of `page.weight_levels`, and names what
-    is missing. At the last level, only unlimited texts (sentences, configurations) can exceed
+    A page that would be too heavy leaves more out, by the levels of `page.weight_levels`, and names
+    what is missing. At the last level, only unlimited texts (sentences, configurations) can exceed
     HEAVIEST.
     """
     summary = shown(summary)

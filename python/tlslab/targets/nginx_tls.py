@@ -153,7 +153,9 @@ def _part(outer: Sequence[Directive], inner: Sequence[Directive]) -> NginxTls:
 
 
 def _http2(outer: Sequence[Directive], inner: Sequence[Directive]) -> bool:
-    """Nginx's rule: HTTP/2 by a `listen`, whatever else is set; or by the innermost `http2`."""
+    """The rule of nginx: HTTP/2 by a `listen`, whatever else is set; or by the innermost
+    `http2`.
+    """
     if any(each.name == "listen" and "http2" in each.args for each in inner):
         return True
     said = [each.args for each in (*outer, *inner) if each.name == "http2"]

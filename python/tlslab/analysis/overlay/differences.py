@@ -93,10 +93,9 @@ def _is_known(found: Comparison) -> bool:
 
 
 def _lacking(judged: Sequence[Labelled], again: tuple[str, ...]) -> Lacking | None:
-    """What is lacking if no difference is established: the intervals of the rates decide whether
-    the answer says anything.
+    """The lack of an answer without established differences; None if the rates' intervals suffice.
 
-    The answer itself mentions times and amounts that are not known well.
+    Times and amounts with wide intervals are mentioned in the answer itself.
     """
     open_ = [c for _, c in judged if not _is_known(c)]
     if not any(c.estimate in RATES for c in open_) and len(open_) < len(judged):

@@ -1,15 +1,15 @@
-"""Throughput as a function of concurrency: the Universal Scalability Law, and the knee. Pure.
+"""How throughput grows with concurrency: the Universal Scalability Law, and the knee. Pure.
 
 Gunther, "Guerrilla Capacity Planning" (2007): X(N) = l N / (1 + s (N - 1) + k N (N - 1)), with l
-the throughput of one, s the contention (the share that queues for shared resources), k the
-coherency (the cost of keeping each pair consistent). Without k the asymptote is l / s; with k the
-peak is at N* = sqrt((1 - s) / k).
+the throughput of one, s the contention (the share that queues for what is shared), k the
+coherency (the cost of keeping any two consistent). Without k it has an asymptote, l / s; with it
+a peak at N* = sqrt((1 - s) / k).
 
-The law is fitted to logarithms, with a separate level for each block: whatever slows a block down
-does so at all of its concurrencies. The unit is the block: intervals are Student's over the
-jackknife's pseudo-values, each the fit's change when one block is left out (Tukey 1958; Efron and
-Tibshirani 1993, chapter 11). With fewer than five blocks there is no interval. The interval of a
-parameter that cannot be negative is cut off at 0.
+The law is fitted to logarithms, with a level of its own for each block: what made a block slow does
+so at all of its concurrencies. The unit is the block: intervals are Student's over the jackknife's
+pseudo-values, each the fit's change when one block is left out (Tukey 1958; Efron and Tibshirani
+1993, chapter 11). With fewer than five blocks there is no interval. That of a parameter that may be
+0 is cut off there.
 """
 
 import math
@@ -36,19 +36,19 @@ MIN_BLOCKS = 3
 # With fewer blocks a fit has no interval.
 MIN_BLOCKS_OF_INTERVAL = 5
 
-# No statement on a peak is made beyond twice the highest measured concurrency.
+# Beyond twice the highest concurrency that was measured nothing is said of a peak.
 REACH = 2.0
 
-# A concurrency counts as linear with this share of N times the throughput of one.
+# A concurrency counts as linear when it has so much of its share: 0.9 of N times that of one.
 LINEAR = 0.9
 
-# A higher concurrency counts as a gain only if it brings more than this.
+# More than this a higher concurrency must bring to count as a gain.
 LEAST_GAIN = 0.02
 
-# A smaller coherency counts as zero.
+# A coherency below this is none.
 _NO_COHERENCY = 1e-12
 
-# The smallest number of which a logarithm is taken, if a block leaves a parameter unknown.
+# Where a block lets nothing be known of a parameter, logarithms are taken of this.
 _LEAST = 1e-9
 
 
@@ -64,7 +64,7 @@ class Law:
     r_squared: float
 
     def at(self, concurrency: float) -> float:
-        """The throughput by the law."""
+        """The throughput that the law gives."""
         return law_value(
             (self.per_one.value, self.contention.value, self.coherency.value), concurrency
         )
@@ -72,13 +72,13 @@ class Law:
 
 @dataclass(frozen=True)
 class Knee:
-    """The lowest concurrency such that no higher one is detectably faster (all higher ones at 2.5
-    %).
+    """The lowest concurrency that no higher one is detectably faster than (all higher ones together
+    at 2.5 %).
 
     The upper end of its interval is the lowest concurrency above which a gain of more than
-    LEAST_GAIN is excluded, by the 95 % intervals of all ratios to it. `linear_to`: the highest
-    concurrency with at least 0.9 of its linear share, by the estimate. `gain`: the largest possible
-    gain from a higher concurrency, by the upper ends of the intervals of its throughput over the
+    LEAST_GAIN is excluded, by the 95 % intervals of all ratios to it. `linear_to` is the highest
+    with at least 0.9 of its linear share, by the estimate. `gain` is the most that a higher
+    concurrency might still bring, by the upper ends of the intervals of its throughput over the
     knee's (1.03: up to 3 %); None at the highest level.
     """
 
@@ -96,7 +96,7 @@ def law_value(parameters: Sequence[float], concurrency: float) -> float:
 
 
 def fit_law(blocks: Sequence[Block]) -> Law | None:
-    """The law through the values of all blocks; None with fewer than four levels."""
+    """The law through all blocks' values; None with fewer than four levels."""
     levels = sorted({level for block in blocks for level, value in block.items() if value > 0})
     if len(levels) < MIN_LEVELS:
         return None
@@ -199,7 +199,7 @@ def _r_squared(blocks: Sequence[Block], parameters: Array) -> float:
 
 
 def find_knee(blocks: Sequence[Block]) -> Knee | None:
-    """The knee; None with fewer than two levels or three blocks: nothing is detectable then."""
+    """The knee; None with fewer than two levels or three blocks: nothing would be detectable."""
     levels = sorted({level for block in blocks for level in block})
     if len(levels) < 2 or len(blocks) < MIN_BLOCKS:
         return None
@@ -219,17 +219,17 @@ def find_knee(blocks: Sequence[Block]) -> Knee | None:
 
 
 def _excludes_gain(blocks: Sequence[Block], levels: Sequence[int], level: int) -> bool:
-    """Whether no higher concurrency can bring more than LEAST_GAIN; true for the highest."""
+    """Whether no higher concurrency can bring more than LEAST_GAIN; true of the highest."""
     bounds = [_gain_bound(blocks, level, higher) for higher in levels if higher > level]
     return all(bound is not None and bound <= math.log1p(LEAST_GAIN) for bound in bounds)
 
 
 def _knee(blocks: Sequence[Block], levels: Sequence[int]) -> int:
-    """The lowest level such that no higher one is detectably faster.
+    """The lowest level that no higher one is detectably faster than.
 
-    The higher levels are one family, and the error is one-sided: a level is rejected wrongly only
-    if a higher one is falsely faster. Levels are tried in ascending order until the first that is
-    not rejected, so that no adjustment among them is needed.
+    The higher ones are one family, and the error is one-sided: a level is passed over wrongly only
+    if one of them is falsely faster. Levels are tried from below, and the first that is not passed
+    over ends it, so that they need no adjustment among each other.
     """
     for level in levels[:-1]:
         above = [_ratios(blocks, level, higher) for higher in levels if higher > level]
@@ -261,7 +261,7 @@ def _gain_bound(blocks: Sequence[Block], low: int, high: int) -> float | None:
 
 
 def _linear_to(blocks: Sequence[Block], levels: Sequence[int]) -> int:
-    """The highest level such that all levels up to it have their linear share."""
+    """The highest level up to which all have their share of the lowest one's throughput."""
     reached = levels[0]
     for level in levels[1:]:
         logs = _ratios(blocks, levels[0], level)
@@ -272,7 +272,7 @@ def _linear_to(blocks: Sequence[Block], levels: Sequence[int]) -> int:
 
 
 def each_left_out(blocks: Sequence[_Unit]) -> list[list[_Unit]]:
-    """For each block, the list of the others; empty with too few blocks for an interval."""
+    """The blocks without one of them, for each; none where an interval needs more of them."""
     if len(blocks) < MIN_BLOCKS_OF_INTERVAL:
         return []
     return [[*blocks[:i], *blocks[i + 1 :]] for i in range(len(blocks))]
@@ -281,10 +281,10 @@ def each_left_out(blocks: Sequence[_Unit]) -> list[list[_Unit]]:
 def jackknifed(
     value: float, without: Sequence[float], unit: str, what: str, log: bool = True
 ) -> Estimate:
-    """A number computed from all blocks, with Student's interval over the pseudo-values.
+    """A number made of all blocks, with Student's interval over the pseudo-values.
 
-    `without`: the numbers computed with each of the blocks left out. `what` describes the
-    computation. `log`: the pseudo-values are those of logarithms.
+    `without` are the numbers that are made when each of the blocks is left out; `what` says in
+    words how. `log`: the pseudo-values are of logarithms.
     """
     n = len(without)
     if not n:
@@ -307,6 +307,6 @@ def jackknifed(
 
 
 def ratio(numerator: Mapping[int, float], denominator: Mapping[int, float]) -> Estimate | None:
-    """The ratio in each block that has both; None if no block has."""
+    """One over the other in each block that has both; None when none has."""
     values = [x / denominator[block] for block, x in numerator.items() if block in denominator]
     return estimate(values, "") if values else None

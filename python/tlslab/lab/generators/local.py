@@ -28,7 +28,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class LocalHost:
-    """The own machine as a host; several such hosts share its processors."""
+    """A host on this machine; several such hosts share its processors."""
 
     def __init__(self, name: str, program: str, processors: Sequence[int] | None = None) -> None:
         usable = tuple(sorted(os.sched_getaffinity(0)))

@@ -60,8 +60,8 @@ class Column:
     """A column: its heading with the unit, and its name in copies.
 
     `number`: it contains figures only. `spread`: these have intervals. `factor`: it can be filtered
-    by its levels. `reach`: the narrowest page that shows it (`fitting_columns`). `paper`: print shows
-    it.
+    by its levels. `reach`: the narrowest page that shows it (`fitting_columns`). `paper`: print
+    shows it.
     """
 
     head: str

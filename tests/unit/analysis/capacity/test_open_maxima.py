@@ -1,4 +1,4 @@
-"""Maxima that are not known exactly, as the sentences, tiles and captions of a summary name them."""
+"""Maxima that are not known exactly, in the sentences, tiles and captions of a summary."""
 
 import re
 
