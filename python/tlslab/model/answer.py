@@ -16,11 +16,11 @@ class Tile:
 
 @dataclass(frozen=True)
 class Lacking:
-    """Why a run does not answer its question, and what would be enough.
+    """The reason that a run does not answer its question, and what would suffice.
 
-    `command` repeats the run so that it can answer; `minutes` is how long that takes, where the
-    trials of this run allow an estimate. `few`: fewer than five blocks, so that no sentence of the
-    report may carry a figure of the run.
+    `command` repeats the run with enough trials for an answer; `minutes` is its estimated duration,
+    None if the trials of this run allow no estimate. `few`: the run has fewer than five blocks, so
+    that no sentence of the report may quote a figure of the run.
     """
 
     why: str
@@ -33,10 +33,10 @@ class Lacking:
 class Answer:
     """The question of an experiment and its answer, for a reader who reads nothing else.
 
-    `sentences` are two at most, each carried by the intervals of the run; empty where the run does
-    not answer. `confidence` says how sure the answer is, in one line: blocks, intervals, families.
-    `lacking` is present exactly where there are no sentences. `tiles` are three to five, or none.
-    `figure` is the id of the figure of the summary that shows the answer, or empty.
+    `sentences`: two at most, each supported by the intervals of the run; empty if the run does not
+    answer. `confidence` states the certainty of the answer in one line: blocks, intervals,
+    families. `lacking` is present exactly when there are no sentences. `tiles`: three to five, or
+    none. `figure`: the id of the summary's figure that shows the answer, or empty.
     """
 
     question: str

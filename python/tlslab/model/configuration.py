@@ -22,10 +22,10 @@ class ServedCertificate:
 class Configuration:
     """The TLS part of a server's configuration.
 
-    `source` says in words where it is from. `lines` are whole directives for the server's block,
-    without those of certificates; `http2`: HTTP/2 is spoken with clients that offer it. `notes` say
-    what was made of the file otherwise than it has it, `ignored` names directives that were left
-    out.
+    `source` names the origin. `lines` are whole directives for the server's block, without the
+    directives of certificates. `http2`: the server speaks HTTP/2 with clients that offer it.
+    `notes` describe deviations from the original file; `ignored` names the directives that were
+    left out.
     """
 
     name: str

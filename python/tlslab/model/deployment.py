@@ -10,21 +10,22 @@ MANAGED_SERVERS = ("reference", "node", "tomcat", "nginx", "apache", "haproxy", 
 
 @dataclass(frozen=True)
 class Deployment:
-    """Which server, and how it is set up; cells with equal deployments share a started server.
+    """A server and its setup; cells with equal deployments share a started server.
 
-    `server` is the name of a managed target or the URL of another server; `front` the managed
-    target that terminates TLS before it, or `none`. `processors` is how many of the machine's the
-    server gets, `workers` how many processes or threads it is told to use; None leaves both to the
-    lab (one processor, a worker for each). `dh_bits` is the size of its Diffie-Hellman parameters,
-    `jdk` the folder of the Java installation, `connector` Tomcat's TLS (`jsse`, `openssl`,
-    `openssl-ffm`); None where the experiment does not say. `document_bytes` is the size of the
-    document that it serves, None for the workload's. `resume` is the one way in which the server
-    lets sessions be resumed; `obsolete` whether it goes along with protocols, suites and
-    keys that nobody should use. `burn` is the slowdown planted in the reference server (`5%`: each
-    new connection wastes that share of what it costs), `copy` a name of one of several equal
-    servers, for comparisons of a server with itself. `ocsp_stapling` is whether the server that
-    terminates TLS staples an OCSP response to its certificate. `configuration` names the TLS
-    configuration of a proof (model.proof) that takes the place of the lab's own.
+    `server`: the name of a managed target, or the URL of another server. `front`: the managed
+    target that terminates TLS in front of the server, or `none`. `processors`: how many of the
+    machine's processors the server gets; `workers`: the number of processes or threads that the
+    server is told to use; None leaves both to the lab (one processor, one worker per processor).
+    `dh_bits`: the size of the server's Diffie-Hellman parameters; `jdk`: the folder of the Java
+    installation; `connector`: Tomcat's TLS implementation (`jsse`, `openssl`, `openssl-ffm`); each
+    is None if the experiment does not say. `document_bytes`: the size of the served document, None
+    for the workload's. `resume`: the one way in which the server lets sessions be resumed.
+    `obsolete`: the server accepts protocols, suites and keys that nobody should use. `burn`: the
+    slowdown planted in the reference server (`5%`: each new connection wastes that share of its
+    cost). `copy`: a name for one of several equal servers, for comparisons of a server with itself.
+    `ocsp_stapling`: the server that terminates TLS staples an OCSP response to its certificate.
+    `configuration`: the name of the TLS configuration of a proof (model.proof) that replaces the
+    lab's own.
     """
 
     server: str

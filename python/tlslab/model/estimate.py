@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its interval, made of `n` values by `method`.
+    """A number with its interval, computed from `n` values by `method`.
 
-    `low` and `high` are None where no interval can be given; `method` then says why.
+    `low` and `high` are None if no interval can be given; `method` then says why.
     """
 
     value: float

@@ -10,15 +10,15 @@ FigureKind = Literal["line", "points", "bars", "stacked_bars", "ranking", "areas
 
 @dataclass(frozen=True)
 class Series:
-    """One line, set of points or set of bars: `x` and `y` are equally long.
+    """One line, set of points or set of bars; `x` and `y` have the same length.
 
-    `x` holds numbers, or names where the axis has categories. A missing `y` is None. `low` and
-    `high` are the ends of the intervals of `y`, empty where there are none. `axis` is 2 for the
-    axis on the right.
+    `x` holds numbers, or names if the axis has categories. A missing `y` is None. `low` and `high`
+    are the ends of the intervals of `y`, empty without intervals. `axis` is 2 for the axis on the
+    right.
 
-    `samples` has the values of the single trials behind each `y`; `bounds` says which `y` are lower
-    bounds; `objections` is what a policy has against the setting of each `y`, empty for nothing.
-    Each of the three is empty or as long as `y`.
+    `samples`: the values of the single trials behind each `y`. `bounds`: which `y` are lower
+    bounds. `objections`: the objection of a policy to the setting of each `y`, empty for none. Each
+    of the three is empty or as long as `y`.
     """
 
     name: str
@@ -43,14 +43,14 @@ class Mark:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart: `id` is unique in its summary, letters, digits and '-' only.
+    """A chart. `id` is unique in its summary and consists of letters, digits and '-'.
 
     `ranking`: a row for each name in `x`, best first, with its value, interval and trials along a
-    horizontal axis (`x_title` heads the names, `y_title` names the value; a logarithmic axis of
-    values is `y_log`). `areas`: stacked lines over time, each value of the slice that ends there.
-    The intervals of stacked bars are those of the single parts.
+    horizontal axis (`x_title` heads the names, `y_title` names the value; `y_log` makes the axis of
+    values logarithmic). `areas`: stacked lines over time; each value belongs to the slice that ends
+    there. Intervals of stacked bars are those of the single parts.
 
-    A logarithmic axis has base 10. `y2_title` names the axis on the right, where a series uses it.
+    A logarithmic axis has base 10. `y2_title` names the axis on the right, if a series uses it.
     Every number drawn is in the series, so that a page can list them below the chart.
     """
 
@@ -72,7 +72,7 @@ TableCell = str | float | int | Estimate | None
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table of a report: `columns` are the heads, each row has a cell for each."""
+    """A table of a report: `columns` are the headings; each row has one cell per column."""
 
     id: str
     title: str
@@ -83,7 +83,7 @@ class DataTable:
 
 @dataclass(frozen=True)
 class TextBlock:
-    """A text to be copied or read as it is: a configuration's lines, httperf's block."""
+    """A text to be copied or read verbatim: the lines of a configuration, httperf's block."""
 
     id: str
     title: str

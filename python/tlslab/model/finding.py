@@ -28,7 +28,7 @@ DIFFERS: tuple[ComparisonVerdict, ...] = ("faster", "slower", "more", "less")
 
 @dataclass(frozen=True)
 class Note:
-    """Something that the reader must know; `code` is stable, `message` says it in words."""
+    """A message that the reader must see; `code` is stable, `message` is its text."""
 
     code: str
     message: str
@@ -47,9 +47,10 @@ class TimesRow:
 
 @dataclass(frozen=True)
 class AbBlock:
-    """All that ApacheBench prints for one cell, over all its capacity runs.
+    """Everything that ApacheBench prints for one cell, over all its capacity runs.
 
-    `times` has the rows `connect`, `processing`, `waiting`, `total`. Strings may be the server's.
+    `times` has the rows `connect`, `processing`, `waiting`, `total`. Strings may come from the
+    server.
     """
 
     server_software: str
@@ -81,9 +82,10 @@ class AbBlock:
 
 @dataclass(frozen=True)
 class CpuSeries:
-    """Processor use over the time of a cell's measurement, mean over its trials.
+    """Processor use over the measurement of a cell, as the mean over its trials.
 
-    `at_s` are the ends of the slices in seconds; the rest are shares of one processor, one a slice.
+    `at_s` are the ends of the slices in seconds; `user` and `system` are shares of one processor,
+    one value per slice.
     """
 
     at_s: tuple[float, ...]
@@ -95,13 +97,13 @@ class CpuSeries:
 class CellSummary:
     """One cell: its verdict with the reasons, its estimates by name, and ApacheBench's block.
 
-    `lower_bounds` names the estimates that are no more than that: the generator was the limit, the
-    search of a maximum was inconclusive, or no higher load could be judged.
-    `unsaturated` names the rates that are neither server's nor generator's limit: both had time
-    left, or other programs took a part of the server's processor.
-    `left_open` names the rates that the run does not know exactly, with the reason: maxima whose
-    search was inconclusive, that were disturbed, that were not steady. Sentences of their own run
-    hedge them; runs are not compared by them.
+    `lower_bounds` names estimates that are only lower bounds: the generator was the limit, the
+    search for a maximum was inconclusive, or no higher load could be judged. `unsaturated` names
+    rates that are the limit of neither server nor generator: both had time left, or other programs
+    used a part of the server's processor. `left_open` names rates that the run does not know
+    exactly, with the reason: the search for the maximum was inconclusive, the maximum was
+    disturbed, or the rate was not steady. The run's own sentences hedge such rates; comparisons of
+    runs leave them out.
     """
 
     key: str
@@ -122,7 +124,7 @@ class CellSummary:
 
 @dataclass(frozen=True)
 class Published:
-    """A ratio that a study published, and where."""
+    """A published ratio and its source."""
 
     ratio: float
     source: str
@@ -133,14 +135,15 @@ class Comparison:
     """A cell against its baseline by one estimate: ratio candidate / baseline, paired by block.
 
     `low` and `high` are the 95 % interval of this ratio alone. `p` is the p-value of its difference
-    from 1, `adjusted_p` that among all ratios of the table, which decides the verdict. `may_differ`
-    is the largest difference that the interval leaves open, as a share (0.03: 3 % either way).
+    from 1; `adjusted_p` is adjusted for all ratios of the table and decides the verdict.
+    `may_differ` is the largest difference that the interval leaves open, as a share (0.03: 3 %
+    either way).
 
-    `error` is the standard error of the ratio's logarithm with its `degrees` of freedom (null:
-    without end), where the two sides are of independent runs.
+    If the two sides are independent runs, `error` is the standard error of the ratio's logarithm,
+    with its `degrees` of freedom (null: infinite).
 
-    With `n` 0 there is no ratio (it is 0): a side has no value. `method` says why, and a side that
-    has no such cell has an empty key. Of two runs that are compared, `method` says why a ratio is
+    With `n` 0 there is no ratio (`ratio` is 0): a side has no value. `method` says why; the key of
+    a side without such a cell is empty. In a comparison of two runs, `method` gives the reason for
     `not_comparable`.
     """
 
@@ -170,10 +173,10 @@ class Comparison:
 class Place:
     """A cell's place in a ranking: the best and the worst rank that the trials leave open.
 
-    `beats` are the places, counted from 0, of the cells that it is detectably better than.
-    `may_differ` is the largest difference, as a share, that the trials leave open between it and
-    the cells that it cannot be told apart from; null where there are none, or where it is not
-    known. Older summaries lack both.
+    `beats`: the places, counted from 0, of the cells that are detectably worse. `may_differ`: the
+    largest difference, as a share, that the trials leave open between this cell and the cells that
+    cannot be told apart from it; null if there are none, or if it is not known. Older summaries
+    lack both.
     """
 
     cell: str
@@ -187,11 +190,10 @@ class Place:
 class Ranking:
     """Cells that share `setting`, from the best to the worst by one estimate.
 
-    Any two cells are tested against each other (Holm's adjustment within the ranking). A cell's
-    best rank is one more than the number of cells that are detectably better, its worst the number
-    of cells that are not detectably worse. A lower bound has its place by its value; nothing is
-    better than it. `bounds` are the cells of which that is so. Cells that may not be ranked are
-    absent.
+    Every pair of cells is tested (Holm's adjustment within the ranking). A cell's best rank is one
+    more than the number of cells that are detectably better; its worst rank is the number of cells
+    that are not detectably worse. A lower bound is placed by its value, and nothing is better than
+    it; `bounds` lists these cells. Cells that may not be ranked are absent.
     """
 
     setting: Mapping[str, str]
@@ -212,7 +214,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence that the numbers carry; `cells` are those that it speaks of."""
+    """A sentence that the numbers support; `cells` are the cells that it mentions."""
 
     code: str
     text: str
@@ -221,7 +223,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class ExperimentSummary:
-    """What was run: the experiment in short; `workload` has the settings of its `kind`."""
+    """The experiment in short; `workload` has the settings of its `kind`."""
 
     name: str
     title: str
@@ -237,14 +239,14 @@ class ExperimentSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """The content of `summary.json`; every report is made of it and of nothing else.
+    """The content of `summary.json`, the only input of every report.
 
-    `figures`, `tables` and `texts` are drawn as they are, in their order. `method` says in
-    paragraphs how it was measured; empty for the kind `matrix`, whose method the report knows.
-    `server_side` says where the server's processor time is from, and what energy was used, as names
-    and values. `answer` comes first in every report. `why` has the parts of costs by samples of the
-    server's call stacks, `flames` their flame graphs, where these were asked for. `proof` is the
-    result of a proof. `hosts` are the load generators, where there were several.
+    `figures`, `tables` and `texts` are drawn unchanged, in their order. `method` describes the
+    measurement in paragraphs; empty for the kind `matrix`, whose method the report knows.
+    `server_side` gives the source of the server's processor time and the energy used, as names and
+    values. `answer` comes first in every report. If requested, `why` has the parts of costs by
+    samples of the server's call stacks, and `flames` their flame graphs. `proof` is the result of a
+    proof. `hosts` are the load generators, if there were several.
     """
 
     experiment: ExperimentSummary

@@ -138,7 +138,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a client meets: what was negotiated, or why nothing was."""
+    """A client's result: the negotiated parameters, or the reason that the handshake fails."""
 
     client: str
     released: int

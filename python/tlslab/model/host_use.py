@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class HostUse:
-    """One host: what it is, how much of the load it made, how well its clock was known.
+    """One host: its hardware, its share of the load, the precision of its clock.
 
-    `runs` are those that it has a record of, `lost` those in which it was lost, with the `reason`
-    of the first. `processors` are those of its workers. `handshakes_per_s` is what these made in
-    memory before the load. Of the runs the largest each: `clock_error_s`, to which its clock was
-    known at the start; `clock_moved_s`, by which that moved beyond doubt; `drift_ppm`, its rate
-    against the leader's clock; `start_skew_s`, by which it began after the first host.
-    `objections` are the verdicts of its own runs by code, other than `valid`, with their numbers.
+    `runs`: the number of runs with a record of this host; `lost`: the number in which the host was
+    lost, with the `reason` of the first. `processors`: those of its workers. `handshakes_per_s`:
+    the rate of these processors in memory, before the load. The following are the largest over all
+    runs: `clock_error_s`, the uncertainty of its clock at the start; `clock_moved_s`, the movement
+    of its clock beyond that uncertainty; `drift_ppm`, the rate of its clock against the leader's;
+    `start_skew_s`, the delay of its start behind the first host's. `objections`: the verdicts of
+    its own runs by code, other than `valid`, with their numbers.
     """
 
     name: str

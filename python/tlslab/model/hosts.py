@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 class HostClock:
     """A host's CLOCK_MONOTONIC against the leader's, from round trips.
 
-    `offset_s` is that before the start, known to `uncertainty_s`; `drift_ppm`, known to
-    `drift_uncertainty_ppm`, is how much faster it ran, in millionths; `moved_s` by how much the
-    offset left every straight line at least in the run, beyond what the uncertainties explain.
+    `offset_s`: the offset before the start, known to `uncertainty_s`. `drift_ppm`: how much faster
+    the host's clock ran, in millionths, known to `drift_uncertainty_ppm`. `moved_s`: the least
+    distance between the offset in the run and any straight line, beyond what the uncertainties
+    explain.
     """
 
     offset_s: float = 0.0
@@ -36,7 +37,7 @@ class HostFound:
 
 @dataclass(frozen=True)
 class LastTotals:
-    """What a generator that was lost had reported since the start of its measurement."""
+    """The last report of a lost generator: totals since the start of its measurement."""
 
     arrivals: int = 0
     completed: int = 0

@@ -18,14 +18,18 @@ class Numbered:
 
 @dataclass(frozen=True)
 class SuiteOffered(Numbered):
-    """A suite; `group` is what the server chose with it: `DH-2048` for parameters of its own."""
+    """A suite; `group` is the server's choice with it: `DH-2048` for the server's own
+    parameters.
+    """
 
     group: str | None = None
 
 
 @dataclass(frozen=True)
 class Listed(Generic[T]):
-    """What a server has in one version; `order`: `server`, `client`, `mixed`, or not known."""
+    """The items of a server in one version; `order`: `server`, `client`, `mixed`, or None if
+    unknown.
+    """
 
     version: str
     accepted: tuple[T, ...]
@@ -41,7 +45,7 @@ class Staple:
 
 @dataclass(frozen=True)
 class ChainOffered:
-    """A certificate chain; times in seconds since 1970; `trusted` None: was not checked."""
+    """A certificate chain; times in seconds since 1970; `trusted` is None if it was not checked."""
 
     key: str
     versions: tuple[str, ...]
@@ -54,14 +58,14 @@ class ChainOffered:
 
 @dataclass(frozen=True)
 class Compressed:
-    """Methods of compression; None: the server has no version with it."""
+    """Compression methods; None if the server speaks no version that has them."""
 
     records: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Renegotiation:
-    """Renegotiation up to TLS 1.2; None: no such version."""
+    """Renegotiation up to TLS 1.2; None if the server speaks no such version."""
 
     secure: bool | None = None
     client_initiated: bool | None = None
@@ -69,7 +73,7 @@ class Renegotiation:
 
 @dataclass(frozen=True)
 class Protections:
-    """Protections of the handshake; None: no version in which the question makes sense."""
+    """Protections of the handshake; None if the server speaks no version to which they apply."""
 
     extended_master_secret: bool | None = None
     encrypt_then_mac: bool | None = None
@@ -78,7 +82,7 @@ class Protections:
 
 @dataclass(frozen=True)
 class Resumption:
-    """Of resumption, what policies speak of."""
+    """The properties of resumption that policies judge."""
 
     psk_ke: bool | None = None
     max_early_data_bytes: int | None = None
@@ -87,14 +91,14 @@ class Resumption:
 
 @dataclass(frozen=True)
 class Protocols:
-    """The application protocols that a server agrees to."""
+    """The application protocols that a server selects."""
 
     accepted: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Offered:
-    """A server's offer; an empty list or None where the probe found nothing out."""
+    """A server's offer; a list is empty, or a value None, if the probe found nothing out."""
 
     target: str
     address: str

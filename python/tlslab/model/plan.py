@@ -22,7 +22,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Excluded:
-    """A combination of levels that is not tried, and why."""
+    """A combination of levels that is not tried, and the reason."""
 
     factors: Mapping[str, str]
     reason: str

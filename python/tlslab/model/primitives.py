@@ -27,7 +27,7 @@ class Primitive:
 
 @dataclass(frozen=True)
 class Primitives:
-    """All that were measured; a primitive may be there for more than one library."""
+    """All measured primitives; one primitive may have been measured for several libraries."""
 
     primitives: tuple[Primitive, ...]
 

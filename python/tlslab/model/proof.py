@@ -28,13 +28,13 @@ DECIDING: tuple[Measure, ...] = ("connections", "requests")
 
 @dataclass(frozen=True)
 class ProofSettings:
-    """What a proof compares.
+    """The subject of a proof.
 
-    `server` is the managed target, or the URL of a live server; `client` the known client whose
-    connections are measured. `margin` is the largest difference that counts as none, `returning`
-    how many connections are those of returning clients, both as shares. `configurations` has
-    baseline and candidate of a managed server; `apply` and `revert` are the commands that switch a
-    live one. `may_lose` names known clients that may stay away.
+    `server`: the managed target, or the URL of a live server. `client`: the known client whose
+    connections are measured. `margin`: the largest difference that counts as none; `returning`: how
+    many connections are those of returning clients; both as shares. `configurations`: baseline and
+    candidate of a managed server. `apply` and `revert`: the commands that switch a live server.
+    `may_lose`: known clients that need not connect any more.
     """
 
     server: str
@@ -65,10 +65,10 @@ def needed(experiment: Experiment) -> tuple[Measure, ...]:
 
 @dataclass(frozen=True)
 class Found:
-    """What a configuration was seen to do before the first trial.
+    """The observed behaviour of a configuration before the first trial.
 
-    `offered` is all that it offers. `facts` are those of one verified connection of the client that
-    is measured, `resume` how that client resumes its sessions (None: it cannot), `backend` the TLS
+    `offered`: the complete offer. `facts`: the facts of one verified connection of the measured
+    client. `resume`: how that client resumes its sessions (None: it cannot). `backend`: the TLS
     library that makes its connections here.
     """
 
@@ -81,13 +81,13 @@ class Found:
 
 @dataclass(frozen=True)
 class ProofFigure:
-    """A ratio of both configurations, and what it says.
+    """A ratio of the two configurations, and its meaning.
 
-    `before` and `after` are the values; `better` is how many times as good the candidate is: above
-    1 for a higher rate and for a lower cost. Its `low` and `high` hold together with those of all
-    other ratios of the proof (95 % over the family); `own_low` and `own_high` are the 95 % interval
-    of this ratio alone. `decides`: the verdict goes by it. `why_open` says why it establishes
-    nothing. `no_loss`: a loss beyond the margin is excluded.
+    `before` and `after` are the values. `better`: how many times as good the candidate is, above 1
+    for a higher rate and for a lower cost. `low` and `high` hold jointly with those of all other
+    ratios of the proof (95 % over the family); `own_low` and `own_high` are the 95 % interval of
+    this ratio alone. `decides`: the ratio decides the verdict. `why_open`: the reason that the
+    ratio establishes nothing. `no_loss`: a loss beyond the margin is excluded.
     """
 
     measure: Measure
@@ -109,7 +109,7 @@ class ProofFigure:
 
 @dataclass(frozen=True)
 class ClientChange:
-    """A known client before and after; `wanted`: losing it speaks against the candidate."""
+    """A known client before and after; `wanted`: losing it counts against the candidate."""
 
     client: str
     before: Outcome
@@ -138,7 +138,9 @@ class ClientChange:
 
 @dataclass(frozen=True)
 class PolicyChange:
-    """What a policy objects to in each configuration: counts of things that are offered."""
+    """A policy's objections to each configuration: the number of offered items that it objects
+    to.
+    """
 
     policy: str
     before: int

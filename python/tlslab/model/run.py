@@ -16,14 +16,13 @@ from tlslab.model.trial import Trial
 
 @dataclass(frozen=True)
 class TargetInfo:
-    """The server that was measured.
+    """The measured server.
 
     `name` is `reference`, `nginx` or the URL of a server that the lab did not start; `software` its
     product and version, `backend` its TLS library; both may come from the server and are hostile.
-    `processors` are those that the lab pinned it to; `managed`: whether the lab started it.
-    `warm_up_ms` is how long each fresh one was under load, by new connections, before its first
-    trial, in milliseconds; `fresh_per_trial` whether each trial had one of its own, and not each
-    block.
+    `processors`: those to which the lab pinned it. `managed`: the lab started it. `warm_up_ms`: how
+    long each fresh server was under load, by new connections, before its first trial, in
+    milliseconds. `fresh_per_trial`: each trial had a fresh server; otherwise each block had one.
     """
 
     name: str
@@ -39,9 +38,9 @@ class TargetInfo:
 
 @dataclass(frozen=True)
 class Deployed:
-    """A deployment of the run, and what it was: the server's own facts.
+    """A deployment of the run, and the facts of its server.
 
-    `failure` says why it could not be set up; empty when it could.
+    `failure`: the reason that the deployment could not be set up; empty if it could.
     """
 
     deployment: Deployment
@@ -51,13 +50,13 @@ class Deployed:
 
 @dataclass(frozen=True)
 class Environment:
-    """Where and how the run was made; `warnings` are preflight's, each with its remedy.
+    """Place, time and conditions of the run; `warnings` are preflight's, each with its remedy.
 
-    `target` stands for all servers of the run, `deployments` has each of them (none in runs of
-    older versions, which had one). `primitives` are what each primitive costs on the generator's
-    processor; None where they were not measured. `selftest` is what the machine was found to tell
-    apart before the run, by the same version; None where no such result was kept. `found` is
-    what the configurations of a proof were seen to do.
+    `target` stands for all servers of the run; `deployments` has each of them (none in runs of
+    older versions, which had one). `primitives`: the cost of each primitive on the generator's
+    processor; None if not measured. `selftest`: the result of a self-test of this machine before
+    the run, by the same version; None if none was kept. `found`: the observed behaviour of the
+    configurations of a proof.
     """
 
     created: str

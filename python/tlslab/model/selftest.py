@@ -15,8 +15,9 @@ HOLDS_FOR = ("kernel", "architecture", "processor", "processors", "usable_proces
 
 @dataclass(frozen=True)
 class Tries:
-    """How many tries gave a verdict, of how many; `low` to `high` is the exact 95 % interval of
-    the share (Clopper and Pearson 1934).
+    """The number of tries that gave a verdict, and the number of all tries.
+
+    `low` to `high` is the exact 95 % interval of the share (Clopper and Pearson 1934).
     """
 
     found: int
@@ -32,10 +33,10 @@ class Tries:
 
 @dataclass(frozen=True)
 class Planted:
-    """A slowdown that was planted, as a share of a new connection's cost, and who found it.
+    """A planted slowdown, as a share of a new connection's cost, and the tries that found it.
 
-    `ratio` is the measured one, slower over equal server, over all blocks, with its interval of
-    95 %; None where there was nothing to compare.
+    `ratio`: the measured ratio, slower over equal server, over all blocks, with its 95 % interval;
+    None if there was nothing to compare.
     """
 
     share: float
@@ -55,10 +56,10 @@ class Detectable:
 
 @dataclass(frozen=True)
 class Ability:
-    """What is told apart by one estimate.
+    """The resolution by one estimate.
 
-    `noise` is the standard deviation, over the blocks, of the logarithm of the ratio of two equal
-    servers; None where there were too few blocks.
+    `noise`: the standard deviation, over the blocks, of the logarithm of the ratio of two equal
+    servers; None with too few blocks.
     """
 
     estimate: str
@@ -82,8 +83,8 @@ class Ability:
 class Selftest:
     """The result of a self-test.
 
-    `blocks` are those of a try, `measure_ms` the length of a measurement in milliseconds. `by` has
-    the estimates that servers are ranked by, but for those that no try could be ranked by.
+    `blocks`: the blocks of one try; `measure_ms`: the length of a measurement in milliseconds.
+    `by`: the estimates by which servers are ranked, without those by which no try could be ranked.
     """
 
     schema: str

@@ -40,10 +40,10 @@ class CostPart:
 
 @dataclass(frozen=True)
 class CellWhy:
-    """What a connection of a cell costs the server, split by samples; parts add up to `cost`.
+    """The cost of a cell's connection to the server, split by samples; the parts add up to `cost`.
 
-    `cost` is the measured one. `sampled_us` is the cost in the run that was sampled, under perf;
-    None where it is not known.
+    `cost` is the measured cost. `sampled_us` is the cost in the sampled run, under perf; None if it
+    is not known.
     """
 
     cell: str
@@ -62,11 +62,11 @@ EffectVerdict = Literal["agree", "do_not_agree", "cannot_tell"]
 
 @dataclass(frozen=True)
 class EffectCheck:
-    """What a level costs more than another one, and how much more its part has by samples.
+    """The extra cost of one level over another, and the extra cost of the level's part by samples.
 
-    `source` says what `effect` is from: the cost model, or the costs of two cells. `elsewhere` is
-    the effect that is not in the part; its interval is one of 95 % for all `family` checks of the
-    run together. `margin`: so much may be elsewhere where the two agree.
+    `source`: the origin of `effect`, the cost model or the costs of two cells. `elsewhere`: the
+    effect outside the part; its interval is a 95 % interval for all `family` checks of the run
+    together. `margin`: the largest effect elsewhere that still counts as agreeing.
     """
 
     level: str
@@ -84,7 +84,7 @@ class EffectCheck:
 
 @dataclass(frozen=True)
 class Why:
-    """Why connections cost what they do: cells with samples, and reasons of those without."""
+    """The causes of costs: cells with samples, and the reasons for cells without."""
 
     cells: tuple[CellWhy, ...] = ()
     without: Mapping[str, str] = field(default_factory=dict)
