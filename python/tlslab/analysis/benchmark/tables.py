@@ -13,7 +13,11 @@ from tlslab.analysis.benchmark.fork_estimates import (
 )
 from tlslab.analysis.benchmark.processors import Costs, without_drawing
 from tlslab.analysis.benchmark.published_concurrency import Beside
+from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, TableCell
+
+# With a smaller contention or coherency the fit has ended at its bound, 0.
+_AT_BOUND = 1e-9
 
 # The estimates in the tables of all cells.
 _RATES = {RATE: "per s", CLIENT_CPU: "general µs", SIGNERS_CPU: "signing µs"}
@@ -41,8 +45,8 @@ def _scaling(curves: Sequence[Curve]) -> DataTable:
         title="How far concurrency helps",
         caption="Knee: the fewest threads that no higher number is detectably faster than. Linear "
         "to: the most threads with at least 0.9 of their share. Contention and coherency are "
-        "the parameters of the Universal Scalability Law, its peak where it has one within "
-        "twice the threads that were measured.",
+        "the parameters of the Universal Scalability Law, without an interval if the fit ended at "
+        "their bound, 0; its peak where it has one within twice the threads that were measured.",
         columns=(
             "benchmark", "on", "best per s", "at threads", "knee", "linear to", "contention",
             "coherency", "peak at threads", "fit R2",
@@ -61,11 +65,22 @@ def _scaling_row(curve: Curve) -> tuple[TableCell, ...]:
         threads,
         None if knee is None else (f"above {threads}" if knee.at_end else knee.at),
         None if knee is None else knee.linear_to,
-        law.contention if law else None,
-        law.coherency if law else None,
+        at_bound(law.contention) if law else None,
+        at_bound(law.coherency) if law else None,
         law.peak_at if law else None,
         f"{law.r_squared:.3f}" if law else None,
     )
+
+
+def at_bound(parameter: Estimate) -> Estimate:
+    """A parameter of the law for a reader: 0 without an interval if the fit ended at its bound.
+
+    At the bound the fits without one block end there, too, and differ by rounding alone: their
+    interval would exclude all but 0, which the data do not.
+    """
+    if parameter.value > _AT_BOUND:
+        return parameter
+    return Estimate(0.0, None, None, parameter.n, parameter.unit, "at its bound: no interval")
 
 
 def _processors(found: Sequence[Costs]) -> DataTable:

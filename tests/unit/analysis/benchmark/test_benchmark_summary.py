@@ -13,6 +13,7 @@ from tlslab.analysis.benchmark.findings import findings
 from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, RATE, WARMING_UP, measure
 from tlslab.analysis.benchmark.processors import Costs, costs
 from tlslab.analysis.benchmark.published_concurrency import load_published
+from tlslab.analysis.benchmark.tables import at_bound
 from tlslab.analysis.stats.scaling import Knee
 from tlslab.model.benchmark import BenchmarkRun
 from tlslab.model.estimate import Estimate
@@ -192,6 +193,13 @@ def test_the_law_is_in_the_table(summary: Summary) -> None:
     row = rows["XML signatures", "JDK 17, key on the cluster"]
     assert row[6].value == pytest.approx(0.3, abs=0.1)
     assert row[8].low <= (0.7 / 0.004) ** 0.5 <= row[8].high
+
+
+def test_a_parameter_at_its_bound_has_no_interval() -> None:
+    found = at_bound(Estimate(6.7e-17, 0.0, 2.5e-13, 5, "", "fit"))
+    assert (found.value, found.low, found.high) == (0.0, None, None)
+    inside = Estimate(0.007, 0.0, 0.019, 5, "", "fit")
+    assert at_bound(inside) is inside
 
 
 def test_the_cost_of_drawing_is_subtracted(summary: Summary) -> None:
