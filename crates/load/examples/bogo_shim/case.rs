@@ -124,8 +124,8 @@ fn set_expectation(
         "-expect-reject-early-data" => case.expect_early = Some(EarlyData::Rejected),
         // Where the ticket allows none, none is sent, which the server notices.
         "-expect-ticket-supports-early-data" => {}
-        // rustls always asks for a certificate's state, and the minimal client is like it.
-        "-enable-ocsp-stapling" if case.client != "openssl" => {}
+        // Every client asks for an OCSP response, always (ADR 0072).
+        "-enable-ocsp-stapling" => {}
         // Sessions never block, handshake first or on the first write, and have no TLS before 1.2.
         "-async" | "-implicit-handshake" | "-no-tls1" | "-no-tls11" => {}
         // Which of BoringSSL's callbacks its own shim uses.
