@@ -6,7 +6,7 @@ use rustls::pki_types::UnixTime;
 use rustls::{CertificateError, ExtendedKeyPurpose, OtherError};
 use x509_parser::asn1_rs::{FromDer as _, Oid};
 
-use super::failure::word;
+use super::variant_name::word;
 
 /// The validity has ended. By this phrase and the four that follow, `tlslab-load` chooses a remedy.
 pub const EXPIRED: &str = "a certificate has expired";

@@ -3,6 +3,7 @@
 use rustls::{AlertDescription, CertificateError, Error};
 
 use super::certificate_error;
+use super::variant_name::word;
 use tlslab_wire::outcome::{Failure, alert_name};
 use tlslab_wire::reason::Reason;
 
@@ -50,20 +51,6 @@ pub fn reason(error: &Error, whole: Option<bool>) -> Reason {
 fn alert_words(alert: AlertDescription) -> String {
     let number = u8::from(alert);
     alert_name(number).map_or_else(|| format!("alert {number}"), str::to_owned)
-}
-
-/// The name of a variant without its fields, in lower case: `message too short`.
-pub(super) fn word(variant: &impl std::fmt::Debug) -> String {
-    let text = format!("{variant:?}");
-    let name = text.split([' ', '(', '{']).next().unwrap_or_default();
-    let mut words = String::with_capacity(name.len() + 8);
-    for (place, letter) in name.chars().enumerate() {
-        if place > 0 && letter.is_ascii_uppercase() {
-            words.push(' ');
-        }
-        words.push(letter.to_ascii_lowercase());
-    }
-    words
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod suites;
 mod tickets;
 mod transcript;
 mod trusted_leaf;
+mod variant_name;
 mod verifier;
 
 use std::sync::Arc;

@@ -60,7 +60,7 @@ def test_children_that_come_and_go_are_counted(forks: tuple[int, str]) -> None:
     meter.end()
     meter.close()
     usage, side = meter.result()
-    assert usage is not None
+    assert usage is not None, side.missing
     counted = usage.user_us + usage.system_us
     # A child that runs at an end of the window, and the ticks of all readings.
     assert abs(counted - (after - before)) <= 80_000 + 8 * TICK_US
