@@ -4,14 +4,16 @@
 //! reader of requests.
 #![allow(dead_code, reason = "only the readers are called")]
 
-/// The client's side.
+/// The client side.
 #[path = "../../crates/tls/src/rustls"]
 pub mod rustls {
+    pub mod certificate_error;
     mod failure;
     mod flight;
     mod key_schedule;
     pub mod minimal;
     mod signed_with;
+    mod variant_name;
     #[path = "../../../../fuzz/src/verifier.rs"]
     pub mod verifier;
     /// As the back end's, but the same in each run.
