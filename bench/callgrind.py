@@ -1,4 +1,4 @@
-"""Counts instructions of `tlslab-load --in-memory` under valgrind's callgrind.
+"""Counts instructions of `tlslab-load in-memory` under valgrind's callgrind.
 
 A simulator executes the program; its counts do not depend on the load or the speed of the machine.
 The remaining randomness (keys, nonces, addresses of memory) is averaged over the handshakes. The

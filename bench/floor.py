@@ -1,4 +1,4 @@
-"""The physical floor: a request on bare TCP, and the primitives, by `tlslab-load --primitives`."""
+"""The physical floor: a request on bare TCP, and the primitives, by `tlslab-load primitives`."""
 
 import json
 from collections.abc import Mapping

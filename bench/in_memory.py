@@ -1,6 +1,6 @@
 """`make bench`, second part: the cost that the engine adds to a direct loop over rustls.
 
-Interleaved runs of `tlslab-load --in-memory` and of `crates/load/examples/in_memory_direct.rs`,
+Interleaved runs of `tlslab-load in-memory` and of `crates/load/examples/in_memory_direct.rs`,
 which makes the same handshakes without the engine. The bench compares the thread's processor time
 per handshake, which each of the two reads around its own loop. Exit codes: 0 every bar met, 1 a bar
 missed, 3 could not run. BENCH_BLOCKS changes the number of blocks (10).

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 # What the longest document may take beside other tests.
 LIMIT_S = 1_500
 
-# Ends whatever is still at work in the background, and says which lines failed.
+# Notes which lines failed.
 PROLOGUE = """\
 set -uo pipefail
 __failed() { printf '%s\\t%s\\n' "$1" "$2" >>"$FAILURES"; }

@@ -1,4 +1,4 @@
-//! A direct loop over rustls in memory, for `make bench`: what `tlslab-load --in-memory` is
+//! A direct loop over rustls in memory, for `make bench`: what `tlslab-load in-memory` is
 //! compared with.
 //!
 //! `in_memory_direct COUNT [full|resumed]` makes N TLS 1.3 handshakes with the settings that

@@ -174,7 +174,8 @@ pub struct Pacing {
     /// Arrivals that have become due, and arrivals that were taken.
     seen: u64,
     taken: u64,
-    /// The value of `seen` at the last call of [`Pacing::newly_waiting`].
+    /// Arrivals that [`Pacing::newly_waiting`] no longer counts: `seen` at its last call, or `taken`
+    /// at [`Pacing::begin`].
     counted: u64,
     /// Arrivals that may still become due, in a run that ends by count.
     left: u64,
@@ -223,8 +224,8 @@ impl Pacing {
         new
     }
 
-    /// Resets the count of waiting arrivals and returns it. From now on, only N more may become
-    /// due.
+    /// Starts the measurement: at most N more arrivals may become due. Arrivals that wait already
+    /// count as newly waiting once more; returns their number.
     pub fn begin(&mut self, left: u64) -> u64 {
         self.left = left;
         self.counted = self.taken;

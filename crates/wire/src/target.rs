@@ -76,7 +76,8 @@ impl Target {
     }
 }
 
-/// Whether a URL is a list with another URL in it, or goes on behind its first slash as a list does.
+/// Whether a URL is a list: another URL follows a comma or blank, or anything follows the slash of an
+/// origin. The lab has the same rule (`servers_in` of python/tlslab/cli/values.py).
 fn is_list(url: &str) -> bool {
     let is_url = |part: &str| {
         part.split_once("://").is_some_and(|(scheme, _)| {
@@ -152,6 +153,9 @@ mod tests {
         ] {
             let error = Target::parse(text).unwrap_err().to_string();
             assert!(error.contains("names several servers"), "{text}: {error}");
+        }
+        for text in ["https://h/a/,b", "https://h/a,b:80", "https://h/?t=1,12:30", "https://h/,"] {
+            assert!(Target::parse(text).is_ok(), "{text}");
         }
         for text in ["a,b", "https://a,b/", "https://a%2Cb/"] {
             let error = Target::parse(text).unwrap_err().to_string();

@@ -23,12 +23,10 @@ _PLACE = re.compile(
     rf"(?:(?:{_HOST}):\d{{1,5}}|\[[0-9A-Fa-f:.]+\]|localhost|[^/\s,:]+\.[^/\s,:]+)(/\S*)?"
 )
 
-# What separates the servers of a list that has a URL in it: commas or blanks, behind the slash that
-# ends a URL, or before another URL, a `host:port` or the name of a server. `https://h/a,b` is one.
-_BETWEEN = re.compile(
-    r"(?<=/)[,\s]+|[,\s]+(?=[A-Za-z][A-Za-z0-9+.-]*://"
-    rf"|(?:{_HOST}):\d{{1,5}}(?![^/,\s])|(?:{'|'.join(MANAGED_SERVERS)})(?![^,\s]))"
-)
+# The first URL of a list that goes on behind its first slash, and the start of a further URL.
+# `tlslab-load` has the same rule (crates/wire/src/target.rs).
+_ORIGIN = re.compile(r"[^/]*//[^/]*/")
+_SCHEME = re.compile(r"[A-Za-z0-9]+://")
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)(k?)(?:/s)?")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(k|kB|KiB|M|MB|MiB|B)?")
@@ -38,10 +36,17 @@ _UNIT_BYTES = {
 
 
 def servers_in(text: str) -> list[str]:
-    """The servers of a list: names, places and URLs, with commas between them."""
-    parts = _BETWEEN.split(text) if "://" in text else [text]
-    names = (name for part in parts for name in ([part] if "://" in part else part.split(",")))
-    return [name.strip() for name in names if name.strip()]
+    """The servers of a list: names, places and URLs, separated by commas or blanks.
+
+    A text with a URL is a list if another URL follows a comma or blank, or if anything follows the
+    slash of an origin: `https://h/,nginx`. Otherwise commas belong to the URL: `https://h/a,b`.
+    """
+    parts = [part for part in re.split(r"[,\s]+", text) if part]
+    more = parts[1:]
+    is_url = "://" in text
+    if is_url and not (more and (_ORIGIN.fullmatch(parts[0]) or any(map(_SCHEME.match, more)))):
+        return [text.strip()]
+    return parts if is_url else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _only(target: str) -> str:

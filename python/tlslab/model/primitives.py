@@ -1,4 +1,4 @@
-"""The cost of each TLS primitive on a machine, as measured by `tlslab-load --primitives`."""
+"""The cost of each TLS primitive on a machine, as measured by `tlslab-load primitives`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

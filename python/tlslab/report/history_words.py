@@ -90,7 +90,7 @@ def headline(found: History) -> str:
 
 
 def _established(cell: CellChanges) -> list[tuple[CellHistory, Change]]:
-    """The changes of a cell whose interval excludes no change."""
+    """The changes of a cell whose interval excludes the absence of a change."""
     return [each for each in _changes(cell) if each[1].verdict != "cannot_tell"]
 
 

@@ -61,7 +61,7 @@ class Pkcs11Token:
         return {"SOFTHSM2_CONF": str(self.config)}
 
     def flags(self) -> tuple[str, ...]:
-        """`tlslab-load --in-memory` with the key behind PKCS #11."""
+        """`tlslab-load in-memory` with the key behind PKCS #11."""
         return (
             f"--pkcs11-module={self.module}",
             f"--pkcs11-token={self.token}",

@@ -1,4 +1,4 @@
-//! The modes of `tlslab-load` that need no server: `--in-memory` and `--primitives`.
+//! The modes of `tlslab-load` that need no server, `in-memory` and `primitives`, by the older options.
 
 use crate::support::{refused, run, schema, verdicts};
 

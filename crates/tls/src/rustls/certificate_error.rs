@@ -32,7 +32,9 @@ pub(super) fn phrase(error: &CertificateError) -> Cow<'static, str> {
     use CertificateError as E;
     let phrase = match error {
         E::BadEncoding => "a certificate is not encoded correctly",
-        E::Expired | E::ExpiredContext { .. } => EXPIRED,
+        // webpki's InvalidCertValidity; an expired certificate has the context.
+        E::Expired => "a certificate's validity ends before it begins",
+        E::ExpiredContext { .. } => EXPIRED,
         E::NotValidYet | E::NotValidYetContext { .. } => NOT_YET_VALID,
         E::Revoked => "a certificate is revoked",
         E::UnhandledCriticalExtension => CRITICAL_EXTENSION,

@@ -56,7 +56,9 @@ fn alert_words(alert: AlertDescription) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustls::pki_types::UnixTime;
     use rustls::{InvalidMessage, PeerMisbehaved};
+    use std::time::Duration;
 
     #[test]
     fn reasons_have_the_names_of_alerts_and_nothing_that_a_server_made_up() {
@@ -71,7 +73,11 @@ mod tests {
                 "peer misbehaved (selected unoffered cipher suite)",
             ),
             (
-                CertificateError::Expired.into(),
+                CertificateError::ExpiredContext {
+                    time: UnixTime::since_unix_epoch(Duration::from_secs(20)),
+                    not_after: UnixTime::since_unix_epoch(Duration::from_secs(10)),
+                }
+                .into(),
                 None,
                 "certificate_expired (a certificate has expired)",
             ),

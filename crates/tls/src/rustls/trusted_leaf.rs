@@ -2,7 +2,9 @@
 //! -x509` and named by `--ca`. There is no chain to check, whatever the certificate says about
 //! authorities. Name, validity and purpose are checked, as in OpenSSL and curl.
 
-use rustls::CertificateError::{BadEncoding, Expired, InvalidPurpose, NotValidYet};
+use std::time::Duration;
+
+use rustls::CertificateError::{BadEncoding, ExpiredContext, InvalidPurpose, NotValidYet};
 use rustls::client::verify_server_name;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
@@ -26,11 +28,16 @@ pub fn check(
 
 /// Both ends of the validity period are inclusive (RFC 5280, section 4.1.2.5).
 fn is_valid_at(certificate: &X509Certificate<'_>, now: UnixTime) -> Result<(), CertificateError> {
+    let time = now;
     let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
     let validity = certificate.validity();
+    let not_after = validity.not_after.timestamp();
     match now {
         _ if now < validity.not_before.timestamp() => Err(NotValidYet),
-        _ if now > validity.not_after.timestamp() => Err(Expired),
+        _ if now > not_after => {
+            let ended = Duration::from_secs(not_after.max(0).unsigned_abs());
+            Err(ExpiredContext { time, not_after: UnixTime::since_unix_epoch(ended) })
+        }
         _ => Ok(()),
     }
 }

@@ -16,7 +16,7 @@ from tlslab.analysis.benchmark.published_concurrency import Beside
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, TableCell
 
-# With a smaller contention or coherency the fit has ended at its bound, 0.
+# With a smaller contention or coherency a fit has ended at its bound, 0.
 _AT_BOUND = 1e-9
 
 # The estimates in the tables of all cells.
@@ -45,7 +45,7 @@ def _scaling(curves: Sequence[Curve]) -> DataTable:
         title="How far concurrency helps",
         caption="Knee: the fewest threads that no higher number is detectably faster than. Linear "
         "to: the most threads with at least 0.9 of their share. Contention and coherency are "
-        "the parameters of the Universal Scalability Law, without an interval if the fit ended at "
+        "the parameters of the Universal Scalability Law, without an interval if all fits ended at "
         "their bound, 0; its peak where it has one within twice the threads that were measured.",
         columns=(
             "benchmark", "on", "best per s", "at threads", "knee", "linear to", "contention",
@@ -73,12 +73,12 @@ def _scaling_row(curve: Curve) -> tuple[TableCell, ...]:
 
 
 def at_bound(parameter: Estimate) -> Estimate:
-    """A parameter of the law for a reader: 0 without an interval if the fit ended at its bound.
+    """A parameter of the law for a reader: 0 without an interval if all fits ended at its bound.
 
-    At the bound the fits without one block end there, too, and differ by rounding alone: their
-    interval would exclude all but 0, which the data do not.
+    The fits without one block then differ by rounding alone, and their interval would exclude all
+    but 0, which the data do not.
     """
-    if parameter.value > _AT_BOUND:
+    if parameter.value > _AT_BOUND or (parameter.high or 0.0) > _AT_BOUND:
         return parameter
     return Estimate(0.0, None, None, parameter.n, parameter.unit, "at its bound: no interval")
 

@@ -185,7 +185,7 @@ def _confidence(cell: CapacityCell, cells: int) -> str:
 def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
     estimates = cell.summary.estimates
     highest = max((point.fraction for point in cell.points), default=0.0)
-    # The highest load but one whose runs say something about the server: it leaves the server room.
+    # The highest load below the highest offered one whose runs say something about the server.
     fraction = max((p.fraction for p in judged(cell.points) if p.fraction < highest), default=None)
     mark = "" if fraction is None else f"_at_{fraction * 100:g}"
     where = "" if fraction is None else f", {fraction * 100:g} % load"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
-from tlslab.analysis.capacity.known import has_maximum, is_open
+from tlslab.analysis.capacity.known import has_maximum, is_open, unsteady
 from tlslab.analysis.measures import SHARE
 from tlslab.analysis.stats.estimate import MOVER, ratio_of
 from tlslab.model.estimate import Estimate
@@ -16,17 +16,22 @@ METHOD = f"the load over the maximum; {MOVER}"
 def share_of_maximum(cell: CapacityCell) -> Estimate | None:
     """The load of a cell's capacity over its maximum; None without either.
 
-    The loads and the maximum are of different trials. A load that was offered has no error: the
-    interval is that of the maximum alone. It has none where the load is a bound's that was not
-    offered, or where some repetitions know a bound only.
+    None, too, if the maximum was of a rate that was not steady: the share may then be less or more.
+    The loads and the maximum are of different trials. A load that was offered, and met or missed by
+    all repetitions, has no error: the interval is that of the maximum alone. The share has no
+    interval if the load is of a bound that was not offered, or if some repetitions know only a
+    bound. It is 100 % at most.
     """
     found = cell.capacity
-    if found is None or cell.maximum is None or not has_maximum(cell):
+    if found is None or cell.maximum is None or not has_maximum(cell) or unsteady(cell):
         return None
     load = found.load
-    if load.low is None and any(point.offered == load.value for point in cell.points):
+    is_offered = any(point.offered == load.value for point in cell.points)
+    if load.low is None and is_offered and not found.reservation:
         load = replace(load, low=load.value, high=load.value)
-    return ratio_of(load, cell.maximum, SHARE, METHOD)
+    share = ratio_of(load, cell.maximum, SHARE, METHOD)
+    low, high = (None if end is None else min(1.0, end) for end in (share.low, share.high))
+    return replace(share, value=min(1.0, share.value), low=low, high=high)
 
 
 def of_maximum(cell: CapacityCell) -> str:

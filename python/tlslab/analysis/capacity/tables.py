@@ -66,7 +66,7 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
             "A closed loop at the concurrency that the pre-test found; intervals of 95 % over "
             f"trials, from {LEAST_BLOCKS} on. The capacity under the objective is interpolated "
             "between the loads below; with 'below' the server did not keep up with the higher one. "
-            "Its share of the maximum has the interval of the maximum alone where it was offered."
+            "The share of a load that was offered has the interval of the maximum alone."
         ),
         columns=tuple(columns),
         rows=tuple(rows),

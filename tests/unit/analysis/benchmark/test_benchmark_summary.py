@@ -200,6 +200,9 @@ def test_a_parameter_at_its_bound_has_no_interval() -> None:
     assert (found.value, found.low, found.high) == (0.0, None, None)
     inside = Estimate(0.007, 0.0, 0.019, 5, "", "fit")
     assert at_bound(inside) is inside
+    # One of the fits without a block is not at the bound: the interval says so.
+    wide = Estimate(0.0, 0.0, 0.009, 5, "", "fit")
+    assert at_bound(wide) is wide
 
 
 def test_the_cost_of_drawing_is_subtracted(summary: Summary) -> None:

@@ -8,6 +8,7 @@ import pytest
 from factories.capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
 from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
+from tlslab.analysis.capacity.openness import UNSTEADY
 from tlslab.analysis.capacity.saturation import Bound, Capacity
 from tlslab.analysis.capacity.share import of_maximum, share_cell, share_of_maximum
 from tlslab.model.capacity import Objective
@@ -68,6 +69,39 @@ def test_where_repetitions_know_a_bound_only_there_is_no_interval(measured: Capa
     assert (share.low, share.high) == (None, None)
     assert of_maximum(found) == ", 62 % of the maximum"
     assert share_cell(found) == "62 %"
+
+
+@pytest.mark.parametrize("uncertain", [{"missed": 1}, {"exceeded": 4}])
+def test_an_offered_load_that_not_all_repetitions_know_has_no_interval(
+    measured: CapacityCell, uncertain: dict[str, int]
+) -> None:
+    capacity = Capacity(offered(measured), "at_least", 5, **uncertain)
+    share = share_of_maximum(replace(measured, capacity=capacity))
+    assert share is not None
+    assert (share.low, share.high) == (None, None)
+
+
+def test_a_load_that_all_repetitions_missed_is_as_certain_as_the_maximum(
+    measured: CapacityCell,
+) -> None:
+    share = share_of_maximum(
+        replace(measured, capacity=Capacity(offered(measured), "below", 5, missed=5))
+    )
+    assert share is not None
+    assert share.low is not None
+
+
+def test_of_a_rate_that_was_not_steady_there_is_no_share(measured: CapacityCell) -> None:
+    found = replace(meeting(measured, CROSSED), open=(UNSTEADY,))
+    assert share_of_maximum(found) is None
+    assert of_maximum(found) == ""
+    assert share_cell(found) is None
+
+
+def test_no_share_is_above_one(measured: CapacityCell) -> None:
+    found = share_of_maximum(meeting(measured, Estimate(2400.0, 2300.0, 2500.0, 5, "1/s", "")))
+    assert found is not None
+    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
 
 
 def test_a_maximum_that_may_be_more_makes_an_upper_bound(measured: CapacityCell) -> None:

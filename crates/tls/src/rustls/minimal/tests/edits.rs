@@ -81,7 +81,7 @@ fn assert_reached(wanted: &[&str], named: impl Fn(&[Edit]) -> Option<&'static st
     let seen = seen.into_inner();
     for name in wanted {
         let times = seen.get(name).copied().unwrap_or_default();
-        assert!(times >= CASES / 50, "{name} is reached {times} times: {seen:?}");
+        assert!(times >= CASES / 100, "{name} is reached {times} times: {seen:?}");
     }
 }
 
