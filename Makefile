@@ -69,10 +69,8 @@ tomcat: ## fetch Tomcat and build its OpenSSL library, for the study of runtimes
 test: dev ## install what tests need, then run all tests
 	@scripts/install-debian.sh
 	scripts/install-java.sh
-	$(ANNOUNCE) begin "Rust tests, and beside them those in Java"
-	# The engine's tests wait for peers that are slow on purpose.
-	$(call beside,test-java) env -u TLSLAB_STAGES $(MAKE) --no-print-directory test-rust
-	$(ANNOUNCE) end "Rust tests and those in Java"
+	$(MAKE) --no-print-directory test-rust
+	$(MAKE) --no-print-directory test-java
 	$(MAKE) --no-print-directory test-python
 
 test-rust: setup ## the tests of the engine and its programs

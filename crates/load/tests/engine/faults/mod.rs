@@ -50,10 +50,20 @@ const ALL: [Client; 4] = [LIBRARIES[0], LIBRARIES[1], Client::Minimal, Client::L
 
 /// The accounting of a run whose preflight went well and whose connections all met the fault.
 fn accounting(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
+    accounting_of(authority, fault, client, |spec| spec)
+}
+
+/// The same, of a run with a changed specification.
+fn accounting_of(
+    authority: &Authority,
+    fault: Fault,
+    client: Client,
+    change: fn(RunSpec) -> RunSpec,
+) -> Outcomes {
     // Without a version of its own, so that a fault may be of any.
     let welcome = Settings { version: None, ..settings(authority) };
     let peer = Peer::start(&welcome, client.preflights(), fault);
-    let record = measured_alone(client.spec(peer.address()), authority);
+    let record = measured_alone(change(client.spec(peer.address())), authority);
     assert_eq!(record.outcomes.attempts, CONNECTIONS);
     record.outcomes
 }

@@ -1,14 +1,17 @@
 //! Peers that break TLS, or whose certificate does not pass.
 
+use tlslab_contract::spec::{Deadlines, RunSpec};
 use tlslab_testkit::certificates::{Authority, Identity, Key};
 use tlslab_testkit::peers::forge::{Forgery, flood};
 use tlslab_testkit::peers::script::Act::{Flood, Receive, Send, Wait};
 use tlslab_testkit::peers::{Fault, Peer, bare, compressed, hello_retry, secured};
 use tlslab_testkit::tls_server::{Settings, Version};
 
-use super::{ALL, CONNECTIONS, Client, VERIFYING, accounting, fail, fails, settings};
+use super::{
+    ALL, CONNECTIONS, Client, VERIFYING, accounting, accounting_of, fail, fails, settings,
+};
 use crate::alone::measured_alone;
-use crate::harness::{measured, trust};
+use crate::harness::{STEP_MS, measured, trust};
 
 /// A flood of zero bytes: neither a record nor anything else.
 const ZEROS: [u8; 64] = [0; 64];
@@ -57,8 +60,20 @@ fn floods_behind_the_handshake_end_the_connection() {
     ];
     for forgery in forgeries {
         let name = format!("{forgery:?}");
-        fails(&authority, &name, "tls_protocol", &flood(&settings, forgery));
+        for client in ALL {
+            let outcomes = accounting_of(&authority, flood(&settings, forgery), client, patient);
+            let failed = [("tls_protocol".to_owned(), CONNECTIONS)].into();
+            assert_eq!(outcomes.failed, failed, "{name}, {client:?}");
+        }
     }
+}
+
+/// A flood ends by its own length, however slowly it comes on a busy machine.
+fn patient(spec: RunSpec) -> RunSpec {
+    let step = 20 * STEP_MS;
+    let deadlines =
+        Deadlines { connect_ms: step, handshake_ms: step, first_byte_ms: step, body_ms: step };
+    RunSpec { deadlines, ..spec }
 }
 
 #[test]
