@@ -93,8 +93,8 @@ test-python: dev java ## the tests of the lab, on real servers
 	# Root can make network namespaces: a test that needs them fails instead of being skipped.
 	if [ "$$(id -u)" -eq 0 ]; then export TLSLAB_REQUIRE_NAMESPACES="$${TLSLAB_REQUIRE_NAMESPACES:-1}"; fi
 	$(ANNOUNCE) begin "Python tests on real servers"
-	# They wait for a part of their time: two more at once than there are processors.
-	$(PYTEST) -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder -m "not alone and not cluster" tests/live tests/browser
+	# They wait for a part of their time: one more at once than there are processors.
+	$(PYTEST) -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m "not alone and not cluster" tests/live tests/browser
 	$(ANNOUNCE) end "Python tests on real servers"
 	$(ANNOUNCE) begin "Python tests on clusters of hosts, and beside them those of parts, packages and the other Pythons"
 	# A cluster waits for three quarters of its time; the tests of parts need nothing but processors.

@@ -119,10 +119,9 @@ def _check_summary(summary: dict[str, Any]) -> None:
     assert summary["answer"]["sentences"] == []
     codes = {finding["code"] for finding in summary["findings"]}
     assert codes <= {"too_short_for_steady_state"}
-    texts = {text["id"]: text["text"] for text in summary["texts"]}
-    assert {"emit-nginx", "emit-node", "emit-apache", "emit-haproxy", "emit-rwserve"} <= set(texts)
-    (server,) = summary["recommendation"]["servers"]
-    assert all("_ECDHE_" in name and "_CBC_" not in name for name in server["order"])
+    # Nor do they carry a configuration.
+    assert summary["recommendation"] is None
+    assert summary["texts"] == []
     sized = [c for c in summary["cells"] if c["factors"]["dh_bits"] in ("1024", "4096")]
     cost = {
         (c["factors"]["http"], c["factors"]["dh_bits"]): c["estimates"][
