@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# beside.sh OTHER COMMAND...: runs COMMAND, and beside it OTHER, a line of shell, behind all else
-# on this machine: a command that waits for most of its time leaves the processors to one that
-# needs nothing else. What OTHER said is shown at the end, whatever the exit code. The exit code is COMMAND's, and
-# OTHER is ended when that is not 0; else it is OTHER's.
+# beside.sh OTHER COMMAND...: runs COMMAND, and beside it OTHER, a line of shell, at a lower priority:
+# while COMMAND waits, OTHER has the processors. The output of OTHER is shown at the end. The exit code
+# is that of COMMAND, which ends OTHER if it is not 0; else that of OTHER.
 set -euo pipefail
 other=$1
 shift

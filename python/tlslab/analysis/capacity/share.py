@@ -20,7 +20,8 @@ def share_of_maximum(cell: CapacityCell) -> Estimate | None:
     The loads and the maximum are of different trials. A load that was offered, and met or missed by
     all repetitions, has no error: the interval is that of the maximum alone. The share has no
     interval if the load is of a bound that was not offered, or if some repetitions know only a
-    bound. It is 100 % at most.
+    bound. A load above the maximum by more than its error has no share: the maximum was measured
+    too low.
     """
     found = cell.capacity
     if found is None or cell.maximum is None or not has_maximum(cell) or unsteady(cell):
@@ -30,8 +31,10 @@ def share_of_maximum(cell: CapacityCell) -> Estimate | None:
     if load.low is None and is_offered and not found.reservation:
         load = replace(load, low=load.value, high=load.value)
     share = ratio_of(load, cell.maximum, SHARE, METHOD)
-    low, high = (None if end is None else min(1.0, end) for end in (share.low, share.high))
-    return replace(share, value=min(1.0, share.value), low=low, high=high)
+    if (share.value if share.low is None else share.low) > 1:
+        return None
+    high = None if share.high is None else min(1.0, share.high)
+    return replace(share, value=min(1.0, share.value), high=high)
 
 
 def of_maximum(cell: CapacityCell) -> str:

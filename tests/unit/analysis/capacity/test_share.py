@@ -99,9 +99,20 @@ def test_of_a_rate_that_was_not_steady_there_is_no_share(measured: CapacityCell)
 
 
 def test_no_share_is_above_one(measured: CapacityCell) -> None:
-    found = share_of_maximum(meeting(measured, Estimate(2400.0, 2300.0, 2500.0, 5, "1/s", "")))
-    assert found is not None
-    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
+    near = share_of_maximum(meeting(measured, Estimate(2010.0, 1950.0, 2070.0, 5, "1/s", "")))
+    assert near is not None
+    assert near.low is not None
+    assert near.low < 1.0
+    assert (near.value, near.high) == (1.0, 1.0)
+    # More than the maximum, beyond the errors of both, or with an unknown error.
+    for load in (
+        Estimate(2400.0, 2300.0, 2500.0, 5, "1/s", ""),
+        Estimate(2400.0, None, None, 5, "1/s", ""),
+    ):
+        found = meeting(measured, load)
+        assert share_of_maximum(found) is None
+        assert of_maximum(found) == ""
+        assert share_cell(found) is None
 
 
 def test_a_maximum_that_may_be_more_makes_an_upper_bound(measured: CapacityCell) -> None:
