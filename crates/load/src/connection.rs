@@ -1,5 +1,6 @@
-//! One connection, from its TCP connect to its last byte: a state machine with a function per state.
-//! Its requests are [`sequential`] with HTTP/1.1 and [`multiplexed`] with HTTP/2, over its [`link`].
+//! One connection, from TCP connect to last byte: a state machine with one function per state. Over
+//! the connection's [`link`], HTTP/1.1 requests are [`sequential`], and HTTP/2 requests are
+//! [`multiplexed`].
 
 mod link;
 mod multiplexed;
@@ -25,20 +26,20 @@ use tlslab_wire::names::TlsVersion;
 use tlslab_wire::outcome::{Failure, Outcome, Step};
 use tlslab_wire::reason::Reason;
 
-/// How often a connection may read in one turn: a MiB at most. So a peer that sends as fast as it is
-/// read leaves time for other connections, deadlines and the end of the run.
+/// The highest number of reads of a connection in one turn: a MiB at most. If a peer sends as fast
+/// as it is read, this limit leaves time for other connections, deadlines and the end of the run.
 const READS: u32 = 64;
 
-/// How a connection begins.
+/// The parameters of a connection's start.
 #[derive(Debug)]
 pub struct Start {
-    /// Its number among the connections of its worker, from 0.
+    /// The connection's number among those of its worker, from 0.
     pub number: u64,
-    /// The kind of handshake that it is to make.
+    /// The requested kind of handshake.
     pub wanted: HandshakeKind,
-    /// In an open loop, when it was due.
+    /// The instant at which the connection was due in an open loop; `None` otherwise.
     pub intended: Option<Nanos>,
-    /// The socket of a connection that has ended, to be used again.
+    /// The socket of an ended connection, to be used again; `None` for a new socket.
     pub socket: Option<Socket>,
 }
 
@@ -51,21 +52,21 @@ impl Start {
 
 /// One connection.
 pub struct Connection<S> {
-    /// Its socket and session, with what its requests share.
+    /// The connection's socket and session, with the state that its requests share.
     pub link: Link<S>,
-    /// Bytes sent and received when the handshake was done.
+    /// Bytes sent and received up to the end of the handshake.
     handshake_bytes: (u64, u64),
-    /// The server has been sent the end of the stream, and its answer is waited for.
+    /// Whether the connection has sent the end of its stream and waits for the server's answer.
     waits_for_verdict: bool,
-    /// The request with HTTP/1.1.
+    /// The state of HTTP/1.1 requests.
     sequential: Sequential,
-    /// The requests in place of that, with HTTP/2.
+    /// The state of HTTP/2 requests, used instead of `sequential` with HTTP/2.
     multiplexed: Option<Box<Multiplexed>>,
 }
 
 impl<S: Session> Connection<S> {
-    /// Begins to connect. The session is made while the network is at work, so that its making delays
-    /// no connection.
+    /// Starts to connect. The session is made while the network is at work, so that making it
+    /// delays no connection.
     pub fn start<C: Clock>(
         make_session: impl FnOnce() -> Result<S, Failure>,
         script: &Script,
@@ -103,7 +104,7 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// Goes as far as the socket and the length of a turn allow.
+    /// Advances the connection as far as the socket and the length of a turn allow.
     pub fn advance<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Turn {
         self.link.allow_reads(READS);
         loop {
@@ -129,7 +130,7 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// Ends the connection if its step has taken too long.
+    /// Ends the connection if its step exceeded its deadline; `None` if it did not.
     pub fn expire<C: Clock>(&mut self, now: Nanos, context: &mut Context<'_, C>) -> Option<Turn> {
         if now < self.link.deadline {
             return None;
@@ -146,12 +147,12 @@ impl<S: Session> Connection<S> {
         &self.link.session
     }
 
-    /// What was negotiated, once the handshake is done.
+    /// The negotiated facts; `None` before the handshake is done.
     pub fn facts(&self) -> Option<Negotiated> {
         self.link.facts
     }
 
-    /// Requests that were answered in full.
+    /// Requests with a complete response.
     pub fn requests_done(&self) -> u32 {
         self.link.requests_done
     }
@@ -161,12 +162,13 @@ impl<S: Session> Connection<S> {
         self.link.session.rest();
     }
 
-    /// Ends the time between two requests.
+    /// Ends the think time between two requests.
     pub fn go_on(&mut self) {
         self.link.thinks_until = self.link.thinks_until.and(Some(0));
     }
 
-    /// What the last response said; with HTTP/2, only where the script is to learn from it.
+    /// The properties of the last response. With HTTP/2 they are kept only if the script is to
+    /// learn from the response.
     pub fn last_response(&self) -> Seen {
         match &self.multiplexed {
             Some(multiplexed) => multiplexed.seen(),
@@ -174,7 +176,8 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// The arrived part of the message that the connection waits for, if that is its first response.
+    /// How much has arrived of the message that the connection waits for. Of responses, only the
+    /// first is covered.
     pub fn wait(&self) -> Wait {
         let came = self.since_handshake();
         match self.link.step {
@@ -191,28 +194,30 @@ impl<S: Session> Connection<S> {
         self.link.socket.received - self.handshake_bytes.1
     }
 
-    /// The bytes that the server's part of the handshake had, if it was one flight.
+    /// The bytes of the server's part of the handshake, if that was one flight. `None` before the
+    /// end of the handshake, and after a HelloRetryRequest.
     pub fn flight(&self) -> Option<u64> {
         self.link.facts.filter(|facts| !facts.hello_retry_request).map(|_| self.handshake_bytes.1)
     }
 
-    /// Whether it has waited so long for its TCP connection that its SYN was sent again.
+    /// True if the TCP connect has taken so long that the SYN was retransmitted.
     pub fn connects_slowly(&self, now: Nanos) -> bool {
         let until = if self.link.at.established == 0 { now } else { self.link.at.established };
         until.saturating_sub(self.link.at.started) >= SLOW_CONNECT
     }
 
-    /// The step that the connection is in.
+    /// The current step of the connection.
     pub fn step(&self) -> Step {
         self.link.step
     }
 
-    /// When it was begun.
+    /// The instant at which the connection was started.
     pub fn started(&self) -> Nanos {
         self.link.at.started
     }
 
-    /// The instants of the connection; it ended at `ended`, or is still under way (0).
+    /// The instants of the connection. `ended` is the instant of its end, or 0 if it is still in
+    /// flight.
     pub fn traced(&self, ended: Nanos, outcome: Option<Outcome>) -> TracedConnection {
         TracedConnection {
             local_port: self.link.socket.local_port(),
@@ -226,7 +231,8 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// Closes in order. The server has answered: whether it reads the close_notify changes no outcome.
+    /// Closes in an orderly way. The server has answered, so its reading of the close_notify does
+    /// not change the outcome.
     fn close(&mut self, scratch: &mut [u8]) {
         let _ = self.link.session.send_close_notify(&mut self.link.socket);
         self.link.socket.end_with_fin(scratch);
@@ -260,7 +266,7 @@ impl<S: Session> Connection<S> {
         }
         self.link.at.secured = context.clock.now();
         if context.script.finished == Finished::Separate {
-            // What does not fit into the socket now leaves with the request.
+            // Bytes that do not fit into the socket now are sent with the request.
             self.link.session.flush(&mut self.link.socket)?;
         }
         let sent = self.link.socket.sent + self.link.session.unsent() as u64;
@@ -281,13 +287,13 @@ impl<S: Session> Connection<S> {
         Ok(Next::Go)
     }
 
-    /// A full handshake in place of a resumed one is unexpected, but the connection goes on: it brings
-    /// the next session to resume.
+    /// True if the handshake is full although resumption was requested. Such a handshake is
+    /// unexpected, but the connection continues, because it brings the next session to resume.
     fn may_bring_tickets(&self, facts: &Negotiated) -> bool {
         self.link.wanted == HandshakeKind::Resumed && facts.kind == HandshakeKind::Full
     }
 
-    /// Whether the server judges the client's certificate only after the client is done with the
+    /// True if the server verifies the client's certificate only after the client has finished the
     /// handshake, as in TLS 1.3.
     fn awaits_verdict(&self) -> bool {
         self.link
@@ -295,7 +301,7 @@ impl<S: Session> Connection<S> {
             .is_some_and(|facts| facts.client_authenticated && facts.version == TlsVersion::Tls13)
     }
 
-    /// Ends a connection that is to make a handshake and no request.
+    /// Ends a connection that makes a handshake and no request.
     fn finish<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
         if self.waits_for_verdict || self.sequential.is_sent() {
             return self.verdict(context);
@@ -312,8 +318,8 @@ impl<S: Session> Connection<S> {
         })
     }
 
-    /// Waits for the server's answer to the end of the stream: an alert, if it does not take the
-    /// client's certificate, else an end of its own.
+    /// Waits for the server's answer to the end of the stream: an alert if the server rejects the
+    /// client's certificate, otherwise the end of its own stream.
     fn verdict<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
         Ok(match self.link.session.read(&mut self.link.socket, context.plaintext)? {
             Progress::Done(_) | Progress::Closed | Progress::Cut => {
@@ -324,9 +330,9 @@ impl<S: Session> Connection<S> {
         })
     }
 
-    /// Sends the server the reason why the connection ends, as far as possible without waiting: by an
-    /// alert (RFC 8446, section 6.2) or by HTTP/2 (RFC 9113, section 5.4). The outcome does not depend on
-    /// its arrival.
+    /// Sends the server the reason why the connection ends, as far as possible without waiting: by
+    /// an alert (RFC 8446, section 6.2) or by HTTP/2 (RFC 9113, section 5.4). The outcome does not
+    /// depend on its arrival.
     fn send_reason(&mut self, failure: Failure) {
         if failure == Failure::HttpProtocol
             && let Some(multiplexed) = &mut self.multiplexed
@@ -338,10 +344,10 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// The reason of its failure, if more than its class is known.
+    /// The reason of the connection's failure; `None` if only the failure's class is known.
     pub fn reason(&self, outcome: Outcome) -> Option<Reason> {
         match outcome {
-            // The class names an alert already.
+            // The class already names the alert.
             Outcome::Completed | Outcome::Failed(Failure::Alert(_)) => None,
             Outcome::Failed(failure) if failure.is_of_http() => match &self.multiplexed {
                 Some(multiplexed) => multiplexed.reason(),

@@ -1,4 +1,4 @@
-//! A specification whose parts fit each other: what is held against what, and what follows from it.
+//! The checks that the parts of a specification fit each other, and the values derived from it.
 
 use rustls_pki_types::ServerName;
 
@@ -9,7 +9,7 @@ use super::{
 use tlslab_wire::names::TlsVersion;
 use tlslab_wire::target::{Target, UrlError, host_of};
 
-/// A specification whose parts fit each other. Only [`RunSpec::checked`] makes one.
+/// A specification whose parts fit each other. Only [`RunSpec::checked`] creates it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedSpec {
     spec: RunSpec,
@@ -53,27 +53,28 @@ impl CheckedSpec {
         &self.spec
     }
 
-    /// The target that its URL names.
+    /// The target of the specification's URL.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Where to connect: the target, unless the specification names another place.
+    /// The host and port to connect to: the target's, unless the specification names others.
     pub fn peer(&self) -> &Target {
         &self.peer
     }
 
-    /// What is asked for, with weights: the target, unless there are several paths. At least one.
+    /// The targets to request, with weights: the URL's own, unless paths are given. At least one.
     pub fn pages(&self) -> &[(Target, u32)] {
         &self.pages
     }
 
-    /// The names for SNI and the certificate check: connections take them in turn. At least one.
+    /// The names for SNI and the certificate check, which connections take in turn. At least one.
     pub fn server_names(&self) -> &[String] {
         &self.server_names
     }
 
-    /// The number of requests on a connection; `None`: as many as fit into the run.
+    /// The number of requests on a connection; `None` if a connection makes as many as fit into the
+    /// run.
     pub fn requests_per_connection(&self) -> Option<u32> {
         match self.spec.requests_per_connection {
             RequestsPerConnection::Count(count) => Some(count),
@@ -82,10 +83,10 @@ impl CheckedSpec {
     }
 }
 
-/// Refuses what names no host among those that the user has allowed.
+/// Checks that each entry of the hosts that the user has allowed names a host.
 ///
 /// # Errors
-/// The first that names none.
+/// The first entry that names no host.
 pub fn check_allowed(allow: &[String]) -> Result<(), SpecError> {
     for host in allow {
         host_of(host).map_err(|UrlError { url: host, why }| SpecError::Allowed { host, why })?;
@@ -137,7 +138,8 @@ fn check_portion(spec: &RunSpec) -> Result<(), SpecError> {
     }
 }
 
-/// The token becomes part of a path, so that it may hold nothing that means something there.
+/// Checks the token of a proof. It becomes part of a path, so it may contain no character that has
+/// a meaning there.
 fn check_proof(spec: &RunSpec) -> Result<(), SpecError> {
     let Some(token) = &spec.proof else { return Ok(()) };
     let is_plain = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');

@@ -1,4 +1,4 @@
-//! Why a specification cannot be run.
+//! Errors that prevent the run of a specification.
 
 use super::load::LoadError;
 use super::request;
@@ -8,7 +8,8 @@ use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
 use tlslab_wire::target::UrlError;
 use tlslab_wire::tls::PROTOCOL_NAME_LIMIT;
 
-/// Why a specification cannot be run; the text names the field and what it may be.
+/// An error that prevents the run of a specification. The message names the field and its permitted
+/// values.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SpecError {

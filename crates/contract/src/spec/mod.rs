@@ -1,7 +1,7 @@
-//! What to do: the run specification, plain data, and its checked form.
+//! The run specification, as plain data and in its checked form.
 //!
-//! [`RunSpec`] is what crosses the JSON contract. [`CheckedSpec`] is a specification whose parts fit
-//! each other; nothing else can be run.
+//! [`RunSpec`] crosses the JSON contract. [`CheckedSpec`] is a specification whose parts fit each
+//! other; the engine runs nothing else.
 
 mod checked;
 mod client_identity;
@@ -33,13 +33,13 @@ pub use self::tls::{Authenticate, BackendChoice, ClientChoice, KeyShare, TlsSpec
 #[cfg(any(test, feature = "invariants"))]
 pub mod invariants;
 
-/// The identifier of this wire format; a change that old readers would misread changes the number.
+/// The identifier of the wire format. The number changes if old readers would misread the new form.
 pub const SPEC_SCHEMA: &str = "tlslab.spec/1";
 
-/// The most workers: as many as Linux's fixed-size affinity mask has room for processors.
+/// The highest number of workers: the number of processors in Linux's fixed-size affinity mask.
 const THREADS_LIMIT: u32 = 1024;
 
-/// The longest time of a run, in milliseconds: a day.
+/// The longest warm-up and the longest measurement, in milliseconds: a day each.
 const TIME_LIMIT_MS: u64 = 24 * 3600 * 1000;
 
 /// One run of the load generator.
@@ -49,22 +49,23 @@ pub struct RunSpec {
     /// The wire format, `tlslab.spec/1`.
     #[serde(default = "spec_schema")]
     pub schema: String,
-    /// Where to connect and what to ask for: `https://host[:port]/path`.
+    /// The target and the path to request: `https://host[:port]/path`.
     pub url: String,
-    /// Where to connect in place of the URL's host and port: `HOST:PORT`. Names, header fields and
-    /// the certificate check stay the URL's.
+    /// The host and port to connect to instead of the URL's: `HOST:PORT`. Names, header fields and
+    /// the certificate check still follow the URL.
     #[serde(default)]
     pub connect_to: Option<String>,
     /// Connections in flight at once, over all threads (closed loop).
     #[serde(default = "one")]
     pub connections: u32,
-    /// Workers; each is one thread with a poller of its own.
+    /// The number of workers. Each worker is a thread with its own poller.
     #[serde(default = "one")]
     pub threads: u32,
-    /// The processors to pin the workers to, in order and repeated as needed; empty: not pinned.
+    /// The processors to pin the workers to, in order and repeated as needed. If empty, workers are
+    /// not pinned.
     #[serde(default)]
     pub cpus: Vec<usize>,
-    /// Load before the measurement begins, in milliseconds; nothing of it is counted.
+    /// The length of the warm-up before the measurement, in milliseconds. Nothing in it is counted.
     #[serde(default)]
     pub warmup_ms: u64,
     /// When the measurement ends.
@@ -72,43 +73,45 @@ pub struct RunSpec {
     /// Requests on each connection before it is closed.
     #[serde(default)]
     pub requests_per_connection: RequestsPerConnection,
-    /// Close each connection as soon as the handshake is done, without a request.
+    /// Whether each connection is closed as soon as the handshake is done, without a request.
     #[serde(default)]
     pub handshake_only: bool,
-    /// How a connection is closed once it has all that it asked for.
+    /// How a connection is closed after its last response.
     #[serde(default)]
     pub close: Close,
-    /// When the client's Finished leaves.
+    /// When the client's Finished is sent.
     #[serde(default)]
     pub finished: Finished,
-    /// The HTTP that is spoken.
+    /// The version of HTTP, the requests, and the checks of the responses.
     #[serde(default)]
     pub http: HttpSpec,
-    /// How load is made over time, and what is kept of each connection.
+    /// The load over time, and the trace of connections.
     #[serde(default)]
     pub load: LoadSpec,
-    /// What to offer and what to insist on.
+    /// The client's TLS offer, and what each connection is checked against.
     #[serde(default)]
     pub tls: TlsSpec,
-    /// The time each step may take.
+    /// The time limit of each step of a connection.
     #[serde(default)]
     pub deadlines: Deadlines,
-    /// Hosts, beside loopback ones, that the user has allowed as targets.
+    /// Hosts that the user has allowed as targets, in addition to loopback ones.
     #[serde(default)]
     pub allow: Vec<String>,
-    /// Addresses of this machine to connect from, in turn; empty: the system chooses one. A target's
-    /// address takes some 28,000 connections at once from each.
+    /// Addresses of this machine to connect from, in turn. If empty, the system chooses one. From
+    /// each source address, some 28,000 connections at once to one address of a target are
+    /// possible.
     #[serde(default)]
     pub sources: Vec<IpAddr>,
-    /// For a public target: the token whose page `/.well-known/tlslab-<token>` the target serves, by
-    /// which its operator agrees to more than 1,000 connections/s or 60 s.
+    /// For a public target: the token of the page `/.well-known/tlslab-<token>`, which the target
+    /// serves. By this page its operator consents to more than 1,000 connections/s or 60 s.
     #[serde(default)]
     pub proof: Option<String>,
-    /// Generators that load this target together, this one among them.
+    /// The number of generators that load this target together, including this one.
     #[serde(default = "one")]
     pub generators: u32,
-    /// This generator's part of the load of all, above 0 and up to 1: so much it takes of what a public
-    /// target takes without proof. By default an equal part.
+    /// This generator's share of the load of all generators, above 0 and up to 1. The same share of
+    /// the rate limit for public targets without proof applies to this generator. Default: an equal
+    /// share.
     #[serde(default)]
     pub portion: Option<f64>,
 }
@@ -130,13 +133,13 @@ pub enum Stop {
     Count(u64),
 }
 
-/// How many requests one connection carries.
+/// The number of requests on one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestsPerConnection {
-    /// N, then the connection is closed.
+    /// N requests, then the connection is closed.
     Count(u32),
-    /// As many as fit into the run.
+    /// As many requests as fit into the run.
     Unlimited,
 }
 
@@ -146,22 +149,22 @@ impl Default for RequestsPerConnection {
     }
 }
 
-/// The time that each step may take, in milliseconds.
+/// The time limit of each step, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Deadlines {
-    /// From the start of the TCP connection until it is established.
+    /// From the start of the TCP connect until the connection is established.
     pub connect_ms: u32,
-    /// From there until the TLS handshake is complete.
+    /// From the established TCP connection until the TLS handshake is complete.
     pub handshake_ms: u32,
-    /// From the start of a request until its first byte is answered.
+    /// From the start of a request until the first byte of its response.
     pub first_byte_ms: u32,
-    /// From the first byte of a response until its last.
+    /// From the first to the last byte of a response.
     pub body_ms: u32,
 }
 
 impl Default for Deadlines {
-    /// Ten seconds a step: Coradiant's study gives a user's patience as 4 to 20 s.
+    /// Ten seconds for each step: Coradiant's study gives a user's patience as 4 to 20 s.
     fn default() -> Self {
         Self { connect_ms: 10_000, handshake_ms: 10_000, first_byte_ms: 10_000, body_ms: 10_000 }
     }

@@ -1,8 +1,8 @@
-//! A case of the runner: its flags, and what they mean.
+//! The flags of a case of the runner, and their meaning.
 
 use tlslab_tls::EarlyData;
 
-/// One connection of a case, as the flags have it.
+/// The settings and expectations of one connection of a case, by the flags.
 #[derive(Default)]
 pub struct Case {
     pub client: String,
@@ -35,22 +35,22 @@ pub struct Case {
     pub expect_retry: Option<bool>,
 }
 
-/// Why a case is not run to its end.
+/// The reason why a case is not run to its end.
 pub enum Stop {
-    /// The client cannot do what this flag asks for.
+    /// The client does not support this flag.
     Unimplemented(String),
-    /// The connection failed, or was not the one that is expected.
+    /// The connection failed, or was not the expected one.
     Failed(String),
 }
 
-/// Which of a case's connections it is: some flags are for one of them alone.
+/// The kind of a connection of a case. Some flags apply to one kind only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     First,
     Resumed,
 }
 
-/// The flags as they are for one of the case's connections.
+/// Parses the flags that apply to one of the case's connections.
 pub fn parse(mut rest: impl Iterator<Item = String>, turn: Turn) -> Result<Case, Stop> {
     let mut case = Case { oldest: 0x0303, newest: 0x0304, ..Case::default() };
     while let Some(flag) = rest.next() {
@@ -60,7 +60,7 @@ pub fn parse(mut rest: impl Iterator<Item = String>, turn: Turn) -> Result<Case,
                 (_, Some(plain)) => (Some(Turn::Resumed), plain),
                 _ => (None, &flag[..]),
             };
-        // One offer serves all connections of a case.
+        // All connections of a case have the same offer, so other flags cannot be for one of them.
         let is_of_one = plain.starts_with("-expect") || plain == "-shim-writes-first";
         let mut other = Case::default();
         let known = match named {
@@ -75,7 +75,7 @@ pub fn parse(mut rest: impl Iterator<Item = String>, turn: Turn) -> Result<Case,
     Ok(case)
 }
 
-/// Takes one flag and its value; whether it is known.
+/// Applies one flag and its value. Returns whether the flag is known.
 fn set(case: &mut Case, flag: &str, rest: &mut dyn Iterator<Item = String>) -> Result<bool, Stop> {
     let mut value = || rest.next().ok_or_else(|| Stop::Unimplemented(flag.to_owned()));
     match flag {
@@ -122,13 +122,14 @@ fn set_expectation(
         "-expect-no-hrr" => case.expect_retry = Some(false),
         "-expect-accept-early-data" => case.expect_early = Some(EarlyData::Accepted),
         "-expect-reject-early-data" => case.expect_early = Some(EarlyData::Rejected),
-        // Where the ticket allows none, none is sent, which the server notices.
+        // If the ticket does not allow early data, none is sent, and the server notices that.
         "-expect-ticket-supports-early-data" => {}
-        // Every client asks for an OCSP response, always (ADR 0072).
+        // Every client always requests an OCSP response (ADR 0072).
         "-enable-ocsp-stapling" => {}
-        // Sessions never block, handshake first or on the first write, and have no TLS before 1.2.
+        // Sessions never block, make the handshake first or on the first write, and have no TLS
+        // before 1.2.
         "-async" | "-implicit-handshake" | "-no-tls1" | "-no-tls11" => {}
-        // Which of BoringSSL's callbacks its own shim uses.
+        // These select the callbacks of BoringSSL that its own shim uses.
         "-use-custom-verify-callback" | "-use-old-client-cert-callback" => {}
         _ => return Ok(false),
     }
@@ -139,7 +140,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, Stop> {
     text.parse().map_err(|_| Stop::Unimplemented(format!("the number {text}")))
 }
 
-/// The names of a list as it is on the wire: each behind its length (RFC 7301, section 3.1).
+/// The names of a list in wire format, each after its length (RFC 7301, section 3.1).
 fn protocols(list: &str) -> Vec<String> {
     let (mut rest, mut names) = (list, Vec::new());
     while let Some(length) = rest.bytes().next() {

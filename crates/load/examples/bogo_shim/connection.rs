@@ -1,4 +1,4 @@
-//! One connection to the runner: its socket, its session, and what is said.
+//! One connection to the runner: its socket, its session, and the exchange.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsRawFd as _;
@@ -11,10 +11,10 @@ use tlslab_wire::outcome::Failure;
 
 use crate::case::{Case, Stop};
 
-/// The most time of one wait; the runner gives a shim 15 s in all.
+/// The longest time of one wait. The runner gives a shim 15 s in all.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What `-shim-writes-first` writes.
+/// The bytes that `-shim-writes-first` writes.
 const INITIAL: &[u8] = b"hello";
 
 fn connect(case: &Case) -> Result<Socket, Stop> {
@@ -43,7 +43,7 @@ impl<S: Session> ShimConnection<S> {
         Ok(Self { socket: connect(case)?, session })
     }
 
-    /// The handshake, what is expected of it, and what the runner says, each byte inverted.
+    /// Makes the handshake, checks the expectations, and answers the runner's bytes, each inverted.
     pub fn exchange(&mut self, case: &Case, resumes: bool) -> Result<(), Stop> {
         let mut early = 0;
         if resumes && case.early_data && case.writes_first {
@@ -95,7 +95,7 @@ impl<S: Session> ShimConnection<S> {
         self.drive(S::flush).map(|_| ())
     }
 
-    /// Calls until it has not to wait any more.
+    /// Repeats a call until it need not wait any more.
     pub fn drive(
         &mut self,
         mut call: impl FnMut(&mut S, &mut Socket) -> Result<Progress, Failure>,
@@ -114,7 +114,7 @@ impl<S: Session> ShimConnection<S> {
         Stop::Failed(format!("{failure}: {}", self.session.explain()))
     }
 
-    /// Lets the runner read what was sent, an alert perhaps, before the socket is reset.
+    /// Lets the runner read what was sent, such as an alert, before the socket is reset.
     pub fn hang_up(&mut self) {
         let (end, mut rest) = (Instant::now() + Duration::from_secs(2), [0; 4096]);
         if self.socket.finish_sending().is_err() {
@@ -135,7 +135,7 @@ fn await_socket(socket: &mut Socket, events: libc::c_short) -> Result<(), Stop> 
     let mut poll =
         libc::pollfd { fd: socket.as_raw_fd(), events: events | libc::POLLRDHUP, revents: 0 };
     let patience = PATIENCE.as_millis() as libc::c_int;
-    // SAFETY: `poll` is one descriptor's, which is open, and lives as long as the call.
+    // SAFETY: `poll` describes one open descriptor and lives as long as the call.
     if unsafe { libc::poll(&raw mut poll, 1, patience) } != 1 {
         return Err(Stop::Failed("nothing came of the runner".to_owned()));
     }
@@ -159,7 +159,7 @@ fn expect(case: &Case, facts: &Negotiated, resumes: bool) -> Result<(), Stop> {
     let fits = [
         ("the minimal client", facts.minimal_client == (case.client == "minimal")),
         ("group", case.expect_group.is_none_or(|expected| group == Some(expected))),
-        // Of the server's signature nothing is kept with a session.
+        // A session keeps nothing of the server's signature.
         ("scheme", is_resumed || case.expect_scheme.is_none_or(|code| scheme == Some(code))),
         ("suite", case.expect_suite.is_none_or(|expected| facts.suite.code_point() == expected)),
         ("authentication", !case.expect_verified || facts.authenticated),

@@ -1,7 +1,9 @@
-//! The shim of BoringSSL's BoGo runner: one of the engine's clients as the runner's flags have it, over
-//! a real socket (docs/adr/0048). scripts/bogo.sh starts it with `-client minimal|rustls|openssl`.
+//! The shim for BoringSSL's BoGo runner: one of the engine's clients, set up by the runner's flags,
+//! over a real socket (docs/adr/0048). scripts/bogo.sh starts the shim with `-client
+//! minimal|rustls|openssl`.
 //!
-//! A flag that is not implemented ends it with 89. tests/bogo says of each such flag why.
+//! If a flag is not implemented, the shim ends with exit code 89. tests/bogo gives the reason for
+//! each such flag.
 
 mod case;
 mod connection;
@@ -17,7 +19,7 @@ use self::case::{Case, Stop, Turn, parse};
 use self::connection::ShimConnection;
 use self::settings::{lacks, settings};
 
-/// What the runner takes for "this shim does not implement a flag of the case".
+/// The exit code by which the runner knows that this shim does not implement a flag of the case.
 const UNIMPLEMENTED: u8 = 89;
 
 fn main() -> ExitCode {
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
 }
 
 fn report(to: &mut dyn std::io::Write, words: &str) {
-    // The runner may have gone.
+    // The runner may have exited.
     let _ = writeln!(to, "{words}");
 }
 
@@ -54,7 +56,7 @@ fn run(case: &Case, resumed: &Case) -> Result<(), Stop> {
     match case.client.as_str() {
         "minimal" => {
             let mut backend = RustlsBackend::new(&settings).map_err(lacks)?;
-            // The first connection is the library's; it has sent nothing yet.
+            // The first connection is the library's. It is dropped here and has sent nothing yet.
             drop(backend.open());
             connections(case, resumed, &mut backend)
         }
@@ -66,7 +68,7 @@ fn run(case: &Case, resumed: &Case) -> Result<(), Stop> {
     }
 }
 
-/// The first connection, and those that resume it.
+/// Makes the first connection, and those that resume it.
 fn connections<B: Backend>(first: &Case, resumed: &Case, backend: &mut B) -> Result<(), Stop> {
     backend.keep(1);
     for turn in 0..=first.resumptions {
@@ -81,7 +83,7 @@ fn connections<B: Backend>(first: &Case, resumed: &Case, backend: &mut B) -> Res
         let mut line = ShimConnection::open(case, session)?;
         let outcome = line.exchange(case, turn > 0);
         if outcome.is_err() {
-            // The alert that says why.
+            // Sends the alert with the reason.
             let _ = line.drive(Session::flush);
         }
         line.hang_up();

@@ -7,7 +7,7 @@ use tlslab_wire::names::{Group, SignatureScheme, TlsVersion};
 
 use crate::case::{Case, Stop};
 
-/// By the flag that asks for what the library has not.
+/// The flag that requests what the library does not support, or the error if it is of no flag.
 pub fn lacks(error: BackendError) -> Stop {
     match &error {
         BackendError::Unsupported { what, .. } if what.starts_with("group") => {
@@ -48,7 +48,8 @@ pub fn settings(case: &Case) -> Result<ClientSettings, Stop> {
         suites: vec![],
         groups,
         signature_schemes: schemes.collect(),
-        // Under an address no name is sent; the runner's certificates are for `test`.
+        // With an address as its name, a client sends no SNI. The runner's certificates are for
+        // `test`.
         server_names: vec![match (&case.host, case.verify) {
             (Some(host), _) => host.clone(),
             (None, true) => "test".to_owned(),

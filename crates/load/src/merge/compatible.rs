@@ -1,4 +1,4 @@
-//! Which records can be merged, and with which findings.
+//! Checks that records can be merged with each other and with findings about their hosts.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use tlslab_contract::record::RunRecord;
 
 use super::{HostFindings, MergeError, Named};
 
-/// Refuses records that are not of one load, or that are damaged.
+/// Checks that the records are of one load and are not damaged.
 pub fn check_parts(parts: &[Named]) -> Result<(), MergeError> {
     let first = &parts[0];
     let mut names = BTreeSet::new();
@@ -40,7 +40,8 @@ pub fn check_parts(parts: &[Named]) -> Result<(), MergeError> {
     Ok(())
 }
 
-/// Refuses findings on hosts that are not among the generators, and two generators of one name.
+/// Checks that all generators, including lost ones, have different names, and that every finding is
+/// about one of them.
 pub fn check_findings(parts: &[Named], findings: &HostFindings) -> Result<(), MergeError> {
     let mut names: BTreeSet<&String> = parts.iter().map(|part| &part.name).collect();
     for lost in &findings.lost {
@@ -54,7 +55,8 @@ pub fn check_findings(parts: &[Named], findings: &HostFindings) -> Result<(), Me
     }
 }
 
-/// Whether two records are of one measurement: no two begin in the same microsecond and end alike.
+/// True if two records are of the same measurement. No two measurements start in the same
+/// microsecond and have the same outcomes.
 fn is_one(mine: &RunRecord, theirs: &RunRecord) -> bool {
     mine.started.is_some() && mine.started == theirs.started && mine.outcomes == theirs.outcomes
 }

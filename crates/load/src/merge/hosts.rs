@@ -1,4 +1,4 @@
-//! The parts of a merged record: what each generator did on its own, and the lost hosts.
+//! The parts of a merged record: each generator's own results, and the lost hosts.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,14 @@ use tlslab_contract::record::{
 use super::{HostFindings, Named};
 use crate::verdict::{SATURATED, SATURATED_OPEN, counted};
 
-/// The fact under which unexpected handshakes of a lost host are counted: it reported their number.
+/// The fact under which unexpected handshakes of a lost host are counted. The host reported only
+/// their number.
 const FACT_NOT_KNOWN: &str = "not_known";
 
-/// By how much a clock may move beyond what its drift and the uncertainties explain, in seconds.
+/// How far a clock may move beyond its drift and the uncertainties, in seconds.
 const CLOCK_LIMIT_S: f64 = 0.001;
 
-/// The parts of all hosts, those that were lost last.
+/// The parts of all hosts. Lost hosts come last.
 pub fn host_parts(parts: &[Named], findings: &HostFindings) -> Vec<HostPart> {
     let starts = || parts.iter().filter_map(|part| part.record.started);
     let first = starts().map(|start| start.unix_s).fold(f64::MAX, f64::min);
@@ -72,7 +73,8 @@ fn lost_part(host: &LostHost, found: Option<&HostFound>) -> HostPart {
     }
 }
 
-/// The accounting of a lost host: what it had reported, and what was under way then.
+/// The accounting of a lost host: the outcomes in its last report, and the connections that were in
+/// flight at that time.
 pub fn last_outcomes(totals: &LastTotals) -> Outcomes {
     let unexpected =
         (totals.unexpected > 0).then(|| (FACT_NOT_KNOWN.to_owned(), totals.unexpected));
@@ -87,7 +89,7 @@ pub fn last_outcomes(totals: &LastTotals) -> Outcomes {
     outcomes
 }
 
-/// The verdict on a load of which a part was lost.
+/// The verdict on a load with lost hosts; `None` if no host was lost.
 pub fn host_lost(findings: &HostFindings, all: usize) -> Option<Verdict> {
     let first = findings.lost.first()?;
     let message =
@@ -109,7 +111,8 @@ fn lost_verdict(host: &LostHost) -> Verdict {
     Verdict { code: VerdictCode::HostLost, message }
 }
 
-/// The verdict on clocks that moved: the words on the first, and how many moved.
+/// The verdict on clocks that moved: the message about the first one, and the number of such
+/// clocks. `None` if no clock moved.
 pub fn clocks_moved(parts: &[Named], findings: &HostFindings) -> Option<Verdict> {
     let moved = |part: &Named| {
         let verdict = clock_moved(findings.found.get(&part.name)?)?;
@@ -131,7 +134,8 @@ fn clock_moved(found: &HostFound) -> Option<Verdict> {
     (clock.moved_s > CLOCK_LIMIT_S).then_some(Verdict { code: VerdictCode::ClockMoved, message })
 }
 
-/// The verdict on generators that together saturate a processor that they share, though none does alone.
+/// The verdict on generators that share a processor and saturate it together; `None` if no shared
+/// processor is saturated. The caller ignores it if a generator is saturated alone.
 pub fn shared_processors_saturated(parts: &[Named], findings: &HostFindings) -> Option<Verdict> {
     let mut shared: BTreeMap<(&str, usize), (Vec<&str>, f64)> = BTreeMap::new();
     for Named { name, record } in parts {

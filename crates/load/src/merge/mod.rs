@@ -1,7 +1,7 @@
-//! Several records into one: what several generators measured of one server at the same time.
+//! Merges the records of several generators that measured one server at the same time.
 //!
-//! Nothing is averaged that can be added: counts, bytes, processor time, and histograms (value by
-//! value). What each generator did on its own stays in [`RunRecord::hosts`].
+//! Values that can be added are added, not averaged: counts, bytes, processor time, and histograms
+//! (value by value). [`RunRecord::hosts`] keeps each generator's own results.
 
 mod compatible;
 mod hosts;
@@ -27,25 +27,25 @@ use self::times::{joined_clients, joined_histograms, summaries};
 use self::verdicts::{joined_notes, joined_verdicts};
 use self::window::common_window;
 
-/// The record of one generator, by its name.
+/// The record of one generator, with the generator's name.
 #[derive(Debug, Clone)]
 pub struct Named {
-    /// What the generator is called in the merged record.
+    /// The generator's name in the merged record.
     pub name: String,
-    /// What it measured.
+    /// The generator's record.
     pub record: RunRecord,
 }
 
-/// What is known of the generators beside their records.
+/// Findings about the generators that are not in their records.
 #[derive(Debug, Clone, Default)]
 pub struct HostFindings {
-    /// Those that were lost, and left no record.
+    /// Hosts that were lost and left no record.
     pub lost: Vec<LostHost>,
-    /// The kernel, speed and clock of each, by its name.
+    /// The kernel, speed and clock of each host, by the host's name.
     pub found: BTreeMap<String, HostFound>,
 }
 
-/// Why records cannot be merged.
+/// Errors that prevent a merge.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum MergeError {
@@ -67,16 +67,19 @@ pub enum MergeError {
     NotThere(String),
 }
 
-/// The record of all generators together, as one generator's with all their workers would be.
+/// Merges the records of all generators into the record that one generator with all their workers
+/// would have.
 ///
-/// `seconds` is the mean over all workers, as in every record; [`RunRecord::common`] has the rate
-/// over the time that all were measuring. Quantiles of steps are left out: steps keep no histograms.
+/// `seconds` is the mean over all workers, as in every record. [`RunRecord::common`] has the rate
+/// over the time in which all generators were measuring. Steps have no quantiles, because steps
+/// keep no histograms.
 ///
-/// For a lost host the accounting has what it reported last, and the connections that were under way
-/// then. All other figures are those of the other hosts: nothing more is known of a lost one.
+/// For a lost host, the accounting has the host's last report, and the connections that were in
+/// flight at that time. All other figures are those of the other hosts, because nothing more is
+/// known of a lost host.
 ///
 /// # Errors
-/// The records are of different loads, or one of them is damaged.
+/// The records are of different loads, or a record is damaged.
 pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, MergeError> {
     let first = parts.first().ok_or(MergeError::Nothing)?;
     check_parts(parts)?;
@@ -136,14 +139,14 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
     })
 }
 
-/// Each generator's share of the load, by its name.
+/// The share of the load of each generator, including lost ones, by the generator's name.
 fn shares<'p>(parts: &'p [Named], findings: &'p HostFindings) -> Vec<(&'p str, &'p RunSpec)> {
     let kept = parts.iter().map(|part| (part.name.as_str(), &part.record.spec));
     let lost = findings.lost.iter().map(|lost| (lost.host.as_str(), &lost.spec));
     kept.chain(lost).collect()
 }
 
-/// The mean over all workers, or over the records where these name none.
+/// The mean length over all workers, in seconds; over all records if no record lists workers.
 fn mean_seconds(workers: &[WorkerUsage], parts: &[Named]) -> f64 {
     let lengths: Vec<f64> = match workers {
         [] => parts.iter().map(|part| part.record.seconds).collect(),
@@ -152,7 +155,7 @@ fn mean_seconds(workers: &[WorkerUsage], parts: &[Named]) -> f64 {
     lengths.iter().sum::<f64>() / lengths.len() as f64
 }
 
-/// Each text once, in the order of the records.
+/// Each different text once, in the order of the records.
 fn joined<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     let mut seen: Vec<&str> = Vec::new();
     for text in texts {
@@ -184,7 +187,8 @@ fn joined_facts<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<Counted
     facts
 }
 
-/// The specification is the same: the names are, too, and their order.
+/// The accounting by server name, added. The specifications are the same, so all records have the
+/// same names in the same order.
 fn joined_names<'r>(mut records: impl Iterator<Item = &'r RunRecord>) -> Vec<CountedName> {
     let mut names = records.next().map(|record| record.server_names.clone()).unwrap_or_default();
     for record in records {
@@ -197,7 +201,7 @@ fn joined_names<'r>(mut records: impl Iterator<Item = &'r RunRecord>) -> Vec<Cou
     names
 }
 
-/// The sum over all records; `None` if a record lacks the value.
+/// The times in flight, added over all records; `None` if a record lacks them.
 fn joined_flight(parts: &[Named]) -> Option<FlightTimes> {
     let mut flight = FlightTimes::default();
     for part in parts {
@@ -210,7 +214,7 @@ fn joined_flight(parts: &[Named]) -> Option<FlightTimes> {
     Some(flight)
 }
 
-/// The slow connects of all generators, with the highest count of full listen queues.
+/// The slow connects of all generators, and the highest of their counts of full listen queues.
 fn joined_slow_connects<'r>(records: impl Iterator<Item = &'r RunRecord>) -> SlowConnects {
     let mut all = SlowConnects::default();
     for SlowConnects { count, listen_overflows } in records.map(|record| record.slow_connects) {
@@ -234,7 +238,8 @@ fn joined_open_loop<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Option<
     })?
 }
 
-/// Steps of the same number together, without times: their records keep no histograms.
+/// Merges steps of the same index. The merged steps have no times, because steps keep no
+/// histograms.
 fn joined_steps<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<StepResult> {
     let mut steps: Vec<StepResult> = Vec::new();
     for record in records {
@@ -264,7 +269,7 @@ fn add_counts(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) 
     }
 }
 
-/// The client that made all connections of a record in which one client made them all.
+/// The client of a record in which one client made all connections.
 fn only_client(record: &RunRecord) -> &'static str {
     CLIENTS[usize::from(record.minimal_client > 0)]
 }

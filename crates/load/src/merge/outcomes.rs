@@ -1,4 +1,4 @@
-//! The accounting of several records as one, with the reasons of failures.
+//! The accounting of several records, merged, with the reasons of failures.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use tlslab_wire::reason::{CountedReason, EXAMPLES_LIMIT, OTHER, REASONS_LIMIT};
 
 use super::hosts::last_outcomes;
 
-/// The accounting of all generators, with what lost hosts reported last.
+/// The accounting of all generators, including the last reports of lost hosts.
 pub fn joined_outcomes<'r>(
     records: impl Iterator<Item = &'r RunRecord>,
     lost: &[LostHost],
@@ -19,7 +19,7 @@ pub fn joined_outcomes<'r>(
     }
     for host in lost {
         let last = last_outcomes(&host.lost.totals);
-        // The reasons of a class add up to it, where it has any.
+        // If a class has reasons, their counts must add up to the count of the class.
         let explained = last.failed.iter().filter(|(class, _)| whole.reasons_of(class).count() > 0);
         let unknown: Vec<_> =
             explained.map(|(class, count)| reason_not_known(class, *count)).collect();
@@ -30,13 +30,14 @@ pub fn joined_outcomes<'r>(
     whole
 }
 
-/// Failures of a host that was lost before it could give their reasons.
+/// The reason for failures of a host that was lost before it could report their reasons.
 fn reason_not_known(class: &str, count: u64) -> CountedReason {
     let (class, reason) = (class.to_owned(), "not known: the host was lost".to_owned());
     CountedReason { class, reason, count, examples: Vec::new() }
 }
 
-/// Each reason of a class once, with its first examples; those beyond the limit as others.
+/// Each reason of a class once, with its first examples. Reasons beyond the limit are counted as
+/// [`OTHER`].
 fn joined_reasons(reasons: Vec<CountedReason>) -> Vec<CountedReason> {
     let mut known: BTreeMap<(String, String), CountedReason> = BTreeMap::new();
     for counted in reasons {
@@ -55,7 +56,7 @@ fn joined_reasons(reasons: Vec<CountedReason>) -> Vec<CountedReason> {
         mine.examples.extend(examples.into_iter().take(room));
     }
     let mut joined: Vec<_> = known.into_values().collect();
-    // As in every record: by class, most frequent first, what has no reason of its own last.
+    // The order of every record: by class, then the most frequent reason first and `OTHER` last.
     joined.sort_by(|a, b| {
         let others = |counted: &CountedReason| counted.reason == OTHER;
         let order = a.class.cmp(&b.class).then(others(a).cmp(&others(b)));

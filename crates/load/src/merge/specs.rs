@@ -1,4 +1,5 @@
-//! The specifications of several generators: the same but for each one's share of the load.
+//! The specifications of several generators, which differ only in each generator's share of the
+//! load.
 
 use serde_json::Value;
 use tlslab_contract::spec::load::{Ramp, Rate};
@@ -6,10 +7,10 @@ use tlslab_contract::spec::{RunSpec, Stop};
 
 use super::MergeError;
 
-/// The specification of the whole load: shares are added.
+/// The specification of the whole load, in which the shares are added.
 ///
 /// # Errors
-/// The specifications differ in something else than shares, with the place of the first difference.
+/// The specifications differ in a field that is not a share. The error names the first such field.
 pub fn joined_spec(shares: &[(&str, &RunSpec)]) -> Result<RunSpec, MergeError> {
     let (first, of_first) = shares[0];
     let known = without_share(of_first);
@@ -36,7 +37,7 @@ pub fn joined_spec(shares: &[(&str, &RunSpec)]) -> Result<RunSpec, MergeError> {
     Ok(whole)
 }
 
-/// What must be the same of all generators.
+/// The specification without the share of its generator: what must be the same for all generators.
 fn without_share(spec: &RunSpec) -> Value {
     let mut spec = spec.clone();
     (spec.connections, spec.threads) = (1, 1);
@@ -57,7 +58,7 @@ fn without_share(spec: &RunSpec) -> Value {
     serde_json::to_value(spec).unwrap_or(Value::Null)
 }
 
-/// Where two values differ first, as a path.
+/// The path of the first difference between two values; `None` if they are equal.
 fn difference(mine: &Value, theirs: &Value, path: &str) -> Option<String> {
     match (mine, theirs) {
         (Value::Object(mine), Value::Object(theirs)) => mine

@@ -1,4 +1,4 @@
-//! Merged records: the same as one generator's with all the samples.
+//! Merged records equal the record of one generator with all the samples.
 
 mod hosts;
 mod whole;
@@ -20,12 +20,12 @@ use crate::recorder::{Milestones, Recorder};
 /// The processor time of each worker.
 const CPU: CpuTime = CpuTime { user_us: 5, system_us: 6 };
 
-/// Merges the records of generators of which nothing else is known.
+/// Merges records without findings about their generators.
 fn merge(parts: &[Named]) -> Result<RunRecord, MergeError> {
     super::merge(parts, &HostFindings::default())
 }
 
-/// What became of one connection.
+/// The outcome and times of one connection.
 #[derive(Debug, Clone)]
 struct Sample {
     times: [u64; 4],
@@ -41,7 +41,7 @@ fn sample() -> impl Strategy<Value = Sample> {
         23_u16..26,
         any::<bool>(),
         any::<bool>(),
-        // Fewer reasons than a record keeps apart.
+        // Fewer different reasons than the limit of a record.
         prop::option::weighted(0.2, 0_u8..20),
     );
     one.prop_map(|(times, group, is_minimal, is_resumed, fails)| Sample {
@@ -71,7 +71,7 @@ fn negotiated(sample: &Sample) -> Negotiated {
     }
 }
 
-/// Notes a connection, which in an open loop started so long after it was due.
+/// Notes a connection. In an open loop, `delay` is its start delay.
 fn note(recorder: &mut Recorder, sample: &Sample, delay: Option<u64>) {
     recorder.started(delay);
     if let Some(number) = sample.fails {
@@ -108,7 +108,7 @@ fn spec() -> RunSpec {
     serde_json::from_str(r#"{"url":"https://localhost/","stop":{"duration_ms":1000}}"#).unwrap()
 }
 
-/// The record of a generator that saw these samples in an open loop.
+/// The record of a generator with these samples, in an open loop.
 fn record(samples: &[Sample]) -> RunRecord {
     let mut recorder = Recorder::new(1, true);
     samples.iter().for_each(|sample| note(&mut recorder, sample, Some(1)));
@@ -116,7 +116,7 @@ fn record(samples: &[Sample]) -> RunRecord {
     RunRecord { intervals, ..concluded(spec(), vec![recorder]) }
 }
 
-/// The record of a generator whose workers have noted this; one worker at least.
+/// The record of a generator from the notes of its workers, at least one.
 fn concluded(spec: RunSpec, workers: Vec<Recorder>) -> RunRecord {
     let usage = WorkerUsage { processor: None, cpu: CPU, seconds: 1.0 };
     let usage = vec![usage; workers.len()];
@@ -183,7 +183,7 @@ fn slice(at_s: f64, completed: u64) -> Interval {
     Interval { at_s, seconds: 0.5, completed, failed: 1, cpu: CpuTime::default() }
 }
 
-/// The records by names, each begun some microseconds after the one before it.
+/// The records with names. Each starts a microsecond after the one before it.
 fn named(records: Vec<RunRecord>) -> Vec<Named> {
     let named = records.into_iter().enumerate();
     named

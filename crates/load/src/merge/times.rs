@@ -11,10 +11,10 @@ use super::{MergeError, Named, only_client};
 /// Histograms by name.
 pub type Times = BTreeMap<String, Histogram<u64>>;
 
-/// The histograms that `of` finds in each record, added.
+/// The histograms that `of` returns for each record, added by name.
 ///
 /// # Errors
-/// One of them cannot be read.
+/// A histogram cannot be read.
 pub fn joined_histograms<'p>(
     parts: &'p [Named],
     of: impl Fn(&'p RunRecord) -> &'p BTreeMap<String, String>,
@@ -26,10 +26,10 @@ pub fn joined_histograms<'p>(
     Ok(whole)
 }
 
-/// The times by client, if a record has two clients, or different records have different ones.
+/// The times by client, if the records have two clients between them; otherwise empty.
 ///
 /// # Errors
-/// One of the histograms cannot be read.
+/// A histogram cannot be read.
 pub fn joined_clients(parts: &[Named]) -> Result<BTreeMap<String, ClientTimes>, MergeError> {
     let mut clients: BTreeMap<&str, (u64, Times)> = BTreeMap::new();
     for Named { name, record } in parts {
@@ -58,18 +58,18 @@ pub fn joined_clients(parts: &[Named]) -> Result<BTreeMap<String, ClientTimes>, 
     Ok(named.collect())
 }
 
-/// The delay of a connection's start is no client's.
+/// The histograms without the start delay, which belongs to no client.
 fn without_delay(histograms: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let of_client = histograms.iter().filter(|(name, _)| *name != "start_delay");
     of_client.map(|(name, text)| (name.clone(), text.clone())).collect()
 }
 
-/// The histograms in the encoding of records.
+/// The histograms, encoded as in records.
 pub fn encoded_all(times: &Times) -> BTreeMap<String, String> {
     times.iter().map(|(name, histogram)| (name.clone(), encoded(histogram))).collect()
 }
 
-/// The histograms in short.
+/// The summaries of the histograms.
 pub fn summaries(times: &Times) -> BTreeMap<String, Summary> {
     times.iter().map(|(name, histogram)| (name.clone(), summary(histogram))).collect()
 }

@@ -1,4 +1,5 @@
-//! The verdicts and notes on a merged record: those of each generator, and those on all together.
+//! The verdicts and notes of a merged record: those of each generator, and those about all
+//! generators together.
 
 use tlslab_contract::record::{Verdict, VerdictCode};
 
@@ -6,8 +7,8 @@ use super::hosts::{clocks_moved, host_lost, shared_processors_saturated};
 use super::window::{not_simultaneous, started_apart};
 use super::{HostFindings, Named};
 
-/// Valid if every generator's run is; else each other verdict once, with the number of generators that
-/// have it and the words of the first.
+/// Valid if every generator's run is valid and there is no verdict on all together. Otherwise each
+/// other verdict once, with the number of generators that have it and the message of the first.
 pub fn joined_verdicts(parts: &[Named], findings: &HostFindings) -> Vec<Verdict> {
     let mut found: Vec<(VerdictCode, usize, String)> = Vec::new();
     for Named { name, record } in parts {
@@ -45,8 +46,8 @@ pub fn joined_verdicts(parts: &[Named], findings: &HostFindings) -> Vec<Verdict>
     of_all.into_iter().chain(worded).collect()
 }
 
-/// Notes that all generators have, once; other notes with the generator's name; and notes on all
-/// together.
+/// Notes that all generators have, once; other notes, with the generator's name; and notes about
+/// all generators together.
 pub fn joined_notes(parts: &[Named]) -> Vec<String> {
     let has_it = |part: &Named, note: &String| part.record.notes.contains(note);
     let mut notes: Vec<String> = Vec::new();

@@ -1,23 +1,23 @@
-//! The time that all generators were measuring.
+//! The time in which all generators were measuring.
 
 use tlslab_contract::record::{CommonWindow, RunRecord, Verdict, VerdictCode};
 
 use super::Named;
 
-/// How far a slice may reach out of the window, in seconds: the resolution of seconds since 1970 as a
-/// floating-point number of 64 bits.
+/// How far a slice may extend beyond the window, in seconds: the resolution of seconds since 1970
+/// in a 64-bit floating-point number.
 const BLUR_S: f64 = 2e-6;
 
-/// The share of the shortest measurement that all must have in common: with less, the server never had
-/// the sum of their rates as its load.
+/// The share of the shortest measurement that all measurements must have in common. With less, the
+/// server's load was never the sum of the generators' rates.
 const TOGETHER: f64 = 0.9;
 
-/// How far starts may be apart without a note, in seconds: what clocks are known to by round trips in
-/// a local network.
+/// How far starts may be apart without a note, in seconds: the precision to which round trips in a
+/// local network determine clocks.
 const SKEW_LIMIT_S: f64 = 0.001;
 
-/// The window, and what was completed in the slices that lie in it; none where a record does not say
-/// when it began.
+/// The common window, and the connections that were completed in slices inside it; `None` if a
+/// record has no start time.
 pub fn common_window<'r>(
     records: impl Iterator<Item = &'r RunRecord> + Clone,
 ) -> Option<CommonWindow> {
@@ -49,7 +49,8 @@ pub fn common_window<'r>(
     Some(CommonWindow { from_unix_s: from, seconds, start_skew_s, completed, connections_per_s })
 }
 
-/// The verdict on records of different times, and on records without their time.
+/// The verdict on records of different times, or without a start time; `None` if the generators
+/// measured together.
 pub fn not_simultaneous<'r>(
     records: impl Iterator<Item = &'r RunRecord> + Clone,
 ) -> Option<Verdict> {
@@ -70,8 +71,8 @@ pub fn not_simultaneous<'r>(
     Some(Verdict { code: VerdictCode::NotSimultaneous, message })
 }
 
-/// The note on a load that is one, though its generators began apart: by how much, and where the
-/// rate is that does not depend on it.
+/// The note on generators that measured together although they started apart: the difference, and
+/// where to find the rate that does not depend on it. `None` if the note does not apply.
 pub fn started_apart(parts: &[Named]) -> Option<String> {
     let records = || parts.iter().map(|part| &part.record);
     if not_simultaneous(records()).is_some() {

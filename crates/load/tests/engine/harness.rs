@@ -1,4 +1,4 @@
-//! Whole runs of the engine, and what must be true of every record.
+//! Complete runs of the engine, and assertions about every record.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -19,10 +19,10 @@ use tlslab_wire::names::{Group, TlsVersion};
 /// Both back ends.
 pub const BACKENDS: [BackendChoice; 2] = [BackendChoice::Rustls, BackendChoice::Openssl];
 
-/// What a run may take beyond its deadline.
+/// How much longer than its deadlines allow a run may take.
 pub const SLACK: Duration = Duration::from_secs(1);
 
-/// The time that each step may take where peers are slow on purpose.
+/// The deadline of each step for peers that are slow on purpose, in milliseconds.
 pub const STEP_MS: u32 = 300;
 
 /// A specification of four connections with one request each to this address, by this back end.
@@ -33,7 +33,7 @@ pub fn spec(address: SocketAddr, backend: BackendChoice) -> RunSpec {
     spec
 }
 
-/// The same with short deadlines.
+/// As [`spec`], with short deadlines and all four connections in flight.
 pub fn impatient(address: SocketAddr, backend: BackendChoice) -> RunSpec {
     let step = STEP_MS;
     let deadlines =
@@ -41,25 +41,27 @@ pub fn impatient(address: SocketAddr, backend: BackendChoice) -> RunSpec {
     RunSpec { deadlines, connections: 4, ..spec(address, backend) }
 }
 
-/// The same with TLS 1.3 and one group: the engine's minimal client does all connections but the first.
+/// The specification with TLS 1.3 and one group: the engine's minimal client makes all connections
+/// except the first.
 pub fn with_minimal_client(spec: RunSpec) -> RunSpec {
     let (versions, groups) = (vec![TlsVersion::Tls13], vec![Group::X25519]);
     RunSpec { tls: TlsSpec { versions, groups, ..spec.tls }, ..spec }
 }
 
-/// The same as `--lean` runs it: the first connection is verified, and one in 128 thereafter.
+/// As [`with_minimal_client`], with the settings of `--lean`: the first connection is verified, and
+/// 1 in 128 after that.
 pub fn lean(spec: RunSpec) -> RunSpec {
     let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
     let spec = with_minimal_client(spec);
     RunSpec { tls: TlsSpec { authenticate, key_share, ..spec.tls }, ..spec }
 }
 
-/// Trusts the authority.
+/// Trust in this authority.
 pub fn trust(authority: &Authority) -> TrustAnchors {
     TrustAnchors::Certificates(vec![authority.certificate().to_vec()])
 }
 
-/// Nobody listens.
+/// An observer that ignores all events.
 pub struct Deaf;
 
 impl Observer for Deaf {
@@ -68,7 +70,8 @@ impl Observer for Deaf {
     fn progress(&mut self, _: Progress) {}
 }
 
-/// Runs and says why it could not.
+/// Makes a run, and asserts its length and accounting. Returns the error if the run was not
+/// possible.
 pub fn try_run(spec: RunSpec, trust: TrustAnchors) -> Result<RunRecord, RunError> {
     let spec = spec.checked().unwrap();
     let checked = check(&spec, trust)?;
@@ -80,13 +83,13 @@ pub fn try_run(spec: RunSpec, trust: TrustAnchors) -> Result<RunRecord, RunError
     Ok(record)
 }
 
-/// Runs, and asserts what must be true of every record.
+/// Makes a run, which must be possible, and asserts what must be true of every record.
 pub fn measured(spec: RunSpec, trust: TrustAnchors) -> RunRecord {
     try_run(spec, trust).unwrap()
 }
 
-/// How long a run may take by its own specification: its time, or each step of as many connections
-/// one after the other as each place gets.
+/// The longest time of a run by its specification. After the warm-up, that is the duration or, with
+/// a count, the deadlines of all steps of the consecutive connections in one slot.
 fn longest(spec: &CheckedSpec) -> Duration {
     let spec = spec.spec();
     let d = &spec.deadlines;
@@ -101,7 +104,8 @@ fn longest(spec: &CheckedSpec) -> Duration {
     Duration::from_millis(spec.warmup_ms + milliseconds)
 }
 
-/// The accounting identity, and that only completed connections enter facts and histograms.
+/// Asserts that the accounting balances, that facts count completed and unexpected connections, and
+/// that histograms of connections count completed ones only.
 pub fn assert_accounting(record: &RunRecord) {
     let outcomes = &record.outcomes;
     assert!(outcomes.balanced(), "{outcomes:?}");
@@ -117,7 +121,7 @@ pub fn assert_accounting(record: &RunRecord) {
     assert_times(record);
     assert!(record.authenticated <= outcomes.completed);
     assert!(record.minimal_client <= outcomes.completed);
-    // Time in flight is accounted for, whatever the server did.
+    // The time in flight is accounted for, whatever the server did.
     let doubted = record.verdicts.iter().find(|said| said.code == VerdictCode::LittlesLaw);
     assert_eq!(doubted, None, "{:?}", record.flight);
     assert_clients(record);
@@ -130,7 +134,7 @@ pub fn assert_accounting(record: &RunRecord) {
     assert_eq!((completed, completed + failed), (outcomes.completed, outcomes.ended()));
 }
 
-/// A part of a time is no longer than the whole of it; histograms have three digits.
+/// Asserts that a part of a time is no longer than the whole. Histograms have three digits.
 fn assert_times(record: &RunRecord) {
     let of = |name: &str| record.summaries[name];
     let wholes = [
@@ -146,7 +150,8 @@ fn assert_times(record: &RunRecord) {
     }
 }
 
-/// The times by client add up to those of all, and are apart only where there are two.
+/// Asserts that the times by client add up to those of all connections, and that they are separate
+/// only if there are two clients.
 fn assert_clients(record: &RunRecord) {
     let (minimal, completed) = (record.minimal_client, record.outcomes.completed);
     let both = minimal > 0 && minimal < completed;
@@ -167,7 +172,7 @@ fn assert_clients(record: &RunRecord) {
     }
 }
 
-/// The accounting by name add up to the accounting of all.
+/// Asserts that the accounting by server name adds up to the accounting of all.
 fn assert_names(record: &RunRecord) {
     if record.server_names.is_empty() {
         return;
@@ -179,7 +184,8 @@ fn assert_names(record: &RunRecord) {
     assert_eq!(total(|name| name.unexpected), outcomes.unexpected.values().sum::<u64>());
 }
 
-/// In an open loop: arrivals = started + still waiting, attempts = in flight at the start + started.
+/// Asserts for an open loop: arrivals = started + still waiting, and attempts = started + in flight
+/// at the start.
 fn assert_arrivals(record: &RunRecord) {
     let Some(open_loop) = &record.open_loop else {
         assert!(!record.summaries.contains_key("response"));
@@ -195,7 +201,7 @@ fn assert_arrivals(record: &RunRecord) {
     assert!(record.summaries["response"].mean_ms >= record.summaries["service"].mean_ms * 0.999);
 }
 
-/// The figures of the steps add up to those of the whole.
+/// Asserts that the figures of the steps add up to those of the whole.
 fn assert_steps(record: &RunRecord) {
     if record.steps.is_empty() {
         return;
@@ -209,7 +215,7 @@ fn assert_steps(record: &RunRecord) {
     assert!(started <= attempts && attempts - started <= u64::from(record.spec.connections));
 }
 
-/// The greatest memory that this process has had, in MiB (VmHWM).
+/// The highest memory use of this process so far, in MiB (VmHWM).
 pub fn peak_memory_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

@@ -1,5 +1,5 @@
-//! What the `openssl` crate does not wrap: every call into OpenSSL outside of it is here, for all
-//! crates. Those into aws-lc are in `rustls/ffi.rs`.
+//! OpenSSL's functions that the `openssl` crate does not wrap. Every call into OpenSSL outside of
+//! that crate is here, for all crates. Calls into aws-lc are in `rustls/ffi.rs`.
 
 pub mod key_exchange;
 pub(super) mod messages;
@@ -49,44 +49,45 @@ unsafe extern "C" {
     fn SSL_renegotiate(ssl: *mut sys::SSL) -> c_int;
 }
 
-/// Lets a TLS 1.3 session be resumed by its key alone, without a key exchange. A client then offers
-/// both ways, and the server chooses; a server chooses this one.
+/// Allows the resumption of TLS 1.3 sessions by PSK alone, without a key exchange (psk_ke). A
+/// client then offers both modes, and the server chooses. A server then chooses psk_ke.
 pub fn allow_psk_without_key_exchange(context: &mut SslContextBuilder) {
     // SAFETY: the context is valid; the call takes a number and no pointer.
     unsafe { SSL_CTX_set_options(context.as_ptr(), ALLOW_NO_DHE_KEX | PREFER_NO_DHE_KEX) };
 }
 
-/// Whether a session is resumed by a ticket, and not by its ID.
+/// True if a session is resumed by a ticket and not by its ID.
 pub fn has_ticket(session: &SslSessionRef) -> bool {
     // SAFETY: the session is valid.
     unsafe { SSL_SESSION_has_ticket(session.as_ptr()) == 1 }
 }
 
-/// The lifetime that came with a session's ticket, in seconds.
+/// The lifetime that the server sent with a session's ticket, in seconds.
 pub fn ticket_lifetime_s(session: &SslSessionRef) -> u64 {
     // SAFETY: the session is valid.
     unsafe { SSL_SESSION_get_ticket_lifetime_hint(session.as_ptr()) }
 }
 
-/// Whether the server supports secure renegotiation (RFC 5746).
+/// True if the server supports secure renegotiation (RFC 5746).
 pub fn has_secure_renegotiation(ssl: &SslRef) -> bool {
     // SAFETY: the session is valid; this control takes nothing and returns a flag.
     unsafe { sys::SSL_ctrl(ssl.as_ptr(), GET_RI_SUPPORT, 0, ptr::null_mut()) == 1 }
 }
 
-/// Has the next handshake call of a connection negotiate anew; false where its version cannot.
+/// Makes the next handshake call of a connection renegotiate. Returns false if the connection's TLS
+/// version does not allow it.
 pub fn begin_renegotiation(ssl: &SslRef) -> bool {
     // SAFETY: the session is valid; the call notes that a handshake is to be made.
     unsafe { SSL_renegotiate(ssl.as_ptr()) == 1 }
 }
 
-/// Has a server choose the primes of DHE suites by the strength of its key (RFC 3526, RFC 7919).
+/// Makes a server choose the primes of DHE suites by the strength of its key (RFC 3526, RFC 7919).
 pub fn choose_dh_parameters(context: &mut SslContextBuilder) {
     // SAFETY: the context is valid; the call sets a flag.
     unsafe { sys::SSL_CTX_set_dh_auto(context.as_ptr(), 1) };
 }
 
-/// Whether the server accepted early data.
+/// The server's answer to early data.
 pub fn early_data(ssl: &SslRef) -> EarlyData {
     // SAFETY: the session is valid.
     match unsafe { SSL_get_early_data_status(ssl.as_ptr()) } {
@@ -114,20 +115,21 @@ pub fn accept_any_chain(context: &mut SslContextBuilder) {
     unsafe { SSL_CTX_set_cert_verify_callback(context.as_ptr(), accept, ptr::null_mut()) }
 }
 
-/// Accepts servers without secure renegotiation (RFC 5746), as old servers are. No client under load
+/// Accepts servers without secure renegotiation (RFC 5746), such as old ones. No client under load
 /// renegotiates.
 pub fn accept_legacy_servers(context: &mut SslContextBuilder) {
     // SAFETY: the context is valid; the call sets a flag.
     unsafe { sys::SSL_CTX_set_options(context.as_ptr(), sys::SSL_OP_LEGACY_SERVER_CONNECT) };
 }
 
-/// OpenSSL's name of the group that the handshake used; `None` when it used none that has a name.
+/// OpenSSL's name of the group that the handshake used; `None` if it used no group with a name.
 pub fn group_name(ssl: &SslRef) -> Option<&str> {
     // SAFETY: the session is valid; the name belongs to its context, which it keeps alive.
     unsafe { text(sys::SSL_get0_group_name(ssl.as_ptr())) }
 }
 
-/// IANA's name of the scheme that the peer signed the handshake with; `None` when it signed none.
+/// IANA's name of the scheme with which the peer signed the handshake; `None` if the peer did not
+/// sign.
 pub fn peer_signature_name(ssl: &SslRef) -> Option<&str> {
     let mut name: *const c_char = ptr::null();
     // SAFETY: the control stores a pointer to a name that its context owns, or leaves it alone.
@@ -144,8 +146,8 @@ unsafe fn text<'a>(name: *const c_char) -> Option<&'a str> {
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }).and_then(|name| name.to_str().ok())
 }
 
-/// Adds an intermediate certificate to the chain of the certificate that was set last. (The safe
-/// `add_extra_chain_cert` would send it with every certificate of the context.)
+/// Adds an intermediate certificate to the chain of the certificate that was set last. The safe
+/// `add_extra_chain_cert` would send it with every certificate of the context.
 pub fn add_to_chain(context: &SslContextBuilder, certificate: &X509Ref) -> Result<(), ErrorStack> {
     /// SSL_CTX_add1_chain_cert: the context takes a reference of its own.
     const TAKE_REFERENCE: c_long = 1;

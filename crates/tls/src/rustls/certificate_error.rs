@@ -1,4 +1,5 @@
-//! Plain words for the errors by which rustls and webpki refuse a server's certificate.
+//! Phrases in plain English for the errors by which rustls and webpki reject a server's
+//! certificate.
 
 use std::borrow::Cow;
 
@@ -8,31 +9,32 @@ use x509_parser::asn1_rs::{FromDer as _, Oid};
 
 use super::variant_name::word;
 
-/// The validity has ended. By this phrase and the four that follow, `tlslab-load` chooses a remedy.
+/// The certificate's validity has ended. `tlslab-load` chooses a remedy by this phrase and the next
+/// four.
 pub const EXPIRED: &str = "a certificate has expired";
-/// The validity has not begun.
+/// The certificate's validity has not begun.
 pub const NOT_YET_VALID: &str = "a certificate is not valid yet";
-/// The name that was asked for is none of the certificate's.
+/// The requested name is none of the certificate's names.
 pub const WRONG_NAME: &str = "the certificate is for other names";
-/// The chain ends at no trusted authority.
+/// The chain does not end at a trusted authority.
 pub const UNKNOWN_ISSUER: &str = "no trusted CA has issued the certificate";
-/// The signature of an issuer on a certificate, or of the server on the handshake.
+/// The signature of an issuer on a certificate, or of the server on the handshake, is wrong.
 pub const BAD_SIGNATURE: &str = "a signature does not fit the signer's key";
 
-/// For an error of neither library.
+/// The phrase for an error of neither library.
 const UNNAMED: &str = "the certificate is refused for another reason";
 
 const CRITICAL_EXTENSION: &str = "a certificate has an unknown critical extension";
 
 const REVOCATION_LIST: &str = "a certificate revocation list of an unsupported kind";
 
-/// The fault, without anything that the server chose. An error that has no phrase here, as a later release
-/// may bring one, has its name in lower case.
+/// The phrase for an error, without anything that the server chose. An error without a phrase, such
+/// as a new one of a later release, is named by its variant in lower case.
 pub(super) fn phrase(error: &CertificateError) -> Cow<'static, str> {
     use CertificateError as E;
     let phrase = match error {
         E::BadEncoding => "a certificate is not encoded correctly",
-        // webpki's InvalidCertValidity; an expired certificate has the context.
+        // This is webpki's InvalidCertValidity. An expired certificate is an `ExpiredContext`.
         E::Expired => "a certificate's validity ends before it begins",
         E::ExpiredContext { .. } => EXPIRED,
         E::NotValidYet | E::NotValidYetContext { .. } => NOT_YET_VALID,
@@ -65,7 +67,7 @@ pub(super) fn phrase(error: &CertificateError) -> Cow<'static, str> {
     phrase.into()
 }
 
-/// The same of the errors of webpki that rustls has no error of its own for.
+/// As [`phrase`], for errors of webpki that have no equivalent in rustls.
 fn phrase_of_chain(error: &webpki::Error) -> Cow<'static, str> {
     use webpki::Error as E;
     let phrase = match error {
@@ -103,7 +105,7 @@ fn phrase_of_chain(error: &webpki::Error) -> Cow<'static, str> {
     phrase.into()
 }
 
-/// Details of the certificate at hand, which the server chose; empty for none.
+/// Details of the rejected certificate, which the server chose; empty if there are none.
 pub(super) fn details(error: &CertificateError) -> String {
     use CertificateError as E;
     match error {
@@ -142,13 +144,13 @@ fn seconds(from: UnixTime, to: UnixTime) -> u64 {
     to.as_secs().saturating_sub(from.as_secs())
 }
 
-/// A name of a certificate without what webpki puts around it: `DnsName("localhost")`.
+/// A name of a certificate, without webpki's wrapper as in `DnsName("localhost")`.
 fn bare(name: &str) -> &str {
     let inner = name.split_once('(').and_then(|(_, inner)| inner.strip_suffix(')'));
     inner.map_or(name, |inner| inner.trim_matches('"'))
 }
 
-/// A purpose in words, or else its object identifier.
+/// A purpose in words; its object identifier if rustls has no name for it.
 fn purpose(purpose: &ExtendedKeyPurpose) -> String {
     match purpose {
         ExtendedKeyPurpose::Other(parts) => {
@@ -159,7 +161,8 @@ fn purpose(purpose: &ExtendedKeyPurpose) -> String {
     }
 }
 
-/// The object identifier at the start of an AlgorithmIdentifier's content, DER: `1.2.840.10045.4.3.2`.
+/// The object identifier at the start of the DER content of an AlgorithmIdentifier, in dotted form:
+/// `1.2.840.10045.4.3.2`.
 fn dotted(content: &[u8]) -> String {
     let read = Oid::from_der(content);
     read.map_or_else(|_| "unknown".to_owned(), |(_, identifier)| identifier.to_id_string())
@@ -196,7 +199,8 @@ mod tests {
         UnixTime::since_unix_epoch(Duration::from_secs(seconds))
     }
 
-    /// Why a client that trusts this authority refuses this certificate for a server of this name.
+    /// The reason why a client that trusts this authority rejects this certificate for a server of
+    /// this name.
     fn refusal(trusted: Vec<u8>, shown: Vec<u8>, name: &'static str) -> Reason {
         let algorithms =
             rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms;
@@ -373,7 +377,7 @@ mod tests {
             "certificate_unknown (the certificate is refused for another reason): \
              strange \u{fffd}[2J"
         );
-        // rustls reports this one by another error.
+        // rustls reports this error of webpki by another one.
         let reason = of(of_chain(webpki::Error::BadDerTime));
         assert_eq!(reason.in_one_line(), "certificate_unknown (bad der time)");
     }

@@ -1,4 +1,4 @@
-//! The names of a library's errors, for reasons in which a server has no say.
+//! The names of a library's errors, for reasons that the server cannot influence.
 
 /// The name of a variant without its fields, in lower case: `message too short`.
 pub fn word(variant: &impl std::fmt::Debug) -> String {

@@ -1,4 +1,4 @@
-//! Hosts that were lost, hosts whose clock moved, and hosts that share a processor.
+//! Lost hosts, hosts whose clock moved, and hosts that share a processor.
 
 use std::collections::BTreeMap;
 
@@ -44,13 +44,13 @@ proptest! {
     }
 }
 
-/// A host that was lost in the middle.
+/// A host that was lost in the middle of the measurement.
 fn lost(totals: LastTotals) -> LostHost {
     let lost = Lost { reason: "it was killed".to_owned(), at_s: 0.5, totals };
     LostHost { host: "gone".to_owned(), spec: spec(), lost }
 }
 
-/// What was found out about hosts of one kernel.
+/// The findings about a host. All such hosts run the same kernel.
 fn found(clock: HostClock) -> HostFound {
     HostFound { boot_id: Some("here".to_owned()), clock: Some(clock), ..HostFound::default() }
 }

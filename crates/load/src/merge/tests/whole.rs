@@ -1,4 +1,4 @@
-//! Records of N generators, merged: the record of one generator with all of their workers.
+//! The merged record of N generators equals the record of one generator with all their workers.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use tlslab_system::clock::{Nanos, SECOND};
 use super::{CPU, Sample, concluded, merge, named, note, sample, spec};
 use crate::recorder::{ArrivalAccounting, Flight, Primed, Recorder};
 
-/// How a load is made: the generators, the workers of each, the steps, and whether the loop is open.
+/// The shape of a load: generators, workers of each, steps, and whether the loop is open.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     hosts: usize,
@@ -30,7 +30,7 @@ impl Shape {
         host * self.workers..(host + 1) * self.workers
     }
 
-    /// What N of the generators are asked for.
+    /// The specification of N of the generators together.
     fn spec(self, hosts: usize) -> RunSpec {
         let mut spec = spec();
         spec.connections = u32::try_from(hosts).unwrap();
@@ -46,7 +46,7 @@ impl Shape {
     }
 }
 
-/// A connection: who of all workers made it, in which step, and how late in an open loop.
+/// A connection: the index of its worker among all, its step, and its start delay in an open loop.
 #[derive(Debug, Clone)]
 struct Made {
     worker: usize,
@@ -66,7 +66,7 @@ fn loads() -> impl Strategy<Value = (Shape, Vec<Made>)> {
     })
 }
 
-/// The notes of a worker, which differ from those of any other in every sum.
+/// The notes of a worker. Every sum in them differs from that of any other worker.
 fn notes(shape: Shape, worker: usize, all: &[Made]) -> Recorder {
     let mut recorder = Recorder::new(shape.steps, shape.is_open);
     let times = worker as u64 + 1;
@@ -117,7 +117,8 @@ proptest! {
         prop_assert_eq!(merged.hosts.len(), shape.hosts);
         let of_hosts: u64 = merged.hosts.iter().map(|host| host.outcomes.completed).sum();
         prop_assert_eq!(of_hosts, whole.outcomes.completed);
-        // What one generator's record has not, and quantiles of steps, which keep no histograms.
+        // One generator's record lacks some fields, which are copied from the merged record. Merged
+        // steps have no quantiles, because steps keep no histograms.
         let steps = whole.steps.into_iter();
         let steps = steps.map(|step| StepResult { summaries: Default::default(), ..step });
         let expected = RunRecord {

@@ -1,4 +1,4 @@
-//! Generators that began apart, and the time that all of them were measuring.
+//! Generators that started apart, and the time in which all of them were measuring.
 
 use tlslab_contract::record::{StartTime, VerdictCode};
 
@@ -39,12 +39,12 @@ fn the_common_window_leaves_out_what_only_one_was_measuring() {
     let merged = merge(&parts).unwrap();
     let common = merged.common.unwrap();
     assert_eq!((common.from_unix_s, common.seconds, common.start_skew_s), (1000.25, 0.75, 0.25));
-    // The second slice of the first, and the first of the second.
+    // The second slice of the first generator, and the first slice of the second generator.
     assert_eq!((common.completed, common.connections_per_s), (5, Some(10.0)));
     assert_eq!(merged.intervals[0].completed, 4);
     assert_eq!(merged.verdicts[0].code, VerdictCode::NotSimultaneous);
     assert!(merged.verdicts[0].message.contains("for 0.75 s of 1.00 s"));
-    // No slice of either lies in it whole.
+    // No slice of either generator lies wholly inside the window.
     parts[1].record.started = begun(1000.75);
     assert_eq!(merge(&parts).unwrap().common.unwrap().connections_per_s, None);
     parts[1].record.started = begun(5000.0);

@@ -1,6 +1,6 @@
-//! Servers that fail in every way that is known, under load, by both back ends, the engine's
-//! minimal client and `--lean`: each failure has its class, the accounting balances, nothing panics, nothing
-//! hangs and nothing grows.
+//! Servers that fail in every known way, under load by both back ends, the engine's minimal client
+//! and `--lean`. Each failure has its class, the accounting balances, and nothing panics, hangs or
+//! grows.
 
 mod endings;
 mod http;
@@ -19,7 +19,7 @@ use tlslab_testkit::tls_server::{Settings, Version};
 /// The connections of each run.
 const CONNECTIONS: u64 = 4;
 
-/// What the peer behind `authority` is: one certificate, TLS 1.3.
+/// The settings of a peer with one certificate of this authority and TLS 1.3.
 fn settings(authority: &Authority) -> Settings {
     Settings {
         identities: vec![authority.issue(Key::P256)],
@@ -29,18 +29,18 @@ fn settings(authority: &Authority) -> Settings {
     }
 }
 
-/// The same with TLS 1.2.
+/// As [`settings`], with TLS 1.2.
 fn settings_of_old(authority: &Authority) -> Settings {
     Settings { version: Some(Version::Tls12), ..settings(authority) }
 }
 
-/// Who meets a fault.
+/// The client that meets a fault.
 #[derive(Debug, Clone, Copy)]
 enum Client {
     Library(BackendChoice),
-    /// The engine's minimal client, behind a first connection of rustls. Of TLS 1.3 alone.
+    /// The engine's minimal client, after a first connection by rustls. TLS 1.3 only.
     Minimal,
-    /// The same as `--lean` does it: it does not look at certificates.
+    /// The minimal client with the settings of `--lean`: it does not look at certificates.
     Lean,
 }
 
@@ -48,19 +48,19 @@ const LIBRARIES: [Client; 2] = [Client::Library(BACKENDS[0]), Client::Library(BA
 const VERIFYING: [Client; 3] = [LIBRARIES[0], LIBRARIES[1], Client::Minimal];
 const ALL: [Client; 4] = [LIBRARIES[0], LIBRARIES[1], Client::Minimal, Client::Lean];
 
-/// The accounting of a run whose preflight went well and whose connections all met the fault.
+/// The accounting of a run whose preflight succeeded and whose connections all met the fault.
 fn accounting(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
     accounting_of(authority, fault, client, |spec| spec)
 }
 
-/// The same, of a run with a changed specification.
+/// As [`accounting`], for a run with a changed specification.
 fn accounting_of(
     authority: &Authority,
     fault: Fault,
     client: Client,
     change: fn(RunSpec) -> RunSpec,
 ) -> Outcomes {
-    // Without a version of its own, so that a fault may be of any.
+    // No version is set, so that a fault may be of any version.
     let welcome = Settings { version: None, ..settings(authority) };
     let peer = Peer::start(&welcome, client.preflights(), fault);
     let record = measured_alone(change(client.spec(peer.address())), authority);
@@ -69,7 +69,7 @@ fn accounting_of(
 }
 
 impl Client {
-    /// Connections before the load: one by each client that the run will have.
+    /// The number of connections before the load: one by each client of the run.
     fn preflights(self) -> u64 {
         match self {
             Self::Library(_) => 1,
@@ -77,7 +77,7 @@ impl Client {
         }
     }
 
-    /// A run of it, with short deadlines.
+    /// The specification of a run by this client, with short deadlines.
     fn spec(self, address: SocketAddr) -> RunSpec {
         match self {
             Self::Library(backend) => impatient(address, backend),
@@ -101,7 +101,7 @@ fn the_clients_are_who_they_are_called() {
     }
 }
 
-/// Every connection fails, and as what.
+/// Asserts that every connection of every client fails with this class.
 fn fails(authority: &Authority, name: &str, class: &str, fault: &Fault) {
     fail(&ALL, authority, name, class, fault);
 }
@@ -114,7 +114,7 @@ fn fail(clients: &[Client], authority: &Authority, name: &str, class: &str, faul
     }
 }
 
-/// Every connection of these clients completes, whatever is odd about it.
+/// Asserts that every connection of these clients completes in spite of the fault.
 fn completes(clients: &[Client], authority: &Authority, name: &str, fault: &Fault) {
     for client in clients {
         let outcomes = accounting(authority, fault.clone(), *client);
@@ -122,7 +122,7 @@ fn completes(clients: &[Client], authority: &Authority, name: &str, fault: &Faul
     }
 }
 
-/// A response's head with this field.
+/// The head of a response with this field.
 fn head(field: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n").into_bytes()
 }

@@ -1,5 +1,5 @@
-//! What a client's session notes of its handshake messages, which OpenSSL shows to a callback: what no
-//! other call returns, and rules that the server breaks.
+//! Notes about the handshake messages of a client's session, which OpenSSL passes to a callback:
+//! facts that no other call returns, and rules that the server breaks.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -14,7 +14,7 @@ use crate::HELLO_RETRY_REQUEST;
 use crate::observer::{EMPTY_PROTECTED, Extensions, field};
 use tlslab_wire::rule::Rule;
 
-/// Content type of handshake messages, and types of some (RFC 8446, appendices B.1 and B.3).
+/// Content types, and types of handshake messages (RFC 8446, appendices B.1 and B.3).
 const CHANGE_CIPHER_SPEC: c_int = 20;
 const HANDSHAKE: c_int = 22;
 const HELLO_REQUEST: u8 = 0;
@@ -26,17 +26,18 @@ const CERTIFICATE: u8 = 11;
 const CERTIFICATE_VERIFY: u8 = 15;
 const FINISHED: u8 = 20;
 
-/// Pseudo content types of the message callback: it gets a record's header, or the content type within
-/// a record of TLS 1.3 (`SSL3_RT_HEADER` and `SSL3_RT_INNER_CONTENT_TYPE` of openssl/ssl3.h).
+/// Pseudo content types of the message callback, for the header of a record and for the content
+/// type within a TLS 1.3 record (`SSL3_RT_HEADER` and `SSL3_RT_INNER_CONTENT_TYPE` of
+/// openssl/ssl3.h).
 const RECORD_HEADER: c_int = 256;
 const INNER_CONTENT_TYPE: c_int = 257;
 
 const KEY_UPDATE: u8 = 24;
 
-/// The parts of a session's note: whether there was a HelloRetryRequest, whether the client signed
-/// with its own key, whether the ServerHello took a pre-shared key without a key exchange, whether the
-/// server's Finished is there, whether the record that is read is empty, which rules the server has
-/// broken, and the number of messages since that carry nothing.
+/// The parts of a session's note, in this order: the server sent a HelloRetryRequest; the client
+/// signed with its own key; the ServerHello took a PSK without a key exchange; the server's
+/// Finished has arrived; the current record is empty; the rules that the server broke, a bit each;
+/// the unit in which messages that carry nothing are counted.
 const RETRIED: usize = 1;
 const SIGNED: usize = 2;
 const WITHOUT_EXCHANGE: usize = 4;
@@ -52,11 +53,11 @@ const ONE_MESSAGE: usize = 512;
 const PRE_SHARED_KEY: u16 = 41;
 const KEY_SHARE: u16 = 51;
 
-/// The most tickets and KeyUpdates that may come without plaintext between them: the limit of rustls
+/// The highest number of tickets and KeyUpdates without plaintext between them: the limit of rustls
 /// and of older releases of OpenSSL.
 const MESSAGE_LIMIT: usize = 32;
 
-/// Where a ServerHello's random lies: behind message type, length and version.
+/// The place of the `random` in a ServerHello: after message type, length and version.
 const RANDOM: std::ops::Range<usize> = 6..38;
 
 type MessageCallback = unsafe extern "C" fn(
@@ -73,7 +74,7 @@ unsafe extern "C" {
     fn SSL_CTX_set_msg_callback(context: *mut sys::SSL_CTX, callback: MessageCallback);
 }
 
-/// Makes the sessions of this context watch their handshake messages: see
+/// Makes the sessions of this context note their handshake messages: see
 /// [`saw_hello_retry_request`], [`client_signed`] and [`is_flooded`].
 pub fn watch(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
     if note_index() < 0 || offered_index() < 0 {
@@ -84,28 +85,29 @@ pub fn watch(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
     Ok(())
 }
 
-/// Whether the session's server sent a HelloRetryRequest.
+/// True if the session's server sent a HelloRetryRequest.
 pub fn saw_hello_retry_request(ssl: &SslRef) -> bool {
     note(ssl) & RETRIED != 0
 }
 
-/// Whether the server asked the session's client for a certificate, and the client showed one: its
+/// True if the server requested a certificate and the session's client sent one. The client's
 /// CertificateVerify message proves both.
 pub fn client_signed(ssl: &SslRef) -> bool {
     note(ssl) & SIGNED != 0
 }
 
-/// Whether the session's server took a pre-shared key without a key exchange.
+/// True if the session's server took a PSK without a key exchange.
 pub fn is_without_exchange(ssl: &SslRef) -> bool {
     note(ssl) & WITHOUT_EXCHANGE != 0
 }
 
-/// Whether the session was closed because its server sent too many messages that carry nothing.
+/// True if the session was closed because its server sent too many messages that carry nothing.
 pub fn is_flooded(ssl: &SslRef) -> bool {
     note(ssl) / ONE_MESSAGE > MESSAGE_LIMIT
 }
 
-/// The rule that the session's server has broken within what is encrypted, if it has.
+/// The rule that the session's server broke in the encrypted part of the connection; `None` if it
+/// broke none.
 pub fn broken(ssl: &SslRef) -> Option<Rule> {
     let note = note(ssl);
     BROKEN.iter().find(|(bit, _)| note & bit != 0).map(|(_, rule)| *rule)
@@ -118,7 +120,7 @@ const BROKEN: [(usize, Rule); 4] = [
     (BROKEN_REQUEST, Rule::HelloRequest),
 ];
 
-/// Sets the count of messages that carry nothing to zero: plaintext has arrived.
+/// Resets the count of messages that carry nothing, because plaintext has arrived.
 pub fn got_on(ssl: &SslRef) {
     let note = note(ssl);
     if note >= ONE_MESSAGE {
@@ -127,7 +129,8 @@ pub fn got_on(ssl: &SslRef) {
     }
 }
 
-/// A session's note: [`RETRIED`], [`SIGNED`], [`WITHOUT_EXCHANGE`], and how often [`ONE_MESSAGE`].
+/// A session's note: the bits from [`RETRIED`] to [`BROKEN_REQUEST`], and [`ONE_MESSAGE`] for each
+/// message that carries nothing.
 fn note(ssl: &SslRef) -> usize {
     // SAFETY: the session is valid; the slot holds a number, which is never dereferenced.
     unsafe { sys::SSL_get_ex_data(ssl.as_ptr(), note_index()) }.addr()
@@ -140,14 +143,15 @@ unsafe fn set_slot(ssl: *mut sys::SSL, index: c_int, value: usize) {
     unsafe { sys::SSL_set_ex_data(ssl, index, ptr::without_provenance_mut(value)) };
 }
 
-/// The slot of a session's extra data that holds its note: null until there is something to note.
-/// A plain slot, so that a connection allocates nothing for it.
+/// The index of the slot of a session's extra data that holds its note. The slot is null until
+/// there is something to note. It holds a plain number, so that a connection allocates nothing for
+/// it.
 fn note_index() -> c_int {
     static INDEX: OnceLock<c_int> = OnceLock::new();
     *INDEX.get_or_init(new_index)
 }
 
-/// The slot that holds the extensions that the client has offered.
+/// The index of the slot that holds the extensions that the client offered.
 fn offered_index() -> c_int {
     static INDEX: OnceLock<c_int> = OnceLock::new();
     *INDEX.get_or_init(new_index)
@@ -160,9 +164,9 @@ fn new_index() -> c_int {
     }
 }
 
-/// Notes a HelloRetryRequest, a signature of the client's, and rules that the server breaks; counts
-/// messages that carry nothing, and closes the session at too many: OpenSSL itself takes any number,
-/// and each KeyUpdate costs it a tenth of a millisecond.
+/// Notes a HelloRetryRequest, the client's signature, and rules that the server breaks. Counts
+/// messages that carry nothing, and closes the session if there are too many: OpenSSL itself
+/// accepts any number, and each KeyUpdate costs it a tenth of a millisecond.
 unsafe extern "C" fn note_message(
     write: c_int,
     _version: c_int,
@@ -201,7 +205,7 @@ unsafe extern "C" fn note_message(
     }
 }
 
-/// Notes a message of the client's.
+/// Notes a message from the client; returns the new note.
 ///
 /// # Safety
 /// The session is valid.
@@ -219,7 +223,7 @@ unsafe fn note_sent(ssl: *mut sys::SSL, message: &[u8], noted: usize) -> usize {
     }
 }
 
-/// Notes a message of the server's.
+/// Notes a message from the server; returns the new note.
 ///
 /// # Safety
 /// The session is valid.
@@ -246,7 +250,7 @@ unsafe fn note_received(ssl: *mut sys::SSL, message: &[u8], noted: usize) -> usi
     }
 }
 
-/// Notes the header of a record, or the content type within it.
+/// Notes the header of a record, or the content type within it; returns the new note.
 fn note_record(bytes: &[u8], noted: usize) -> usize {
     match *bytes {
         [kind, _, _, _, _]
@@ -263,8 +267,8 @@ fn note_record(bytes: &[u8], noted: usize) -> usize {
     }
 }
 
-/// Whether an entry of a Certificate's body has an extension that was not offered (RFC 8446, section
-/// 4.4.2).
+/// True if an entry of a Certificate's body has an extension that was not offered (RFC 8446,
+/// section 4.4.2).
 fn has_strange_extension(body: &[u8], offered: Extensions) -> bool {
     let list = field(body, 1).and_then(|(_context, rest)| field(rest, 3));
     let mut list = list.map_or(&[][..], |(list, _)| list);
@@ -278,7 +282,7 @@ fn has_strange_extension(body: &[u8], offered: Extensions) -> bool {
     false
 }
 
-/// Whether a ServerHello takes a pre-shared key and has no key share.
+/// True if a ServerHello takes a PSK and has no key share.
 fn takes_key_alone(message: &[u8]) -> bool {
     extensions(message).is_some_and(|mut extensions| {
         let (mut key, mut share) = (false, false);
@@ -293,8 +297,8 @@ fn takes_key_alone(message: &[u8]) -> bool {
     })
 }
 
-/// The extensions of a ServerHello: behind the session ID, the suite and the compression method, and
-/// behind their own length (RFC 8446, section 4.1.3).
+/// The extensions of a ServerHello, which follow the session ID, the suite, the compression method
+/// and their own length (RFC 8446, section 4.1.3). `None` if the message is too short.
 fn extensions(message: &[u8]) -> Option<&[u8]> {
     let session_id = usize::from(*message.get(RANDOM.end)?);
     message.get(RANDOM.end + 1 + session_id + 2 + 1 + 2..)

@@ -11,22 +11,22 @@ use openssl_sys as sys;
 /// `SSL_CTRL_GET_SESS_CACHE_MODE` of openssl/ssl.h.
 const GET_SESS_CACHE_MODE: c_int = 45;
 
-/// Has a client offer to resume this session, of its own context or another.
+/// Makes a client offer to resume this session, which may be of its own context or of another.
 ///
 /// # Errors
-/// Memory is short.
+/// OpenSSL is out of memory.
 ///
 /// # Panics
 /// The client's context keeps sessions in OpenSSL's own store.
 pub fn resume(ssl: &mut SslRef, session: &SslSessionRef) -> Result<(), ErrorStack> {
     assert!(!stores_sessions(ssl.ssl_context()), "OpenSSL's store of client sessions is on");
-    // SAFETY: OpenSSL counts a reference of its own. What binds a session to one context is that
+    // SAFETY: OpenSSL counts a reference of its own. A session is bound to one context only by that
     // context's store, a list through the sessions themselves (SSL_SESSION_free(3)). The store of
     // this client's context is off: it neither adds the session nor finds it there.
     unsafe { ssl.set_session(session) }
 }
 
-/// Whether a context keeps the sessions of clients in OpenSSL's own store, as
+/// True if a context keeps the sessions of clients in OpenSSL's own store, as
 /// SSL_CTX_set_session_cache_mode(3) describes it.
 fn stores_sessions(context: &SslContextRef) -> bool {
     // SAFETY: the context is valid, and the control only reads.

@@ -1,4 +1,5 @@
-//! KeyUpdates of a server (RFC 8446, section 4.6.3): how many pass, and how they are answered.
+//! KeyUpdates from a server (RFC 8446, section 4.6.3): the highest number of them, and the client's
+//! answers.
 
 use super::peer::Peer;
 use super::*;
@@ -6,7 +7,7 @@ use crate::rustls::minimal::handshake::KEY_UPDATES;
 use crate::rustls::minimal::invariants::script::{RIGHT, message};
 use tlslab_wire::tls::messages::KEY_UPDATE;
 
-/// A server whose handshake is done, and what it sends under.
+/// A server after the handshake: its client, and the secret and keys under which it sends.
 struct Updating {
     client: MinimalClient,
     traffic: OkmBlock,
@@ -23,7 +24,8 @@ impl Updating {
         Self { client: peer.client, traffic, keys }
     }
 
-    /// Sends a KeyUpdate, which asks the client for one or not (1, 0), and changes to the next keys.
+    /// Sends a KeyUpdate and changes to the next keys. `asks` is 1 if the KeyUpdate requests one
+    /// from the client, and 0 if not.
     fn update(&mut self, asks: u8, answer: &mut Vec<u8>) -> Result<(), Failure> {
         let mut record = Vec::new();
         self.keys.seal(HANDSHAKE, &message(KEY_UPDATE, &[asks]), &mut record).unwrap();
@@ -32,7 +34,8 @@ impl Updating {
         self.client.record(&mut record, answer).map(|_| ())
     }
 
-    /// Sends as many KeyUpdates as may follow each other, and one more: what the client says to it.
+    /// Sends as many KeyUpdates as may follow each other, and one more. Returns the client's answer
+    /// to the last.
     fn update_too_often(&mut self) -> Result<(), Failure> {
         for number in 0..KEY_UPDATES {
             assert_eq!(self.update(0, &mut Vec::new()), Ok(()), "{number}");
@@ -78,7 +81,8 @@ fn key_updates_that_are_asked_for_are_answered_once_with_the_next_plaintext() {
     assert!(said.is_empty());
     server.client.write(b"x", &mut said).unwrap();
     server.client.write(b"y", &mut said).unwrap();
-    // A KeyUpdate of 5 bytes and twice a byte of plaintext, each in a record that adds 22.
+    // A KeyUpdate of 5 bytes, and twice one byte of plaintext. Each is in a record that adds 22
+    // bytes.
     assert_eq!(said.len(), 27 + 23 + 23);
     let [now, _] = server.client.handshake.traffic().unwrap();
     assert_eq!(now.as_ref(), SUITES[0].update(&before).as_ref());
