@@ -5,6 +5,7 @@ import shlex
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tlslab.model.errors import UsageError
@@ -112,3 +113,8 @@ def test_a_command_of_another_user_is_named_where_it_may_not_be_killed(
     with pytest.raises(HookError, match=r"took longer than 0\.2 s and may not be killed"):
         run_command(("sleep", "20"), 0.2, "--configure", {})
     assert time.monotonic() - began < 18
+    monkeypatch.undo()
+    for left in psutil.Process().children():
+        if left.name() == "sleep":
+            left.kill()
+            left.wait(10)
