@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from bench.noise import Draw, Noise, Trial, autocorrelated, cell, holds
-from bench.queues import MM1, Array, Kind, response_times
+from bench.queues import Array, Kind, response_times
 from tlslab.analysis.benchmark.curves import make_curves
 from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, SIGNERS_CPU
 from tlslab.analysis.benchmark.fork_estimates import RATE as OPERATIONS
@@ -140,14 +140,14 @@ def frozen(trials: int) -> Trial:
     return trial
 
 
-def within_objective(runs: int, n: int, at: float) -> Trial:
-    """The highest load of M/M/1 whose p99 meets an objective, interpolated between the loads of
+def within_objective(kind: Kind, runs: int, n: int, at: float) -> Trial:
+    """The highest load of a queue whose p99 meets an objective, interpolated between the loads of
     `_LOADS`.
 
     `at` is that load.
     """
-    limit = MM1.quantile(at, 0.99)
-    series = [_queue(MM1, load, 1, n) for load in _LOADS]
+    limit = kind.quantile(at, 0.99)
+    series = [_queue(kind, load, 1, n) for load in _LOADS]
 
     def trial(draw: Draw) -> bool | None:
         made = [

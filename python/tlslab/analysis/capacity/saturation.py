@@ -32,8 +32,9 @@ class Loaded:
 class Crossing:
     """The load, in connections/s, at which one repetition ceases to meet an objective.
 
-    `exact`: at `load`. `between`: at `load` or above it, and below `end`, a load with which the
-    server did not keep up. `at_least`: at `load` or above it. `below`: below `load`.
+    `exact`: from `load` to `end`, by two interpolations (`crossing`). `between`: at `load` or above
+    it, and below `end`, a load with which the server did not keep up. `at_least`: at `load` or
+    above it. `below`: below `load`.
     """
 
     load: float
@@ -78,10 +79,12 @@ class Capacity:
 def crossing(points: Sequence[Loaded], limit_ms: float) -> Crossing:
     """The highest load of one series of runs that meets the limit.
 
-    Between the last load that meets the limit and the first that does not, the logarithm of the
-    time is interpolated linearly in the load. In a queue it bends upwards, so that the result is
-    rather too low. If the server did not keep up with the higher load, there is no time for an
-    interpolation. Raises ValueError without points.
+    Between the last load that meets the limit and the first that does not, how the time bends is
+    not known. `load` takes the logarithm of the time for linear in the load: in most queues the
+    logarithm bends upwards, so that `load` is rather too low. `end` takes the reciprocal of the
+    time for linear, as it is for every quantile of M/M/1 and, in heavy traffic, of any queue with
+    one line (Kingman 1961); `end` is never below `load`. If the server did not keep up with the
+    higher load, there is no time for an interpolation. Raises ValueError without points.
     """
     ordered = sorted(points, key=lambda point: point.offered)
     if not ordered:
@@ -95,24 +98,33 @@ def crossing(points: Sequence[Loaded], limit_ms: float) -> Crossing:
             return Crossing(point.offered, "below")
         if not point.kept:
             return Crossing(met.offered, "between", point.offered)
-        return Crossing(_between(met, point, limit_ms), "exact")
+        return _between(met, point, limit_ms)
     return Crossing(ordered[-1].offered, "at_least")
 
 
-def _between(met: Loaded, missed: Loaded, limit_ms: float) -> float:
-    if met.time_ms <= 0:
-        return met.offered
-    # Above zero and at most one, since met.time_ms < limit_ms <= missed.time_ms.
-    share = math.log(limit_ms / met.time_ms) / math.log(missed.time_ms / met.time_ms)
-    return met.offered + share * (missed.offered - met.offered)
+def _between(met: Loaded, missed: Loaded, limit_ms: float) -> Crossing:
+    """The crossing by both interpolations; the limit is above the time met, at most that missed."""
+    by_logarithm = 0.0
+    if met.time_ms > 0:
+        by_logarithm = math.log(limit_ms / met.time_ms) / math.log(missed.time_ms / met.time_ms)
+    rise = (limit_ms - met.time_ms) / (missed.time_ms - met.time_ms)
+    by_reciprocal = rise * (missed.time_ms / limit_ms)
+    gap = missed.offered - met.offered
+    load = min(met.offered + by_logarithm * gap, missed.offered)
+    end = min(met.offered + by_reciprocal * gap, missed.offered)
+    return Crossing(load, "exact", max(load, end))
 
 
 def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | None:
     """The capacity over repetitions, each a series of runs at all loads; None without any.
 
-    The interval is over the repetitions' own crossings: the unit is the repetition. The interval is
-    cut at the lowest and the highest load, because no crossing can lie beyond them; Student's
-    interval over few repetitions would reach above the maximum. If the crossing of any repetition
+    The interval is over the repetitions' own crossings: the unit is the repetition. The interval
+    begins where the interval of the crossings by the time's logarithm does, and ends where that of
+    the crossings by its reciprocal does (`crossing`): the first are too low in most queues, the
+    second in some too high, by more than the noise of long runs. The value is the mean of the
+    first. The interval is cut at the lowest and the highest load, because no crossing can lie
+    beyond them; Student's interval over few repetitions would reach above the maximum. If the
+    crossing of any repetition
     lies between two loads without times to interpolate, the capacity is between the ends of all
     repetitions. If the loads of a repetition do not enclose its crossing, that crossing is
     censored: the capacity is then that of the median repetition, exact if that one's is, without an
@@ -135,19 +147,23 @@ def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | 
         end = max(each.end for each in found if each.end is not None)
         return Capacity(load, "between", n, end=end)
     whole = estimate([each.load for each in found], RATE)
-    method = f"interpolated between loads in each of {n} repetitions; {whole.method}"
-    low, high = _within_loads(whole, series)
+    latest = estimate([each.end for each in found if each.end is not None], RATE)
+    method = (
+        f"interpolated between loads in each of {n} repetitions, by the logarithm of the time, for "
+        f"the upper end by its reciprocal; {whole.method}"
+    )
+    low, high = _within_loads(whole.low, latest.high, series)
     return Capacity(Estimate(whole.value, low, high, whole.n, RATE, method), "exact", n)
 
 
 def _within_loads(
-    found: Estimate, series: Sequence[Sequence[Loaded]]
+    low: float | None, high: float | None, series: Sequence[Sequence[Loaded]]
 ) -> tuple[float | None, float | None]:
     """The ends of an interval of crossings, cut at the lowest and the highest load."""
-    if found.low is None or found.high is None:
+    if low is None or high is None:
         return None, None
     loads = [point.offered for points in series for point in points]
-    return max(found.low, min(loads)), min(found.high, max(loads))
+    return max(low, min(loads)), min(high, max(loads))
 
 
 # The order of crossings that are known as bounds only, relative to the others.

@@ -16,7 +16,7 @@ def queue(limit: float = 1000.0, service_ms: float = 1.0) -> list[Loaded]:
 
 def test_the_crossing_lies_between_the_loads_that_enclose_it() -> None:
     found = crossing(queue(), 3.0)
-    assert (found.bound, found.end) == ("exact", None)
+    assert found.bound == "exact"
     assert 600 < found.load < 800
     assert found.load == pytest.approx(1000 * (1 - 1 / 3), rel=0.03)
 
@@ -41,10 +41,29 @@ def test_one_repetition_without_a_time_leaves_all_without_an_interval() -> None:
     assert 600 < found.load.value < 800
 
 
-def test_the_time_is_interpolated_on_its_logarithm() -> None:
-    """Half way from 0.5 to 8 ms lies 2 ms."""
-    assert crossing([Loaded(100, 0.5, True), Loaded(200, 8, True)], 2.0) == Crossing(150.0, "exact")
-    assert crossing([Loaded(100, 0.0, True), Loaded(200, 8, True)], 2.0) == Crossing(100.0, "exact")
+def test_the_time_is_interpolated_on_its_logarithm_and_on_its_reciprocal() -> None:
+    """Half way from 0.5 to 8 ms lies 2 ms; four fifths of the way from 2/ms to 1/8 ms lies 1/2."""
+    found = crossing([Loaded(100, 0.5, True), Loaded(200, 8, True)], 2.0)
+    assert found == Crossing(150.0, "exact", 180.0)
+    zero = crossing([Loaded(100, 0.0, True), Loaded(200, 8, True)], 2.0)
+    assert zero == Crossing(100.0, "exact", 200.0)
+
+
+@pytest.mark.parametrize("limit", [1.3, 2.0, 3.0, 4.9])
+def test_the_reciprocal_of_the_time_is_linear_in_mm1(limit: float) -> None:
+    found = crossing(queue(), limit)
+    assert found.end == pytest.approx(1000 * (1 - 1 / limit))
+    assert found.load < 1000 * (1 - 1 / limit)
+
+
+def test_the_interval_holds_both_interpolations() -> None:
+    """Five repetitions without noise: each crossing of its own would have an interval of a point."""
+    found = capacity([queue()] * 5, 3.0)
+    one = crossing(queue(), 3.0)
+    assert found is not None
+    assert (found.load.value, found.load.low) == pytest.approx((one.load, one.load))
+    assert found.load.high == pytest.approx(one.end)
+    assert found.load.high == pytest.approx(1000 * (1 - 1 / 3))
 
 
 def test_bounds_where_the_loads_do_not_enclose_it() -> None:
@@ -61,7 +80,7 @@ def test_the_interval_is_over_repetitions() -> None:
     assert found.load.high is not None
     assert found.load.low < found.load.value < found.load.high
     assert found.load.unit == "1/s"
-    assert found.load.method.startswith("interpolated between loads in each of 3 repetitions; ")
+    assert found.load.method.startswith("interpolated between loads in each of 3 repetitions, by ")
     same = capacity([queue(), queue()], 3.0)
     assert same is not None
     assert same.load.unit == "1/s"
