@@ -66,6 +66,7 @@ SKEWED = Short(
     "Few trials of a skewed quantity: Student's interval takes noise for symmetric.", 0.87
 )
 
+
 @dataclass(frozen=True)
 class Row:
     """A simulation. `at_least`: the bound is meant to hold in more than 95 %.

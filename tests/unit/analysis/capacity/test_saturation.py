@@ -57,7 +57,7 @@ def test_the_reciprocal_of_the_time_is_linear_in_mm1(limit: float) -> None:
 
 
 def test_the_interval_holds_both_interpolations() -> None:
-    """Five repetitions without noise: each crossing of its own would have an interval of a point."""
+    """Five repetitions without noise: either crossing alone has an interval of one point."""
     found = capacity([queue()] * 5, 3.0)
     one = crossing(queue(), 3.0)
     assert found is not None
