@@ -103,9 +103,7 @@ class Opened:
         return _rows(button.evaluate(WITHOUT_SAVING))
 
     def copied(self, button: str | Locator) -> str:
-        """The text that a button copies to the clipboard, which the context must have the right to
-        read.
-        """
+        """The text that a button copies; the context must have the right to read the clipboard."""
         place = self.page.locator(button) if isinstance(button, str) else button
         place.click()
         assert self.said().endswith(" copied")

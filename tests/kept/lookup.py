@@ -53,8 +53,7 @@ class Lookup:
             yield str(error)
 
     def text_differs(self, shown: str, spec: Mapping[str, Any], context: str) -> Iterator[str]:
-        """The differences between a cell with several numbers (`4 of 7`) and the report, by letter.
-        """
+        """The differences of a cell with several numbers (`4 of 7`) from the report's text."""
         try:
             found = cell(self.folder, self._with_defaults(spec))
         except NotKeptError as error:

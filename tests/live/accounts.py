@@ -12,8 +12,7 @@ def assert_balanced(outcomes: dict[str, Any]) -> None:
 
 
 def assert_accounts(record: dict[str, Any]) -> None:
-    """The total of a merged record and each host's part are balanced; the total is the parts' sum.
-    """
+    """The total of a merged record and each host's part are balanced; the total is their sum."""
     parts = [host["outcomes"] for host in record["hosts"]]
     assert parts
     for outcomes in (record["outcomes"], *parts):

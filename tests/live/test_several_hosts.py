@@ -109,8 +109,7 @@ def trials(folder: Path) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Calm:
-    """A cluster for tests that harm no node; the file `slow` states how slow the generator g1 is.
-    """
+    """A cluster for tests that harm no node; the file `slow` slows the generator g1 down."""
 
     lab: Lab
     hosts: Hosts

@@ -1,5 +1,4 @@
-"""The suites study on real servers: families of suites, Diffie-Hellman sizes, HTTP/1.1 and HTTP/2.
-"""
+"""The suites study on real servers: families of suites, Diffie-Hellman sizes, both HTTPs."""
 
 import json
 from pathlib import Path
