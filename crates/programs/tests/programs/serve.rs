@@ -153,7 +153,7 @@ fn a_share_of_what_new_connections_cost_is_burned() {
     let cpu = |part: &str| stats["cpu"][part].as_u64().unwrap();
     let burned = stats["burned_us"].as_u64().unwrap();
     let worked = cpu("user_us") + cpu("system_us") - burned;
-    // Of the remaining calls, waiting and listening are not work on a connection.
+    // The other time includes waiting and listening, which are no work on a connection.
     let share = burned as f64 / worked as f64;
     assert!((0.5..1.1).contains(&share), "{burned} {worked}");
 }
