@@ -1,4 +1,4 @@
-"""Effects beside samples: agreement must be established; noise alone never establishes it."""
+"""Effects beside samples: that both agree must be established; noise alone never does it."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def checked(*others: CellWhy, error: float = 0.005) -> tuple[EffectCheck, ...]:
 
 
 def test_noise_never_agrees() -> None:
-    # Effect 100 (-77 to 297) us: nothing is known, so no agreement is reported.
+    # Effect 100 (-77 to 297) us: nothing is known, so the two are not said to agree.
     (found,) = checked(cell("P-384", 500, 150, 0.25), error=0.25)
     assert found.effect.low is not None
     assert found.effect.low < 0 < found.effect.value
