@@ -1,4 +1,4 @@
-"""What the tests of several rooms share."""
+"""Fixtures and settings for all tests."""
 
 from pathlib import Path
 
@@ -9,7 +9,8 @@ from factories.run import made_run
 from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
 
-# The files that take longest, in this order: begun last, one would leave other processors idle.
+# The files that take longest, in this order. If one of them started last, other processors would
+# idle at the end.
 LONGEST_FIRST = (
     "test_how_to.py", "test_documentation.py", "test_cluster.py", "test_pages.py", "test_bogo.py",
     "test_several_hosts.py", "test_why.py", "test_recommended_configurations.py",
@@ -19,7 +20,8 @@ LONGEST_FIRST = (
     "test_coverage.py", "test_kept_pages.py",
 )  # fmt: skip
 
-# An example may wait for a processor: tests of parts run behind all else.
+# Hypothesis has no deadline: an example may wait for a processor, because the tests of parts run at
+# low priority.
 settings.register_profile("tlslab", deadline=None)
 settings.load_profile("tlslab")
 
@@ -31,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Has the files that take longest go first."""
+    """Puts the files that take longest first."""
     places = {name: place for place, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
 

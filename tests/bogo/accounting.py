@@ -1,7 +1,7 @@
 """Accounts for each TLS 1.3 client case of BoGo, and writes docs/reference/bogo.md.
 
-`accounting.py OUTCOMES [--write]`: the folder has a file of outcomes for each client. Fails where a
-case is unaccounted for, where a reason is stale, or where the committed page is.
+`accounting.py OUTCOMES [--write]`: the folder OUTCOMES has one file of outcomes per client. Fails
+if a case is not accounted for, if a reason is stale, or if the committed page is out of date.
 """
 
 import json
@@ -16,13 +16,13 @@ PAGE = HERE.parents[1] / "docs" / "reference" / "bogo.md"
 CLIENTS = {"minimal": "Minimal client", "rustls": "rustls", "openssl": "OpenSSL"}
 RESULTS = ("passed", "unimplemented", "failed")
 
-# The most cases of a client whose outcome may depend on how the server's bytes arrive.
+# The highest number of cases per client whose outcome may depend on how the server's bytes arrive.
 VARYING = 2
 
 
 @dataclass(frozen=True)
 class Case:
-    """One case with one client: how it ended, and the runner's words, or a flag that is missing."""
+    """A case with one client: its result, and the runner's message or the missing flag."""
 
     name: str
     result: str
@@ -31,7 +31,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Client:
-    """What a client did, and the reasons that are given for what it did not do."""
+    """The outcomes of a client, and the reasons for its failed and unimplemented cases."""
 
     name: str
     cases: list[Case]
@@ -48,7 +48,7 @@ class Client:
 
 
 def problems(client: Client) -> list[str]:
-    """What is unaccounted for, and which reasons are stale."""
+    """The cases that are not accounted for, and the reasons that are stale."""
     found = []
     for case in client.cases:
         pattern = client.pattern_of(case)
@@ -70,7 +70,7 @@ def problems(client: Client) -> list[str]:
 
 
 def problems_of_all(clients: list[Client], common_flags: dict[str, str]) -> list[str]:
-    """What is wrong with any client, or between them."""
+    """The faults of each client, and those between clients."""
     found = [problem for client in clients for problem in problems(client)]
     names = [[case.name for case in client.cases] for client in clients]
     if not names or not names[0]:
@@ -118,7 +118,7 @@ def page(clients: list[Client], common_flags: dict[str, str]) -> str:
 
 
 def flag_tables(clients: list[Client], common_flags: dict[str, str]) -> list[str]:
-    """Why cases are unimplemented, by the first flag that a client does not know."""
+    """The unimplemented cases, by the first flag that a client lacks."""
     counts = {c.name: Counter(case.words for case in c.of("unimplemented")) for c in clients}
     heads = [CLIENTS[client.name] for client in clients]
     lines = [
@@ -141,7 +141,7 @@ def flag_tables(clients: list[Client], common_flags: dict[str, str]) -> list[str
 
 
 def disabled_table(client: Client) -> list[str]:
-    """Why cases fail with a client."""
+    """The failed cases of a client, by reason."""
     cases: dict[str, list[str]] = {}
     for case in client.of("failed"):
         pattern = client.pattern_of(case)
@@ -156,7 +156,7 @@ def disabled_table(client: Client) -> list[str]:
 
 
 def read(folder: Path) -> tuple[list[Client], dict[str, str]]:
-    """The clients' outcomes from this folder, and the reasons from beside this file."""
+    """The clients' outcomes from this folder, and the reasons from the folder of this file."""
     flags = json.loads((HERE / "flags.json").read_text())
     clients = []
     for name in CLIENTS:
@@ -170,7 +170,7 @@ def read(folder: Path) -> tuple[list[Client], dict[str, str]]:
 
 
 def settled(case: Case, varying: dict[str, str]) -> Case:
-    """A case whose outcome varies counts as disabled, whether it passes or fails this time."""
+    """The result of a case; with a varying outcome it counts as disabled, passed or failed."""
     if len(varying) > VARYING:
         raise ValueError(f"more than {VARYING} cases that vary")
     varies = case.name in varying and case.result == "passed"
@@ -178,7 +178,7 @@ def settled(case: Case, varying: dict[str, str]) -> Case:
 
 
 def main() -> int:
-    """Says what is wrong, then the counts."""
+    """Prints the faults, then the counts."""
     clients, common_flags = read(Path(sys.argv[1]))
     found = problems_of_all(clients, common_flags)
     text = page(clients, common_flags)

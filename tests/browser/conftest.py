@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Made(dict[str, T]):
-    """What is made by its name, when it is asked for first."""
+    """Makes an item by its name, at the first request for it."""
 
     def __init__(self, make: Callable[[str], T]) -> None:
         self._make = make
@@ -26,7 +26,7 @@ class Made(dict[str, T]):
         return self[name]
 
 
-@pytest.fixture(scope="module")  # Gone before other tests look for processes left behind.
+@pytest.fixture(scope="module")  # ends before others look for processes
 def browser() -> Iterator[Browser]:
     if (why := lacking()) is not None:
         pytest.skip(why)
@@ -39,7 +39,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def summaries() -> dict[str, Summary]:
-    """The summaries of all pages but the history's, by the names of the pages."""
+    """The summaries of all pages except the history, by page name."""
     return Made(lambda name: SUMMARIES[name]())
 
 

@@ -1,10 +1,10 @@
-"""Whether texts and marks of charts overlap or leave their chart, as the browser sets them."""
+"""Finds texts and marks of charts that overlap or leave their chart, as the browser places them."""
 
 from dataclasses import dataclass
 
 from playwright.sync_api import Page
 
-# Boxes have the height of a line; letters touch only where boxes share more than this, in pixels.
+# Boxes have the height of a line. Letters touch only if boxes overlap by more than this (pixels).
 _SLACK = 1.0
 
 _SCRIPT = """
@@ -38,7 +38,7 @@ slack => [...document.querySelectorAll('svg.fig')].flatMap((svg, index) => {
 
 @dataclass(frozen=True)
 class Fault:
-    """A text or mark that leaves its chart, a text on another one or below a mark."""
+    """A text or mark that leaves its chart, a text over another text, or a text under a mark."""
 
     figure: str
     what: str
@@ -47,7 +47,7 @@ class Fault:
 
 
 def text_faults(page: Page) -> list[Fault]:
-    """All faults of the visible charts (`svg.fig`) of a page; an empty list is what is wanted."""
+    """All faults of the visible charts (`svg.fig`) of a page; empty without a fault."""
     return [Fault(*found) for found in page.evaluate(_SCRIPT, _SLACK)]
 
 

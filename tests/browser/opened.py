@@ -1,4 +1,4 @@
-"""A page of a report as it is opened in a browser, with all that it asks for and complains of."""
+"""A report page that is open in a browser, with its requests and its console errors."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, Request, ViewportSize
 
 CHROMIUM = shutil.which("chromium")
 
-# With the value 1 tests in a browser may not be skipped.
+# With the value 1, a missing browser is an error: tests may not be skipped.
 REQUIRED = "TLSLAB_REQUIRE_BROWSER"
 
 DESKTOP = ViewportSize(width=1280, height=800)
@@ -20,10 +20,10 @@ PHONE = ViewportSize(width=390, height=844)
 WIDTHS = (390, 768, 1280)
 SCHEMES = ("light", "dark")
 
-# axe-core, which finds what keeps somebody from reading a page.
+# axe-core finds obstacles to accessibility.
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 
-# The text of a sheet of A4 between the margins of the page's style, at 96 pixels an inch.
+# The printable area of an A4 sheet within the margins of the page's style, at 96 pixels per inch.
 PAPER = ViewportSize(width=657, height=1000)
 
 WITHOUT_SAVING = """
@@ -41,7 +41,7 @@ async button => {
 
 
 def lacking() -> str | None:
-    """Why this machine has no browser; None if it has. Raises RuntimeError where it must."""
+    """Why this machine has no browser; None if it has one. Raises RuntimeError if it must have."""
     if CHROMIUM is not None:
         return None
     why = "chromium is not installed"
@@ -70,11 +70,11 @@ class Opened:
         self.page.close()
 
     def open_all(self) -> None:
-        """Opens all folds."""
+        """Opens all folded parts."""
         self.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
 
     def drop(self, text: str) -> str:
-        """Drops a file on the page; what the page says of it."""
+        """Drops a file on the page; returns the page's message about it."""
         self.page.evaluate(
             """text => {
                 const data = new DataTransfer();
@@ -87,7 +87,7 @@ class Opened:
         return self.said()
 
     def said(self) -> str:
-        """What the page says of the last thing that was done."""
+        """The page's message about the last action."""
         self.page.wait_for_selector("#status.shown")
         return self.page.text_content("#status") or ""
 
@@ -99,11 +99,11 @@ class Opened:
         return _rows(download.value.path().read_bytes().decode("utf-8"))
 
     def file_of(self, button: Locator) -> list[list[str]]:
-        """The table of the file that a button would save, without saving it: many take long."""
+        """The table of the file that a button would save. Saving many files takes long."""
         return _rows(button.evaluate(WITHOUT_SAVING))
 
     def copied(self, button: str | Locator) -> str:
-        """The text that a button puts on the clipboard, which the context must allow to read."""
+        """The text that a button copies; the context must have the right to read the clipboard."""
         place = self.page.locator(button) if isinstance(button, str) else button
         place.click()
         assert self.said().endswith(" copied")

@@ -1,4 +1,4 @@
-"""What the CSV files that a page saves have otherwise than `summary.json`, with all its digits."""
+"""Differences between the CSV files that a page saves and `summary.json`, in all digits."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ Saved = list[list[str]]
 
 
 def figure_faults(document: Any, name: str, saved: Saved) -> list[str]:
-    """What the file of a chart has otherwise than the summary."""
+    """The differences between the file of a chart and the summary."""
     figure = next(each for each in document["figures"] if each["id"] == name)
     if document.get("without_trials") and name != document["answer"]["figure"]:
         series = [{**each, "samples": []} for each in figure["series"]]
@@ -29,7 +29,7 @@ def figure_faults(document: Any, name: str, saved: Saved) -> list[str]:
 
 
 def table_faults(document: Any, name: str, saved: Saved) -> list[str]:
-    """What the file of a table has otherwise than the summary."""
+    """The differences between the file of a table and the summary."""
     head, rows = saved[0], saved[1:]
     if name.startswith("table-"):
         table = next(t for t in document["tables"] if t["id"] == name.removeprefix("table-"))
@@ -48,7 +48,7 @@ def table_faults(document: Any, name: str, saved: Saved) -> list[str]:
 
 
 def published_faults(document: Any, head: list[str], rows: Saved) -> list[str]:
-    """What the file of the published figures has otherwise than the comparisons."""
+    """The differences between the file of the published figures and the comparisons."""
     wanted = list(published_rows(document))
     if len(rows) != len(wanted):
         return [f"{len(rows)} rows, wanted: {len(wanted)}"]

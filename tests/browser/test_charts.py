@@ -1,4 +1,4 @@
-"""Charts in a real browser: no text lies on another one or leaves its chart, at any width."""
+"""Charts in a real browser: at any width, no text overlaps another one or leaves its chart."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""What a reader does with a page: levels, tables, charts, links, copies, a second run."""
+"""Actions on a page: levels of detail, tables, charts, links, copies, a second run."""
 
 import json
 import re
@@ -51,7 +51,7 @@ def test_only_what_differs_hides_what_does_not(browser: Browser, pages: dict[str
 
 
 def counted(text: str) -> list[str | int]:
-    """A text's parts in the order of a reader, who takes digits for numbers."""
+    """The parts of a text in natural order, in which digits compare as numbers."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
 
 

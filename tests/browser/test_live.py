@@ -1,4 +1,4 @@
-"""The page of a run that goes on, in a real browser: it follows, fits, and says when it is over."""
+"""The page of a run in progress, in a real browser: it follows the run, fits, and shows its end."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,12 +24,12 @@ LOST = "its node died, or cannot be reached"
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Updates follow one another fast."""
+    """Makes updates follow one another fast."""
     monkeypatch.setattr(server, "EVERY_S", 0.05)
 
 
 class Opened:
-    """A live page, with all that it asked for and complained of."""
+    """A live page, with its requests and its console errors."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -42,7 +42,7 @@ class Opened:
         page.goto(url)
 
     def tiles(self) -> dict[str, str]:
-        """What the tiles say, by their titles."""
+        """The texts of the tiles, by title."""
         found: list[list[str]] = self.page.eval_on_selector_all(
             "#tiles > div", "all => all.map(tile => [...tile.children].map(c => c.textContent))"
         )
@@ -114,7 +114,7 @@ def test_it_follows_the_run(browser: Browser) -> None:
         assert tiles["failed or unexpected"] == "10"
         assert live.page.text_content("#turn") == "tls=1.3 group=X25519"
         assert live.rows("outcomes")[1:] == [["completed", "56,000"], ["failed: reset", "10"]]
-        # A line for each trial, whose times do not meet.
+        # One line per trial; the times of trials do not overlap.
         path = live.page.get_attribute("#figures figure:first-child > svg .c1 path", "d") or ""
         assert path.count("M") == 2
         watched.clock.now += 1

@@ -1,4 +1,4 @@
-"""The page in a real browser: read, saved, sorted and laid over; nothing hostile runs."""
+"""The page in a real browser: reading, saving, sorting, overlay; no hostile text is executed."""
 
 import json
 from dataclasses import replace

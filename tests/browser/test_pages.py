@@ -1,4 +1,4 @@
-"""Pages of all kinds in a real browser: nothing is lost to a reader, whatever they read on."""
+"""Pages of all kinds in a real browser: everything can be read, on any screen and on paper."""
 
 import json
 from pathlib import Path
@@ -19,12 +19,12 @@ LIGHT, DARK = SCHEMES
 
 
 def faults(opened: Opened) -> list[Fault]:
-    """Texts that overlap, leave their place, or lie below a mark; those of charts first."""
+    """Texts that overlap, leave their place, or lie under a mark; those of charts first."""
     return [*text_faults(opened.page), *page_faults(opened.page)]
 
 
 def width_of(opened: Opened) -> int:
-    """How wide the page is, in pixels."""
+    """The width of the page in pixels."""
     found: int = opened.page.evaluate("document.documentElement.scrollWidth")
     return found
 
@@ -34,7 +34,7 @@ def test_a_page_is_light(pages: dict[str, Path], name: str) -> None:
     assert pages[name].stat().st_size <= HEAVIEST
 
 
-# Colours move nothing: dark is tried at one width.
+# Colours do not change the layout: the dark scheme is tested at one width.
 @pytest.mark.parametrize(
     ("width", "scheme"), [*((width, LIGHT) for width in WIDTHS), (WIDTHS[-1], DARK)]
 )
@@ -73,7 +73,7 @@ def test_details_start_within_four_screens(
 
 
 def serious(opened: Opened) -> list[tuple[str, str, str]]:
-    """What keeps somebody from reading, by axe-core."""
+    """The obstacles to accessibility, by axe-core."""
     opened.page.evaluate(AXE)
     found = opened.page.evaluate("axe.run().then(result => result.violations)")
     return [
@@ -85,7 +85,7 @@ def serious(opened: Opened) -> list[tuple[str, str, str]]:
 
 
 def written(summary: Summary) -> str:
-    """The summary as JSON, which has no word for what is not a number."""
+    """The summary as JSON. JSON has no NaN: such a number is null."""
     text = json.dumps(to_json(summary))
     return json.dumps(json.loads(text, parse_constant=lambda _: None))
 
@@ -114,11 +114,11 @@ def test_nothing_serious_keeps_anybody_from_reading(
 def test_every_file_that_is_saved_has_what_the_summary_has(
     browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary], name: str
 ) -> None:
-    """Of a run of fewer than five trials it has no interval, as the page has none."""
+    """A run of fewer than five trials is compared without intervals: its page has none."""
     document = json.loads(json.dumps(to_json(shown(summaries[name]))))
     faults = {}
     with Opened(browser, pages[name]) as opened:
-        # A heavy page says that single trials of charts in Details are in summary.json alone.
+        # A heavy page leaves single trials of charts in Details to summary.json, and says so.
         text = opened.page.text_content("body") or ""
         document["without_trials"] = "single trials of the charts in Details" in text
         found = buttons(opened)
@@ -131,7 +131,7 @@ def test_every_file_that_is_saved_has_what_the_summary_has(
 
 
 def test_all_kinds_of_files_are_among_them(browser: Browser, pages: dict[str, Path]) -> None:
-    """The pages together have each kind of table, so that none goes unseen."""
+    """The pages together have each kind of table, so that every kind is tested."""
     names = set()
     for name in ("ranking", "kept-open", "why"):
         with Opened(browser, pages[name]) as opened:

@@ -1,4 +1,4 @@
-"""Tests in a browser are skipped without one only where nobody asks for it."""
+"""Without a browser the tests are skipped, unless the browser is required."""
 
 from pathlib import Path
 

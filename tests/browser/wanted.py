@@ -1,7 +1,7 @@
-"""What the CSV files of a page must hold, by `summary.json` alone.
+"""The required contents of a page's CSV files, from `summary.json` alone.
 
-A file is wanted as rows of values: text, numbers, None for an empty field. A head is a name, and
-columns of its interval follow it where the file has them.
+A file is a list of rows of values: text, numbers, None for an empty field. A column is named by its
+head; the columns of its interval follow if the file has them.
 """
 
 import re
@@ -19,7 +19,7 @@ INTERVAL = ("value", "low", "high", "n")
 # The verdicts of cells as the page has them.
 VERDICTS = {"at_least": "lower bound"}
 
-# The estimates that results and their ratios are of, by table.
+# The estimates in the tables of results and of ratios.
 LEADING = {
     "results": "connections_per_s",
     "times": "connections_per_s",
@@ -28,7 +28,7 @@ LEADING = {
 
 
 def field(value: Value) -> str:
-    """A text as a CSV field: sanitised, and guarded against spreadsheets that would compute it."""
+    """A text as a CSV field: sanitised, and protected from evaluation by a spreadsheet."""
     words = "" if value is None else str(value)
     text = plain(words, len(words)).strip()
     formula = text[:1] in ("=", "+", "-", "@") and not re.match(r"[+-]?[\d.]", text)
@@ -36,7 +36,7 @@ def field(value: Value) -> str:
 
 
 def same(found: str, wanted: Value) -> bool:
-    """Whether a field has the value: a number with all its digits, a text as it is."""
+    """Whether a field has the value: a number in all its digits, a text unchanged."""
     if isinstance(wanted, int | float):
         number = float(found or "inf")
         return number == wanted or (isnan(number) and isnan(wanted))
@@ -44,7 +44,7 @@ def same(found: str, wanted: Value) -> bool:
 
 
 def differences(found: Sequence[Sequence[str]], wanted: Iterable[Sequence[Value]]) -> list[str]:
-    """The rows of a file that are not those that are wanted."""
+    """The rows of a file that differ from the required ones."""
     rows = list(wanted)
     if len(found) != len(rows):
         return [f"{len(found)} rows, wanted: {len(rows)}"]
@@ -77,7 +77,7 @@ def _fields(cell: Any, count: int) -> list[Value]:
 
 
 def figure_rows(figure: Document) -> Iterator[list[Value]]:
-    """The numbers behind a figure by places; by points where a series has a place twice."""
+    """The numbers behind a figure, by place; by point if a series has a place twice."""
     if any(len(set(series["x"])) < len(series["x"]) for series in figure["series"]):
         return _point_rows(figure["series"])
     return _place_rows(figure["series"])
@@ -152,7 +152,7 @@ def _results(
 
 
 def _part(column: str, names: set[str]) -> tuple[str, str]:
-    """The estimate that a column is of, and which of its numbers; empty for another column."""
+    """The estimate of a column, and which of its numbers; empty for another column."""
     if column in names:
         return column, "value"
     name, _, part = column.rpartition("_")
@@ -160,7 +160,7 @@ def _part(column: str, names: set[str]) -> tuple[str, str]:
 
 
 def compared(document: Document, candidate: str, estimate: str) -> Document | None:
-    """The comparison of a cell with its baseline; None where nothing is said of it."""
+    """The comparison of a cell with its baseline; None without one."""
     for each in document["comparisons"]:
         if each["candidate"] == candidate and each["estimate"] == estimate:
             found: Document = each
@@ -179,7 +179,7 @@ def _ratio(document: Document, cell: Document, found: Document | None, part: str
 
 
 def _rank(document: Document, key: str, leading: str) -> str:
-    """The ranks that the trials leave open; of new connections by the first that is ranked."""
+    """The ranks that the trials leave open; of new connections, those of the first ranking."""
     costs = ("server_cpu_us_per_connection", "client_cpu_us_per_connection")
     for estimate in (leading, *(costs if leading == LEADING["results"] else ())):
         for ranking in document["rankings"]:
@@ -204,7 +204,7 @@ def published_rows(document: Document) -> Iterator[dict[str, Value]]:
 
 
 def flame_rows(flame: Document) -> set[tuple[str, str, float, int]]:
-    """All frames of a flame graph as its table has them, which lists the widest."""
+    """All frames of a flame graph as its table has them; the table lists the widest ones."""
     return {
         (frame["name"].replace("`", ": "), frame["part"], frame["share"], frame["samples"])
         for frame in flame["frames"]

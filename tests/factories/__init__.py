@@ -1,5 +1,5 @@
-"""Builders of test data: records, trials, plans and run folders' contents, all made up.
+"""Builders of test data: made-up records, trials, plans and contents of run folders.
 
-`run` has runs of the kind `matrix`, `capacity` and `benchmarks` those of the other kinds, `data`
+`run` makes runs of the kind `matrix`, `capacity` and `benchmarks` those of the other kinds, `data`
 figures and tables, `page` the pages for the browser.
 """

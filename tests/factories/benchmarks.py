@@ -1,4 +1,4 @@
-"""Runs of the kind `benchmark` made up for tests: a scalability law, chosen costs, faults."""
+"""Made-up runs of the kind `benchmark`: a scalability law, chosen costs, faults."""
 
 from dataclasses import replace
 

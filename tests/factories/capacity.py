@@ -1,4 +1,4 @@
-"""Made-up load runs: a server with a known capacity, driven through the planner's own steps."""
+"""Made-up capacity runs: a server with a known capacity, loaded in the planner's own steps."""
 
 import math
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def made_plan(
     objective: Objective | None = None,
     repetitions: int = 3,
 ) -> CapacityPlan:
-    """A plan like the published capacity study's, with this number of repetitions at least."""
+    """A plan like that of the published capacity study, with this number of repetitions or more."""
     sorts = Remedies("psk", (0.0, 0.5, 0.9), (1, 4, 16), repetitions, WINDOW)
     return CapacityPlan(
         search=SearchRules(4, 512, WINDOW),
@@ -85,9 +85,9 @@ class CapacityWorld:
     `alone`: connections/s with one connection at a time; contention and coherency as in Gunther.
     `noise`: between runs, on a logarithmic scale. The generator needs `client_us` for each
     connection, and starts those of an open loop `late_ms` late. At its maximum the server is busy
-    for `busy` of its processors' time, and other programs take `taken` of it. Of several
-    generators, each on a machine of its own, none makes more than its processor has time for;
-    `loses` names a step in which one is lost.
+    for `busy` of its processors' time, and other programs take `taken` of it. Each of several
+    generators has its own machine, and makes no more than its processor has time for. `loses` names
+    a step in which one generator is lost.
     """
 
     alone: float = 900.0
@@ -237,7 +237,7 @@ class CapacityWorld:
 
 
 class Uneven(CapacityWorld):
-    """A world whose rates change so much within a run that its search ends in noise."""
+    """A world whose rates vary so much within a run that its search ends by noise."""
 
     def _slice(self, rate: float, at: int) -> Interval:
         noisy = rate / 10 * float(np.exp(self._rng.normal(0, 0.25)))
@@ -245,7 +245,7 @@ class Uneven(CapacityWorld):
 
 
 def made_by(record: RunRecord, generators: int, is_lost: bool = False) -> RunRecord:
-    """The record as made by several generators, each on a machine of its own.
+    """The record of several generators, each on its own machine.
 
     Their clocks are known to 20 µs, and they start 0.1 ms apart.
     """
@@ -283,7 +283,7 @@ def made_by(record: RunRecord, generators: int, is_lost: bool = False) -> RunRec
 def drive(
     plan: CapacityPlan, world: CapacityWorld, cell: Cell | None = None, stop_after: int = 500
 ) -> list[Trial]:
-    """All trials of a cell, as the conductor would run them; a visit's end stops the server."""
+    """All trials of a cell, as the conductor runs them; the end of a visit stops the server."""
     cell = cell or made_cell()
     trials: list[Trial] = []
     here: list[Trial] = []

@@ -1,11 +1,11 @@
-"""The plan of five repetitions of everything, and what a capacity summary says."""
+"""A plan of five repetitions of each measurement, and access to the parts of a capacity summary."""
 
 from factories.capacity import made_plan
 from tlslab.model.capacity import Objective
 from tlslab.model.figure import DataTable, Figure
 from tlslab.model.finding import Summary
 
-# Five repetitions of everything: fewer carry no sentence.
+# Five repetitions of each measurement: with fewer, a summary has no sentences.
 FIVE = made_plan(remedies=True, objective=Objective("p99", 5.0), repetitions=5)
 
 
@@ -31,5 +31,5 @@ def first_sentence(summary: Summary) -> str:
 
 
 def codes(summary: Summary, server: str) -> set[str]:
-    """What is said of the cell of a server with one processor, by codes."""
+    """The findings about the cell of a server with one processor, by code."""
     return {note.code for note in summary.cell(f"server={server},processors=1").reasons}

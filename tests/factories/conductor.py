@@ -1,4 +1,4 @@
-"""A conductor with fake programs, for tests of what it runs and what it keeps."""
+"""A conductor with fake programs, for tests of its runs and of the results that it keeps."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ EXPERIMENT = replace(load("groups", quick=True), blocks=3)
 TWO = with_levels(EXPERIMENT, {"server": ("reference", "nginx"), "group": ("X25519", "P-256")})
 OTHER = TargetInfo("nginx", True, "nginx", "none", (), "127.0.0.1", "/")
 
-# What a fake engine does before it prints its record.
+# The code that a fake engine executes before it prints its record.
 ANSWERS = (
     "spec = json.load(sys.stdin)\n"
     "group = spec['tls']['groups'][0]\n"
@@ -46,7 +46,7 @@ ANSWERS = (
 
 
 class Lab:
-    """A conductor with fake programs, and a tally of what it did."""
+    """A conductor with fake programs, and a log of its actions."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Lab:
         return Running("https://127.0.0.1:1/", process)
 
     def carry_out(self, ending: Ending | None = None) -> None:
-        """Runs what is missing of the plan."""
+        """Runs the missing trials of the plan."""
         benches = Benches(self.engine, self.deployed)
         agenda = BlocksAgenda(self.plan, benches, self.events.append, run_trial, ending)
         carry_out(agenda, self.folder)

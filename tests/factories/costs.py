@@ -1,4 +1,4 @@
-"""Calibrations made up for tests, of parts with chosen costs."""
+"""Made-up calibrations of parts with chosen costs."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,7 +7,7 @@ from factories.run import World, made_run
 from tlslab.experiment import load
 from tlslab.model.run import RunContents
 
-# The server's microseconds for one of each part; by level if it differs from the centre's.
+# The server's cost of one of each part in microseconds; by level if it differs from the centre.
 FULL, RESUMED, REQUEST, KILOBYTE = 210.0, 120.0, 18.0, 0.35
 MORE = {"P-256": 9.0, "P-384": 380.0, "X25519MLKEM768": 44.0}
 KEYS = {"rsa-2048": 520.0}

@@ -1,4 +1,4 @@
-"""Figures, tables and texts made up for tests, with everything that the report can draw."""
+"""Made-up figures, tables and texts with everything that the report can draw."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Histograms of many made-up times at once."""
+"""Histograms of many made-up times, made in one step."""
 
 import numpy as np
 import numpy.typing as npt

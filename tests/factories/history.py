@@ -1,4 +1,4 @@
-"""Many runs of the same two cells, made up, with chosen costs run by run."""
+"""Many made-up runs of the same two cells, with chosen costs for each run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Made-up hosts: they answer at once, and die, freeze, or move their clocks on demand."""
+"""Made-up hosts: they answer at once, and die, freeze or change their clocks on demand."""
 
 import time
 from collections import deque
@@ -9,7 +9,7 @@ from typing import Any
 from tlslab.lab.generators.host import HostFacts, HostLostError
 from tlslab.model.errors import EngineError
 
-# The real time of a second in a made-up run.
+# The real duration of a second in a made-up run.
 TICK_S = 0.03
 
 HERE = "this-machine"
@@ -80,12 +80,12 @@ class FakeHost:
         return {"handshakes": {"handshakes_per_s": self.speed}}
 
     def close(self) -> None:
-        """Notes that it was closed."""
+        """Records that it was closed."""
         self.is_closed = True
 
 
 class FakeConversation:
-    """One made-up run: ready at once, then one report per second."""
+    """A made-up run: ready at once, then one report per second."""
 
     def __init__(self, host: FakeHost, spec: dict[str, Any]) -> None:
         self.host = host

@@ -1,4 +1,4 @@
-"""A made-up run under observation: seconds of load of one host or several, and their totals."""
+"""A made-up run for observation: seconds of load of one or several hosts, and their totals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ def buckets(count: int, seconds: float = 0.004) -> Buckets:
 
 
 def totals(completed: int, failed: int = 0, in_flight: int = 0, open_loop: bool = True) -> Totals:
-    """Balanced totals."""
+    """Totals whose accounting is balanced."""
     arrivals = completed + failed + in_flight
     return Totals(
         arrivals=arrivals,

@@ -1,4 +1,4 @@
-"""Summaries and pages of all kinds, made up: for tests in a browser, and for pictures."""
+"""Made-up summaries and pages of all kinds, for tests in a browser and for pictures."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -29,7 +29,7 @@ from tlslab.report import render_history_html, render_html
 
 HISTORY = "history"
 
-# The group with an objection on the page `objections`, on which it is the fastest.
+# The group with an objection on the page `objections`. It is the fastest group there.
 OBJECTED = "P-384"
 
 
@@ -53,7 +53,7 @@ def _objections() -> Summary:
 
 
 def _compared() -> Summary:
-    """A comparison with an earlier run, which was slower by a quarter for each group but one."""
+    """A comparison with an earlier run, in which each group but one was slower by a quarter."""
     slower = {name: us * (1.0 if name == "X448" else 1.25) for name, us in SERVER_US.items()}
     first, second = (
         Side(name, summarise(made_run(World(server_us=costs, seed=seed))))
@@ -86,10 +86,10 @@ def _quick() -> Summary:
     return summarise(made_run(quick=True))
 
 
-# `ranking`: over four settings, with advice. `lacking`: too little for an answer. `other`: a table,
-# a text and figures of no particular kind. `figures`: all that are hard to draw. `why`: parts of
-# costs. `suites`: the heaviest, with objections and sizes of Diffie-Hellman. `servers`, `offload`:
-# several servers, and fronts.
+# `ranking`: over four settings, with advice. `lacking`: too little data for an answer. `other`: a
+# table, a text and figures of no particular kind. `figures`: all figures that are hard to draw.
+# `why`: parts of costs. `suites`: the heaviest page, with objections and sizes of Diffie-Hellman.
+# `servers`, `offload`: several servers, and fronts.
 SUMMARIES: Mapping[str, Callable[[], Summary]] = {
     "ranking": lambda: _analysed(made_run()),
     "objections": _objections,

@@ -1,4 +1,4 @@
-"""Primitives made up for tests: what each costs, in round figures."""
+"""Made-up primitives with round costs."""
 
 from tlslab.model.primitives import Primitive, Primitives
 
@@ -28,7 +28,7 @@ PRIMITIVES_US = {
 
 
 def made_primitives(without: str = "", times: float = 1.0, backend: str = "rustls") -> Primitives:
-    """Primitives of round costs; `without` leaves an operation out."""
+    """Primitives with round costs; `without` omits an operation."""
     return Primitives(
         tuple(
             Primitive(backend, algorithm, operation, size, cost * times, cost, cost, 7, 100)

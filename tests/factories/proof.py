@@ -43,7 +43,7 @@ def cell(
     """A cell whose server is at its limit: the rate is the number of connections that fit into a
     second.
 
-    `noise` is that of costs, and that of rates unless `rate_noise` is given.
+    `noise` is that of costs, and of rates unless `rate_noise` is given.
     """
     of_rates = noise if rate_noise is None else rate_noise
 

@@ -1,6 +1,6 @@
-"""Runs made up for tests: the content of run folders, with chosen costs, noise and faults.
+"""Made-up runs: the content of run folders, with chosen costs, noise and faults.
 
-The figures have the size of nginx's on one processor. The same seed makes the same run.
+The figures have the size of those of nginx on one processor. The same seed makes the same run.
 """
 
 import dataclasses
@@ -62,7 +62,7 @@ RSA_EXTRA_US = 520.0
 KERNEL_US = 96.0
 LEAN_SHARE = 0.6
 
-# Enough for every quantile, few enough to be drawn quickly.
+# Enough for every quantile, and few enough to be drawn quickly.
 HISTOGRAM_VALUES = 1000
 TIME_SPREAD = 0.12
 
@@ -150,7 +150,7 @@ def _unsupported(planned: PlannedTrial, cell: Cell) -> Trial:
 
 
 class _Maker:
-    """Makes trials, drawing noise as it goes."""
+    """Makes trials, and draws their noise."""
 
     def __init__(self, world: World, experiment: Experiment, rng: np.random.Generator) -> None:
         self._world = world
@@ -192,7 +192,7 @@ class _Maker:
         return TrialRun(record, _machine(seconds, rate * server_us, rate * client_us), server)
 
     def _keep_alive_run(self, cell: Cell, keep_alive: KeepAlive) -> TrialRun:
-        """Connections kept open: none ends, and a request costs the same with any group."""
+        """Connections kept open: none ends, and a request has the same cost with any group."""
         seconds = keep_alive.window.measure_ms / 1000
         server_us, client_us = self._noisy(20.0), self._noisy(9.0)
         requests = round(0.985e6 / server_us * seconds)

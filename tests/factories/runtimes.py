@@ -1,4 +1,4 @@
-"""Runs of Java runtimes made up for tests: servers that warm up, watched while overloaded."""
+"""Made-up runs of Java runtimes: servers that warm up, observed under overload."""
 
 from dataclasses import replace
 

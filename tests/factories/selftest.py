@@ -1,4 +1,4 @@
-"""A self-test made up for tests."""
+"""A made-up self-test."""
 
 from tlslab.model.selftest import SCHEMA, Ability, Detectable, Planted, Selftest, Tries
 

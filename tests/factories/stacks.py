@@ -1,4 +1,4 @@
-"""Call stacks for tests: real ones, kept from runs, and made-up ones."""
+"""Call stacks for tests: real ones from runs, and made-up ones."""
 
 import json
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""Outputs that were looked at and found good, and wire formats that must stay readable.
+"""Compares outputs with golden files, and reads old wire formats.
 
-After a wanted change: `UPDATE_GOLDEN=1 pytest tests/golden`, then look at the difference.
+After an intended change: `UPDATE_GOLDEN=1 pytest tests/golden`, then review the difference.
 """
 
 import io
@@ -31,7 +31,7 @@ def summary() -> Summary:
 
 
 def compare(name: str, text: str) -> None:
-    """Compares with a golden file, or writes it when that is asked for."""
+    """Compares with a golden file, or writes it if an update is requested."""
     path = FOLDER / name
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(text, "utf-8")
@@ -65,7 +65,7 @@ def test_abs_blocks(summary: Summary) -> None:
 
 
 def test_a_summary_of_the_first_format_can_still_be_read_and_shown() -> None:
-    """`summary-3.json` is never updated: it is what the first version wrote."""
+    """`summary-3.json` is never updated: the first version wrote it."""
     stored = json.loads((FOLDER / "summary-3.json").read_text("utf-8"))
     assert stored["schema"] == "tlslab.summary/3"
     old = from_json(stored, Summary)

@@ -1,6 +1,7 @@
-"""Holds documents to the kept reports: each number of a run has a reference that is looked up.
+"""Compares documents with the kept reports: each number of a run has a reference, which is looked
+up.
 
 `docs/reports/README.md` has the grammar of the references. `document` reads a document, `figures`
-the kept figures, `numbers` what a number is; `lookup` compares a number with its reference, `check`
-a whole document. `proof_verdict` reads a proof's verdict off its intervals.
+the kept figures, `numbers` the numbers in a text; `lookup` compares a number with its reference,
+`check` a whole document. `proof_verdict` derives a proof's verdict from its intervals.
 """

@@ -1,4 +1,4 @@
-"""What a document says of kept runs and the kept figures do not."""
+"""Finds statements of a document about kept runs that the kept figures do not support."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from kept.figures import NotKeptError, kept
 from kept.lookup import Lookup, Spec
 from kept.numbers import Key, numbers
 
-# A section that uses a report with the warning has to have the word.
+# A section that uses a report with the warning (left) must contain the word (right).
 MUST_SAY = {
     "warm up for longer": "warming up",
     "too short to see whether the rate was steady": "too short",
@@ -21,7 +21,7 @@ BACKGROUND = ("*Published.*", "*Method here.*")
 
 
 def complaints(text: str, references: Mapping[str, Any], folder: Path) -> list[str]:
-    """What a document says that the kept figures in `folder` do not, one line each.
+    """The statements of a document that differ from the kept figures in `folder`, one line each.
 
     `references` has a table for each name in the document.
     """
@@ -65,7 +65,7 @@ class _Checker:
         try:
             warnings = [each["text"] for each in kept(self.folder, report)["warnings"]]
         except NotKeptError:
-            return  # said at the number
+            return  # reported at the number
         for words, word in MUST_SAY.items():
             if any(words in text for text in warnings) and word not in self.section.text:
                 yield f"{report} warns ({words}): say {word!r}"

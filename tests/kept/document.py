@@ -22,7 +22,7 @@ class Block:
 
 @dataclass
 class Section:
-    """What stands between two headings; `chapter` is the whole text of its heading of level 2."""
+    """The text between two headings; `chapter` is the whole text of its heading of level 2."""
 
     title: str
     line: int

@@ -1,4 +1,4 @@
-"""The kept figures: a row of a report's table by the texts in it, and what its verdict allows."""
+"""The kept figures: texts in a row of a report's table name the row; its verdict limits its use."""
 
 import json
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ FINE = ("valid", "kept up", "converged", "")
 
 
 class NotKeptError(Exception):
-    """A reference that leads to nothing, or to what says nothing."""
+    """A reference that leads to no cell, or to a cell without a usable value."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A cell of a report: its number, and the words that a document must add to it."""
+    """A cell of a report: its number, and the words that a document must print with it."""
 
     number: Number | None
     text: str
@@ -48,10 +48,10 @@ def table(folder: Path, report: str, name: str) -> Mapping[str, Any]:
 
 
 def cell(folder: Path, address: Mapping[str, str]) -> Found:
-    """The cell at report, table, row and column. A row is named by texts in it, with `;` between;
-    `setting` holds further ones.
+    """The cell at report, table, row and column.
 
-    Raises NotKeptError if there is no such cell, more than one, or its row says nothing.
+    A row is named by texts in it, separated by `;`; `setting` holds further texts. Raises
+    NotKeptError if there is no such cell, if there are several, or if its row has no usable value.
     """
     for part in ("report", "table", "row", "column"):
         if part not in address:
@@ -77,7 +77,10 @@ def cell(folder: Path, address: Mapping[str, str]) -> Found:
 
 
 def _words(flag: str, row: Mapping[str, str], column: str) -> tuple[str, ...]:
-    """What a document must say beside a number of this row; NotKeptError if it says nothing."""
+    """The words that a document must print with a number of this row.
+
+    Raises NotKeptError if the row has no usable value.
+    """
     if column.startswith("offered"):  # a setting of the run
         return ()
     verdict = flag or row.get("verdict", "")
@@ -93,7 +96,7 @@ def _words(flag: str, row: Mapping[str, str], column: str) -> tuple[str, ...]:
 
 
 def count(folder: Path, address: Mapping[str, Any]) -> int:
-    """How many rows of a table have the texts of `count` in their columns."""
+    """The number of rows of a table that have the texts of `count` in their columns."""
     found = table(folder, address["report"], address["table"])
     places = {found["columns"].index(name): text for name, text in address["count"].items()}
     return sum(

@@ -1,4 +1,4 @@
-"""Compares one number with what its reference leads to."""
+"""Compares one number with the value of its reference."""
 
 import ast
 import operator
@@ -25,7 +25,7 @@ OPERATORS: Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = 
 class Lookup:
     """Looks numbers up in the kept figures in `folder`.
 
-    `references` are a block's. `used` gathers the reports that were asked.
+    `references` are those of a block. `used` collects the reports that were read.
     """
 
     folder: Path
@@ -33,9 +33,9 @@ class Lookup:
     used: set[str] = field(default_factory=set)
 
     def differs(self, shown: Number, spec: Spec, context: str) -> Iterator[str]:
-        """Why a number is not what its reference leads to; nothing if it is.
+        """The differences between a number and its reference; nothing if they are equal.
 
-        `context` is the row or the paragraph, which has to carry the words of a verdict.
+        `context` is the row or the paragraph, which must contain the words of a verdict.
         """
         whole = self._with_defaults({"says": spec} if isinstance(spec, str) else spec)
         try:
@@ -53,7 +53,7 @@ class Lookup:
             yield str(error)
 
     def text_differs(self, shown: str, spec: Mapping[str, Any], context: str) -> Iterator[str]:
-        """Why a cell with several numbers (`4 of 7`) is not the report's, to the letter."""
+        """The differences of a cell with several numbers (`4 of 7`) from the report's text."""
         try:
             found = cell(self.folder, self._with_defaults(spec))
         except NotKeptError as error:

@@ -14,10 +14,10 @@ ESTIMATE = re.compile(
     rf")\)?(?: ?(?:%|µs|ms|s|/s|times)(?![\w]))?(?![\w])"
 )
 
-# A point, a comma or a unit; other numbers are counts.
+# A number with a point, a comma or a unit; others are counts.
 MEASURED = re.compile(r"[.,]|%|µs|ms|times|/s|\ds| s")
 
-# What has digits and is no measurement; the last are sizes of Diffie-Hellman parameters.
+# Texts with digits that are no measurements; the last ones are sizes of Diffie-Hellman parameters.
 NAMES = re.compile(
     r"`[^`]*`|\]\([^)]*\)|\b(?:TLS|SSL|HTTP|nginx|Apache|HAProxy|Tomcat|OpenSSL|JDK|Java|Node\.js|ADR"
     r"|RFC|Table|PKCS #)[ /-]?\d+(?:\.\d+)*|\b(?:P|RSA|SHA|MD|RC4-MD|ML-KEM)-?\d+|\bX(?:25519|448)"
@@ -33,7 +33,7 @@ Key = tuple[Decimal | None, Decimal | None, Decimal | None, bool]
 class Number:
     """A number as written: value and interval, either of which may be missing.
 
-    `percent`: it is a share in per cent; `bound`: it is marked as a lower bound.
+    `percent`: it is a percentage. `bound`: it is marked as a lower bound.
     """
 
     text: str
@@ -46,12 +46,12 @@ class Number:
 
     @property
     def key(self) -> Key:
-        """What two writings of one number have in common."""
+        """The common form of two notations of one number."""
         return self.value, self.low, self.high, self.percent
 
 
 def numbers(text: str) -> Iterator[Number]:
-    """All numbers of a text, without those that are part of a name."""
+    """All numbers of a text, except those that are part of a name."""
     for match in ESTIMATE.finditer(NAMES.sub(" ", text)):
         yield _number(match)
 

@@ -1,4 +1,4 @@
-"""The verdict of a proof by the intervals of its summary: the rule of docs/reference/prove.md."""
+"""The verdict of a proof from its summary's intervals, by the rule of docs/reference/prove.md."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ EXIT_CODES = {"deploy": 0, "no_difference": 0, "do_not": 1, "cannot_tell": 4}
 
 
 def direction(figure: Mapping[str, Any], margin: float) -> str:
-    """What a ratio establishes."""
+    """The finding that a ratio establishes."""
     ends = [figure[name] for name in ("own_low", "own_high", "low", "high")]
     if figure["n"] < FEWEST or None in ends:
         return "open"
@@ -22,7 +22,7 @@ def direction(figure: Mapping[str, Any], margin: float) -> str:
 
 
 def verdict(proof: Mapping[str, Any]) -> str:
-    """The verdict that the deciding ratios carry; reasons of clients and policies overrule them."""
+    """The verdict by the deciding ratios. Reasons of clients and policies overrule it."""
     margin = proof["settings"]["margin"]
     deciding = [each for each in proof["figures"] if each["decides"]]
     said = [direction(each, margin) for each in deciding]

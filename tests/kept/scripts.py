@@ -15,6 +15,6 @@ def script(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look it up
+    sys.modules[spec.name] = module  # dataclasses looks the module up
     spec.loader.exec_module(module)
     return module

@@ -1,4 +1,4 @@
-"""The accounting of records: what was begun has ended, and no host's part is counted twice."""
+"""The accounting of records: every started connection has an outcome, and no host counts twice."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ def assert_balanced(outcomes: dict[str, Any]) -> None:
 
 
 def assert_accounts(record: dict[str, Any]) -> None:
-    """The whole of a merged record and each host's part are balanced; the whole is their sum."""
+    """The total of a merged record and each host's part are balanced; the total is their sum."""
     parts = [host["outcomes"] for host in record["hosts"]]
     assert parts
     for outcomes in (record["outcomes"], *parts):

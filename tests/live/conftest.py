@@ -10,7 +10,8 @@ from live.harness import SMALL, Own, Tlslab, setting
 from tlslab.lab.programs import require_program
 from tlslab.targets import Nginx, Reference
 
-# Whoever starts the tests in the background has them ignore SIGINT, and all that they start, too.
+# A shell that starts the tests in the background makes them, and all of their children, ignore
+# SIGINT.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -26,7 +27,7 @@ def tlslab(tmp_path: Path) -> Iterator[Tlslab]:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Callable[..., str]:
-    """Writes a small experiment; its file's name."""
+    """Writes a small experiment; returns the name of its file."""
 
     def write(blocks: int = 2, measure_ms: int = 300, connections: int = 8) -> str:
         path = tmp_path / "small.toml"
@@ -40,7 +41,7 @@ def small(tmp_path: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def own_nginx(tmp_path: Path) -> Iterator[Own]:
-    """An nginx with an RSA certificate only, which the lab knows nothing of."""
+    """An nginx with an RSA certificate only, of which the lab knows nothing."""
     target = Nginx(setting(tmp_path, "rsa-2048"))
     target.prepare()
     ca = tmp_path / "ca.pem"
@@ -52,7 +53,7 @@ def own_nginx(tmp_path: Path) -> Iterator[Own]:
 
 @pytest.fixture
 def own_reference(tmp_path: Path) -> Iterator[Own]:
-    """A reference server with an ECDSA certificate, which the lab knows nothing of."""
+    """A reference server with an ECDSA certificate, of which the lab knows nothing."""
     target = Reference(setting(tmp_path, "ecdsa-p256"), require_program("tlslab-serve"))
     target.prepare()
     ca = tmp_path / "ca.pem"

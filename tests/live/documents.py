@@ -1,8 +1,8 @@
-"""The commands of a document, run as they stand in a shell, and what of them failed.
+"""Runs the commands of a document as written, in a shell, and collects those that fail.
 
 A document has a fresh folder that looks like a checkout, and one shell for all of its blocks;
-programs in Python come after them. TLSLAB_SHORT_RUNS cuts the lab's runs down. A block below
-`<!-- not run: REASON -->` is left out.
+programs in Python come after them. TLSLAB_SHORT_RUNS shortens the lab's runs. A block below `<!--
+not run: REASON -->` is skipped.
 """
 
 import os
@@ -19,24 +19,25 @@ from tlslab.experiment.short import VARIABLE
 
 ROOT = Path(__file__).parents[2]
 
-# What the longest document may take beside other tests.
+# Time limit of the longest document beside other tests.
 LIMIT_S = 1_500
 
-# Notes which lines failed.
+# Records which lines failed.
 PROLOGUE = """\
 set -uo pipefail
 __failed() { printf '%s\\t%s\\n' "$1" "$2" >>"$FAILURES"; }
 trap '__failed "$?" "$BASH_COMMAND"' ERR
 """
 
-# A run whose windows are cut to nothing, and an open loop beside other tests, may say that its
-# results are not valid: exit code 1. A policy may object to the server that a document grades.
+# A run with tiny windows, or an open loop beside other tests, may report invalid results: exit code
+# 1. A policy may object to the server that a document grades.
 MAY_SAY_INVALID = re.compile(
     r"tlslab (run|validate|scale|compare|history|report|doctor|grade|prove|plan)\b"
     r"|tlslab-load .*--rate\b"
 )
 
-# 4: a gate that so short runs leave open, a history of too few runs, costs too noisy to plan with.
+# 4: such short runs leave a gate open, a history has too few runs, costs are too noisy to plan
+# with.
 MAY_END_WITH = ("1", "4")
 
 WITHOUT_RESULT = re.compile(
@@ -46,14 +47,14 @@ WITHOUT_RESULT = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of shell commands, with the reason why it is not run, if it is not."""
+    """A fenced block of shell commands; with a reason if the block is not run."""
 
     commands: str
     reason: str | None
 
 
 def blocks(text: str) -> list[Block]:
-    """The blocks marked `sh` of a document, in its order."""
+    """The blocks of a document marked `sh`, in order."""
     found = re.findall(
         r"(?:^<!-- not run: (.+?) -->\n+)?^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
     )
@@ -61,18 +62,18 @@ def blocks(text: str) -> list[Block]:
 
 
 def lines_of(document: str) -> list[str]:
-    """The lines of the blocks of a document that are not left out."""
+    """The lines of the blocks of a document that are run."""
     kept = [b.commands for b in blocks((ROOT / document).read_text("utf-8")) if not b.reason]
     return [line for commands in kept for line in commands.splitlines()]
 
 
 def programs(text: str) -> list[str]:
-    """The blocks marked `python` of a document, in its order."""
+    """The blocks of a document marked `python`, in order."""
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def failures(lines: list[str]) -> list[str]:
-    """What failed, without the runs that only say that so short a run is not valid."""
+    """The failed commands, except runs that only report that such a short run is not valid."""
     split = [line.partition("\t") for line in lines]
     return [
         f"{command} (exit code {code})"
@@ -82,14 +83,14 @@ def failures(lines: list[str]) -> list[str]:
 
 
 def checkout(folder: Path) -> None:
-    """Has a folder hold what a user finds in a checkout after `make studies-setup`."""
+    """Fills a folder with the files that a user finds in a checkout after `make studies-setup`."""
     for name in (".venv", ".cache", "java", "scripts", "python", "Makefile", "docs"):
         if (ROOT / name).exists():
             (folder / name).symlink_to(ROOT / name)
 
 
 def carry_out(document: str, folder: Path) -> None:
-    """Runs all commands of a document in a folder; fails where one does."""
+    """Runs all commands of a document in a folder; fails if a command fails."""
     checkout(folder)
     wanted = lines_of(document)
     assert wanted
@@ -126,13 +127,13 @@ def carry_out(document: str, folder: Path) -> None:
         command = [sys.executable, "-c", program]
         ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, program + ended.stderr
-    # So short a run may be invalid, but each of its cells has to be measured.
+    # Such a short run may be invalid, but each of its cells must have been measured.
     without = WITHOUT_RESULT.findall(log.read_text("utf-8", "replace"))
     assert not without, "\n".join([*without, said])
 
 
 def end(session: int) -> None:
-    """Ends what the document has left at work: the servers of its session."""
+    """Ends the programs that the document has left running: the servers of its session."""
     for process in psutil.process_iter():
         try:
             if os.getsid(process.pid) == session:

@@ -1,8 +1,7 @@
 """A driver on the head of a cluster: an engine on each host, started at one instant; JSON lines.
 
-`python -m live.driver ADDRESS COUNT [SPEC]` says what hosts there are; with a specification it
-makes a load with it from each, and says what becomes of each. A line on standard input ends the
-load early.
+`python -m live.driver ADDRESS COUNT [SPEC]` prints the hosts. With a specification it makes that
+load from each host, and prints the result of each. A line on standard input ends the load early.
 """
 
 import json
@@ -18,7 +17,7 @@ from tlslab.model.errors import TlslabError
 
 ROUNDS = 50
 
-# From the choice of the start to the start: other tests may have the processors meanwhile.
+# Seconds from the choice of the start to the start. Other tests may use the processors meanwhile.
 LEAD_NS = 2_000_000_000
 
 
@@ -28,7 +27,7 @@ def say(**fields: Any) -> None:
 
 
 def offset_ns(host: Host) -> tuple[int, int]:
-    """How far a host's clock is ahead of this one's, and how long the quickest call took."""
+    """The lead of a host's clock over this machine's, and the duration of the quickest call."""
     rounds = []
     for _ in range(ROUNDS):
         before = time.monotonic_ns()
@@ -40,7 +39,7 @@ def offset_ns(host: Host) -> tuple[int, int]:
 
 
 def begun(hosts: list[Host], spec: dict[str, Any]) -> dict[str, Conversation]:
-    """A load from each host, which start at one instant; by the hosts' names."""
+    """A load from each host, started at one instant; by host name."""
     running: dict[str, Conversation] = {host.facts.name: host.open(spec, []) for host in hosts}
     for name, conversation in running.items():
         while not any(event["event"] == "ready" for event in conversation.events(1.0)):
@@ -77,7 +76,7 @@ def load(hosts: list[Host], spec: dict[str, Any]) -> None:
 
 
 def asked_to_end() -> bool:
-    """Whether a line has come on standard input."""
+    """Whether standard input has a line."""
     ready, _, _ = select.select([sys.stdin], [], [], 0)
     return bool(ready) and bool(os.read(sys.stdin.fileno(), 100))
 

@@ -1,4 +1,4 @@
-"""Starts the real server with an emitted file, just as it was emitted, on a free loopback port."""
+"""Starts the real server with an emitted file, unchanged, on a free loopback port."""
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -106,7 +106,7 @@ def node(place: Place, port: int) -> Sequence[str]:
 
 
 def caddy(place: Place, port: int) -> Sequence[str]:
-    # A site has one certificate of a `tls`; `load` takes all of a folder.
+    # A `tls` of a site has one certificate; `load` takes all of a folder.
     folder = place.folder / "pairs"
     folder.mkdir(exist_ok=True)
     for bundle in place.bundle():
@@ -146,7 +146,7 @@ LAUNCHERS: dict[str, Callable[[Place, int], Sequence[str]]] = {
 }
 
 
-# Tomcat's ways to do TLS, by names of their own.
+# The TLS implementations of Tomcat, by names of the tests.
 TOMCATS = {"tomcat-jsse": "jsse", "tomcat-openssl": "openssl"}
 
 
@@ -179,7 +179,7 @@ class EmittedTomcat(Tomcat):
 
 @contextmanager
 def serving(server: str, folder: Path, text: str, keys: Sequence[str] = KEYS) -> Iterator[str]:
-    """A server with an emitted text, on certificates of these keys; its host and port."""
+    """A server with an emitted text and certificates with these keys; its host and port."""
     folder.mkdir(exist_ok=True)
     if server in TOMCATS:
         with _tomcat(TOMCATS[server], keys[0], folder, text) as netloc:

@@ -1,6 +1,6 @@
-"""Exporters for tests: the real node_exporter, and one of a machine whose only work is a server.
+"""Exporters for tests: the real node_exporter, and one of a machine on which only a server works.
 
-`python -m live.exporters ADDRESS PORT PROGRAM` is the latter on a host of its own, whose server is
+`python -m live.exporters ADDRESS PORT PROGRAM` is the latter, on a host of its own; the server is
 the program of that name.
 """
 
@@ -53,9 +53,9 @@ def _await(url: str) -> None:
 
 
 class Machine(ThreadingHTTPServer):
-    """A machine of one processor that computes what a process tree does, and is idle otherwise.
+    """A machine of one processor that executes the work of a process tree and is idle otherwise.
 
-    Its true answer is known: the processes' own time. `answers` is how many it gives before it
+    The true value is known: the processes' own time. `answers`: the number of answers before it
     sends pages in place of metrics.
     """
 
@@ -102,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Says nothing."""
+        """Prints nothing."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Starts the installed `tlslab`, and finds all that it has started and written."""
+"""Starts the installed `tlslab`, and finds everything that it has started and written."""
 
 import contextlib
 import json
@@ -16,10 +16,10 @@ import psutil
 from tlslab.targets import Running
 from tlslab.targets.base import Setting
 
-# Processor time of a worker that has made load, in a second of a busy machine.
+# Processor time of a worker that makes load, in one second on a busy machine.
 WORKED_S = 0.03
 
-# Two cells, short windows: enough to go through everything, too short to mean anything.
+# Two cells and short windows: enough to execute everything, too short for meaningful figures.
 SMALL = """\
 schema = "tlslab.experiment/2"
 name = "small"
@@ -59,12 +59,12 @@ class Ended:
 
     @property
     def errors(self) -> list[str]:
-        """What it called an error: one line each, without its remedy."""
+        """The errors that it reported: one line each, without the remedy."""
         return [line for line in self.err.splitlines() if line.startswith("error: ")]
 
     @property
     def remedy(self) -> str:
-        """What it said to do about that; empty for nothing."""
+        """The remedy that it reported; empty for none."""
         lines = (line.strip() for line in self.err.splitlines())
         found = (line.removeprefix("help: ") for line in lines if line.startswith("help: "))
         return next(found, "")
@@ -72,18 +72,18 @@ class Ended:
 
 @dataclass
 class Tlslab:
-    """Starts `tlslab`, and finds whatever it has started, even when that has lost its parent."""
+    """Starts `tlslab`, and finds every process that it has started, with or without a parent."""
 
     folder: Path
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
-    # What runs already is none of ours: a look at all processes of a machine takes long.
+    # Processes that run already are not ours. Inspecting all processes of a machine takes long.
     others: frozenset[psutil.Process] = field(
         default_factory=lambda: frozenset(psutil.process_iter()), repr=False
     )
 
     @property
     def private(self) -> Path:
-        """Where the lab makes its private folders."""
+        """The place where the lab makes its private folders."""
         return self.folder / "private"
 
     def start(
@@ -112,7 +112,7 @@ class Tlslab:
         module: str = "tlslab",
         **variables: str,
     ) -> Ended:
-        """Runs a command to its end; fails the test if it leaves a process behind."""
+        """Runs a command to its end; fails the test if the command leaves a process behind."""
         return self.finish(self.start(*arguments, prefix=prefix, module=module, **variables))
 
     def finish(self, child: subprocess.Popen[str], seconds: float = 120) -> Ended:
@@ -122,7 +122,7 @@ class Tlslab:
         return Ended(child.returncode, out, err)
 
     def processes(self) -> list[psutil.Process]:
-        """All running processes that descend from a command of ours."""
+        """All running processes that descend from a command of this object."""
         new = (process for process in psutil.process_iter() if process not in self.others)
         return [process for process in new if self._is_ours(process)]
 
@@ -132,18 +132,20 @@ class Tlslab:
                 return False
             if process.environ().get("TLSLAB_TEST_MARK") == self.mark:
                 return True
-            # nginx writes its title over its environment, but keeps its log in the private folder.
+            # nginx overwrites its environment with its title, but keeps its log in the private
+            # folder.
             errors = Path(f"/proc/{process.pid}/fd/2").readlink()
             return errors.is_relative_to(self.private)
         except (psutil.Error, OSError):
             return False
 
     def named(self, name: str, seconds: float = 30) -> psutil.Process:
-        """Waits for a process of ours whose program has that name."""
+        """Waits for a process of ours with this program name."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             for process in self.processes():
-                # Some end between two looks: a server that checks its configuration, say.
+                # Some processes end between two looks, such as a server that checks its
+                # configuration.
                 with contextlib.suppress(psutil.NoSuchProcess):
                     if process.name().startswith(name):
                         return process
@@ -151,7 +153,7 @@ class Tlslab:
         raise AssertionError(f"no process {name}")
 
     def engines(self) -> list[psutil.Process]:
-        """The generators of several that run, or are ready to, in the order of their start."""
+        """The generators that run or are ready, of several, in the order of their start."""
         found = []
         for process in self.processes():
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -167,9 +169,9 @@ class Tlslab:
 
 
 def makes_load(engine: psutil.Process) -> bool:
-    """Whether a generator is beyond the barrier: until then its workers do next to nothing."""
+    """Whether a generator is beyond the barrier. Before it, workers need almost no time."""
     with contextlib.suppress(psutil.Error):
-        # Without it an engine answers a question, and makes no load.
+        # An engine without --barrier answers a question, and makes no load.
         if "--barrier" not in engine.cmdline():
             return False
         workers = [each for each in engine.threads() if each.id != engine.pid]
@@ -184,10 +186,10 @@ def trials(folder: Path) -> list[bytes]:
 
 
 def assert_finished(ended: Ended, folder: Path) -> None:
-    """The whole plan was carried out, and the exit code says what the verdicts say.
+    """The whole plan was carried out, and the exit code matches the verdicts.
 
-    A busy machine may well make so short a measurement invalid: the run then says so, which is no
-    failure of the program.
+    On a busy machine such a short measurement may be invalid. The run then reports this, which is
+    not a failure of the program.
     """
     done = [json.loads(line) for line in trials(folder)]
     assert {trial["status"] for trial in done} <= {"done", "unsupported"}, ended.err
@@ -199,7 +201,7 @@ def assert_finished(ended: Ended, folder: Path) -> None:
 
 
 def assert_code_of_verdicts(ended: Ended, folder: Path) -> None:
-    """The exit code says what the verdicts say."""
+    """The exit code matches the verdicts."""
     summary = json.loads((folder / "summary.json").read_text())
     verdicts = {cell["verdict"] for cell in summary["cells"]}
     assert verdicts
@@ -215,7 +217,7 @@ def wait_for_trials(folder: Path, count: int, seconds: float = 60) -> None:
 
 
 def setting(folder: Path, *keys: str) -> Setting:
-    """A setting for a server that a test starts by itself."""
+    """The settings of a server that a test starts by itself."""
     return Setting(folder, keys, ("X25519", "P-256"), 100, ())
 
 

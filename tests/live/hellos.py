@@ -1,4 +1,4 @@
-"""ClientHellos of known clients, written here and not by tlslab, and what a server answers."""
+"""ClientHellos of known clients, written here and not by tlslab, and the server's answers."""
 
 import socket
 import struct
@@ -10,7 +10,7 @@ NUMBERS = {"SSL 3.0": 0x0300, "1.0": 0x0301, "1.1": 0x0302, "1.2": 0x0303, "1.3"
 NAMES = {number: name for name, number in NUMBERS.items()}
 
 
-# A base point each, whose secret is 1.
+# Base points as key shares. Their secret is 1.
 X25519_BASE = b"\x09" + bytes(31)
 P256_BASE = bytes.fromhex(
     "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
@@ -55,7 +55,7 @@ def extensions(client: Client, name: str) -> bytes:
         versions = tuple(NUMBERS[version] for version in client.versions)
         found += extension(43, vector(numbers(versions), 1))
         found += extension(45, vector(b"\x01", 1))
-        # A server that lacks a group passes its share over.
+        # A server that lacks a group skips its share.
         shares = {group: SHARES.get(group, bytes(32)) for group in client.shares}
         listed = b"".join(struct.pack(">H", g) + vector(key) for g, key in shares.items())
         found += extension(51, vector(listed))
@@ -66,7 +66,7 @@ def client_hello(client: Client, name: str) -> bytes:
     newest = min(NUMBERS[client.versions[0]], 0x0303)
     body = struct.pack(">H", newest) + bytes(range(32))
     body += vector(bytes(32) if "1.3" in client.versions else b"", 1)
-    # With the signal of secure renegotiation (RFC 5746, section 3.3).
+    # With the signalling suite of secure renegotiation (RFC 5746, section 3.3).
     body += vector(numbers((*client.suites, 0x00FF))) + vector(b"\x00", 1)
     found = extensions(client, name)
     body += vector(found) if found else b""
@@ -74,7 +74,7 @@ def client_hello(client: Client, name: str) -> bytes:
 
 
 def ask(address: tuple[str, int], client: Client, name: str = "localhost") -> Answer | None:
-    """What the server answers; None for an alert or the end of the connection."""
+    """The server's answer; None for an alert or the end of the connection."""
     with socket.create_connection(address, timeout=10) as connection:
         connection.sendall(client_hello(client, name))
         stream = connection.makefile("rb")

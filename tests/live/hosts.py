@@ -1,8 +1,8 @@
 """Hosts for tests: namespaces of this machine, each with its own network, processes and /tmp/ray.
 
-A host is a process (`sleep`) that is init of a pid namespace: when it is killed, the kernel kills
-all else on the host. All hosts are on one bridge, in a network namespace of its own: several tests
-may have the same addresses. Nothing outlives the test: the kernel kills init when the test's
+A host is a process (`sleep`) that is init of a pid namespace: if it is killed, the kernel kills all
+other processes of the host. All hosts are on one bridge, in a separate network namespace: several
+tests may use the same addresses. Nothing outlives the test: the kernel kills init when the test's
 process dies, and a network namespace with its links ends with its last process.
 """
 
@@ -23,19 +23,19 @@ import psutil
 from tlslab.targets.guard import bound
 from tlslab.targets.namespaces import obstacle
 
-# With the value 1 tests that need namespaces may not be skipped.
+# With the value 1, missing namespaces are an error: tests may not be skipped.
 REQUIRED = "TLSLAB_REQUIRE_NAMESPACES"
 
 NETWORK = ipaddress.IPv4Network("10.77.0.0/24")
 PORT = 6379
 
-# Enough for a program of some megabytes, in a /dev/shm of the host's own.
+# Enough for a program of some megabytes, in the host's own /dev/shm.
 OBJECT_STORE_BYTES = 80_000_000
 
 START_S = 60
 COMMAND_S = 20
 
-# What a node needs that is to do nothing beside what the lab asks of it.
+# Settings of a node that works only for the lab.
 RAY_VARIABLES = {
     "RAY_worker_niceness": "0",
     "RAY_worker_oom_score_adjustment": "0",
@@ -55,7 +55,8 @@ RAY_OPTIONS = (
     "--block",
 )
 
-# Its words are the host's name. /sys stays that of this machine, as under Docker.
+# The arguments of this command are the host's name. /sys stays that of this machine, as under
+# Docker.
 _BOOT = (
     'hostname "$0" && ip link set lo up && mkdir -p /tmp/ray '
     "&& mount -t tmpfs tmpfs /tmp/ray && mount -t tmpfs tmpfs /dev/shm && exec sleep infinity"
@@ -70,13 +71,13 @@ class Port:
     link: str
 
     def set(self, state: str) -> None:
-        """Takes it `up` or `down`."""
+        """Sets the port `up` or `down`."""
         _ip(self.switch, "link", "set", self.link, state)
 
 
 @dataclass
 class NamespaceHost:
-    """A host: its init as this machine knows it, and its port of the bridge."""
+    """A host: its init, by the process id on this machine, and its port of the bridge."""
 
     name: str
     address: str
@@ -103,7 +104,7 @@ class NamespaceHost:
         return {**kept, **RAY_VARIABLES, **token, **own}
 
     def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
-        """Starts a command on the host; its output is kept in a file of its own."""
+        """Starts a command on the host; its output is kept in a file."""
         with (self.folder / f"{len(self.started)}.log").open("w") as log:
             child = subprocess.Popen(
                 [*self.enter(), *command],
@@ -117,7 +118,7 @@ class NamespaceHost:
         return child
 
     def said(self, child: subprocess.Popen[str] | None = None) -> str:
-        """The last words of all that was started on the host, or of one child."""
+        """The last output of all commands that were started on the host, or of one of them."""
         children = self.started if child is None else [child]
         return "\n".join(self._log(each).read_text()[-2000:] for each in children)
 
@@ -127,13 +128,13 @@ class NamespaceHost:
     def start_ray(
         self, head: str | None = None, processors: int = 1, *more: str, **variables: str
     ) -> None:
-        """Makes the host a node of the cluster of `head`, or the head of a new one."""
+        """Makes the host a node of the cluster of `head`, or the head of a new cluster."""
         self.await_ray(self.begin_ray(head, processors, *more, **variables))
 
     def begin_ray(
         self, head: str | None = None, processors: int = 1, *more: str, **variables: str
     ) -> subprocess.Popen[str]:
-        """Starts the node; `await_ray` waits until it is up."""
+        """Starts the node; `await_ray` waits for it."""
         role = ["--head", f"--port={PORT}", "--include-dashboard=false"]
         if head is not None:
             role = [f"--address={head}:{PORT}"]
@@ -150,7 +151,7 @@ class NamespaceHost:
             time.sleep(0.1)
 
     def processes(self) -> list[psutil.Process]:
-        """All that runs on the host beside its init."""
+        """All processes on the host except its init."""
         if not self.init.is_running():
             return []
         space = os.readlink(f"/proc/{self.init.pid}/ns/pid")
@@ -163,7 +164,7 @@ class NamespaceHost:
         return found
 
     def named(self, name: str) -> list[psutil.Process]:
-        """Those of its processes whose program has that name."""
+        """The processes of the host whose program has that name."""
         found = []
         for process in self.processes():
             with contextlib.suppress(psutil.Error):
@@ -172,23 +173,23 @@ class NamespaceHost:
         return found
 
     def die(self) -> None:
-        """The host loses its power."""
+        """Simulates a power loss of the host."""
         with contextlib.suppress(psutil.NoSuchProcess):
             self.init.kill()
             self.init.wait(COMMAND_S)
 
     def signal(self, number: signal.Signals) -> None:
-        """Sends a signal to all that runs on the host: SIGSTOP freezes it."""
+        """Sends a signal to all processes of the host: SIGSTOP freezes it."""
         for process in self.processes():
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
 
     def cut(self) -> None:
-        """Takes the host's link down: nobody there learns of it."""
+        """Takes the host's link down. The host does not notice."""
         self.port.set("down")
 
     def mend(self) -> None:
-        """Takes its link up again."""
+        """Takes the host's link up again."""
         self.port.set("up")
 
     def ip(self, *arguments: str) -> None:
@@ -196,17 +197,17 @@ class NamespaceHost:
         _ip(self.init, *arguments)
 
     def shows(self, content: Path, place: str) -> None:
-        """Has a file of the host be this one, for the host alone."""
+        """Replaces a file of the host by this one, for this host only."""
         command = [*self.enter(), "mount", "--bind", str(content), place]
         subprocess.run(command, check=True, timeout=COMMAND_S)
 
     def unmount(self, place: str) -> None:
-        """Has the host's file be its own again."""
+        """Restores the host's own file."""
         subprocess.run([*self.enter(), "umount", place], check=True, timeout=COMMAND_S)
 
 
 class Hosts:
-    """A network of hosts, for as long as the block lasts."""
+    """A network of hosts that lives as long as the block."""
 
     def __init__(self, folder: Path, token: str | None = None) -> None:
         self._folder = folder
@@ -227,7 +228,7 @@ class Hosts:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # nsenter(1) first: one that was stopped with its child would never ask for its exit code,
+        # nsenter(1) first: if it was stopped with its child it would never collect the exit code,
         # and an init ends after all others.
         for host in self.hosts:
             for child in host.started:
@@ -240,7 +241,7 @@ class Hosts:
             holder.wait()
 
     def add(self, name: str, monotonic_s: int = 0) -> NamespaceHost:
-        """One more host; its CLOCK_MONOTONIC is `monotonic_s` seconds ahead of this machine's."""
+        """Adds a host; its CLOCK_MONOTONIC is `monotonic_s` seconds ahead of this machine's."""
         assert self._switch is not None
         folder = self._folder / name
         folder.mkdir()
@@ -262,7 +263,7 @@ class Hosts:
         holder = subprocess.Popen(
             [*_unshare(monotonic_s), "sh", "-c", _BOOT, name],
             stdin=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,  # unshare(1) has words for the death of its child.
+            stderr=subprocess.DEVNULL,  # unshare(1) reports its child's death
         )
         self._holders.append(holder)
         return _init(holder)
@@ -284,7 +285,10 @@ def cluster(
 
 
 def lacking() -> str | None:
-    """Why this machine has no such hosts; None if it has. Raises RuntimeError where it must."""
+    """The reason why this machine has no such hosts; None if it has them.
+
+    Raises RuntimeError if they are required.
+    """
     why = obstacle()
     if why is not None and os.environ.get(REQUIRED) == "1":
         raise RuntimeError(f"{REQUIRED}=1, but {why}")

@@ -1,8 +1,8 @@
-"""`tlslab` with generators of this machine, of which the last one's clock jumps in each run.
+"""`tlslab` with generators of this machine; the clock of the last one jumps in each run.
 
-`python -m live.jumping ARGUMENTS...` is `tlslab ARGUMENTS...` but for that. CLOCK_MONOTONIC of a
-live host cannot be set; a host whose kernel stands still, such as a virtual machine that is moved,
-has such a jump.
+`python -m live.jumping ARGUMENTS...` is otherwise `tlslab ARGUMENTS...`. CLOCK_MONOTONIC of a live
+host cannot be set. The clock jumps like this on a host whose kernel stands still, such as a virtual
+machine that is moved.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ JUMP_NS = 250_000_000
 
 
 class JumpingHost(LocalHost):
-    """A host whose clock is ahead as soon as the start of a run is agreed."""
+    """A host whose clock jumps ahead once the start of a run is agreed."""
 
     _ahead_ns = 0
 
@@ -26,7 +26,7 @@ class JumpingHost(LocalHost):
         return super().now_ns() + self._ahead_ns
 
     def open(self, spec: Mapping[str, Any], flags: Sequence[str]) -> EngineConversation:
-        """Starts an engine. The clock is right until the barrier opens."""
+        """Starts an engine. The clock is correct until the barrier opens."""
         self._ahead_ns = 0
         conversation = super().open(spec, flags)
         start = conversation.start
@@ -40,7 +40,7 @@ class JumpingHost(LocalHost):
 
 
 def hosts(count: int, program: str) -> list[LocalHost]:
-    """So many hosts that are all this machine."""
+    """N hosts that are all this machine."""
     *steady, last = local_hosts(count, program)
     return [*steady, JumpingHost(last.facts.name, program)]
 

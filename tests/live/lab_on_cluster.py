@@ -1,4 +1,4 @@
-"""`tlslab` on the head of a cluster of namespaces, a server there, and what is left at the end."""
+"""`tlslab` on the head of a cluster of namespaces, a server there, and checks of what is left."""
 
 import subprocess
 import sys
@@ -11,11 +11,11 @@ from live.hosts import PORT, NamespaceHost
 from tlslab.lab.generators.cluster.ray_hosts import HEAD_SILENT_S
 from tlslab.lab.programs import require_program
 
-# On a machine that other programs use as well.
+# Time limits for a machine that other programs use as well.
 RUN_S = 280.0
 START_S = 90.0
 
-# Beyond the patience of a node without its head.
+# Longer than a node waits for its head.
 END_S = HEAD_SILENT_S + 10
 
 
@@ -67,12 +67,12 @@ class Lab:
 
 
 def _is_loading(host: NamespaceHost) -> bool:
-    """Whether an engine there is beyond the barrier."""
+    """Whether an engine on the host is beyond the barrier."""
     return any(makes_load(engine) for engine in host.named("tlslab-load"))
 
 
 def address(head: NamespaceHost) -> str:
-    """The cluster of a head, as --generators has it."""
+    """The address of a head's cluster, in the form of --generators."""
     return f"ray://{head.address}:{PORT}"
 
 

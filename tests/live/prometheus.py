@@ -1,4 +1,4 @@
-"""A real Prometheus for tests: Debian's, on loopback, with a folder of its own."""
+"""A real Prometheus for tests: Debian's, on loopback, with its own folder."""
 
 import contextlib
 import json
@@ -28,13 +28,13 @@ scrape_configs:
 
 @dataclass(frozen=True)
 class Prometheus:
-    """One that scrapes this port of loopback every second."""
+    """A Prometheus that scrapes this port of loopback every second."""
 
     url: str
     scraped_port: int
 
     def ask(self, path: str, **parameters: str) -> Any:
-        """What its API answers, an error included."""
+        """The answer of its API, an error included."""
         try:
             with urllib.request.urlopen(f"{self.url}{path}?{urlencode(parameters)}") as answer:
                 return json.load(answer)
@@ -48,7 +48,7 @@ class Prometheus:
         return [(each["metric"], float(each["value"][1])) for each in found["data"]["result"]]
 
     def value(self, expression: str) -> float:
-        """A query that has one answer."""
+        """A query with exactly one result."""
         ((_, value),) = self.query(expression)
         return value
 
@@ -80,11 +80,12 @@ def prometheus(folder: Path) -> Iterator[Prometheus]:
 
 
 def _await_scrape(started: Prometheus, child: subprocess.Popen[bytes]) -> None:
-    """Waits until it scrapes, which it does only some seconds after it is ready."""
+    """Waits until Prometheus scrapes, which begins some seconds after it is ready."""
     deadline = time.monotonic() + 60
     while True:
         assert child.poll() is None, "it ended: see prometheus.log"
-        # While it starts it answers without JSON. A target that is not there is down: it was asked.
+        # During its start it answers without JSON. A target that does not exist is down: then a
+        # scrape was tried.
         with contextlib.suppress(OSError, ValueError):
             if started.query("up"):
                 return

@@ -1,4 +1,4 @@
-"""Starts one managed server, and asks it for a few connections with the engine."""
+"""Starts one managed server, and makes a few connections to it with the engine."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ CONNECTIONS = 12
 
 @dataclass(frozen=True)
 class Served:
-    """A server that runs, and whom to trust there."""
+    """A running server, and the authorities to trust there."""
 
     target: Target
     running: Running
@@ -25,14 +25,14 @@ class Served:
     lacking: dict[tuple[str, str], str]
 
     def load(self, *arguments: str) -> tuple[int, dict[str, Any]]:
-        """A few connections; the engine's exit code, and its record or its error."""
+        """Makes a few connections; returns the engine's exit code, and its record or its error."""
         command = [require_program("tlslab-load"), "--json", "-c", "4", "-n", str(CONNECTIONS)]
         command += ["--ca", str(self.ca), "--sni", "localhost", *arguments, self.running.url]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         return done.returncode, json.loads(done.stdout)
 
     def facts(self, *arguments: str) -> dict[str, Any]:
-        """The facts that all connections had in common; every one of them must have completed."""
+        """The facts that all connections had in common; every connection must have completed."""
         code, record = self.load(*arguments)
         assert code == 0, record
         assert record["outcomes"]["completed"] == CONNECTIONS, record["outcomes"]
@@ -44,7 +44,7 @@ class Served:
 
 @contextmanager
 def served(target: Target, folder: Path) -> Iterator[Served]:
-    """The server, prepared and started, for as long as the block lasts."""
+    """The server, prepared and started, until the block ends."""
     lacking = target.prepare()
     ca = folder / "ca.pem"
     ca.write_text(target.trust_pem)

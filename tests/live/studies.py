@@ -1,4 +1,4 @@
-"""The shipped studies as tests call them, and what the run folder of each must hold."""
+"""The shipped studies as the tests call them, and the required content of each run folder."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ class Study:
     """A study, and the figures and tables that its page must have.
 
     `flags` are those of its quick form. `shown`: the command, without `tlslab run`, by which a
-    document makes it, cut short by TLSLAB_SHORT_RUNS; empty for none.
+    document makes the study, shortened by TLSLAB_SHORT_RUNS; empty for none.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Study:
 STUDIES = (
     Study("groups", ("--target", "nginx"), tables=frozenset({"security", "policies"})),
     Study("offload", shown="offload"),
-    # Cut short it has no figure of servers.
+    # Shortened, it has no figure of servers.
     Study("servers", figures=frozenset({"servers-rate"})),
     Study(
         "suites",
@@ -57,7 +57,7 @@ STUDIES = (
 
 
 def assert_whole(folder: Path, study: Study) -> None:
-    """The run was carried out whole, and its page has what the study is for."""
+    """The whole run was carried out, and its page has the figures and tables of the study."""
     made = [json.loads(line) for line in trials(folder)]
     assert {trial["status"] for trial in made} <= {"done", "unsupported"}, _reasons(made)
     summary = json.loads((folder / "summary.json").read_text("utf-8"))
@@ -66,7 +66,7 @@ def assert_whole(folder: Path, study: Study) -> None:
     answer = summary["answer"]
     assert answer["question"]
     assert (answer["lacking"] is None) == bool(answer["sentences"])
-    # What carries no sentence says why.
+    # A run without sentences gives the reason.
     assert answer["lacking"] is not None or summary["findings"]
     assert study.figures <= {figure["id"] for figure in summary["figures"]}
     assert study.tables <= {table["id"] for table in summary["tables"]}

@@ -26,7 +26,7 @@ def record(server: Own, backend: str, *offer: str) -> Any:
 )
 @pytest.mark.parametrize("group", ["X25519", "P-256"])
 def test_both_receive_the_same(own_nginx: Own, version: str, suite: str, group: str) -> None:
-    """Its certificate is RSA: signatures have one length, so that not a byte may differ."""
+    """Its certificate is RSA: all signatures have one length, so that no byte may differ."""
     offer = ["--tls", version, "--suite", suite, "--group", group]
     offer += ["--sigalg", "rsa_pss_rsae_sha256"]
     fast, complete = (record(own_nginx, backend, *offer) for backend in ("rustls", "openssl"))

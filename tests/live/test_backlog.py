@@ -1,4 +1,4 @@
-"""A keep_alive server with hardly any backlog: connections wait for their SYN to be sent again."""
+"""A keep_alive server with a tiny backlog: connections wait until their SYN is sent again."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from tlslab.targets import Nginx
 
 
 class Narrow(Nginx):
-    """The lab's nginx, where two connections may wait to be accepted."""
+    """The lab's nginx with a backlog for two connections."""
 
     def _configure(self, *arguments: Any) -> Path:
         config = super()._configure(*arguments)

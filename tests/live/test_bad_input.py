@@ -1,4 +1,4 @@
-"""What goes wrong, goes wrong with one clear line, the right exit code, and nothing left behind."""
+"""Bad input gives one clear line and the right exit code, and leaves no process behind."""
 
 import resource
 import socket
@@ -59,7 +59,7 @@ def test_a_group_that_the_back_end_lacks(tlslab: Tlslab, own_reference: Own) -> 
 def test_a_cell_that_the_server_cannot_do_is_a_result(
     tlslab: Tlslab, small: Small, own_reference: Own
 ) -> None:
-    """The server has X25519 and P-256 only; X448 is unsupported and the rest goes on."""
+    """The server has X25519 and P-256 only; X448 is unsupported and the run continues."""
     target = ["--target", own_reference.url, "--ca", str(own_reference.ca)]
     ended = tlslab.run("run", small(), *target, "--set", "group=X25519,X448", "--out", "r")
     assert_finished(ended, tlslab.folder / "r")
@@ -116,7 +116,7 @@ def test_a_wrong_authority(tlslab: Tlslab, small: Small, own_reference: Own) -> 
 
 
 class Faulty(Authority):
-    """An authority whose leaves have all expired, or are for another name."""
+    """An authority whose certificates have all expired, or are for another name."""
 
     def __init__(self, folder: Path, lifetime_days: int, name: str) -> None:
         super().__init__(folder)
@@ -181,7 +181,7 @@ def test_a_file_limit_below_the_concurrency(tlslab: Tlslab, small: Small) -> Non
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "[2001:db8::1]"])
 def test_a_target_that_nobody_allowed(tlslab: Tlslab, small: Small, host: str) -> None:
-    """Documentation addresses (RFC 5737, RFC 3849): nothing could answer there anyway."""
+    """Addresses for documentation (RFC 5737, RFC 3849): no host answers there."""
     ended = tlslab.run("run", small(), "--target", f"https://{host}/", XDG_CONFIG_HOME="/none")
     assert ended.code == 3
     assert len(ended.errors) == 1

@@ -1,4 +1,4 @@
-"""Benchmarks on the real Java and the real token; tiny, so that no figure means anything."""
+"""Benchmarks on the real Java and the real token; so small that no figure is meaningful."""
 
 import json
 import signal
@@ -174,5 +174,5 @@ def test_a_node_of_the_cluster_is_killed(tlslab: Tlslab, tmp_path: Path) -> None
         before, after = timeline["slices"][:2], timeline["slices"][3:]
         assert not any(each["failed"] for each in before)
         assert all(each["completed"] for each in after)
-        # Every second operation goes to the node that is gone, unless that one is left out.
+        # Every second operation goes to the dead node, unless that node is ejected.
         assert any(each["failed"] for each in after) == (timeline["policy"] == "none")

@@ -1,4 +1,4 @@
-"""BoringSSL's TLS 1.3 client cases with the engine's three clients: each is accounted for."""
+"""BoringSSL's TLS 1.3 client cases with the engine's three clients: each case is accounted for."""
 
 import re
 import subprocess

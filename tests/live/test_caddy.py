@@ -44,7 +44,7 @@ def test_the_negotiated_handshake_is_the_offered_one(tmp_path: Path) -> None:
         assert process.name() == "caddy"
         assert process.cpu_affinity() == [0]
         assert process.environ()["GOMAXPROCS"] == "2"
-        # No session can be resumed unless the experiment asks for that.
+        # No session can be resumed unless the experiment resumes.
         with pytest.raises(AssertionError, match="gave nothing to resume by"):
             server.load("--tls=1.3", "--resume=psk")
 

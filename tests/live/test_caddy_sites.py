@@ -1,4 +1,4 @@
-"""Caddy: a server whose sites go by name, and which takes `acme-tls/1` for a challenge."""
+"""Caddy: a server that selects sites by name, and that takes `acme-tls/1` for a challenge."""
 
 import os
 import socket
@@ -28,7 +28,7 @@ https://localhost:{port} {{
 
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
-    """The port of a Caddy with the certificate that `openssl req -x509` makes, which is a CA's."""
+    """The port of a Caddy with the certificate of `openssl req -x509`, a CA certificate."""
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     make = ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-subj", "/CN=localhost"]
     make += ["-pkeyopt", "ec_paramgen_curve:P-256", "-addext", "subjectAltName=DNS:localhost"]
@@ -51,7 +51,7 @@ def port(tmp_path: Path) -> Iterator[int]:
 
 
 def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
-    """Waits until the server takes connections."""
+    """Waits until the server accepts connections."""
     deadline = time.monotonic() + 20
     while not answers(port):
         assert server.poll() is None, "Caddy does not start"

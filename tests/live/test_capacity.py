@@ -1,4 +1,4 @@
-"""Capacity experiments on real servers: every stage, the obsolete point, two runs compared."""
+"""Capacity experiments on real servers: all stages, obsolete settings, a comparison of two runs."""
 
 import json
 import signal
@@ -9,7 +9,7 @@ import pytest
 
 from live.harness import Ended, Tlslab, trials, wait_for_trials
 
-# All stages, each as short as it can be: facts and counts, no times.
+# All stages, each as short as possible: for facts and counts, not for times.
 TINY = """\
 schema = "tlslab.experiment/2"
 kind = "capacity"
@@ -92,7 +92,7 @@ def of(folder: Path, stage: str) -> list[dict[str, Any]]:
 
 
 def assert_reported(ended: Ended, folder: Path) -> dict[str, Any]:
-    """The exit code says what the verdicts say; the summary."""
+    """Checks that the exit code matches the verdicts; returns the summary."""
     summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
     verdicts = {cell["verdict"] for cell in summary["cells"]}
     assert ended.code == (0 if verdicts <= {"valid", "at_least", "unsupported"} else 1), ended.err
@@ -128,7 +128,7 @@ def test_open_loops_run_at_whole_fractions_and_keep_their_arrivals(
 ) -> None:
     (tmp_path / tiny).write_text(TINY + OBSOLETE, "utf-8")
     assert_reported(tlslab.run("run", tiny, "--target", "nginx", "--out", "r"), tmp_path / "r")
-    # Without --allow-obsolete the cell that needs it is not there.
+    # Without --allow-obsolete there is no cell that needs it.
     assert {trial["factors"]["tls"] for trial in steps(tmp_path / "r")} == {"1.3"}
     maxima = of(tmp_path / "r", "maximum")
     records = [trial["runs"]["maximum"]["record"] for trial in maxima]

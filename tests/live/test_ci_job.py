@@ -1,5 +1,5 @@
-"""The job script of docs/ci, run for real: two servers of the same version pass its gate; one that
-takes twice the processor time for each connection does not, and one that takes 5 % more never does.
+"""Runs the job script of docs/ci: two servers of the same version pass its gate. One that takes
+twice the processor time for each connection does not, and one that takes 5 % more never does.
 """
 
 import json
@@ -19,19 +19,19 @@ from tlslab.model.estimates import estimate_name
 ROOT = Path(__file__).parents[2]
 GATE = ROOT / "docs" / "ci" / "gate.sh"
 
-# No two measurements of equal servers differ by so much.
+# No two measurements of equal servers differ by this much.
 WIDE = "100%"
 
-# One cell of the experiment that the script measures by itself, in short trials.
+# One cell of the experiment that the script runs by default, in short trials.
 SHORT = (
     "--quick", "--seconds", "0.5",
     "--set", "tls=1.3", "--set", "key=ecdsa-p256", "--set", "group=X25519",
 )  # fmt: skip
 BLOCKS = 12
 
-# A slowdown of 5 % against a gate of 1 %, by the steadier measure, in the trials with which
-# `make bench-gate` counts how often such a run finds it. That depends on the machine and on the
-# blocks; what it may never do does not.
+# A slowdown of 5 % against a gate of 1 %, by the estimate with less noise, in the trials with which
+# `make bench-gate` counts how often such a run finds the slowdown. How often depends on the machine
+# and on the blocks; the results that must never occur do not.
 STRICT = {
     "GATE": "1%",
     "GATE_BY": "server_cpu_us_per_connection",
@@ -39,7 +39,7 @@ STRICT = {
 }
 PLANTED, NONE = ("--burn", "5%"), ("--burn", "0%")
 
-# What a gate of 3 % by the rate stops on a machine of which others take a part, too.
+# A slowdown that a gate of 3 % by the rate stops even if other programs use the machine.
 TWICE = ("--burn", "100%")
 
 
@@ -61,9 +61,9 @@ def reference_server(folder: Path, name: str, *options: str) -> Iterator[str]:
 def gated(
     folder: Path, head: tuple[str, ...], gate: Mapping[str, str], measured: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """The script on two fresh servers; `head`: options of the one with the change.
+    """The script on two fresh servers.
 
-    `measured`: options of the runs.
+    `head`: options of the changed server. `measured`: options of the runs.
     """
     with ExitStack() as stack:
         base_url = stack.enter_context(reference_server(folder, "base", *NONE))
@@ -97,7 +97,7 @@ def ratios(folder: Path, number: int, estimate: str) -> list[dict[str, Any]]:
 
 
 def fake_tlslab(folder: Path, codes: tuple[int, int]) -> dict[str, str]:
-    """An environment in which `tlslab` logs what it is asked and its gates end with these codes."""
+    """An environment in which `tlslab` logs its calls and its gates end with these codes."""
     program = folder / "bin" / "tlslab"
     program.parent.mkdir()
     program.write_text(
@@ -133,7 +133,7 @@ def fake_tlslab(folder: Path, codes: tuple[int, int]) -> dict[str, str]:
 def test_the_change_must_be_slower_than_both_measurements_of_the_base(
     tmp_path: Path, codes: tuple[int, int], ends: int, words: str | None
 ) -> None:
-    """A machine that drifts makes the change slower than one of both only."""
+    """A drifting machine makes the change slower than one of the two baselines only."""
     environment = fake_tlslab(tmp_path, codes)
     ended = subprocess.run(
         [str(GATE), "--ca", "x"], env=environment, capture_output=True, text=True, check=False
@@ -176,7 +176,8 @@ def test_a_slowdown_of_five_per_cent_never_passes_and_equal_servers_are_never_st
     slow, *same = (tmp_path / name for name in ("slow", "same", "again"))
     for folder in (slow, *same):
         folder.mkdir()
-    # One run of twenty may raise a false alarm, by the promise of 95 %; not two in a row.
+    # One run in twenty may raise a false alarm, because intervals hold with 95 %; two in a row must
+    # not.
     place = same[0]
     equal = gated(place, NONE, STRICT)
     if equal.returncode == 1:
@@ -195,8 +196,8 @@ def test_a_slowdown_of_five_per_cent_never_passes_and_equal_servers_are_never_st
     if slower.returncode == 1:
         assert all(one["ratio"] > 1.01 for one in found)
         return
-    # Not excluded against both measurements: a warning, with what such a run could have found or,
-    # where the verdicts contradict each other, that the machine is not quiet.
+    # Not excluded against both measurements: a warning, with the slowdown that such a run finds or,
+    # if the verdicts contradict each other, with the remark that the machine is not quiet.
     assert (slower.returncode, "::warning::" in slower.stdout) == (0, True), said
     assert "is found in 9 of 10 such runs" in said or "on a quiet machine" in said
 
@@ -218,7 +219,7 @@ def assert_whole(runs: Path) -> None:
 
 
 def assert_never_slower(runs: Path) -> None:
-    """By the rate, too, more than a slowdown of WIDE is excluded, or said to be open."""
+    """By the rate, too, a slowdown of more than WIDE is excluded, or reported as open."""
     for base in ("base-1", "base-2"):
         command = [sys.executable, "-m", "tlslab", "compare", str(runs / base), str(runs / "head")]
         ended = subprocess.run(
@@ -229,7 +230,7 @@ def assert_never_slower(runs: Path) -> None:
 
 
 def history_of(runs: Path) -> tuple[int, set[str]]:
-    """The exit code of the history of a folder's runs, and the names of these."""
+    """The exit code of the history of a folder's runs, and the names of the runs."""
     ended = subprocess.run(
         [sys.executable, "-m", "tlslab", "history", str(runs), "--json"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Nodes of a Ray cluster as hosts: namespaces with a generator each, and what befalls them."""
+"""Nodes of a Ray cluster as hosts: namespaces with a generator each, and their faults."""
 
 import json
 import os
@@ -33,7 +33,7 @@ Line = dict[str, Any]
 
 
 class Driver:
-    """`live.driver` on a host, and what it says."""
+    """`live.driver` on a host, and its output."""
 
     def __init__(self, host: NamespaceHost, *words: str, **variables: str) -> None:
         self.process = subprocess.Popen(
@@ -63,7 +63,7 @@ class Driver:
         raise AssertionError(f"no {fields} in {self.lines}")
 
     def finish(self) -> list[Line]:
-        """All that it said until it ended."""
+        """All its output until its end."""
         deadline = time.monotonic() + DRIVER_S
         while (line := self._new.get(timeout=deadline - time.monotonic())) is not None:
             self.lines.append(line)
@@ -71,14 +71,14 @@ class Driver:
         return self.lines
 
     def end(self) -> None:
-        """Ends its load early, unless that has ended."""
+        """Ends its load early, if it still runs."""
         assert self.process.stdin is not None
         with suppress(BrokenPipeError):
             self.process.stdin.write("\n")
             self.process.stdin.flush()
 
     def those(self, field: str) -> dict[str, Line]:
-        """The lines that have a field, by its value."""
+        """The lines that have a field, by the value of the field."""
         return {line[field]: line for line in self.lines if field in line}
 
 
@@ -101,14 +101,14 @@ def loaded(head: NamespaceHost, milliseconds: int = LOAD_MS) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[NamespaceHost]]:
-    """A cluster for tests that harm no node: the head, and two generators."""
+    """A cluster for tests that harm no node: the head and two generators."""
     with cluster(tmp_path_factory.mktemp("calm"), ["g1", "g2"]) as (_, hosts):
         yield hosts
 
 
 @pytest.fixture
 def harmed(tmp_path: Path) -> Iterator[list[NamespaceHost]]:
-    """A cluster of a test's own."""
+    """A cluster for one test."""
     with cluster(tmp_path, ["g1", "g2"]) as (_, hosts):
         yield hosts
 
@@ -291,7 +291,7 @@ def test_a_host_that_is_lost_says_so_and_the_other_goes_on(
         assert words in lost["reason"] or "cannot be reached" in lost["reason"]
         driver.until(event="progress", host="g2")
         if harm is _cut:
-            assert_nothing_of_the_lab(g1)  # It hears nothing of its head.
+            assert_nothing_of_the_lab(g1)  # The node gets no message from its head.
         driver.end()
         driver.finish()
     assert driver.process.returncode == 0
@@ -343,7 +343,7 @@ def _assert_start_together(
 ) -> Driver:
     """The last of the runs on two hosts, whose clocks are `ahead_s` seconds ahead.
 
-    Where other programs keep the machine busy, a start may be late: several are tried.
+    If other programs keep the machine busy, a start may be late: several runs are tried.
     """
     ahead_s = ahead_s or {}
     skews = []

@@ -1,4 +1,4 @@
-"""The command line on real servers: resuming, making again, JSON everywhere, reasons at the end."""
+"""The command line on real servers: resuming, repeating, JSON everywhere, reasons at the end."""
 
 import json
 import shlex
@@ -28,7 +28,7 @@ def last_line(ended: Ended) -> str:
 
 
 def again(ended: Ended) -> list[str]:
-    """The printed command, as a shell takes it."""
+    """The printed command, in the syntax of a shell."""
     text = ended.out[ended.out.rindex("again: ") + len("again: ") :]
     return shlex.split(text.replace("\\\n", ""))
 
@@ -37,7 +37,7 @@ def again(ended: Ended) -> list[str]:
 def test_resume_alone_goes_on_with_what_is_in_the_folder(
     tlslab: Tlslab, small: Small, target: str, tmp_path: Path
 ) -> None:
-    """The file is gone by then, and --set was never repeated."""
+    """The file no longer exists by then, and --set is not given again."""
     arguments = ["run", small(blocks=20), "--target", target, "--set", "group=P-256,P-384"]
     child = tlslab.start(*arguments, "--blocks", "3", "--seconds", "0.4", "--out", "r")
     wait_for_trials(tmp_path / "r", 1)
@@ -107,7 +107,8 @@ def test_report_ends_as_the_run_did_and_reports_what_is_lost(
     assert "make room" not in lost.err
 
 
-# A short command line of each command; OWN is a server of the test's own, as a URL with its --ca.
+# A short command line of each command; OWN is a server that the test has started, as a URL with its
+# --ca.
 BRIEFLY: dict[str, list[str]] = {
     "run": ["small.toml", "--blocks", "1", "--out", "r"],
     "report": ["groups"],
@@ -131,7 +132,7 @@ BRIEFLY: dict[str, list[str]] = {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the brief command lines name."""
+    """A folder with the files that the short command lines name."""
     folder = tmp_path_factory.mktemp("made")
     written(folder / "groups", made_run(quick=True))
     written(folder / "costs", made_calibration())
@@ -139,7 +140,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# But for the one that prints a shell's script.
+# Except the command that prints a shell's script.
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "completion"])
 def test_every_command_has_json_and_nothing_else(
     tlslab: Tlslab,
@@ -206,7 +207,7 @@ def test_load_keeps_its_record_when_it_is_interrupted_in_json_as_well(
 
 
 def test_load_reads_the_allow_file_in_every_form(tlslab: Tlslab, tmp_path: Path) -> None:
-    """A name that is nobody's (RFC 6761): allowed, it is looked up; else it is refused at once."""
+    """No host has this name (RFC 6761): if allowed, it is looked up; else it is refused at once."""
     file = tmp_path / "config" / "tlslab" / "allow"
     file.parent.mkdir(parents=True)
     file.write_text("192.0.2.1\n")
@@ -234,7 +235,7 @@ def test_load_reads_the_allow_file_in_every_form(tlslab: Tlslab, tmp_path: Path)
 def test_load_takes_every_mode_that_its_help_lists(
     tlslab: Tlslab, own_reference: Own, mode: list[str], tmp_path: Path
 ) -> None:
-    """A host in the allow file is no word of a mode that connects to none."""
+    """A mode that connects to no host does not get the hosts of the allow file."""
     file = tmp_path / "config" / "tlslab" / "allow"
     file.parent.mkdir(parents=True)
     file.write_text("192.0.2.1\n")

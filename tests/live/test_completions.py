@@ -1,4 +1,4 @@
-"""Completions in the shells themselves: what bash, zsh and fish make of the beginning of a word."""
+"""Completions in the shells themselves: the results of bash, zsh and fish for part of a word."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from tlslab.lab.programs import require_program
 
 LIMIT_S = 60
 
-# Calls the function that bash has for the command as bash does, with the words of a line.
+# Calls bash's function for the command like bash does, with the words of a line.
 BASH = r"""
 source "$1"
 shift
@@ -27,7 +27,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 FISH = "source $argv[1]; complete --do-complete $argv[2]"
 
-# An interactive zsh: the tabulator key completes, control-T keeps the line as it is by then.
+# An interactive zsh: Tab completes, Control-T saves the current line.
 ZSH = r"""
 PROMPT=
 autoload -Uz compinit && compinit -u -D
@@ -55,7 +55,7 @@ while zpty -r shell shown; do :; done
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Variables of a shell that finds the programs, and no settings of the user's."""
+    """Variables of a shell that finds the programs, and has none of the user's settings."""
     folder = tmp_path / "bin"
     folder.mkdir()
     lab = folder / "tlslab"
@@ -69,7 +69,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def said(line: list[str], environment: dict[str, str]) -> str:
-    """What a command writes to its standard output."""
+    """The standard output of a command."""
     done = subprocess.run(
         line, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=True
     )
@@ -77,7 +77,7 @@ def said(line: list[str], environment: dict[str, str]) -> str:
 
 
 def completed(shell: str, script: Path, words: list[str], environment: dict[str, str]) -> list[str]:
-    """What the shell has for the last word; of zsh, which types it, the word that it becomes."""
+    """The shell's completions for the last word; for zsh, which types it, the completed word."""
     if shell == "bash":
         line = ["bash", "--norc", "-c", BASH, "bash", str(script), *words]
         return said(line, environment).splitlines()

@@ -1,4 +1,4 @@
-"""A server reconfigured by a script for each cell: the choice of the group is its own."""
+"""A script reconfigures a server for each cell: the server selects the group."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from live.harness import Own, Tlslab, trials
 
 GROUPS = ("X25519", "P-256", "P-384")
 
-# Rewrites the server's configuration and lets it read that anew, as an administrator would.
+# Rewrites the server's configuration and makes the server read it again, like an administrator.
 SCRIPT = """
 set -eu
 curve=$1 config=$2
@@ -76,7 +76,7 @@ def test_a_command_that_fails_fails_its_own_cells_in_its_words(run: Any) -> None
 
 
 def test_a_command_without_effect_is_found_out(run: Any) -> None:
-    """The server has all groups: what it negotiates is what the client asks for first."""
+    """The server has all groups: it negotiates the client's first one."""
     code, made = run("true {group}", ready="0.5")
     assert code == 1
     reasons = {key: trial["reason"] for key, trial in made.items()}

@@ -1,7 +1,7 @@
-"""Every command that README and tutorial show is run as it stands, in its order (live.documents).
+"""Runs every command of README and tutorial as written, in order (live.documents).
 
-The how-to has a file of its own, so that another worker runs it at the same time. The studies that
-README shows are judged by their run folders.
+The how-to has a separate file, so that another worker runs it at the same time. The studies in
+README are judged by their run folders.
 """
 
 import re
@@ -12,17 +12,17 @@ import pytest
 from live.documents import LIMIT_S, ROOT, blocks, carry_out, lines_of
 from live.studies import STUDIES, assert_whole, made_by
 
-# Blocks that cannot be run here, by document: one more is a decision, and so is one less.
+# Blocks that cannot be run here, by document. The number changes only by a decision.
 NOT_RUN = {
     "README.md": 1,
     "docs/tutorial.md": 1,
     "docs/how-to.md": 9,
 }
 
-# The studies that README makes, just as it shows them: their run folders are judged, too.
+# The studies that README makes, exactly as written: their run folders are judged, too.
 SHOWN = {"offload", "suites", "runtimes", "capacity"}
 
-# An address with a port that a document takes: the servers and pages of its commands.
+# An address with a port that a document uses: the servers and pages of its commands.
 PLACE = re.compile(r"(?:127\.0\.0\.1|localhost):(\d+)")
 
 
@@ -41,7 +41,7 @@ def test_no_block_escapes_for_want_of_a_name() -> None:
 
 
 def ports(*documents: str) -> set[str]:
-    """The ports that the commands of documents take."""
+    """The ports that the commands of documents use."""
     return {port for each in documents for line in lines_of(each) for port in PLACE.findall(line)}
 
 
@@ -64,7 +64,7 @@ def test_every_command_of_readme_works_as_it_stands(tmp_path: Path) -> None:
 
 
 def judged(runs: Path) -> set[str]:
-    """The studies that were made just as they are shown; each is whole."""
+    """The studies that were made exactly as shown; each is whole."""
     names = set()
     for study in (each for each in STUDIES if each.shown):
         for folder in made_by(runs, study.shown):

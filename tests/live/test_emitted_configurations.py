@@ -1,4 +1,4 @@
-"""Every emitted configuration is one that its server takes, by the server's own test."""
+"""Every emitted configuration passes the server's own test."""
 
 import shutil
 import socket
@@ -15,11 +15,11 @@ from tlslab.advice.setting_grade import grade_group, grade_suite
 from tlslab.model.names import GROUPS, SUITES
 from tlslab.targets.certificates import Authority
 
-# What a run may have found and recommended: all that no policy objects to.
+# Everything that a run may find and recommend: all settings to which no policy objects.
 GOOD_SUITES = [s.name for s in SUITES if s.tls == "1.2" and grade_suite(s.name, "2").passes]
 GOOD_GROUPS = [g.name for g in GROUPS if grade_group(g.name).passes]
 
-# What is written into a comment with its reason.
+# Settings that are written as a comment, with the reason.
 BAD_SUITES = [s.name for s in SUITES if not grade_suite(s.name, "2").passes]
 
 
@@ -55,7 +55,7 @@ def nginx(folder: Path, certificate: Path, key: Path, text: str) -> Sequence[str
         f"  server {{\n    listen 127.0.0.1:1 ssl;\n    ssl_certificate {certificate};\n"
         f"    ssl_certificate_key {key};\n{indented(text)}  }}\n}}\n"
     )
-    # Without root nginx cannot make its own folder for temporary files: these are never used.
+    # Without root nginx cannot make its default folders for temporary files. These are never used.
     return [program("nginx"), "-e", "stderr", "-p", str(folder), "-c", str(config), "-t"]
 
 
@@ -105,9 +105,9 @@ def free_port() -> int:
 
 
 def complaint(command: Sequence[str], folder: Path) -> str | None:
-    """What a server says against its configuration; None when it takes it.
+    """The server's message against its configuration; None if the configuration passes.
 
-    Apache's own test does not look at what it hands on to OpenSSL: it has to start.
+    Apache's own test does not check the values that it passes to OpenSSL: Apache has to start.
     """
     log = folder / "log"
     with log.open("wb") as output:

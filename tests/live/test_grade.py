@@ -1,4 +1,4 @@
-"""Three real servers graded, and the simulated clients held against real ClientHellos."""
+"""Grades three real servers, and compares simulated clients with real ClientHellos."""
 
 import json
 import re
@@ -20,8 +20,7 @@ from tlslab.targets.configured import ConfiguredServer
 from tlslab.targets.haproxy import HAProxy
 from tlslab.targets.programs import require_program
 
-# Kinds of servers, keys, and what differs from the lab's configuration: patterns with what replaces
-# them.
+# Kinds of servers, keys, and differences from the lab's configuration: patterns with replacements.
 SERVERS: dict[str, tuple[type[ConfiguredServer], tuple[str, ...], tuple[tuple[str, str], ...]]] = {
     "old nginx": (
         Nginx,
@@ -56,7 +55,7 @@ SERVERS: dict[str, tuple[type[ConfiguredServer], tuple[str, ...], tuple[tuple[st
 
 @contextmanager
 def started(folder: Path, name: str) -> Iterator[Own]:
-    """One of the servers, for as long as the block lasts."""
+    """One of the servers, until the block ends."""
     kind, keys, edits = SERVERS[name]
 
     class Edited(kind):  # type: ignore[misc, valid-type]
@@ -107,7 +106,7 @@ class Graded:
         self.numbers = numbers(server)
 
     def grade(self, name: str, policy: str) -> str | None:
-        """What a policy says of something that must be there."""
+        """The verdict of a policy on an item that must be present."""
         found = next(each for each in self.data["found"] if each["name"] == name)
         by = {said["policy"]: said["grade"] for said in found["judgements"]}
         return by.get(policy)
@@ -143,7 +142,7 @@ def test_a_modern_apache(tlslab: Tlslab, tmp_path: Path) -> None:
     assert graded.grade("1.3", "mozilla-modern") == "recommended"
     assert graded.grade("TLS_AES_128_GCM_SHA256", "cnsa2") == "forbidden"
     assert graded.grade("TLS 1.2 is missing", "mozilla-modern") == "recommended"
-    # NIST asks for TLS 1.2 as well.
+    # NIST requires TLS 1.2 as well.
     assert graded.grade("TLS 1.2 is missing", "nist-800-52r2") == "forbidden"
     assert graded.code == 1
     assert "NIST SP 800-52r2: fails" in graded.err
@@ -176,7 +175,7 @@ def test_an_intermediate_haproxy(tlslab: Tlslab, tmp_path: Path) -> None:
 
 
 def hold_against_real_hellos(graded: Graded, server: Own) -> None:
-    """The server answers the ClientHello of every client as it was simulated."""
+    """The server answers the ClientHello of every client as simulated."""
     parts = urlsplit(server.url)
     assert parts.hostname is not None
     assert parts.port is not None
@@ -184,7 +183,7 @@ def hold_against_real_hellos(graded: Graded, server: Own) -> None:
         said = graded.clients[client.name]
         answer = ask((parts.hostname, parts.port), client)
         if said["reason"].startswith("the server chooses"):
-            continue  # it is the client that does not go on
+            continue  # here the client does not continue
         assert (answer is not None) == said["connects"], (client.name, said, answer)
         if answer is not None:
             assert answer.version == said["version"], client.name

@@ -1,4 +1,4 @@
-"""Every command of docs/how-to.md is run as it stands, in its order (live.documents)."""
+"""Runs every command of docs/how-to.md as written, in order (live.documents)."""
 
 from pathlib import Path
 

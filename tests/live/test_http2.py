@@ -1,4 +1,4 @@
-"""HTTP/2 with servers of other people's making: nginx and Node.js."""
+"""HTTP/2 with servers of other authors: nginx and Node.js."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from tlslab.lab.programs import require_program
 from tlslab.targets import Nginx
 from tlslab.targets.certificates import Authority
 
-# Answers every request with as many bytes as its path says; the address goes to standard output.
+# Answers every request with the number of bytes in its path; prints the address to standard output.
 NODE = """
 const http2 = require('http2'), fs = require('fs');
 const server = http2.createSecureServer({
@@ -29,12 +29,12 @@ server.on('stream', (stream, headers) => {
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 """
 
-# nginx ends a connection by GOAWAY after 1,000 requests, by default; the lab's does not.
+# By default nginx ends a connection by GOAWAY after 1,000 requests; the lab's nginx does not.
 NGINX_REQUESTS = 1000
 
 
 class Leaving(Nginx):
-    """An nginx that ends its connections as it does by default."""
+    """An nginx that ends its connections as by default."""
 
     def _configure(self, *arguments: Any) -> Path:
         config = super()._configure(*arguments)
@@ -46,7 +46,7 @@ class Leaving(Nginx):
 
 
 def load(ca: Path, url: str, *arguments: str) -> dict[str, Any]:
-    """The record of a run; its verdicts are not looked at."""
+    """The record of a run; its verdicts are ignored."""
     command = [require_program("tlslab-load"), "--json", "--ca", str(ca), "-c", "4", *arguments]
     ended = subprocess.run([*command, url], capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode in (0, 1), ended.stderr
@@ -68,7 +68,7 @@ def nginx(tmp_path: Path) -> Iterator[Own]:
 
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """A server on Node.js: its address, and whom to trust for it."""
+    """A server on Node.js: its address, and the authority to trust."""
     authority = Authority(tmp_path)
     files = authority.issue("ecdsa-p256")
     ca = tmp_path / "ca.pem"
@@ -89,7 +89,7 @@ def test_nginx_answers_several_streams_and_says_when_to_leave(nginx: Own, backen
     assert (outcomes["failed"], outcomes["unexpected"]) == ({}, {})
     assert record["preflight"]["facts"]["alpn"] == "h2"
     assert record["bytes"]["body"] == 100 * record["requests"]
-    # Every connection carried the most that nginx allows; those at the edges were cut.
+    # Every connection carried the maximum of nginx; those at the start and end were cut.
     whole = NGINX_REQUESTS * outcomes["completed"]
     assert abs(record["requests"] - whole) <= 4 * NGINX_REQUESTS
 

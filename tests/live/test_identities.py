@@ -1,4 +1,4 @@
-"""Client certificates, server names, protocols and versions of old against a real nginx."""
+"""Client certificates, server names, protocols and obsolete versions against a real nginx."""
 
 import json
 import socket
@@ -89,7 +89,7 @@ def _answers(port: int) -> bool:
 
 @pytest.fixture
 def load(tmp_path: Path, authority: Authority) -> Load:
-    """Makes eight connections; what the program says as JSON, its exit code as `code`."""
+    """Makes eight connections; the program's JSON output, with its exit code as `code`."""
 
     def run(port: int, *arguments: str) -> dict[str, Any]:
         (tmp_path / "ca.pem").write_text(authority.trust_pem, "ascii")
@@ -111,7 +111,7 @@ def _shown(files: CertificateFiles) -> list[str]:
 
 @pytest.fixture
 def client(tmp_path: Path) -> tuple[CertificateFiles, Path]:
-    """A client's certificate, and the file that says whom to trust for it."""
+    """A client's certificate, and the file with the authority to trust for it."""
     folder = tmp_path / "client"
     folder.mkdir()
     authority = Authority(folder)
@@ -132,10 +132,10 @@ def test_nginx_takes_the_client_certificate_on_every_connection(
     assert record["outcomes"]["completed"] == 8
     assert [fact["client_authenticated"] for fact in record["facts"]] == [True]
     assert record["client_certificate"]["key"] == "ECDSA P-384"
-    # $ssl_client_verify, and no name: an address is not sent with SNI.
+    # $ssl_client_verify, and no name: SNI never carries an address.
     assert record["bytes"]["body"] == 8 * len("SUCCESS ")
     refused = load(port, "--backend", backend, "--tls", tls)
-    # nginx lets the handshake pass and answers 400: it is HTTP that refuses.
+    # nginx completes the handshake and answers 400: the rejection is one of HTTP.
     assert (refused["class"], refused["code"]) == ("http_status", 3)
 
 

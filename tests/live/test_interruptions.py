@@ -1,4 +1,4 @@
-"""Ctrl-C, kill -9, a full disk, a dying server: what was finished is kept, nothing is left."""
+"""Ctrl-C, kill -9, a full disk, a dying server: finished trials are kept, no process is left."""
 
 import json
 import signal
@@ -26,7 +26,7 @@ def test_an_interruption_keeps_what_was_finished(
     assert 3 <= kept < 40
     assert "--resume r" in ended.err
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
-    # A busy machine may spoil a trial's arithmetic: it is kept, and judged, but not used.
+    # A busy machine may invalidate a trial: it is kept and judged, but not used.
     done = [json.loads(line)["cell"] for line in trials(tmp_path / "r")]
     for cell in summary["cells"]:
         assert cell["trials"] == done.count(cell["key"]) or cell["reasons"]
@@ -101,7 +101,7 @@ def test_resume_refuses_another_experiment_target_or_seed(tlslab: Tlslab, small:
 def test_a_server_that_dies_fails_its_trial_and_the_run_goes_on(
     tlslab: Tlslab, small: Small, target: str, name: str, tmp_path: Path
 ) -> None:
-    """The first server is killed in the middle of a trial, by its id."""
+    """The first server is killed in the middle of a trial, by its process id."""
     child = tlslab.start("run", small(measure_ms=1500), "--target", target, "--out", "r")
     wait_for_trials(tmp_path / "r", 1)
     server = tlslab.named(name)
@@ -127,7 +127,7 @@ exit $code
 def test_a_full_disk_is_one_clear_line_and_keeps_what_was_written(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:
-    """A file system of 96 KiB in a mount namespace of its own."""
+    """A file system of 96 KiB in a separate mount namespace."""
     (tmp_path / "full").mkdir()
     prefix = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FULL_DISK, "sh"]
     ended = tlslab.run("run", small(blocks=50), "--out", "full/r", prefix=prefix)

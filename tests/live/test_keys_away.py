@@ -1,4 +1,4 @@
-"""Private keys away from the process: a real token behind PKCS #11, real signing nodes."""
+"""Private keys outside the process: a real token behind PKCS #11, real signing nodes."""
 
 import base64
 import hashlib
@@ -133,7 +133,7 @@ def test_nodes_sign_by_their_weights_and_each_is_accounted_for(cluster: SigningC
     found = on(cluster, "-n", "40", "-t", "2")
     assert found["outcomes"]["completed"] == 40
     signed = {name: count for name, (count, _) in accounting(found).items()}
-    # Each thread has a round of its own, and its first handshake is not counted.
+    # Each thread has its own round robin, and its first handshake is not counted.
     assert sum(signed.values()) == 40
     assert abs(signed["a"] - 30) <= 2
     assert all(len(node.process.tree()) == 1 for node in cluster.nodes)
@@ -167,7 +167,7 @@ def test_a_frozen_node_costs_the_handshakes_that_fall_to_it(cluster: SigningClus
     frozen = cluster.nodes[1]
     frozen.slow(0)
     try:
-        # At a short time-out; the first handshake, which is not counted, falls to the other node.
+        # With a short time-out; the first handshake, which is not counted, uses the other node.
         found = on(cluster, "-n", "8", timeout_ms=300)
     finally:
         frozen.restore()

@@ -1,6 +1,6 @@
 """kill -9 at random moments of a run: no finished trial is lost, none is counted twice.
 
-Ten kills in the tests; `make test-kills` makes 100, and keeps what came of them (bench.kills).
+The tests make ten kills; `make test-kills` makes 100, and keeps the results (bench.kills).
 """
 
 import json
@@ -19,20 +19,20 @@ Small = Callable[..., str]
 
 KILLS = int(os.environ.get("TLSLAB_KILLS", "10"))
 
-# The file that is to have what came of them; none in the tests.
+# The file for the results; none in the tests.
 KEPT = os.environ.get("TLSLAB_KILLS_FILE", "")
 
-# A kill comes at a random moment after the start, or after the first trial of that start: in the
-# setting up, in a trial, or in what is written after one.
+# A kill comes at a random moment after the start, or after the first trial of that start: during
+# the set-up, during a trial, or while its result is written.
 LONGEST_S = 1.5
 
-# At every fifth kill a second process asks for the folder while the first is at work on it.
+# At every fifth kill a second process tries to open the folder while the first works on it.
 RIVAL_EVERY = 5
 RIVAL_S = 30
 
 
 def _kill(child: subprocess.Popen[str], folder: Path, draw: random.Random) -> bool:
-    """Kills a process at a random moment, unless it has ended by then; whether it was killed."""
+    """Kills a process at a random moment; returns False if it had ended by then."""
     if draw.random() < 2 / 3:
         wait_for_trials(folder, len(trials(folder)) + 1)
     seconds = draw.uniform(0, LONGEST_S)
@@ -46,13 +46,13 @@ def _kill(child: subprocess.Popen[str], folder: Path, draw: random.Random) -> bo
 
 
 def _where(folder: Path) -> list[str]:
-    """The folder to go on with, or to make where a kill came before its plan was written."""
+    """The folder to resume, or to create if a kill came before its plan was written."""
     begun = (folder / "plan.json").exists()
     return ["--resume", "r"] if begun else ["--out", "r", "--seed", "11"]
 
 
 def _check_rival(tlslab: Tlslab, arguments: list[str]) -> None:
-    """Two processes on one folder: one gets it, the other says so in one line."""
+    """Two processes on one folder: one opens it, the other reports the conflict in one line."""
     both = [tlslab.start(*arguments, "--resume", "r") for _ in range(2)]
     deadline = time.monotonic() + RIVAL_S
     while all(child.poll() is None for child in both) and time.monotonic() < deadline:
@@ -76,7 +76,7 @@ def test_kills_at_random_moments_lose_nothing_and_count_nothing_twice(
 ) -> None:
     draw = random.Random(20_261_124)
     folder = tmp_path / "r"
-    # More trials than the kills let through: each start carries out two or three of them.
+    # More trials than the kills allow: each start runs two or three of them.
     arguments = ["run", small(blocks=3 * KILLS, measure_ms=150)]
     before: list[bytes] = []
     killed = rivals = 0

@@ -17,7 +17,7 @@ from tlslab.targets import MANAGED, build
 
 SERVERS = [name for name, kind in MANAGED.items() if kind.installed]
 
-# On loopback, too, so that no address of this machine's is needed.
+# On loopback, too, so that the test needs no address of this machine.
 OTHER = "127.0.0.2"
 
 

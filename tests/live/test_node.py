@@ -1,4 +1,4 @@
-"""Node.js as a target: what is asked for is what is negotiated, over HTTP/2 and HTTP/1.1."""
+"""Node.js as a target negotiates the requested settings, over HTTP/2 and HTTP/1.1."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def test_it_is_described_with_its_library(node: Served) -> None:
     assert node.target.software.startswith("node/")
     assert node.target.backend.startswith("OpenSSL ")
-    # Both workers and their primary are accounted for.
+    # Both workers and their primary process are accounted for.
     assert len(node.running.process.tree()) == 3
 
 

@@ -1,4 +1,4 @@
-"""The notebook of docs/ runs from its first cell to its last, and is kept with its outputs."""
+"""The notebook of docs/ runs from its first cell to its last, and is stored with its outputs."""
 
 import json
 import os

@@ -23,14 +23,14 @@ LOAD = ["load", "--insecure", "-c", "4"]
 def there(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[Hosts, list[NamespaceHost], str]]:
-    """A cluster of two generators, and a server on its head. Each test takes its toll of it."""
+    """A cluster of two generators, and a server on its head. Each test changes the cluster."""
     folder = tmp_path_factory.mktemp("cut")
     with cluster(folder, ["g1", "g2"]) as (hosts, made), served(made[0]) as place:
         yield hosts, list(made), f"https://{place}/"
 
 
 def until_hosts(child: subprocess.Popen[str], lost: dict[str, bool]) -> None:
-    """Reads events until one of its hosts' progress has these hosts, lost or not."""
+    """Reads events until the progress of one host lists these hosts, lost or not."""
     assert child.stderr is not None
     for line in child.stderr:
         event = json.loads(line) if line.startswith("{") else {}
@@ -57,7 +57,7 @@ def test_a_host_that_was_cut_off_and_comes_back_is_lost_all_the_same(
     code, out, err = lab.finish(child)
     assert code == 1, err
     record: dict[str, Any] = json.loads(out)
-    # The whole is the sum of its hosts, each of which is there once; times are those of g2 alone.
+    # The total is the sum of its hosts, each of which is listed once; times are those of g2 alone.
     assert_accounts(record)
     assert [host["name"] for host in record["hosts"]] == ["g2", "g1"]
     kept, lost = record["hosts"]
@@ -74,7 +74,7 @@ def test_nothing_runs_on_after_the_head_has_lost_its_network(
     there: tuple[Hosts, list[NamespaceHost], str],
 ) -> None:
     hosts, (head, _, g2), url = there
-    # g1 may be no node any more: its head held it for dead.
+    # g1 may no longer be a node: its head considered it dead.
     g3 = hosts.add("g3")
     g3.start_ray(head.address)
     lab = Lab(head)

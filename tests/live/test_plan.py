@@ -23,14 +23,14 @@ def test_a_load_is_planned_with_measured_costs(tlslab: Tlslab, target: str, tmp_
         resumed = sum(f["count"] for f in record["facts"] if f["kind"] == "resumed")
         handshakes = sum(f["count"] for f in record["facts"])
         share = int(factors["resumed"].rstrip("%")) / 100
-        # As many as were asked for, but for those that were under way at an end of the measurement.
+        # As many as requested, except those that were in flight at an end of the measurement.
         assert abs(resumed - share * handshakes) <= 2 * record["spec"]["connections"]
         requests = int(factors["requests"]) * record["outcomes"]["completed"]
         assert abs(record["requests"] - requests) <= 16 * record["spec"]["connections"]
     mix = ("--resumed", "60%", "--requests-per-connection", "8", "--size", "4k")
     planned = tlslab.run("plan", "--new", "5000/s", *mix, "--objective", "p99<50ms", "--json")
     if "too noisy" in planned.err:
-        # Beside other programs a short calibration may carry no answer; it has to say so.
+        # Beside other programs a short calibration may give no answer; it must then say so.
         assert planned.code == 4
         assert f"{BLOCKS} blocks" in planned.err
         assert not planned.out
@@ -39,7 +39,7 @@ def test_a_load_is_planned_with_measured_costs(tlslab: Tlslab, target: str, tmp_
     found = json.loads(planned.out)
     assert found["processors_low"] <= found["processors"] <= found["processors_high"]
     assert (found["checks"], found["blocks"]) == (1, BLOCKS)
-    # Whatever the noise, the interval is wider than the model's error on the mix held out.
+    # Whatever the noise, the interval is wider than the model's error on the held-out mix.
     assert found["error_bound"] >= found["error"] >= 0
     assert found["cost"]["high"] >= found["cost"]["value"] * (1 + found["error_bound"])
     assert {share["part"] for share in found["shares"]} >= {"full handshake", "resumed handshake"}

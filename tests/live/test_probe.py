@@ -1,4 +1,4 @@
-"""The probe beside sslscan, on real servers: what sslscan reports, we report the same."""
+"""Compares the probe with sslscan on real servers: both report the same."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ from tlslab.targets import Authority, Nginx
 from tlslab.targets.base import Running
 from tlslab.targets.process import ServerProcess, wait_until
 
-# sslscan's names for groups where they are not ours.
+# sslscan's names for groups, if they differ from ours.
 SSLSCAN_GROUPS = {
     "secp256r1 (NIST P-256)": "P-256",
     "secp384r1 (NIST P-384)": "P-384",
@@ -34,7 +34,7 @@ VERSIONS = {
     ("tls", "1.3"): "1.3",
 }
 
-# What differs between the servers: nginx's directives, and the keys that it has.
+# The differences between the servers: nginx's directives, and their keys.
 CONFIGURATIONS = {
     "modern": ("ssl_protocols TLSv1.3;", ("ecdsa-p256",)),
     "intermediate": (
@@ -137,7 +137,7 @@ def compare_suites(ours: Any, theirs: ET.Element) -> None:
         if "dhebits" in attributes:
             assert suites[key]["group"] == f"DH-{attributes['dhebits']}"
     for found in ours["suites"]:
-        # Where the server's order decides, its first is what sslscan calls preferred.
+        # If the server's order decides, sslscan calls the first suite preferred.
         if found["order"] == "server":
             preferred = [
                 number
@@ -160,7 +160,7 @@ def compare_groups(ours: Any, theirs: ET.Element) -> None:
         )
         for each in theirs.findall("group")
     }
-    # It names groups of TLS 1.2 and 1.3 only, as we do.
+    # sslscan lists groups of TLS 1.2 and 1.3 only, like us.
     assert groups == reported
 
 
@@ -198,13 +198,13 @@ def compare_the_rest(ours: Any, theirs: ET.Element) -> None:
         assert bool(ours["compression"]["records"]) == (compression.attrib["supported"] == "1")
     renegotiation = theirs.find("renegotiation")
     assert renegotiation is not None
-    # It asks in TLS 1.0 only, and calls it unsupported where there is none.
+    # sslscan tests this in TLS 1.0 only, and calls it unsupported without TLS 1.0.
     if "1.0" in protocols_of(ours):
         assert ours["renegotiation"]["secure"] == (renegotiation.attrib["secure"] == "1")
 
 
 def test_what_sslscan_does_not_report(tlslab: Tlslab, tmp_path: Path) -> None:
-    """Resumption, order of preference, ALPN and single offers, of an nginx that is known."""
+    """Resumption, order of preference, ALPN and single offers of an nginx with known settings."""
     directives, keys = CONFIGURATIONS["old"]
     with nginx(tmp_path, directives, keys) as server:
         ours = probed(tlslab, server, "--sni", "localhost")
@@ -219,7 +219,7 @@ def test_what_sslscan_does_not_report(tlslab: Tlslab, tmp_path: Path) -> None:
 
 
 def test_a_server_that_lets_clients_renegotiate(tlslab: Tlslab, tmp_path: Path) -> None:
-    """OpenSSL's own test server, which can be told to allow it."""
+    """OpenSSL's own test server, which can be configured to allow it."""
     authority = Authority(tmp_path)
     files = authority.issue("rsa-2048")
     log = tmp_path / "s_server.log"

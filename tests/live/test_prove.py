@@ -1,4 +1,4 @@
-"""`tlslab prove` on nginx: poor and good configurations, and live servers that are given back."""
+"""`tlslab prove` on nginx: poor and good configurations, and live servers that are reverted."""
 
 import json
 import signal
@@ -13,7 +13,7 @@ import pytest
 from kept.proof_verdict import DECIDING, EXIT_CODES, verdict
 from live.harness import Ended, Own, Tlslab, trials
 
-# Each handshake costs the server a signature with RSA-4096: many times as much as any other.
+# Each handshake costs the server an RSA-4096 signature, many times as much as any other.
 POOR = """
 server {
     listen 443 ssl;
@@ -38,7 +38,7 @@ BRIEF = ("--quick", "--blocks", "5")
 
 
 def proof(tlslab: Tlslab, *arguments: str) -> tuple[Ended, dict[str, Any]]:
-    """The command's end, and its summary."""
+    """The end of the command, and its summary."""
     ended = tlslab.run("prove", "--for", "nginx", *arguments, "--json", "--out", "r")
     return ended, json.loads(ended.out) if ended.out else {}
 
@@ -96,7 +96,7 @@ def test_a_configuration_is_not_better_than_itself(tlslab: Tlslab) -> None:
     assert ended.code == EXIT_CODES[said]
     deciding = [each for each in found["proof"]["figures"] if each["decides"]]
     assert {each["measure"] for each in deciding} == DECIDING
-    # Whatever the noise, a configuration is not worth twice or half of itself.
+    # Whatever the noise, a configuration is not twice or half as good as itself.
     assert all(0.5 < each["better"] < 2 for each in deciding)
     if said == "cannot_tell":
         assert "--blocks" in found["answer"]["lacking"]["command"]
@@ -106,7 +106,7 @@ def test_a_configuration_is_not_better_than_itself(tlslab: Tlslab) -> None:
 
 
 def own_certificate(folder: Path) -> None:
-    """The user's own certificate and key, that no authority of the lab has signed."""
+    """The user's own certificate and key, which no authority of the lab has signed."""
     subprocess.run(
         [
             "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
@@ -126,7 +126,7 @@ def test_the_users_own_certificate_is_served_and_trusted(tlslab: Tlslab, tmp_pat
     ended = tlslab.run("prove", *arguments, TLSLAB_SHORT_RUNS="1")
     assert ended.code in (1, 4), ended.err
     found = json.loads(ended.out)["environment"]["found"]
-    # The candidate has one with ECDSA beside the user's, made by the lab for the same name.
+    # The candidate has an ECDSA certificate beside the user's, made by the lab for the same name.
     assert [each["facts"]["signature_scheme"] for each in found] == [
         "rsa_pss_rsae_sha256",
         "ecdsa_secp256r1_sha256",
@@ -225,7 +225,7 @@ def test_wrong_usage_is_one_line_with_a_remedy(
     assert "help: " in ended.err
 
 
-# Rewrites the server's configuration and lets it read that anew, as an administrator would.
+# Rewrites the server's configuration and makes the server read it again, like an administrator.
 SWITCH = """
 set -eu
 [ -z "${SLOW:-}" ] || [ "$1" != secp384r1 ] || { echo begun >> log; sleep "$SLOW"; }
@@ -239,7 +239,7 @@ BEFORE, AFTER = "X25519:prime256v1", "secp384r1"
 
 
 class LiveServer:
-    """A server of somebody else's, the two commands, and what they did."""
+    """A foreign server, the two commands, and a log of what they did."""
 
     def __init__(self, tlslab: Tlslab, own: Own, folder: Path) -> None:
         self._tlslab, self._own, self._folder = tlslab, own, folder
@@ -299,7 +299,7 @@ def test_a_live_server_is_measured_with_both_and_given_back(
 
 
 def test_a_server_that_did_not_change_is_said_loudly(live: LiveServer) -> None:
-    """Its command ends with 0, and the server has the same as before."""
+    """The command ends with 0, but the server is as before."""
     ended = live.run(UNTOUCHED="1")
     assert ended.code in (1, 4), ended.err
     assert "warning: the server offers and does the same with baseline and candidate" in ended.err
@@ -325,7 +325,7 @@ def test_a_live_proof_that_was_interrupted_goes_on_with_its_options(
 
 
 def test_a_change_that_outlives_the_lab_is_over_before_the_revert(live: LiveServer) -> None:
-    """The command is slow, its work is a grandchild's, and the lab is killed in the midst of it."""
+    """The command is slow, a grandchild does its work, and the lab is killed in the middle."""
     child = live.start(SLOW="3")
     live.wait(lambda: live.log()[-1:] == ["begun"])
     child.send_signal(signal.SIGKILL)
@@ -337,7 +337,7 @@ def test_a_change_that_outlives_the_lab_is_over_before_the_revert(live: LiveServ
 
 def test_a_killed_lab_leaves_the_live_server_as_it_was(live: LiveServer) -> None:
     child = live.start()
-    # The server is given a second after the command: the lab is not at the next one yet.
+    # The server is given a second after the command: the lab is not at the next command yet.
     live.wait(lambda: live.log()[-1:] == [AFTER])
     child.send_signal(signal.SIGKILL)
     _, said = child.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""Every recommended file is loaded by its server as it is, and offers exactly what it says."""
+"""Every recommended file is loaded by its server unchanged, and offers exactly its settings."""
 
 import json
 import subprocess
@@ -28,8 +28,8 @@ ORDERS: dict[Subject, tuple[str, ...]] = {
     ),
 }
 
-# Each server with the keys of its certificates. HAProxy takes the ECDSA certificate for whoever
-# offers any suite with ECDSA; the emitted connector of Tomcat has one certificate.
+# Each server with the keys of its certificates. HAProxy uses the ECDSA certificate for each client
+# that offers any ECDSA suite; the emitted connector of Tomcat has one certificate.
 SERVERS = {
     "nginx": KEYS,
     "apache": KEYS,
@@ -42,14 +42,14 @@ SERVERS = {
     "openssl": KEYS,
 }
 
-# Who chooses between what is offered, where it is not the server's order.
+# The side that selects among the offered settings, if the server's order does not decide.
 ELSE_CHOOSES = {
     "caddy": ("suites", "groups"),
     "tomcat-jsse": ("groups",),
     "jvm": ("groups",),
 }
 
-# What a library does not have: nothing of it can be offered.
+# Settings that a library lacks and therefore cannot offer.
 LACKING = {"caddy": ("X448",)}
 
 
@@ -78,7 +78,7 @@ def probed(place: str) -> dict[str, Any]:
 
 
 def lists(found: dict[str, Any], topic: str) -> dict[str, tuple[list[str], str]]:
-    """What was accepted in each version, with whose order decides."""
+    """The accepted settings of each version, and the side whose order decides."""
     return {
         each["version"]: ([one["name"] for one in each["accepted"]], each["order"])
         for each in found[topic]
@@ -87,13 +87,13 @@ def lists(found: dict[str, Any], topic: str) -> dict[str, tuple[list[str], str]]
 
 
 def usable(suites: Sequence[str], keys: Sequence[str]) -> list[str]:
-    """The suites that these certificates can serve."""
+    """The suites that can be served with these certificates."""
     kinds = {key.partition("-")[0].upper() for key in keys}
     return [s for s in suites if "_WITH_" not in s or s.split("_")[2] in kinds]
 
 
 def assert_offers(server: str, found: dict[str, Any], offer: dict[str, Any]) -> None:
-    """Exactly the versions, suites and groups of an offer, in its order where the server keeps it.
+    """Exactly the versions, suites and groups of an offer; in its order if the server keeps it.
 
     An ECDSA certificate alone needs its own curve in TLS 1.2, so that the probe cannot see the
     groups behind it.
@@ -122,7 +122,7 @@ def assert_list(server: str, topic: str, names: list[str], order: str, wanted: l
         assert sorted(names) == sorted(wanted)
         return
     assert names == wanted
-    # The probe has ChaCha20 first in one of its offers, for which HAProxy makes an exception.
+    # One of the probe's offers has ChaCha20 first. HAProxy makes an exception for it.
     if len(names) > 1 and not (server == "haproxy" and "CHACHA20" in names[-1]):
         assert order == "server"
 
@@ -182,7 +182,7 @@ def test_haproxy_puts_chacha20_first_for_clients_that_prefer_it(tmp_path: Path) 
 
 
 def test_a_key_share_comes_before_the_order_of_groups(tmp_path: Path) -> None:
-    """As the explanation says: OpenSSL asks for another group only without a share of its own."""
+    """As explained: OpenSSL requests another group only if it lacks the group of the share."""
     offer = offer_of(preference("group"), policies(), "nginx")
     text = FORMS["nginx"].text(offer, ())
     assert text is not None
@@ -191,7 +191,7 @@ def test_a_key_share_comes_before_the_order_of_groups(tmp_path: Path) -> None:
 
 
 def agreed(place: str, *options: str) -> dict[str, str]:
-    """What `openssl s_client` says of a connection, by the words before it."""
+    """The report of `openssl s_client` on a connection, by the labels in front of the values."""
     command = ["openssl", "s_client", "-connect", place, "-servername", "localhost", *options]
     done = subprocess.run(command, input="", capture_output=True, text=True, timeout=30)
     words = ("Cipher is ", "Temp Key: ")

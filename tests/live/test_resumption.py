@@ -1,4 +1,4 @@
-"""Resumption on a real nginx, which counts for itself what was resumed."""
+"""Resumption on a real nginx, which counts the resumed connections itself."""
 
 import json
 import subprocess
@@ -15,12 +15,12 @@ from tlslab.lab.programs import require_program
 from tlslab.targets import Nginx
 from tlslab.targets.base import Setting
 
-# Each request in one character: `r` on a connection that was resumed, `.` on another.
+# Each request as one character: `r` on a resumed connection, `.` on another.
 LOG = "log_format kind '$ssl_session_reused'; access_log {path} kind;"
 
 
 class Counting(Nginx):
-    """An nginx that notes how each connection began."""
+    """An nginx that logs how each connection started."""
 
     def _configure(self, *arguments: Any) -> Path:
         config = super()._configure(*arguments)
@@ -31,7 +31,7 @@ class Counting(Nginx):
 
 @contextmanager
 def nginx(folder: Path, resume: str, document_bytes: int = 100) -> Iterator[tuple[str, Path]]:
-    """A running nginx that lets its clients resume in this way: its URL, and whom to trust."""
+    """A running nginx that lets clients resume in this way: its URL, and the authority to trust."""
     groups = ("X25519", "P-256")
     target = Counting(Setting(folder, ("ecdsa-p256",), groups, document_bytes, (), resume=resume))
     target.prepare()

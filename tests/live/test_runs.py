@@ -97,7 +97,7 @@ def test_every_connection_of_a_trial_is_in_its_accounting(
             assert {fact["group"] for fact in facts} == {trial["factors"]["group"]}
             assert {fact["kind"] for fact in facts} == {"full"}
             used_us += run["server"]["user_us"]
-    # One window alone may be shorter than the kernel's count of processor time.
+    # A single window may be shorter than the kernel's tick of processor time.
     assert used_us > 0
 
 
@@ -116,7 +116,7 @@ def test_the_servers_own_count_agrees_with_the_clients(
 def test_a_server_that_the_lab_did_not_start_is_measured_as_it_is(
     tlslab: Tlslab, small: Small, own_nginx: Own, tmp_path: Path
 ) -> None:
-    """It serves RSA only: the cells become RSA cells, the ECDSA ones have a reason."""
+    """The server has RSA only: the cells become RSA cells, and the ECDSA cells have a reason."""
     url = own_nginx.url
     ended = tlslab.run("run", small(), "--target", url, "--ca", str(own_nginx.ca), "--out", "r")
     assert_finished(ended, tmp_path / "r")
@@ -126,7 +126,7 @@ def test_a_server_that_the_lab_did_not_start_is_measured_as_it_is(
     assert reasons == {"the server serves rsa-2048, not ecdsa-p256"}
     assert own_nginx.running.process.alive()
     first = json.loads(trials(tmp_path / "r")[0])
-    # Its process tree is found by the socket that listens (ADR 0064).
+    # Its process tree is found by the listening socket (ADR 0064).
     server = first["runs"]["capacity"]["server"]
     assert server["source"] == "process_tree"
     assert server["user_us"] + server["system_us"] > 0
@@ -177,7 +177,7 @@ def test_load_is_the_engine_with_the_machines_accounting(
 def test_load_reports_who_made_the_handshakes(tlslab: Tlslab, own_reference: Own) -> None:
     pinned = ["--tls", "1.3", "--group", "X25519", "--ca", str(own_reference.ca)]
     arguments = ["load", "-n", "20", "-c", "1", *pinned, own_reference.url]
-    # A worker's first connection is the library's.
+    # A worker's first connection is made by the library.
     assert "rustls (19 handshakes by the minimal client)" in tlslab.run(*arguments).out
     ended = tlslab.run(*arguments, "--client", "library")
     assert ended.code == 0, ended.err

@@ -1,4 +1,4 @@
-"""The study of Java runtimes, small: Tomcat alone and behind nginx, and a JDK that is broken."""
+"""The study of Java runtimes in small: Tomcat alone and behind nginx, and a broken JDK."""
 
 import json
 from pathlib import Path
@@ -81,7 +81,7 @@ def test_each_runtime_is_measured_and_one_that_is_broken_costs_its_own_cells_onl
     (tmp_path / "small.toml").write_text(SMALL, "utf-8")
     newest = list(by_name(find_jdks()))[-1]
     levels = ("--set", f"jdk={newest}", "--jdk", str(broken))
-    # Four JVMs are started for it.
+    # Starts four JVMs.
     ended = tlslab.finish(tlslab.start("run", "small.toml", *levels, "--out", "runs"), 280)
     folder = tmp_path / "runs"
     done = [json.loads(line) for line in trials(folder)]

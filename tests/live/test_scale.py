@@ -1,4 +1,4 @@
-"""Connections held by both back ends, with both sides' memory."""
+"""Connections held open by both back ends, with the memory of both sides."""
 
 import json
 
@@ -8,7 +8,7 @@ from live.harness import Own, Tlslab
 
 KIB = 1024
 
-# The kernel's memory is all connections' of the machine.
+# The kernel's memory is that of all connections of the machine.
 pytestmark = pytest.mark.alone
 
 
@@ -23,7 +23,7 @@ def test_what_is_held_is_counted_on_both_sides(tlslab: Tlslab, target: str) -> N
         assert [reading["connections"] for reading in each["readings"]] == [100, 500]
         slopes = {slope["what"]: slope["value"] for slope in each["slopes"]}
         assert set(slopes) == {"client", "server", "kernel"}
-    # The house's bar; what it is measured with is a few hundred connections only.
+    # The project's bar; here it is measured with a few hundred connections only.
     rustls = found["backends"][0]["slopes"][0]
     assert rustls["what"] == "client"
     assert rustls["value"] <= 16 * KIB

@@ -53,7 +53,7 @@ def test_a_local_server_is_found_by_its_socket(
 def test_a_real_node_exporter_counts_what_the_kernel_counts(
     tmp_path: Path, own_reference: Own
 ) -> None:
-    """Processor seconds of the whole machine over one load, as each of the two reads them."""
+    """Processor seconds of the whole machine over one load, by each of the two sources."""
     load = [require_program("tlslab-load"), "--json", "-c", "8", "-d", "3s", "--warmup", "0ms"]
     place = own_reference.url.split("/")[2].replace("localhost", "127.0.0.1")
     with node_exporter(tmp_path) as url:
@@ -77,7 +77,7 @@ def test_a_real_node_exporter_counts_what_the_kernel_counts(
     theirs = window.spent(("user", "nice", "system", "irq", "softirq"))
     assert theirs == pytest.approx((kernel.user_us + kernel.system_us) / 1e6, rel=0.15)
     assert window.processor_count == len(kernel.per_processor)
-    # The generator is on the same machine: the server's own processes count.
+    # The generator is on the same machine: only the server's processes count.
     assert usage is not None
     assert side.used == "process_tree"
     assert usage.user_us + usage.system_us <= 1.15e6 * theirs
@@ -86,7 +86,7 @@ def test_a_real_node_exporter_counts_what_the_kernel_counts(
 def test_the_exporter_of_another_machine_counts(
     tlslab: Tlslab, small: Small, own_reference: Own
 ) -> None:
-    """A machine whose only work is the server: both sources have to say the same."""
+    """On a machine whose only work is the server, both sources must agree."""
     with machine_of(own_reference.running.process.tree) as machine:
         done = run(
             tlslab, small, own_reference, "--server-metrics", machine.url, measure_ms=2000

@@ -1,4 +1,4 @@
-"""The servers that the lab starts: what they negotiate, serve, refuse, and leave behind."""
+"""The servers that the lab starts: settings that they negotiate, serve and reject; their end."""
 
 import json
 import socket
@@ -30,7 +30,7 @@ GROUPS = ("X25519", "P-256", "P-384", "P-521", "X448", "ffdhe2048")
 RSA = [f"--sigalg={scheme}" for scheme in RSA_SCHEMES]
 ECDSA = [f"--sigalg={scheme}" for scheme in ECDSA_SCHEMES]
 
-# What is offered, and what has to come of it.
+# Offered settings, and the required outcome.
 HANDSHAKES: tuple[tuple[list[str], dict[str, str]], ...] = (
     *(
         (["--tls=1.3", f"--group={group}", "--http=2"], {"group": group, "alpn": "h2"})
@@ -130,7 +130,7 @@ def test_all_processes_are_there_pinned_and_accounted_for(server: Started) -> No
 
 
 def test_no_session_can_be_resumed(server: Started) -> None:
-    """No ticket comes with TLS 1.3, and neither ticket nor session ID serves in TLS 1.2."""
+    """No ticket comes with TLS 1.3, and no ticket or session ID resumes a session in TLS 1.2."""
     probe = [require_program("tlslab-load"), f"--probe={server.running.url.split('/')[2]}"]
     flags = ["--probe-only=resumption", "--json", "--insecure", "--sni=localhost"]
     ended = subprocess.run([*probe, *flags], capture_output=True, text=True, timeout=60, check=True)
@@ -230,7 +230,7 @@ def test_nothing_outlives_a_lab_that_was_killed(name: str, front: str, tmp_path:
     [("nginx", "haproxy"), ("apache", "nginx"), ("haproxy", "nginx"), ("reference", "haproxy")],
 )
 def test_a_front_terminates_tls_and_passes_on(name: str, front: str, tmp_path: Path) -> None:
-    """The reference server has no plain HTTP: what comes to it is encrypted once more."""
+    """The reference server has no plain HTTP: the front encrypts requests to it again."""
     with started(Deployment(name, front=front), wanted(tmp_path)) as found:
         tree = found.running.process.tree()
         names = {process.name() for process in tree}

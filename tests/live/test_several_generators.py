@@ -1,4 +1,4 @@
-"""Several load generators on this machine, and real servers: one load, and none of it gets lost."""
+"""Several load generators on this machine, and real servers: one load, of which no part is lost."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from live.harness import (
 )
 from live.jumping import JUMP_NS
 
-# All stages, each long enough that a generator can be hit in its midst.
+# All stages, each long enough for a generator to be hit in the middle of it.
 TINY = """\
 schema = "tlslab.experiment/2"
 kind = "capacity"
@@ -76,7 +76,7 @@ def read(folder: Path) -> list[dict[str, Any]]:
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    """The records of all runs, one at least."""
+    """The records of all runs; at least one."""
     found = [run["record"] for trial in read(folder) for run in trial["runs"].values()]
     assert found
     return found
@@ -94,7 +94,7 @@ def test_a_capacity_experiment_by_two_generators(tlslab: Tlslab, tiny: str, tmp_
         assert [host["name"] for host in record["hosts"]] == ["local-1", "local-2"]
         assert all(host["found"]["clock"]["readings"] >= 2 for host in record["hosts"])
         assert record["spec"]["connections"] == sum(h["connections"] for h in record["hosts"])
-        # One kernel has one clock: the offset is that of the reading, and nothing moves.
+        # One kernel has one clock: the offset is the error of the reading, and no clock jumps.
         clocks = [host["found"]["clock"] for host in record["hosts"]]
         assert all(abs(clock["offset_s"]) <= clock["uncertainty_s"] for clock in clocks)
         assert all(clock["moved_s"] == 0 for clock in clocks)
@@ -106,7 +106,7 @@ def test_a_capacity_experiment_by_two_generators(tlslab: Tlslab, tiny: str, tmp_
 
 
 def hit(tlslab: Tlslab, sent: signal.Signals) -> int:
-    """Sends a signal to the second generator of a trial under way; its id."""
+    """Sends a signal to the second generator of the current trial; returns its process id."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         running = tlslab.engines()
@@ -137,11 +137,11 @@ def test_a_lost_generator_fails_its_trial_and_no_other(
     assert [trial["reason"]["class"] for trial in failed] == ["host_lost"], ended.err
     assert "the generator local-2 was lost" in failed[0]["reason"]["message"]
     if sent == signal.SIGSTOP:
-        # The other had measured to its end before this one was missed.
+        # The other generator had measured to its end before the loss of this one was noticed.
         (run,) = failed[0]["runs"].values()
         assert_accounts(run["record"])
         assert "host_lost" in {verdict["code"] for verdict in run["record"]["verdicts"]}
-    # What followed had both again, and the search went on as if nothing had been tried.
+    # Later trials had both generators again, and the search continued as if nothing had happened.
     last = read(folder)[-1]
     assert last["factors"]["stage"] == "open_loop"
     assert all(len(record["hosts"]) == 2 for record in records(folder))
@@ -249,11 +249,11 @@ def test_arrivals_of_two_generators_are_those_of_one_process(
     ended = tlslab.run("load", "--generators", "2", "--json", *load, *trust)
     record = json.loads(ended.out)
     assert record["spec"]["load"]["rate"]["constant"] == pytest.approx(200)
-    # A Poisson process has 400 arrivals with a deviation of 20.
+    # A Poisson process has 400 arrivals with a standard deviation of 20.
     assert 300 < record["open_loop"]["arrivals"] < 500
     arrivals = [host["open_loop"]["arrivals"] for host in record["hosts"]]
     assert sum(arrivals) == record["open_loop"]["arrivals"]
-    # Evenly spaced, or by one seed, both would have as many.
+    # With even spacing, or with one seed, both would have the same number.
     assert abs(arrivals[0] - arrivals[1]) > 2
     assert record["summaries"]["start_delay"]["n"] == record["open_loop"]["started"]
 

@@ -24,11 +24,12 @@ pytestmark = [
 
 Small = Callable[..., str]
 
-# Between a slow generator's cost of a connection and the server's: alone it makes 0.7 of what the
-# server takes, and half of the server's maximum keeps it busy for 0.7 of its time.
+# The cost of a connection for the slow generator, over that for the server. Alone this generator
+# makes 0.7 of the server's maximum; half of the server's maximum keeps the generator busy for 0.7
+# of its time.
 SLOWER = 1.4
 
-# Almost all of a handshake in memory with this key is the server's signature.
+# With this key the server's signature is almost all of the cost of a handshake in memory.
 DEAR_KEY = "rsa-4096"
 
 LIMITED = f"""\
@@ -73,17 +74,17 @@ warmup_ms = 200
 measure_ms = 1000
 """
 
-# By how much the clock of a host is ahead, how far starts may be apart, and what seconds since 1970
-# in 64 bits do not tell apart.
+# The lead of a host's clock; the largest distance of starts; the resolution of seconds since 1970
+# in 64 bits.
 AHEAD_S = 3_000
 START_LIMIT_S = 0.001
 BLUR_S = 2e-6
 
-# A public address of the head's, as the guard has it (RFC 5737).
+# An address of the head that the guard considers public (RFC 5737).
 PUBLIC = "198.51.100.7"
 TOKEN = "0123456789abcdef"
 
-# Has nginx agree to be loaded.
+# Makes nginx agree to be loaded.
 AGREES = """\
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;
@@ -108,7 +109,7 @@ def trials(folder: Path) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Calm:
-    """A cluster for tests that harm nobody; the generator g1 is as slow as the file `slow` says."""
+    """A cluster for tests that harm no node; the file `slow` slows the generator g1 down."""
 
     lab: Lab
     hosts: Hosts
@@ -184,7 +185,7 @@ def test_a_search_takes_a_second_generator_where_the_first_was_the_limit(
     file.write_text(LIMITED, "utf-8")
     place = ["--listen", calm.head.address, "--out", str(tmp_path / "r")]
     wanted = ["run", str(file), "--target", "reference", "--generators", address(calm.head)]
-    # A processor for the server, and one for the generators, which other programs do not take.
+    # One processor for the server, one for the generators; niceness keeps other programs away.
     two = ",".join(str(each) for each in sorted(os.sched_getaffinity(0))[:2])
     child = calm.lab.start(
         *wanted, *place, prefix=["nice", "-n", "-40", "taskset", "--cpu-list", two]
@@ -247,7 +248,7 @@ def test_each_host_holds_the_address_that_it_finds_against_the_allow_list(
         code, out, err = lab.run(*load)
         assert code in (0, 1), err
         assert made_by(out) == {"g1", "g2"}
-        # There the name is another machine's.
+        # On that host the name belongs to another machine.
         names["g2"].write_text("10.77.0.99 web.test\n")
         code, out, err = lab.run(*load)
         assert (code, out) == (3, "")
@@ -259,7 +260,7 @@ def test_each_host_holds_the_address_that_it_finds_against_the_allow_list(
 
 @pytest.fixture
 def public(calm: Calm, tmp_path: Path) -> Iterator[str]:
-    """The URL of a server with a public address, whose operator agrees, and which g1 reaches."""
+    """The URL of a server with a public address that g1 reaches, and whose operator agrees."""
     lines = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     files = ["-subj", "/CN=own", "-keyout", "own.key", "-out", "own.pem"]
     subprocess.run(
@@ -284,7 +285,7 @@ def test_each_host_asks_by_itself_whether_a_public_server_s_operator_agrees(
     lab, g2 = calm.lab, calm.g2
     load = [*LOAD, "--rate", "1100", "-c", "64", "--allow", PUBLIC]
     beyond = f"refused to load the public address {PUBLIC} beyond 1,000 connections/s"
-    # There is no way from g2 to the page of consent.
+    # g2 has no route to the page of consent.
     code, out, err = lab.run(*load, "--proof", TOKEN, public)
     assert (code, out) == (3, "")
     assert f"error: g2: {beyond}" in err
@@ -300,7 +301,7 @@ def test_each_host_asks_by_itself_whether_a_public_server_s_operator_agrees(
 
 @pytest.fixture
 def web(calm: Calm) -> Iterator[tuple[NamespaceHost, str]]:
-    """A host that is no node of the cluster, and the URL of an exporter there."""
+    """A host that is no node of the cluster, and the URL of an exporter on it."""
     host = calm.hosts.add("web")
     line = [sys.executable, "-m", "live.exporters", host.address, "9100", "tlslab-serve"]
     exporter = host.start(*line)
@@ -374,7 +375,7 @@ def test_a_host_that_is_lost_in_the_middle_is_a_verdict_and_never_a_smaller_sum(
     first, *later = trials(tmp_path / "r")
     assert len(later) == 3
     if policy == "fail":
-        # No trial is made by a part of those that started it.
+        # No trial is made by only some of the generators that started it.
         assert (first["status"], first["reason"]["class"]) == ("failed", "host_lost")
         assert "g1" in first["reason"]["message"]
     else:
@@ -414,10 +415,11 @@ def test_all_hosts_are_taken_also_one_that_joined_late_with_another_clock(
             errors = [abs(clocks[0]["offset_s"]), abs(clocks[1]["offset_s"] - AHEAD_S)]
             known = [clock["uncertainty_s"] for clock in clocks]
             assert all(error <= limit for error, limit in zip(errors, known, strict=True))
-            # Namespaces of one kernel: how far the starts were apart is known without any reading.
+            # Namespaces share one kernel: the distance of the starts is known without a clock
+            # reading.
             apart_s = late["started"]["monotonic_s"] - AHEAD_S - g1["started"]["monotonic_s"]
             said_s = late["start_skew_s"] - g1["start_skew_s"]
             assert abs(said_s - apart_s) <= sum(known) + BLUR_S
             apart.append(abs(apart_s))
-    # Where other programs keep the machine busy, a start may be late: one of several is not.
+    # If other programs keep the machine busy, a start may be late, but not in every run.
     assert min(apart) <= START_LIMIT_S, apart

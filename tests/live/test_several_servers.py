@@ -47,7 +47,7 @@ def test_a_server_is_measured_direct_and_behind_fronts_in_one_run(
             processes.setdefault(place, set()).add(run["server"]["processes"])
             assert run["server"]["user_us"] + run["server"]["system_us"] > 0
             assert {fact["group"] for fact in run["record"]["facts"]} == {"P-256"}
-            # nginx puts its own name on what it passes on, HAProxy leaves the server's.
+            # nginx replaces the server's name on responses that it forwards, HAProxy keeps it.
             named = "nginx" if place[1] == "nginx" else place[0]
             assert run["record"]["preflight"]["server"].lower().startswith(named)
     for server in ("nginx", "apache"):

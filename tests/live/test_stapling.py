@@ -1,4 +1,4 @@
-"""OCSP responses that real servers staple, seen by tlslab's clients and by OpenSSL's."""
+"""OCSP responses that real servers staple, as seen by tlslab's clients and by OpenSSL's."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from tlslab.lab.programs import require_program
 from tlslab.model.deployment import Deployment
 from tlslab.targets import build
 
-# Those with a response for each of several certificates, and those with one for all.
+# Servers with a response for each of several certificates, and those with one for all.
 EACH = ("reference", "haproxy")
 ONE = ("nginx", "node")
 
@@ -27,11 +27,11 @@ CLIENTS = (
     ("--tls=1.2", "--backend=openssl"),
 )
 
-# What a response is wrapped in: 8 bytes in TLS 1.3; in TLS 1.2 an extension, and a message in its
+# The bytes around a response: 8 bytes in TLS 1.3; in TLS 1.2 an extension, and a message in its own
 # record.
 WRAPPED = 8
 
-# Signatures and serial numbers are some bytes longer or shorter each time.
+# Signatures and serial numbers vary in length by some bytes.
 VARYING = 24
 
 
@@ -40,7 +40,7 @@ def keys_of(name: str) -> tuple[str, ...]:
 
 
 def stapled(record: dict[str, Any]) -> int:
-    """The one length that all connections of a record have seen; none was unexpected."""
+    """The single length that all connections of a record have seen; none was unexpected."""
     outcomes = record["outcomes"]
     assert (outcomes["failed"], outcomes["unexpected"]) == ({}, {})
     (length,) = {fact["ocsp_response_bytes"] for fact in record["facts"]}
@@ -54,7 +54,7 @@ def handshake_bytes(record: dict[str, Any]) -> float:
 
 
 def asked_by_openssl(server: Started, *flags: str) -> str:
-    """What `openssl s_client` prints of a connection."""
+    """The output of `openssl s_client` for a connection."""
     place = urlsplit(server.running.url).netloc
     command = ["openssl", "s_client", "-connect", place, "-CAfile", str(server.ca), *flags]
     command += ["-servername", "localhost", "-verify_return_error"]
@@ -83,7 +83,7 @@ def test_what_is_stapled_is_seen_and_costs_its_length(name: str, tmp_path: Path)
                 said = asked_by_openssl(server, version, "-status")
                 assert ("Cert Status: good" in said) == (level == "on"), said
                 assert ("OCSP response: no response sent" in said) == (level == "off"), said
-                # Who does not ask gets none.
+                # A client that does not request a response gets none.
                 assert "OCSP" not in asked_by_openssl(server, version)
     for flags in CLIENTS:
         off, on = records["off", flags], records["on", flags]
@@ -132,7 +132,7 @@ def test_the_probe_says_how_long_the_response_is(tmp_path: Path) -> None:
 def test_a_run_compares_both_levels(target: str, tlslab: Tlslab, tmp_path: Path) -> None:
     ended = tlslab.run("run", "stapling", "--quick", "--blocks", "2", "--out", "r",
                        "--target", target)  # fmt: skip
-    # Validity depends on what else the machine does.
+    # Validity depends on the other work of the machine.
     assert ended.code in (0, 1), ended.err
     made = [json.loads(line) for line in trials(tmp_path / "r")]
     assert {trial["status"] for trial in made} == {"done"}

@@ -1,7 +1,8 @@
-"""Studies with --quick, as a user calls them, on real servers: whole, and what each is for.
+"""Runs studies with --quick on real servers, like a user, and checks that they are whole.
 
-`groups`, `servers` and `concurrency` in full. Those that README shows are made by its test, cut
-short, and judged there: TLSLAB_FULL_STUDIES=1 has them here in full, too.
+`groups`, `servers` and `concurrency` have their full length here. The studies of README are made by
+its test, shortened, and judged there. With TLSLAB_FULL_STUDIES=1 these studies run here, too, in
+full.
 """
 
 import os
@@ -15,10 +16,10 @@ from live.studies import STUDIES, Study, assert_whole
 
 FULL = os.environ.get("TLSLAB_FULL_STUDIES", "") not in ("", "0")
 
-# What the longest of them may take on a busy machine.
+# Time limit of the longest study on a busy machine.
 SECONDS = 500
 
-# Its signing nodes have to answer within a second, and other tests take their processors.
+# Its signing nodes must answer within a second, and other tests use their processors.
 ALONE = frozenset({"concurrency"})
 
 
@@ -32,6 +33,7 @@ def _parameter(study: Study) -> Any:
 def test_a_quick_study_is_carried_out_whole(study: Study, tlslab: Tlslab, tmp_path: Path) -> None:
     child = tlslab.start("run", study.name, "--quick", "--out", "r", *study.flags)
     ended = tlslab.finish(child, SECONDS)
-    # Intervals and validity depend on what else the machine does; that there are results does not.
+    # Intervals and validity depend on the other work of the machine; the presence of results does
+    # not.
     assert ended.code in (0, 1), ended.err
     assert_whole(tmp_path / "r", study)

@@ -22,7 +22,7 @@ FAMILIES = (
 
 
 def tiny() -> str:
-    """A suite of each family and all sizes, with windows that mean nothing."""
+    """A suite of each family and all sizes, with windows too short for meaningful figures."""
     quick = with_levels(load("suites", quick=True), {"suite": FAMILIES, "http": ("2", "1.1")})
     workload = quick.workload
     short = Window(50, 500)
@@ -64,7 +64,7 @@ def test_the_whole_study_on_nginx(tlslab: Tlslab, tmp_path: Path) -> None:
 def test_as_many_connections_as_the_study_has_are_open_before_the_first_request(
     server: str, tlslab: Tlslab, tmp_path: Path
 ) -> None:
-    # Apache keeps a thread for each connection that has asked for nothing yet.
+    # Apache keeps a thread for each connection that has not sent a request yet.
     keep_alive = load("suites", quick=False).workload.keep_alive
     assert keep_alive is not None
     opened = keep_alive.connections
@@ -96,8 +96,8 @@ def _check_runs(trial: dict[str, Any]) -> None:
         if factors["dh_bits"] != "none":
             assert record["spec"]["tls"]["dh_bits"] == int(factors["dh_bits"])
         if kind == "keep_alive":
-            # No connection is made in the measurement: what is in flight at its end was there
-            # at its start.
+            # No connection is made in the measurement: those in flight at its end were there at its
+            # start.
             assert record["outcomes"]["completed"] == 0
             assert record["outcomes"]["attempts"] == record["outcomes"]["in_flight_at_stop"] == 8
             assert record["requests"] > 8
@@ -115,12 +115,12 @@ def _check_summary(summary: dict[str, Any]) -> None:
         "security",
         "policies",
     ]
-    # Two blocks carry no sentence; the unit tests of the study have those of more blocks.
+    # Two blocks give no sentence; the unit tests of the study have the sentences of more blocks.
     assert summary["answer"]["lacking"]["few"] is True
     assert summary["answer"]["sentences"] == []
     codes = {finding["code"] for finding in summary["findings"]}
     assert codes <= {"too_short_for_steady_state"}
-    # Nor do they carry a configuration.
+    # Nor do they give a configuration.
     assert summary["recommendation"] is None
     assert summary["texts"] == []
     sized = [c for c in summary["cells"] if c["factors"]["dh_bits"] in ("1024", "4096")]

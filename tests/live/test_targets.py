@@ -1,4 +1,4 @@
-"""`tlslab targets`: each server is started and asked."""
+"""`tlslab targets`: starts and probes each server."""
 
 import json
 

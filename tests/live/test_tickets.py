@@ -1,4 +1,4 @@
-"""Servers that differ in the tickets that they give on resumed connections."""
+"""Servers that differ in the tickets that they send on resumed connections."""
 
 import getpass
 import json
@@ -26,7 +26,7 @@ ssl.pemfile = "{files.certificate}"
 ssl.privkey = "{files.key}"
 """
 
-# Those that give up root's rights keep the tests' own user, who alone may read the folders.
+# Servers that drop root's rights keep the tests' own user: only that user may read the folders.
 H2O = """\
 user: {user}
 listen:
@@ -62,7 +62,7 @@ http {{
 }}
 """
 
-# The server's configuration, its command, and whether it gives tickets on resumed connections.
+# The server's configuration, its command, and whether it sends tickets on resumed connections.
 SERVERS = {
     "lighttpd": (LIGHTTPD, ["/usr/sbin/lighttpd", "-D", "-f"], False),
     "h2o": (H2O, ["/usr/bin/h2o", "-c"], False),
@@ -72,7 +72,7 @@ SERVERS = {
 
 @contextmanager
 def serving(folder: Path, name: str) -> Iterator[tuple[int, Path]]:
-    """A running server with a page: its port, and whom to trust."""
+    """A running server with a page: its port, and the authority to trust."""
     authority = Authority(folder)
     files: CertificateFiles = authority.issue("ecdsa-p256")
     ca = folder / "ca.pem"

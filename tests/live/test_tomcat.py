@@ -1,4 +1,4 @@
-"""Tomcat on each Java installation of this machine, with each of its ways to do TLS."""
+"""Tomcat on each Java installation of this machine, with each of its TLS implementations."""
 
 import urllib.request
 from dataclasses import replace
@@ -47,7 +47,7 @@ def test_what_is_asked_for_is_what_is_negotiated(tmp_path: Path, jdk: Jdk, conne
         assert tomcat.target.software.endswith(jdk.label)
         jsse = connector == "jsse"
         assert tomcat.target.backend.startswith("JSSE of " if jsse else "OpenSSL 3")
-        # JSSE has no suite with CCM, and Tomcat tells OpenSSL to choose the size of the parameters.
+        # JSSE has no CCM suite, and Tomcat lets OpenSSL choose the size of the parameters.
         assert set(tomcat.lacking) == {("suite", ccm) if jsse else ("dh_bits", "3072")}
 
         newest = tomcat.facts("--tls", "1.3", "--group", "P-384")
@@ -55,7 +55,7 @@ def test_what_is_asked_for_is_what_is_negotiated(tmp_path: Path, jdk: Jdk, conne
         rsa = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
         older = tomcat.facts("--http", "2", "--tls", "1.2", "--suite", rsa, "--group", "X25519")
         assert (older["suite"], older["group"], older["alpn"]) == (rsa, "X25519", "h2")
-        # JDK 25 forbids key transport by RSA unless it is asked for.
+        # JDK 25 forbids RSA key transport unless it is enabled.
         assert tomcat.facts("--tls", "1.2", "--suite", suite)["suite"] == suite
         dhe = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
         group = tomcat.facts("--tls", "1.2", "--suite", dhe)["group"]

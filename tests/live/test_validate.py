@@ -1,4 +1,4 @@
-"""The tool's times against a packet capture, on real connections."""
+"""Compares the tool's times with a packet capture, on real connections."""
 
 import json
 import os
@@ -7,11 +7,11 @@ import pytest
 
 from live.harness import Tlslab
 
-# Far more than any phase may be off on a machine that is busy with other things, and far less than
-# the 50 ms of work that the response waits for.
+# Far more than the error of any phase on a busy machine, and far less than the 50 ms of work before
+# the response.
 LOOSE_US = 25_000
 
-# The capture must lose nothing.
+# The capture must lose no packet.
 pytestmark = pytest.mark.alone
 
 

@@ -1,4 +1,4 @@
-"""Runs that are watched: by a real Prometheus, and on their page."""
+"""Runs that are watched while they go on: by a real Prometheus, and on their page."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from tlslab.targets.ports import free_port
 
 DASHBOARD = Path(__file__).parents[2] / "docs" / "grafana" / "tlslab.json"
 
-# Within this time all of a test's scrapes were made.
+# Time limit within which all scrapes of a test were made.
 RANGE = "[10m]"
 
 
@@ -33,7 +33,7 @@ def scraper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
 
 
 def total(scraper: Prometheus, name: str, selector: str) -> float:
-    """The last value of a counter before its target went away, over all series."""
+    """The last value of a counter before its target disappeared, over all series."""
     return scraper.value(f"sum(last_over_time(tlslab_{name}{selector}{RANGE}))")
 
 
@@ -87,7 +87,7 @@ def test_each_of_several_generators_has_series_of_its_own(
 
 
 def histograms_agree(scraper: Prometheus, record: dict[str, Any], own: str) -> None:
-    """Their counts and sums are those of the record, and its median is where they have it."""
+    """Their counts and sums equal those of the record, and the median lies in the same bucket."""
     names = {"handshake": "handshake", "service": "service", "response": "response"}
     for name, summary in ({**names, "request": "exchange"}).items():
         found = record["summaries"][summary]
@@ -143,7 +143,7 @@ def test_a_real_prometheus_takes_the_dashboard_and_has_what_it_asks_for(
 ) -> None:
     load(tlslab, own_reference, scraper, "--rate", "100", "-c", "32", "-d", "3s")
     names = set(scraper.ask("/api/v1/label/__name__/values")["data"])
-    # A good server fails nothing, and a load has no trials.
+    # A good server has no failures, and a load has no trials.
     lacking = {"tlslab_failed_total", "tlslab_trials_done", "tlslab_trials_planned"}
     for expression in expressions():
         answer = scraper.ask("/api/v1/query", query=expression)
@@ -175,7 +175,7 @@ def page_of(child: subprocess.Popen[str]) -> str:
 
 
 def updates_of(url: str) -> list[dict[str, Any]]:
-    """All that a page hears until the run has ended."""
+    """All events of a page until the run has ended."""
     with urllib.request.urlopen(f"{url}events", timeout=60) as stream:
         data = [line.removeprefix(b"data: ") for line in stream if line.startswith(b"data: {")]
     return [json.loads(line) for line in data]
@@ -214,7 +214,7 @@ def test_a_generator_that_is_lost_before_its_first_report_is_shown_and_scraped(
 ) -> None:
     watched = ["--live", "--metrics", f"127.0.0.1:{scraper.scraped_port}"]
     line = ["load", "--generators", "2", "--on-lost-host", "keep", "--json", *watched]
-    # Generators report their measurement, once it lasts a second.
+    # Generators report their measurement once it lasts a second.
     child = tlslab.start(
         *line, "--warmup", "8s", "-d", "4s", "-c", "8", "--insecure", own_reference.url
     )

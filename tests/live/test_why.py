@@ -1,4 +1,4 @@
-"""`tlslab run --why` on real servers: parts that add up, and runs where perf cannot sample."""
+"""`tlslab run --why` on real servers: parts that add up, and runs without the right to sample."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def parts_of(cell: dict[str, Any]) -> dict[str, float]:
 
 
 @needs_perf
-# HAProxy serves no RSA certificate beside an ECDSA one in TLS 1.3.
+# In TLS 1.3 HAProxy serves no RSA certificate beside an ECDSA one.
 @pytest.mark.parametrize(
     ("target", "tls"),
     [("nginx", "1.3"), ("reference", "1.3"), ("apache", "1.2"), ("haproxy", "1.2")],
@@ -159,7 +159,7 @@ def test_without_perf_the_run_says_so_and_goes_on(tlslab: Tlslab, tmp_path: Path
     ]
     assert summary["why"]["cells"] == []
     if not why_not():
-        # With perf back, the same run has its samples.
+        # Once perf is available again, the same run gets its samples.
         assert_finished(tlslab.run("run", "--resume", "r", PATH=os.environ["PATH"]), tmp_path / "r")
         assert len(summary_of(tmp_path / "r")["why"]["cells"]) == 1
 

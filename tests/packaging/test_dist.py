@@ -1,4 +1,4 @@
-"""What `make dist` makes, installed into empty environments in every way of docs/install.md."""
+"""Installs the results of `make dist` into empty environments, in every way of docs/install.md."""
 
 import os
 import subprocess
@@ -16,18 +16,18 @@ from tlslab.experiment.short import VARIABLE
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ("tlslab", "tlslab-load", "tlslab-serve")
 
-# Before a command: so short a run beside other work may not be valid, which is exit code 1.
+# In front of a command: such a short run beside other work may be invalid, which is exit code 1.
 MAY_SAY_INVALID = ("sh", "-c", '"$@" || [ $? -eq 1 ]', "sh")
 
 pytestmark = pytest.mark.timeout(900)
 
 
 def run(*command: object, **environment: str) -> str:
-    """What a command says; it must end with 0, and knows nothing of the tests' environment."""
+    """The output of a command. It must end with 0, and gets nothing of the tests' environment."""
     kept = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV",)}
-    # The machine's own authorities, as pip has it: its network may have a registry of its own.
+    # The machine's own authorities, as pip uses them: its network may have its own registry.
     kept["UV_SYSTEM_CERTS"] = "1"
-    # An installation from the sdist finds what this checkout has compiled.
+    # An installation from the sdist uses the crates that this checkout has compiled.
     kept["CARGO_TARGET_DIR"] = str(ROOT / "target")
     done = subprocess.run(
         [str(word) for word in command],
@@ -88,7 +88,7 @@ def test_the_wheel_works(dist: Path, tmp_path: Path, install: Callable[..., Path
 
 @pytest.mark.parametrize("install", WAYS)
 def test_the_sdist_works(dist: Path, tmp_path: Path, install: Callable[..., Path]) -> None:
-    """Compiled anew but for the crates of others, which this checkout has compiled."""
+    """Compiles the own crates again; foreign crates were compiled by this checkout."""
     works(install(the(dist, "*.tar.gz"), tmp_path), tmp_path)
 
 

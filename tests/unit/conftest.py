@@ -1,4 +1,4 @@
-"""What holds for every test of a part alone."""
+"""Fixtures for all tests of single parts."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The modules that the code map of ARCHITECTURE.md names are where it says."""
+"""The modules that the code map of ARCHITECTURE.md names exist at the named places."""
 
 import re
 from collections.abc import Iterator
@@ -6,19 +6,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# How a list of the map begins, and the entry of a list: the modules that it is about, what they do.
+# The start of a list of the map, and an entry of a list: the modules, and their purpose.
 LIST = re.compile(r"`((?:crates|python)/[a-z/]*)`:")
 ENTRY = re.compile(r"(?:\| (.+?) \||- (.+?):) (.+)")
 
 # A module's name, as a path in small letters.
 NAME = re.compile(r"`([a-z][a-z0-9_-]*(?:/[a-z0-9_-]+)*/?(?:\.(?:py|rs))?)`")
 
-# The crates of others that it names.
+# Names of foreign crates in the map.
 OTHERS = {"aws-lc-rs"}
 
 
 def named() -> Iterator[tuple[Path, str]]:
-    """Each module that the map names, and the folder below which it has to be."""
+    """Each module that the map names, and the folder that must contain it."""
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     folder = ROOT
     for line in text.partition("## Code map\n")[2].partition("\n## ")[0].splitlines():

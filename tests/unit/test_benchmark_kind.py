@@ -48,6 +48,6 @@ def test_time_left_counts_forks_engine_trials_and_faults_apart() -> None:
     chosen = {"runtime": ("jdk-25", "engine"), "threads": ("2",), "keys": ("cluster",)}
     experiment = with_levels(load("concurrency"), chosen | {"benchmark": ("handshake-tls12",)})
     plan = add_faults(make_plan(experiment, 1), experiment)
-    # Of each block: a fork of both modes, one of the engine's, eight loads with faults.
+    # In each block: a fork of both modes, one of the engine, and eight loads with faults.
     expected = (203 + 50.2 + 8 * 31.5) / 10
     assert mean_seconds(plan, experiment.settings) == pytest.approx(expected)

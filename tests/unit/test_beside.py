@@ -1,4 +1,4 @@
-"""scripts/beside.sh: a command, and another one behind all else beside it."""
+"""scripts/beside.sh: runs a command, and another one at lower priority beside it."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from tlslab.targets.process import runs
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "beside.sh"
 
-# The least priority that there is.
+# The lowest priority.
 LAST = 19
 
 

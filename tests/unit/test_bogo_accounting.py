@@ -1,4 +1,4 @@
-"""The accounting of BoGo's cases can fail: it reports each thing that may be wrong."""
+"""The accounting of BoGo's cases reports every fault that it must detect."""
 
 import pytest
 

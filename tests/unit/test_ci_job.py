@@ -1,4 +1,4 @@
-"""The documented job for GitHub Actions: whole YAML, and commands that exist."""
+"""The documented job for GitHub Actions: valid YAML, and commands that exist."""
 
 import re
 import shlex
@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "ci"
 JOB = FOLDER / "github-actions.yml"
 GATE = FOLDER / "gate.sh"
 
-# A command in a line of a script, up to what ends it there.
+# A command in a line of a script, up to its end.
 TLSLAB = re.compile(r"^\s*tlslab +(.*?)(?: *\|\|.*)?$", re.MULTILINE)
 
 

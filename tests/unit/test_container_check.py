@@ -1,4 +1,4 @@
-"""The Containerfile is read as an engine reads it, and names files that are there."""
+"""The Containerfile is parsed like an engine parses it, and names existing files."""
 
 import importlib.util
 import subprocess
@@ -17,7 +17,7 @@ def loaded() -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look it up
+    sys.modules[spec.name] = module  # dataclasses looks the module up
     spec.loader.exec_module(module)
     return module
 
@@ -49,7 +49,7 @@ def test_steps_go_on_over_lines_and_comments_are_none() -> None:
 
 
 def test_both_stages_are_of_one_release() -> None:
-    # The programs of the first run with the C library of the second.
+    # The programs of the first run, with the C library of the second.
     assert len({check.suite(stage.base) for stage in STAGES}) == 1
 
 

@@ -21,7 +21,7 @@ DEFINITION = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|union) (\w+)
 IMPL = re.compile(r"^(?:unsafe )?impl\b([^{;]*)\{", re.MULTILINE)
 ANGLES = re.compile(r"<[^<>]*>")
 
-# Types with methods in another file, and the reason.
+# Types with methods in another file, with the reason.
 SPREAD = {
     ("contract/src/spec/resumption.rs", "TlsSpec"): "a specification: all fields are public",
     ("serve/src/http/response.rs", "Status"): "an enum: there are no private fields",
@@ -60,7 +60,7 @@ def imports(code: str, module: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def graphs(sources: Path) -> dict[tuple[str, ...], dict[str, set[str]]]:
-    """For each folder, what its children import of one another."""
+    """For each folder, the imports among its children."""
     files = [file for file in sources.rglob("*.rs") if "tests" not in file.with_suffix("").parts]
     modules = {module_of(file, sources) for file in files}
     found: dict[tuple[str, ...], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))

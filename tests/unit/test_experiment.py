@@ -1,4 +1,4 @@
-"""Experiment files: what is read, and how faults are reported."""
+"""Experiment files: reading, and the report of faults."""
 
 import re
 from dataclasses import replace
@@ -49,7 +49,7 @@ group = ["P-256"]
 """
 
 
-# The line of it that a connection's requests are on.
+# The line of the file with the requests per connection.
 PER_CONNECTION = "requests_per_connection = 1"
 
 
@@ -170,7 +170,7 @@ def test_set_reports_what_is_known(levels: dict[str, tuple[str, ...]], words: st
 
 
 texts = st.text(min_size=1, max_size=30).filter(lambda text: "\r" not in text)
-# The levels of the factors whose levels are a list of names.
+# The levels of the factors that are lists of names.
 KNOWN_LEVELS = {name: rule.known for name, rule in RULES.items() if rule.known}
 
 windows = st.builds(Window, st.integers(0, 10_000), st.integers(100, 10_000))

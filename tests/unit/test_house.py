@@ -1,4 +1,4 @@
-"""The house itself: what its documents, its tasks and its package say about each other is true."""
+"""The project itself: documents, Makefile tasks and package are consistent with each other."""
 
 import ast
 import re
@@ -18,15 +18,15 @@ from tlslab.cli.app import app
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
-# A path below one of these is one of somebody's machine.
+# A path below one of these belongs to somebody's machine.
 PRIVATE_FOLDERS = ("work", "root", "home", "Users")
 
 TEXT_LIMIT_BYTES = 2_000_000
 
-# The most lines of a function, so that it is read on one screen.
+# The highest number of lines of a function, so that it fits on one screen.
 SCREEN_LINES = 60
 
-# Longer functions, and the reason.
+# Longer functions, with the reason.
 LONG_FUNCTIONS = {
     ("crates/programs/src/load/problem.rs", "remedy"): "a table, a row for each class",
     ("crates/tls/src/rustls/session.rs", "receive"): "hot path: one buffer is borrowed throughout",

@@ -1,7 +1,8 @@
-"""The kept calibration, fitted anew from its trials: the error in docs/studies.md is the model's.
+"""Fits the kept calibration again from its trials: the error in docs/studies.md is that of the
+model.
 
-docs/studies.md is held to the kept page by test_studies_document.py, and the page here to the
-trials.
+test_studies_document.py compares docs/studies.md with the kept page; this file compares the page
+with the trials.
 """
 
 import lzma

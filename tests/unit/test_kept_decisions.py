@@ -1,4 +1,4 @@
-"""The kept decisions: the page is what they say, and each file that it links to is there."""
+"""The kept decisions: the page agrees with them, and each linked file exists."""
 
 import json
 import lzma

@@ -1,4 +1,4 @@
-"""What is extracted of a kept page is what the page says."""
+"""The figures that are extracted from a kept page are those of the page."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Outcomes of mutants add up over runs, and hold as long as the source is the same."""
+"""Outcomes of mutants add up over runs, and apply as long as the source is the same."""
 
 import importlib.util
 import json
@@ -20,7 +20,7 @@ def loaded() -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look it up
+    sys.modules[spec.name] = module  # dataclasses looks the module up
     spec.loader.exec_module(module)
     return module
 
@@ -79,7 +79,7 @@ def test_a_source_that_has_changed_is_untried() -> None:
         LINE: "untried",
         OTHER: "untried",
     }
-    # A mutant that there is no more has no row.
+    # A mutant that no longer exists has no row.
     assert outcomes(mutants.merged(kept, "minimal", BOTH[1:], blobs().get)) == {OTHER: "untried"}
 
 

@@ -1,4 +1,4 @@
-"""The kept run of groups that ended when its answer was known, beside the one of ten blocks."""
+"""The kept run of groups that ended once all was settled, beside that of ten blocks."""
 
 import json
 import lzma
@@ -16,7 +16,7 @@ def trials(report: str) -> list[dict[str, Any]]:
 
 
 def seconds(report: str) -> float:
-    """From the start of the first trial to that of the last one."""
+    """The time from the start of the first trial to that of the last one."""
     starts = [datetime.fromisoformat(trial["started"]) for trial in trials(report)]
     return (max(starts) - min(starts)).total_seconds()
 

@@ -1,4 +1,4 @@
-"""A kept page says what today's code makes of its kept trials, or of its kept summary."""
+"""A kept page is what today's code makes of its kept trials, or of its kept summary."""
 
 import json
 import lzma
@@ -16,8 +16,8 @@ from kept.scripts import script
 
 kept_pages, kept_figures = script("kept_pages"), script("kept_figures")
 
-# Their packed trials have more than the 1.5 MB of scripts/keep-report.sh: the page is rendered
-# anew, and its analysis is that of the summary.
+# Their packed trials exceed the 1.5 MB of scripts/keep-report.sh: the page is rendered again, and
+# its analysis is that of the summary.
 OF_SUMMARIES = {"capacity", "capacity-history", "offload", "runtimes", "suites", "suites-apache"}
 
 FEW = re.compile(r"\d blocks?: fewer than 5 carry no sentence\.")

@@ -1,4 +1,4 @@
-"""Kept pages are as light as pages are made."""
+"""Kept pages are as small as newly made ones."""
 
 from kept.figures import REPORTS
 from tlslab.report.html import HEAVIEST

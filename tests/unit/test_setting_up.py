@@ -1,4 +1,4 @@
-"""What sets a checkout up: which Python is taken, and the line that moves meanwhile."""
+"""Setting a checkout up: the choice of the Python, and the progress line."""
 
 import importlib.util
 import os
@@ -28,7 +28,7 @@ def progress() -> ModuleType:
 
 
 def pretend(folder: Path, name: str, version: str, code: int = 0) -> None:
-    """A Python that says it is of this version, or fails as a shim without its Python does."""
+    """A Python that reports this version, or fails like a shim without its Python."""
     python = folder / name
     python.write_text(f'#!/bin/sh\ncase "$2" in *"!= \'{version}\'"*) exit {code};; esac\nexit 1\n')
     python.chmod(0o755)

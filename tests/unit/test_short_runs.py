@@ -1,4 +1,4 @@
-"""TLSLAB_SHORT_RUNS shortens every shipped experiment; the short one is still valid."""
+"""TLSLAB_SHORT_RUNS shortens every shipped experiment; the short form is still valid."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from tlslab.targets.jdk import Jdk, Jdks
 
 
 def windows(experiment: Experiment) -> list[Window]:
-    """All windows that the runs of an experiment have."""
+    """All windows of the runs of an experiment."""
     work, settings = experiment.workload, experiment.settings
     found = [work.capacity, work.client_cost]
     found += [work.keep_alive.window] if work.keep_alive else []
@@ -99,5 +99,5 @@ def test_one_java_is_enough_for_a_short_run(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv(VARIABLE, "1")
     assert levels() == ("jdk-25",)
     assert levels(given=("/old",)) == ("jdk-17",)
-    # Levels that --set names are all kept.
+    # All levels that --set names are kept.
     assert levels("jdk=jdk-17,jdk-25") == ("jdk-17", "jdk-25")

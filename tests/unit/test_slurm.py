@@ -1,4 +1,7 @@
-"""The batch script for Slurm: which address the nodes meet at. Slurm, Ray and the lab are stubs."""
+"""The batch script for Slurm: the address at which the nodes meet.
+
+Slurm, Ray and the lab are stubs.
+"""
 
 import os
 import subprocess
@@ -15,14 +18,14 @@ STUBS = {
     "ip": 'echo "$5 $ROUTE uid 0 \\\\ cache"',
     "srun": 'echo "srun $*" >> "$LOG"',
     "tlslab": 'echo "tlslab $*" >> "$LOG"',
-    # All have joined once each of them was started.
+    # All nodes have joined once each of them was started.
     "ray": 'if [ "$1" = status ]; then sed -n "s/.*ray start/node_/p" "$LOG"; '
     'else echo "ray $*" >> "$LOG"; fi',
 }
 
 
 def submit(folder: Path, nodes: str, route: str) -> tuple[int, str, list[str]]:
-    """The script's exit code and error, and the commands that it gave."""
+    """The script's exit code and error, and the commands that it ran."""
     for name, line in STUBS.items():
         path = folder / name
         path.write_text(f"#!/bin/sh\n{line}\n")

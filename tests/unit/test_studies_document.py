@@ -1,4 +1,4 @@
-"""The documents say what the kept reports say: every number of a run is looked up."""
+"""The documents agree with the kept reports: every number of a run is looked up."""
 
 import json
 import random
@@ -31,7 +31,7 @@ def test_every_number_of_a_run_is_its_reports(name: str) -> None:
 
 
 def test_a_wrong_digit_in_a_table_is_found() -> None:
-    """One digit after the other is changed, of 30 estimates in the study's own tables."""
+    """Changes one digit after the other, in 30 estimates of the study's own tables."""
     document = ROOT / "docs/studies.md"
     text, references = document.read_text("utf-8"), references_of(document)
     found = list(re.finditer(r"(?<=\| )[\d.,]+(?= \([\d.,]+-[\d.,]+\) \|)", text))
@@ -58,7 +58,7 @@ def test_links_lead_to_kept_reports() -> None:
 
 
 def test_over_http_2_aead_suites_have_higher_rates_than_cbc_on_each_server() -> None:
-    """A claim in words, by point estimates."""
+    """A statement in words, by point estimates."""
     for report in ("suites", "suites-node", "suites-apache"):
         rows = table(REPORTS, report, "table-suites-kept-open-1-2-2")["rows"]
         aead = [AEAD.search(row[0]) is not None for row in rows]
@@ -78,7 +78,8 @@ def test_no_pair_of_hmacs_is_told_apart_on_nginx() -> None:
         assert max(first, first_256) <= min(last, last_256), name
 
 
-# A small document with its kept report, right in all respects; the tests below break one at a time.
+# A small document with its kept report, correct in all respects; the tests below break one at a
+# time.
 
 DOCUMENT = """# Made up
 

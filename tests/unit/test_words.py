@@ -1,4 +1,4 @@
-"""The check of banned words: misuse is found, the field's own use is not, and paths limit it."""
+"""The check of banned words: finds misuse, accepts the field's own use, and takes paths."""
 
 import importlib.util
 import subprocess
@@ -13,12 +13,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def loaded() -> ModuleType:
-    """The script, whose name is no module's."""
+    """The script, whose file name is not a module's name."""
     spec = importlib.util.spec_from_file_location("check_words", ROOT / "scripts/check-words.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look it up
+    sys.modules[spec.name] = module  # dataclasses looks the module up
     spec.loader.exec_module(module)
     return module
 

@@ -31,7 +31,7 @@ from tlslab.cli.options import Version
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
-    help="A laboratory for TLS performance: what TLS settings cost, server and client apart.",
+    help="A laboratory for TLS performance: what TLS settings cost the server and the client.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -67,4 +67,4 @@ app.command(
 
 @app.callback()
 def root(_version: Version = False) -> None:
-    """Options that hold for all commands."""
+    """Options of the program itself."""

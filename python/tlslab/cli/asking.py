@@ -25,30 +25,34 @@ _ENGINE_FLAGS = {
 }
 
 Place = Annotated[
-    str, typer.Argument(metavar="HOST[:PORT]", help="The server, or its URL; port 443 by default.")
+    str,
+    typer.Argument(metavar="HOST[:PORT]", help="Server to probe, or its URL; port 443 by default."),
 ]
 ServerName = Annotated[
-    str | None, typer.Option(help="The name for SNI and the certificate check, if not HOST.")
+    str | None, typer.Option(help="Name for SNI and the certificate check; HOST by default.")
 ]
 Insecure = Annotated[
     bool, typer.Option("--insecure", help="Do not check the certificate chains and names.")
 ]
 Allowed = Annotated[
     list[str] | None,
-    typer.Option(metavar="HOST", help="A host beyond loopback that may be probed; repeatable."),
+    typer.Option(
+        metavar="HOST", help="Host to probe although its address is not loopback; repeatable."
+    ),
 ]
 Connections = Annotated[
-    int | None, typer.Option(min=1, help="Connections at most; 400 by default.")
+    int | None, typer.Option(min=1, help="Maximum number of connections; 400 by default.")
 ]
 Rate = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Connections a second at most; 20 by default, any number on loopback."
+        min=1,
+        help="Maximum number of connections per second; 20 by default, no limit on loopback.",
     ),
 ]
 Timeout = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="The longest that a connection may take; 5s by default."),
+    typer.Option(metavar="TIME", help="Time limit of each connection; 5s by default."),
 ]
 
 

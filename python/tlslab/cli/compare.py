@@ -24,18 +24,18 @@ class Form(StrEnum):
     csv = "csv"
 
 
-First = Annotated[Path, typer.Argument(metavar="A", help="The run folder of the baseline.")]
-Second = Annotated[Path, typer.Argument(metavar="B", help="The run folder of the candidate.")]
+First = Annotated[Path, typer.Argument(metavar="A", help="Run folder of the baseline.")]
+Second = Annotated[Path, typer.Argument(metavar="B", help="Run folder of the candidate.")]
 PageFolder = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="A folder for the page with the figures."),
+    typer.Option("--out", metavar="DIR", help="Folder for the page with the figures."),
 ]
 Equivalence = Annotated[
     str | None,
     typer.Option(
         metavar="PERCENT",
-        help="Call two cells equivalent when the interval of their ratio lies within this of 1: "
-        "3%. 10% by default.",
+        help="Largest difference at which two cells are equivalent: the interval of their ratio "
+        "lies within this of 1; 10% by default.",
     ),
 ]
 Limit = Annotated[
@@ -43,8 +43,8 @@ Limit = Annotated[
     typer.Option(
         "--gate",
         metavar="PERCENT",
-        help="Hold B against A: exit 1 when B is established to be slower by more than this, 0 "
-        "when that is excluded, 4 when neither is established.",
+        help="Exit code for a job: 1 if B is established to be slower than A by more than this, 0 "
+        "if that is excluded, 4 if neither.",
     ),
 ]
 GateBy = Annotated[
@@ -52,12 +52,12 @@ GateBy = Annotated[
     typer.Option(
         "--gate-by",
         metavar="ESTIMATE",
-        help="The estimate that the gate judges, as summary.json names it; repeatable; the rates "
+        help="Estimate that the gate compares, by its name in summary.json; repeatable; the rates "
         "by default.",
     ),
 ]
 FormOption = Annotated[
-    Form, typer.Option("--format", help="text, markdown (for pull requests), or csv.")
+    Form, typer.Option("--format", help="Format of standard output; markdown is for pull requests.")
 ]
 
 
@@ -75,7 +75,7 @@ def command(
 ) -> None:
     """Compare two runs of one kind: B over A, as ratios of the cells that both have.
 
-    Ends with 1 when no cell could be compared; with --gate by the gate's verdict.
+    Ends with 1 if no cell could be compared. With --gate the exit code is the gate's verdict.
     """
     from tlslab.cli import comparing
 

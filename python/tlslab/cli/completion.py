@@ -21,7 +21,7 @@ class Shell(StrEnum):
 
 
 def command(
-    shell: Annotated[Shell, typer.Argument(help="bash, zsh or fish.")],
+    shell: Annotated[Shell, typer.Argument(help="Shell: bash, zsh or fish.")],
     _version: Version = False,
 ) -> None:
     """Print the completion script of a shell: `source <(tlslab completion bash)`."""

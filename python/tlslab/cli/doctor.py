@@ -19,12 +19,15 @@ MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "hard": "[bold r
 
 def command(
     connections: Annotated[
-        int, typer.Option("-c", "--connections", min=1, help="Connections in flight.")
+        int,
+        typer.Option(
+            "-c", "--connections", min=1, help="Intended number of connections in flight."
+        ),
     ] = 64,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """Check the machine; each fault with its remedy. Ends with 3 when a run could not start."""
+    """Check this machine; print each fault with its remedy. Ends with 3 if a run cannot start."""
     from tlslab.lab.preflight import check_all
     from tlslab.store import to_json
 

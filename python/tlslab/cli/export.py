@@ -16,16 +16,17 @@ from tlslab.model.wording import counted
 def command(
     folder: RunFolderPath,
     format_: Annotated[
-        Format, typer.Option("--format", help="parquet, csv, or hgrm (HdrHistogram's percentiles).")
+        Format,
+        typer.Option("--format", help="Format of the files; hgrm has percentiles of histograms."),
     ] = Format.csv,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The folder to write to [default: DIR/export-FORMAT]."),
+        typer.Option(metavar="DIR", help="Folder to write to; DIR/export-FORMAT by default."),
     ] = None,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """Write a run's raw results: trials, runs, seconds, histograms, a file each.
+    """Write the raw results of a run, one file per table: trials, runs, seconds, histograms.
 
     In Python the same tables are `tlslab.open_run(DIR).trials()` and so on.
     """

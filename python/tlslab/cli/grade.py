@@ -51,18 +51,22 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Decide the exit code by this policy; repeatable: {', '.join(GRADING)}. Without "
-            "it: by what the policies for every server forbid.",
+            help=f"Policy that decides the exit code; repeatable: {', '.join(GRADING)}. By default "
+            "what the policies for every server forbid decides.",
             autocompletion=complete_policy,
         ),
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="The form of the output.")] = (
+    format_: Annotated[Format, typer.Option("--format", help="Format of standard output.")] = (
         Format.text
     ),
     as_json: AsJson = False,
     day: Annotated[
         str | None,
-        typer.Option("--as-of", metavar="DATE", help="Grade as of this day: 2031-01-01."),
+        typer.Option(
+            "--as-of",
+            metavar="DATE",
+            help="Day as of which to grade: 2031-01-01; today by default.",
+        ),
     ] = None,
     sni: ServerName = None,
     ca: Authorities = None,

@@ -29,38 +29,35 @@ class Format(StrEnum):
 def command(
     folders: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DIR...", help="Run folders; a folder with run folders in it stands for them."
-        ),
+        typer.Argument(metavar="DIR...", help="Run folders, or folders that contain run folders."),
     ],
     page: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE.html", help="Write the page with charts.")
+        Path | None,
+        typer.Option("--out", metavar="FILE.html", help="File for the page with charts."),
     ] = None,
     smallest: Annotated[
         str | None,
-        typer.Option(
-            metavar="PERCENT", help="Changes of less than this do not count: 2%. 1% by default."
-        ),
+        typer.Option(metavar="PERCENT", help="Smallest change that counts: 2%; 1% by default."),
     ] = None,
     across_machines: Annotated[
         bool,
         typer.Option(
             "--across-machines",
-            help="Join the runs of unlike machines, instead of one history each.",
+            help="Join the runs of unlike machines in one history.",
         ),
     ] = False,
     format_: Annotated[
         Format,
         typer.Option(
-            "--format", help="text, html, markdown, csv (a line for each value of a run), json."
+            "--format", help="Format of standard output; csv has one line per value of a run."
         ),
     ] = Format.text,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """Find when the same cells became slower or faster over many runs, in the order of their start.
+    """Find when the same cells became slower or faster over many runs, ordered by start.
 
-    Ends with 1 when a slowdown is in force at the newest run, with 4 when there are too few runs.
+    Ends with 1 if a slowdown is in force at the newest run, with 4 if there are too few runs.
     """
     from tlslab import report
     from tlslab.analysis.history import SMALLEST, history

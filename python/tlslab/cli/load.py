@@ -10,13 +10,12 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[--server-metrics URL] [--generators N] [--live] URL ...",
-            help="As for tlslab-load: tlslab load -h has them. --server-metrics: a node_exporter "
-            "on the server's host, for its processor time. --metrics: Prometheus metrics of the "
-            "run. --live: a page that shows it. --generators, --on-lost-host: as for tlslab run.",
+            help="Arguments of tlslab-load; tlslab load -h lists them. In addition, as for tlslab "
+            "run: --server-metrics, --metrics, --live, --generators, --on-lost-host.",
         ),
     ] = None,
 ) -> None:
-    """Load a server with tlslab-load, and report what the whole machine did meanwhile."""
+    """Load a server with tlslab-load; also report the processor time of server and machine."""
     from tlslab.cli.loading import load
 
     raise typer.Exit(load(arguments or ["--help"]))

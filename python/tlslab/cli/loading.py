@@ -40,17 +40,18 @@ from tlslab.store import from_json
 _OWN_HELP = f"""
 Added by tlslab load:
       {SERVER_METRICS} <URL>
-          Read the server's processor time from the node_exporter on its host: http://HOST:9100/metrics
+          URL of a node_exporter on the server's host, for the server's processor time:
+          http://HOST:9100/metrics
       {METRICS} <HOST:PORT>
-          Serve Prometheus metrics of the run there: 127.0.0.1:9464. For other hosts, HOST is an
-          address of this machine that they reach
+          Serve Prometheus metrics of the run at this address: 127.0.0.1:9464. Other hosts need an
+          address of this machine that they can reach
       {LIVE}[=<HOST:PORT>]
-          Serve a page that shows the run while it goes on, on a free port of loopback by default
+          Serve a page that shows the run in progress; on a free port of loopback by default
       {GENERATORS} <N|auto|ray://HOST:PORT>
           Load from several generators and merge their records: N processes of this machine, or N
           hosts of the Ray cluster of RAY_ADDRESS; auto or ray://HOST:PORT: all hosts of a cluster
       {ON_LOST_HOST} <fail|keep>
-          When a generator is lost: end the load, or go on without that generator, as not valid
+          If a generator is lost: end the load, or finish it with the others as not valid
           [default: fail]
 """
 

@@ -34,45 +34,49 @@ def _show_version(wanted: bool) -> None:
 Target = Annotated[
     str,
     typer.Option(
-        help=f"{SERVERS}, or a running server: https://HOST[:PORT]/PATH or HOST:PORT.",
+        help=f"Server to start ({SERVERS}), or a running one: https://HOST[:PORT]/PATH or "
+        "HOST:PORT.",
         autocompletion=complete_target,
     ),
 ]
 Allow = Annotated[
     list[str] | None,
-    typer.Option(metavar="HOST", help="A host beyond loopback that may be loaded; repeatable."),
+    typer.Option(
+        metavar="HOST", help="Host to load although its address is not loopback; repeatable."
+    ),
 ]
 Authorities = Annotated[
     Path | None,
-    typer.Option("--ca", metavar="FILE", help="PEM file of the authorities to trust."),
+    typer.Option("--ca", metavar="FILE", help="PEM file of the certificate authorities to trust."),
 ]
 Insecure = Annotated[
     bool,
     typer.Option(
-        "--insecure", help="Trust any certificate; the handshake's signature is still verified."
+        "--insecure", help="Trust any certificate; the handshake signature is still verified."
     ),
 ]
 Status = Annotated[
     str | None,
     typer.Option(
         metavar="2xx|302|401|any",
-        help="The HTTP status that a response has to have, or several: 200,302 (2xx by default).",
+        help="HTTP status that a response must have, or several: 200,302; 2xx by default.",
     ),
 ]
 ServerMetrics = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="A node_exporter on the host of a running server, for its processor time: "
-        "http://HOST:9100/metrics.",
+        help="URL of a node_exporter on the host of a running server, for the server's processor "
+        "time: http://HOST:9100/metrics.",
     ),
 ]
 Generators = Annotated[
     str | None,
     typer.Option(
         metavar="N|auto|ray://HOST:PORT",
-        help="Several load generators: N of them, on the Ray cluster of RAY_ADDRESS or else on "
-        "this machine; or a cluster's hosts, of which a search takes as many as it needs.",
+        help="Load from several generators. N: this number, on the Ray cluster of RAY_ADDRESS, or "
+        "else on this machine. auto, or an address: all hosts of a Ray cluster; a capacity "
+        "experiment takes as many as it needs.",
     ),
 ]
 FAIL = "fail"
@@ -80,7 +84,7 @@ OnLostHost = Annotated[
     str,
     typer.Option(
         metavar="fail|keep",
-        help="When a generator is lost: fail the trial, or keep it without that generator, as "
+        help="If a generator is lost: fail the trial, or finish it with the others and keep it as "
         "invalid.",
     ),
 ]
@@ -88,30 +92,32 @@ Budget = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="End within this time (90s, 10m, 2h), or when settled; with a fixed plan as many "
-        "blocks as fit.",
+        help="Time limit of the run: 90s, 10m, 2h. It makes as many blocks as fit, and fewer if "
+        "every comparison is settled.",
     ),
 ]
 Dry = Annotated[
-    bool, typer.Option("--dry-run", help="Show the plan and its length; start and write nothing.")
+    bool,
+    typer.Option("--dry-run", help="Print the plan and its duration; start and write nothing."),
 ]
 Seed = Annotated[
-    int | None, typer.Option(metavar="N", min=0, help="The seed of the trials' order.")
+    int | None,
+    typer.Option(metavar="N", min=0, help="Seed of the order of the trials; random by default."),
 ]
 Yes = Annotated[
-    bool, typer.Option("--yes", "-y", help="Build or fetch what the run lacks, without asking.")
+    bool, typer.Option("--yes", "-y", help="Build or fetch what the run lacks without asking.")
 ]
-RunFolderPath = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="The run folder to make.")]
+RunFolderPath = Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run folder to create.")]
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
+    bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")
 ]
 Details = Annotated[
-    bool, typer.Option("--details", help="As text: all tables and lists, however long.")
+    bool, typer.Option("--details", help="Print all tables and lists of the text in full.")
 ]
 Version = Annotated[
     bool,
     typer.Option(
-        "-V", "--version", callback=_show_version, is_eager=True, help="Show the version."
+        "-V", "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
     ),
 ]

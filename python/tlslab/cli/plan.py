@@ -20,19 +20,19 @@ LIMIT_REQUESTS = 1_000_000
 Calibration = Annotated[
     Path | None,
     typer.Argument(
-        metavar="DIR", help="A run folder of calibrate; by default the newest below runs/."
+        metavar="DIR", help="Run folder of calibrate; the newest below runs/ by default."
     ),
 ]
 NewConnections = Annotated[
     str | None,
-    typer.Option(metavar="RATE", help="How many processors do N new connections a second take?"),
+    typer.Option(metavar="RATE", help="Load in new connections per second: 5000/s, 5k/s."),
 ]
 Processors = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=LIMIT_PROCESSORS, help="What load do N processors carry?"),
+    typer.Option(metavar="N", min=1, max=LIMIT_PROCESSORS, help="Number of processors."),
 ]
 Resumed = Annotated[
-    str, typer.Option(metavar="PERCENT", help="The share of connections that resume a session.")
+    str, typer.Option(metavar="PERCENT", help="Share of connections that resume a session.")
 ]
 Requests = Annotated[
     int,
@@ -41,7 +41,7 @@ Requests = Annotated[
         metavar="N",
         min=1,
         max=LIMIT_REQUESTS,
-        help="Requests on each connection.",
+        help="Number of requests on each connection.",
     ),
 ]
 DocumentSize = Annotated[
@@ -49,31 +49,31 @@ DocumentSize = Annotated[
     typer.Option(
         "--size",
         metavar="BYTES",
-        help="The size of a response: 4k is 4,096 bytes; the calibration's by default.",
+        help="Size of a response: 4k is 4,096 bytes; the calibration's by default.",
     ),
 ]
 ObjectiveText = Annotated[
     str | None,
-    typer.Option(metavar="p99<50ms", help="The response times that the connections must meet."),
+    typer.Option(metavar="p99<50ms", help="Response time that whole connections must meet."),
 ]
-Busy = Annotated[str, typer.Option(metavar="PERCENT", help="How busy a processor may be at most.")]
+Busy = Annotated[
+    str, typer.Option(metavar="PERCENT", help="Largest share of time that a processor is busy.")
+]
 Tls = Annotated[
     str | None,
-    typer.Option(metavar="VERSION", help="1.2 or 1.3; the calibration's by default."),
+    typer.Option(metavar="VERSION", help="TLS version: 1.2, 1.3; the calibration's by default."),
 ]
 Key = Annotated[
     str | None,
-    typer.Option(
-        metavar="KEY", help="The certificate key: rsa-2048; the calibration's by default."
-    ),
+    typer.Option(metavar="KEY", help="Certificate key: rsa-2048; the calibration's by default."),
 ]
 Group = Annotated[
     str | None,
-    typer.Option(metavar="GROUP", help="The key-exchange group; the calibration's by default."),
+    typer.Option(metavar="GROUP", help="Key-exchange group; the calibration's by default."),
 ]
 Suite = Annotated[
     str | None,
-    typer.Option(metavar="SUITE", help="The cipher suite; the calibration's by default."),
+    typer.Option(metavar="SUITE", help="Cipher suite; the calibration's by default."),
 ]
 
 
@@ -93,9 +93,9 @@ def command(
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """How many processors a load takes, or what a number of them carries, by measured costs.
+    """Compute the processors for a load (--new), or the load for N processors (--processors).
 
-    `tlslab run calibrate --target SERVER` measures the costs first.
+    Uses the costs that `tlslab run calibrate --target SERVER` has measured.
     """
     from tlslab.cli import sizing
 

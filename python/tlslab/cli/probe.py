@@ -27,8 +27,8 @@ def command(
         str | None,
         typer.Option(
             metavar="TOPIC,...",
-            help="versions, suites, groups, signature_schemes, certificates, alpn, resumption, "
-            "compression, renegotiation, protections.",
+            help="Topics to probe, all by default: versions, suites, groups, signature_schemes, "
+            "certificates, alpn, resumption, compression, renegotiation, protections.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -41,7 +41,7 @@ def command(
     timeout: Timeout = None,
     _version: Version = False,
 ) -> None:
-    """Find out what a server accepts, by few and short connections."""
+    """Find out what a server accepts, by a few short connections."""
     asked = Asked(target, sni, ca, insecure, tuple(allow or ()), connections, rate, timeout)
     # The engine has sanitised all text from the server.
     ended = ask(asked, only=only, as_json=as_json)

@@ -14,33 +14,33 @@ class Server(StrEnum):
 
 
 ServerOption = Annotated[
-    Server | None, typer.Option("--for", help="Whose configuration files they are.")
+    Server | None, typer.Option("--for", help="Server whose configuration files these are.")
 ]
 Baseline = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="The present configuration: a file with ssl_* directives, a server block, or what "
-        "nginx -T shows. Only its TLS is taken.",
+        help="Present configuration: a file with ssl_* directives, a server block, or the output "
+        "of nginx -T. Only TLS settings are taken from it.",
     ),
 ]
 Candidate = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE|DIR",
-        help="The configuration to prove: a file of the same form, or a run folder for what "
-        "`tlslab recommend` chooses. By default what the policies recommend.",
+        help="Configuration to prove: a file of the same form, or a run folder by which "
+        "`tlslab recommend` chooses. By default the policies choose.",
     ),
 ]
 ServerName = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="The server block to take, where a file has several."),
+    typer.Option(metavar="NAME", help="Name of the server block, if a file has several."),
 ]
 Keys = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KEY",
-        help="The key of the baseline's certificate, where its file cannot be read: rsa-2048; "
+        help="Kind of the baseline's certificate key, if its file cannot be read: rsa-2048; "
         "repeatable.",
     ),
 ]
@@ -48,17 +48,19 @@ KeepCertificate = Annotated[
     bool,
     typer.Option(
         "--keep-certificate",
-        help="The default candidate keeps the certificates; otherwise it has one with an ECDSA "
-        "P-256 key beside an RSA one.",
+        help="Keep the certificates in the default candidate. Without this option it has one with "
+        "an ECDSA P-256 key beside an RSA one.",
     ),
 ]
 Policies = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Only these policies choose the candidate; repeatable."),
+    typer.Option(
+        metavar="NAME", help="Policy that chooses the candidate; repeatable; all by default."
+    ),
 ]
 LiveUrl = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="A live server instead of files, with both commands."),
+    typer.Option(metavar="URL", help="Live server instead of files; needs --apply and --revert."),
 ]
 Apply = Annotated[
     str | None,
@@ -72,8 +74,8 @@ Revert = Annotated[
     str | None,
     typer.Option(
         metavar="COMMAND",
-        help="Command that gives the live server its present configuration back. It runs in any "
-        "case, also after kill -9, and may run twice.",
+        help="Command that restores the present configuration of the live server. It always runs, "
+        "even after kill -9 of tlslab, and may run twice.",
     ),
 ]
 Settle = Annotated[
@@ -81,39 +83,44 @@ Settle = Annotated[
     typer.Option(
         min=0,
         metavar="SECONDS",
-        help="How long the server is left alone after --apply or --revert.",
+        help="Pause after --apply and --revert, in seconds.",
     ),
 ]
 Ready = Annotated[
     float,
     typer.Option(
-        min=0, metavar="SECONDS", help="The longest that the server may then take to be ready."
+        min=0,
+        metavar="SECONDS",
+        help="Time limit for the server to be ready after that pause, in seconds.",
     ),
 ]
 Client = Annotated[
-    str, typer.Option(metavar="NAME", help="The known client whose connections are measured.")
+    str, typer.Option(metavar="NAME", help="Known client whose connections are measured.")
 ]
 Returning = Annotated[
     str,
-    typer.Option(metavar="PERCENT", help="The share of connections that returning clients make."),
+    typer.Option(metavar="PERCENT", help="Share of the connections that returning clients make."),
 ]
 Margin = Annotated[
     str,
-    typer.Option(
-        metavar="PERCENT", help="The largest difference that still counts as no difference."
-    ),
+    typer.Option(metavar="PERCENT", help="Largest difference that counts as no difference."),
 ]
 MayLose = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="A known client that may fail to connect with the candidate; repeatable.",
+        help="Known client that may fail to connect with the candidate; repeatable.",
     ),
 ]
 Quick = Annotated[
-    bool, typer.Option("--quick", help="Short measurements: large differences in a minute.")
+    bool,
+    typer.Option(
+        "--quick", help="Make six short blocks, which find large differences in a minute."
+    ),
 ]
 Blocks = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=1000, help="Exactly N passes over both configurations."),
+    typer.Option(
+        metavar="N", min=1, max=1000, help="Exact number of passes over both configurations."
+    ),
 ]

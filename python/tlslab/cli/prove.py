@@ -78,10 +78,11 @@ def command(
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """Prove a configuration against the present one, on the same server, in turns.
+    """Compare a configuration with the present one, on the same server, in turns.
 
-    Full and resumed handshakes and requests, what changes for known clients, and a verdict. Ends
-    with 0 for "deploy" and "no difference", 1 for "do not", 4 where the run cannot tell.
+    Measures full and resumed handshakes and requests, finds what changes for known clients, and
+    gives a verdict. Ends with 0 for "deploy" and "no difference", with 1 for "do not", with 4 if
+    the run cannot tell.
     """
     from tlslab.cli import proving
     from tlslab.lab.experiment_run import Request

@@ -46,33 +46,29 @@ _AIMS: "dict[AimName, Aim]" = {
 
 
 def command(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A run folder of groups or suites.")
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder of groups or suites.")],
     server: Annotated[
-        Server, typer.Option("--for", help="The server to write the configuration for.")
+        Server, typer.Option("--for", help="Server for which to write the configuration.")
     ],
     aim: Annotated[
         AimName,
-        typer.Option(
-            help="The quality to optimise, among configurations that no policy objects to."
-        ),
+        typer.Option(help="Quality to optimise, among the settings to which no policy objects."),
     ] = AimName.throughput,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this policy counts; repeatable. By default all."),
+        typer.Option(metavar="NAME", help="Policy that counts; repeatable; all by default."),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the configuration there.")
+        Path | None, typer.Option("--out", metavar="FILE", help="File for the configuration.")
     ] = None,
     details: Details = False,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """Recommend a configuration by a run, and write it to standard output.
+    """Recommend a configuration based on a run, and write it to standard output.
 
-    Reason, price and the Pareto set go to standard error. What a policy objects to is never
-    recommended. Ends with 1 when nothing in the run may be recommended.
+    Reason, price and the Pareto set go to standard error. A setting to which a policy objects is
+    never recommended. Ends with 1 if nothing in the run may be recommended.
     """
     from tlslab.cli.recommending import recommended
 

@@ -1,4 +1,4 @@
-"""`tlslab report`: the results of a run folder, analysed anew, in the form that is wanted."""
+"""`tlslab report`: the results of a run folder, analysed again, in one of several formats."""
 
 import json
 import sys
@@ -35,16 +35,16 @@ def command(
         Format,
         typer.Option(
             "--format",
-            help="text, html, markdown, csv, json, ab's blocks, or the folded stacks of --why.",
+            help="Format of standard output. ab: the form of ab; folded: the call stacks of --why.",
         ),
     ] = Format.text,
     details: Details = False,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """Analyse a run folder anew and print its report; nothing is written to the folder.
+    """Analyse a run folder again and print its report; write nothing to the folder.
 
-    Ends as the run did: with 1 when a cell has no result that may be used.
+    Ends like the run: with 1 if a cell has no result that may be used.
     """
     from tlslab.lab.results import analyse
     from tlslab.store import RunFolder

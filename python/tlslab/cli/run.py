@@ -34,7 +34,7 @@ Name = Annotated[
     str | None,
     typer.Argument(
         metavar="EXPERIMENT",
-        help=f"{EXPERIMENTS}, or a file in TOML; not needed with --resume.",
+        help=f"Experiment to run ({EXPERIMENTS}), or a TOML file; none with --resume.",
         autocompletion=complete_experiment,
     ),
 ]
@@ -43,7 +43,7 @@ Targets = Annotated[
     typer.Option(
         metavar="NAME,NAME|URL",
         help=f"Servers to start ({SERVERS}), or a running one: https://HOST[:PORT]/PATH or "
-        "HOST:PORT.",
+        "HOST:PORT; repeatable.",
         autocompletion=complete_target,
     ),
 ]
@@ -52,94 +52,102 @@ Levels = Annotated[
     typer.Option(
         "--set",
         metavar="FACTOR=LEVEL,LEVEL",
-        help="Other levels for a factor; repeatable: --set group=X25519,P-256.",
+        help="Levels of a factor, instead of the experiment's; repeatable: group=X25519,P-256.",
     ),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="The experiment's short form.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Run the short form of the experiment.")]
 Blocks = Annotated[
     int | None,
     typer.Option(
         metavar="N",
         min=1,
         max=1000,
-        help="Passes over all cells, each in a random order of its own: exactly N; with --until or "
-        "--budget N at most.",
+        help="Number of blocks: passes over all cells, each in a new random order. With --until or "
+        "--budget: their maximum.",
     ),
 ]
 Until = Annotated[
     str | None,
     typer.Option(
         metavar="PERCENT",
-        help="End when each comparison is settled: a difference is established, or a difference of "
-        "more than this is excluded: 2%.",
+        help="End when each comparison is settled: a difference is established, or one of more "
+        "than PERCENT is excluded: 2%.",
     ),
 ]
 Seconds = Annotated[
     float | None,
     typer.Option(
-        metavar="S", min=0.1, max=3600, help="The length of each measurement, without its warm-up."
+        metavar="S",
+        min=0.1,
+        max=3600,
+        help="Length of each measurement in seconds, without its warm-up.",
     ),
 ]
 Resume = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Finish the run of this folder, with the options that it was started with.",
+        help="Complete the run in this folder, with the options of its first command.",
     ),
 ]
 ObjectiveText = Annotated[
     str | None,
-    typer.Option(metavar="p99<50ms", help="What response times a capacity experiment must meet."),
+    typer.Option(metavar="p99<50ms", help="Capacity experiments: the response time to meet."),
 ]
 JdkFolders = Annotated[
     list[Path] | None,
-    typer.Option(metavar="DIR", help="A Java installation to measure beside those found."),
+    typer.Option(
+        metavar="DIR",
+        help="Java installation to measure, in addition to those found; repeatable.",
+    ),
 ]
 AllowObsolete = Annotated[
     bool,
     typer.Option(
-        "--allow-obsolete", help="Run the cell of a capacity experiment that has obsolete settings."
+        "--allow-obsolete", help="Capacity experiments: also run the cell with obsolete settings."
     ),
 ]
 Proof = Annotated[
     str | None,
     typer.Option(
         metavar="TOKEN",
-        help="For a public host beyond 1,000 connections/s or 60 s: it serves "
-        "/.well-known/tlslab-TOKEN.",
+        help="Token of the page /.well-known/tlslab-TOKEN, which a public host must serve before a "
+        "load of more than 1,000 connections/s or 60 s.",
     ),
 ]
 Configure = Annotated[
     str | None,
     typer.Option(
         metavar="COMMAND",
-        help="A command that sets the server of a URL up, run before each cell: "
+        help="Command that configures the server of a URL. It runs before each cell: "
         "'ssh host set {group}'.",
     ),
 ]
 ConfigureTimeout = Annotated[
-    float, typer.Option(min=0.1, metavar="SECONDS", help="The longest that --configure may take.")
+    float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit of --configure, in seconds.")
 ]
 Ready = Annotated[
     float,
     typer.Option(
-        min=0, metavar="SECONDS", help="The longest that the server may take after --configure."
+        min=0,
+        metavar="SECONDS",
+        help="Time limit for the server to be ready after --configure, in seconds.",
     ),
 ]
 Why = Annotated[
     bool,
     typer.Option(
         "--why",
-        help="After the trials, sample the server's call stacks by perf: what a connection's cost "
-        "is made of.",
+        help="After the trials, sample the server's call stacks with perf, to show the parts of a "
+        "connection's cost.",
     ),
 ]
 Listen = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="The address of this machine on which servers that the lab starts listen, for "
-        "generators on other hosts; loopback by default.",
+        help="Address of this machine on which servers that the lab starts listen, for generators "
+        "on other hosts; 127.0.0.1 by default.",
     ),
 ]
 
@@ -182,7 +190,7 @@ def command(
 ) -> None:
     """Run an experiment and report on it.
 
-    Ends with 0 when every cell has a result that may be used, with 1 when one has not.
+    Ends with 0 if every cell has a result that may be used, else with 1.
     """
     from tlslab.cli.running import run
 

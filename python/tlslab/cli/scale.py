@@ -34,15 +34,18 @@ def command(
         str,
         typer.Option(
             metavar="N,N,...",
-            help="How many connections are held idle: one level or several, rising.",
+            help="Number of idle connections: one level, or several in rising order.",
         ),
     ] = "1000,5000,10000",
     target: Target = "reference",
     backend: Annotated[
-        list[str] | None, typer.Option(help="rustls or openssl; by default one after the other.")
+        list[str] | None,
+        typer.Option(
+            help="TLS library of the client: rustls, openssl; repeatable; both by default."
+        ),
     ] = None,
     source: Annotated[
-        str, typer.Option(metavar="ADDRESS,...", help="Addresses to connect from, in turn.")
+        str, typer.Option(metavar="ADDRESS,...", help="Local addresses to connect from, in turn.")
     ] = "",
     expect_status: Status = None,
     allow: Allow = None,
@@ -51,9 +54,9 @@ def command(
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """Measure the memory of idle connections, client and server apart.
+    """Measure the memory of idle connections: of client, server and kernel.
 
-    Ends with 1 when a connection is lost before the end.
+    Ends with 1 if a connection is lost before the end.
     """
     from tlslab.lab.idle_memory import Request, scale
     from tlslab.report.scale_tables import render_scale

@@ -20,18 +20,18 @@ def command(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="How long it may take: 90s, 10m, 1h; 5m by default. More time is more tries.",
+            help="Time limit: 90s, 10m, 1h; 5m by default. More time gives more tries.",
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer slowdowns and tries, in some 75 s.")
+        bool, typer.Option("--quick", help="Make fewer slowdowns and tries, in some 75 s.")
     ] = False,
     out_dir: Out = None,
     seed: Seed = None,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """Compare a server with itself and with slower ones: what does this machine tell apart?
+    """Find which differences this machine can tell apart: equal servers and planted slowdowns.
 
     Later runs on this machine quote the result. Ends with 0, whatever the result is.
     """

@@ -20,7 +20,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help=f"By default all there are: {SERVERS}.",
+            help=f"Servers to list; all by default: {SERVERS}.",
             autocompletion=complete_target,
         ),
     ] = None,

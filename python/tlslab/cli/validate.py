@@ -39,31 +39,34 @@ def command(
     rates: Annotated[
         str,
         typer.Option(
-            metavar="R,R,...", help="The rates to compare at, in new connections a second."
+            metavar="R,R,...", help="Rates at which to compare, in new connections per second."
         ),
     ] = "50,200,500,1000,2000",
     seconds: Annotated[
         float,
         typer.Option(
             min=0.1,
-            help="The shortest time at each rate; it is longer where 1,000 connections need more.",
+            help="Time at each rate in seconds; longer if 1,000 connections take longer.",
         ),
     ] = 10.0,
     target: Target = "reference",
     pause_ms: Annotated[
-        int, typer.Option(min=0, max=10_000, help="The reference server's work per response.")
+        int,
+        typer.Option(min=0, max=10_000, help="Work of the reference server per response, in ms."),
     ] = 100,
     interface: Annotated[
-        str, typer.Option(help="The network interface on which tcpdump captures.")
+        str, typer.Option(help="Network interface on which tcpdump captures.")
     ] = "lo",
-    backend: Annotated[str, typer.Option(help="auto, rustls or openssl.")] = "auto",
+    backend: Annotated[
+        str, typer.Option(help="TLS library of the client: auto, rustls, openssl.")
+    ] = "auto",
     expect_status: Status = None,
     allow: Allow = None,
     ca: Authorities = None,
     insecure: Insecure = False,
     format_: Annotated[
         Format,
-        typer.Option("--format", help="text, markdown, csv (a line for each time), json."),
+        typer.Option("--format", help="Format of standard output; csv has one line per time."),
     ] = Format.text,
     as_json: AsJson = False,
     _version: Version = False,

@@ -22,8 +22,8 @@ Metrics = Annotated[
     typer.Option(
         METRICS_OPTION,
         metavar="HOST:PORT",
-        help="Serve Prometheus metrics of the run there: 127.0.0.1:9464. For other hosts, HOST is "
-        "an address of this machine that they reach.",
+        help="Serve Prometheus metrics of the run at this address: 127.0.0.1:9464. Other hosts "
+        "need an address of this machine that they can reach.",
     ),
 ]
 LivePage = Annotated[
@@ -31,15 +31,15 @@ LivePage = Annotated[
     typer.Option(
         PAGE_OPTION,
         metavar="[=HOST:PORT]",
-        help="Serve a page that shows the run while it goes on; its URL is on standard error. "
-        "Without =HOST:PORT on a free port of loopback.",
+        help="Serve a page that shows the run in progress, and print its URL to standard error; on "
+        "a free port of loopback by default.",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class Watching:
-    """The addresses for metrics and page; None if not wanted."""
+    """The addresses of metrics and page; None for one that was not requested."""
 
     metrics: Address | None = None
     page: Address | None = None
@@ -54,7 +54,7 @@ class Watching:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether metrics or page are wanted."""
+        """Whether metrics or page were requested."""
         return self != Watching()
 
 

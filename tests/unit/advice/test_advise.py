@@ -1,4 +1,4 @@
-"""What a summary gets: grades, configurations, a recommendation that speed alone cannot win."""
+"""What advice adds to a summary: grades, configurations, a recommendation not by speed alone."""
 
 import io
 import json
@@ -36,7 +36,7 @@ def suite_cell(suite: str, server: str, bits: str, rate: float) -> CellSummary:
 
 
 def placed(groups: Sequence[Sequence[str]]) -> Iterator[Place]:
-    """The places of groups of cells, each of which shares its ranks."""
+    """The places of groups of cells; the cells of a group share their ranks."""
     rank = 1
     for group in groups:
         for cell in group:

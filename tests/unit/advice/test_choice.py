@@ -1,4 +1,4 @@
-"""One choice among suites of which the fastest is broken: what is weighed, and at what price."""
+"""One choice among suites of which the fastest is broken: the weighed measures, and the price."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -164,12 +164,12 @@ def test_the_head_of_the_file_has_choice_reason_and_objections() -> None:
     assert ": AES128-GCM-SHA256 Also in this file: suites of TLS 1.3 and groups, which this" in head
 
 
-# Logarithms of one cell over another, by block: their mean is 0.
+# Logarithms of one cell over another, by block. Their mean is 0.
 AROUND = (-1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0)
 
 
 def apart(values: Mapping[str, Mapping[str, Sequence[float]]]) -> list[Measured]:
-    """Cells with values by block that are given, for each measure."""
+    """Cells with the given values by block, for each measure."""
     found = []
     for suite, by_measure in values.items():
         factors = {"tls": "1.2", "suite": suite, "http": "2", "dh_bits": "none"}
@@ -204,7 +204,7 @@ def test_a_faster_one_that_policies_object_to_is_no_best_where_equality_is_open(
 
 
 def test_the_likeliest_best_is_not_called_better_where_the_interval_holds_1() -> None:
-    """The safest is the choice, and the other one's higher rate is not established."""
+    """The safest suite is the choice; the higher rate of the other one is not established."""
     found = recommended(
         apart(
             {
@@ -274,7 +274,7 @@ def test_four_blocks_make_nothing_better() -> None:
 
 
 def test_one_is_the_best_only_where_that_is_established_against_each_of_the_others() -> None:
-    """A probability of 95 % that it is goes with an interval of 95 % that holds 1."""
+    """A probability of 95 % goes with an interval of 95 % that contains 1."""
     found = recommended(apart({FAST: {RATE: around(1016.0, 0.02)}, SAFE: {RATE: [1000.0] * 8}}))
     assert found.trade_offs.verdict == "settled"
     assert found.trade_offs.beaten == ()

@@ -1,4 +1,4 @@
-"""Entries of clients are made from recorded ClientHellos."""
+"""Client entries are made from recorded ClientHellos."""
 
 import importlib.util
 import tomllib

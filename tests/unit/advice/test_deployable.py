@@ -1,4 +1,4 @@
-"""What policies object to keeps its place in the ranking, and is never the answer."""
+"""A cell to which a policy objects keeps its place in the ranking, and is never the answer."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ def run(blocks: int = 10, change: Change = lambda trial: trial, noise: float = 0
 
 
 def run_of_four(change: Change) -> Summary:
-    """As `run`, with a group that is slower than all others."""
+    """Like `run`, with a group that is slower than all others."""
     levels = {**LEVELS, "group": (*LEVELS["group"], "P-521")}
     experiment = replace(with_levels(TEN_BLOCKS, levels), blocks=10)
     costs = {**SERVER_US, "P-384": 200.0}
@@ -71,7 +71,7 @@ def test_what_may_be_deployed_and_may_be_faster_is_named(
     assert answer is not None
     assert "you may deploy, X25519 is the fastest: 3,8" in answer.sentences[0]
     assert re.search(words, answer.sentences[0])
-    # What policies object to is named in its own sentence alone.
+    # The cell to which policies object is named in its own sentence alone.
     other = deployable(summary, against(summary, "P-384", "P-256"))
     assert other is not None
     assert "P-256 (" not in other.sentences[0]
@@ -99,7 +99,7 @@ def test_rankings_say_what_is_objected_to() -> None:
 
 
 def test_few_blocks_recommend_nothing() -> None:
-    """Neither in a sentence, nor by a configuration that calls its order measured."""
+    """Neither by a sentence, nor by a configuration that calls its order measured."""
     summary = advised(run(blocks=4))
     assert not [each for each in summary.findings if each.code == "recommendation"]
     assert [each.id for each in summary.texts if each.id.startswith("emit-")] == []
@@ -172,7 +172,7 @@ def test_no_two_that_may_be_deployed_and_cannot_be_told_apart_are_an_answer() ->
 
 
 def test_the_leaders_of_other_settings_are_those_that_may_be_deployed() -> None:
-    """The first sentence names nothing that is objected to; nor may the second."""
+    """The first sentence names no setting with an objection; nor may the second."""
     levels = {**LEVELS, "key": ("ecdsa-p256", "rsa-2048"), "group": ("X25519", "P-384")}
     experiment = replace(with_levels(TEN_BLOCKS, levels), blocks=10)
 

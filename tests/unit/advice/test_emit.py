@@ -1,4 +1,4 @@
-"""Configurations: what they contain, and that nothing that a server said ends a comment."""
+"""Configurations: their content, and that no text of a server ends a comment."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -49,7 +49,7 @@ def emitted(name: str, given: Preference) -> str:
 
 
 def settings(text: str) -> list[str]:
-    """The lines that are no comments."""
+    """The lines that are not comments."""
     return [line for line in text.splitlines() if not line.startswith(("#", "//", ";"))]
 
 

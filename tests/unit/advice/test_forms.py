@@ -1,4 +1,4 @@
-"""Whole files: everything that a server is to offer, and nothing that a policy objects to."""
+"""Whole files: every recommended setting, and none to which a policy objects."""
 
 from dataclasses import replace
 

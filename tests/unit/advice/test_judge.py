@@ -1,4 +1,4 @@
-"""A server's offer, graded."""
+"""Grades of a server's offer."""
 
 from datetime import date
 from typing import Any
@@ -32,7 +32,7 @@ def test_a_good_server_passes_what_is_for_every_server() -> None:
     passing = {verdict.policy for verdict in grading.verdicts if verdict.passes}
     assert {"rfc9325", "rfc10015", "rfc9113", "iana", "mozilla-intermediate"} <= passing
     assert "cnsa2" not in passing
-    assert "mozilla-modern" not in passing  # it has TLS 1.2
+    assert "mozilla-modern" not in passing  # the server has TLS 1.2
     assert grades(grading, "X25519") == {
         "rfc9325": "recommended",
         "iana": "recommended",
@@ -148,7 +148,7 @@ def test_disagreements_and_what_will_change() -> None:
 def test_faults_of_certificates_are_notes() -> None:
     notes = graded(certificates=[chain("ECDSA P-256", "1.3", problem="unknown issuer")]).notes
     assert notes == ("certificate with ECDSA P-256: unknown issuer",)
-    assert "expired" in graded().notes[0]  # made up: from 1970
+    assert "expired" in graded().notes[0]  # made up: dated 1970
 
 
 def test_a_day_long_after_the_policies_were_looked_up_has_a_note() -> None:

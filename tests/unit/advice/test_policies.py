@@ -1,4 +1,4 @@
-"""The policies' data files: dated, cited, and not older than they say."""
+"""The policies' data files: dated, with sources, and not older than they state."""
 
 import re
 from dataclasses import replace
@@ -31,7 +31,7 @@ HEADERS = {
 
 @pytest.mark.parametrize("name", GRADING)
 def test_a_file_is_not_older_than_it_says(name: str) -> None:
-    """An edit changes the hash; `scripts/policies.py --record` writes it together with the date."""
+    """An edit changes the hash; `scripts/policies.py --record` writes the hash and the date."""
     data = policy_data(name)
     assert data["sha256"] == digest(data), f"hold it against its source, then --record {name}"
     looked_up = date.fromisoformat(data["as_of"])
@@ -108,7 +108,7 @@ def test_an_unknown_grade_to_come_is_refused() -> None:
         read_policy(data)
 
 
-# When each document that the rules cite was published; Internet-Drafts by their text.
+# The publication date of each document that the rules cite; of Internet-Drafts by their text.
 CITED = {
     "RFC 5746": "2010-02",
     "RFC 8470": "2018-09",

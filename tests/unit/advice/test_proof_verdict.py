@@ -1,4 +1,4 @@
-"""What a proof says of clients and policies, and how that overrules the measurements."""
+"""The effect of clients and policies on a proof, and how they overrule the measurements."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ TARGET = TargetInfo("nginx", True, "nginx", "OpenSSL", (0,), "127.0.0.1", "/")
 def summary(
     before: Offered, after: Offered, may_lose: tuple[str, ...] = (), **sides: Any
 ) -> Summary:
-    """A proof by the measurements alone."""
+    """A proof with measurements alone."""
     settings = ProofSettings("nginx", "Chromium 156", 0.05, 0.5, (), may_lose)
     found = figures(made_sides(**sides), 0.05)
     environment = Environment(
@@ -52,7 +52,7 @@ def summary(
 
 
 GOOD = offered()
-# Of all known clients only those with TLS 1.3 are left.
+# Of all known clients only those with TLS 1.3 remain.
 NEW_ONLY = offered(spoken=("1.3",))
 
 
@@ -106,7 +106,7 @@ def test_what_every_server_must_not_offer_overrules_a_gain() -> None:
 
 
 def test_what_else_is_forbidden_than_before_is_objected_to() -> None:
-    """Both offer something that is forbidden: TLS 1.0; the candidate offers more of it."""
+    """Both offer a forbidden setting, TLS 1.0; the candidate offers a further one."""
     first = offered(spoken=("1.3", "1.2", "1.0"))
     second = offered(spoken=("1.3", "1.2", "1.1", "1.0"))
     found = proved(summary(first, second, new=(5000.0, 500.0)))

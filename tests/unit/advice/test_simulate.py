@@ -1,4 +1,4 @@
-"""Which clients connect, by what the probe found."""
+"""Which clients connect, based on the result of a probe."""
 
 from typing import Any
 

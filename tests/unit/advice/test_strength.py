@@ -1,4 +1,4 @@
-"""Which setting is safer: grades, hybrids, policies that recommend it, bits."""
+"""Which of two settings is safer: by grades, hybrids, recommending policies, bits."""
 
 from tlslab.advice.policy import policies_named
 from tlslab.advice.setting_grade import grade_group, grade_suite

@@ -1,4 +1,4 @@
-"""Matching a trace with a capture, and the verdict on what they say."""
+"""Matching a trace with a capture, and the verdict on their times."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def captured(start: int, whole: int = 40 * MS, port: int = 40_000) -> CapturedCo
 
 
 def pairs(n: int, more: int) -> list[Pair]:
-    """Connections that the tool says took `more` nanoseconds longer than they did."""
+    """Connections that took `more` nanoseconds longer by the tool than in truth."""
     return [(traced(MS, 40 * MS + more), captured(OFFSET + MS)) for _ in range(n)]
 
 

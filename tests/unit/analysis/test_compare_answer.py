@@ -1,4 +1,4 @@
-"""What a comparison says first: alike only where the rest is known to be alike."""
+"""The answer of a comparison: runs are alike only if the other ratios are known to be alike."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Components of the noise: simulated ones are found again, with the coverage that is stated."""
+"""Components of the noise: simulated ones are recovered, with the stated coverage."""
 
 import math
 
@@ -41,7 +41,7 @@ def test_simulated_components_are_recovered(cells: tuple[int, ...], blocks: int)
     assert len(starts) == RUNS
     for values, true in ((trials, TRIAL**2), (starts, START**2)):
         error = values.std() / math.sqrt(RUNS)
-        # Cut off at zero, the start's is a little too large in the mean.
+        # Cut off at zero, the component of the start is slightly too large on average.
         assert abs(values.mean() - true) <= 4 * error + 0.02 * true
     inside = sum(each.trial.low <= TRIAL**2 <= each.trial.high for each in found)
     # 95 %, within three standard errors of 2,000 simulations.

@@ -1,4 +1,4 @@
-"""What a run lacks, and what would be enough; and what no estimate can be."""
+"""What a run lacks, how much more would be enough, and values that no estimate can have."""
 
 from dataclasses import replace
 

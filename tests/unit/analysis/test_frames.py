@@ -1,4 +1,4 @@
-"""A run's raw results as tables: the same numbers as the trials have, and as the report uses."""
+"""A run's raw results as tables: the same numbers as in the trials and in the report."""
 
 from collections.abc import Sequence
 from dataclasses import replace

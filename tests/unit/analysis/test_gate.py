@@ -1,4 +1,4 @@
-"""The gate: slowdowns that are established, that are excluded, and that stay open."""
+"""The gate: slowdowns that are established, that are excluded, and that remain open."""
 
 import math
 from dataclasses import replace
@@ -18,7 +18,7 @@ COST = "server_cpu_us_per_connection"
 
 
 def comparison(ratio: float, half: float | None, name: str = RATE, cell: str = "A") -> Comparison:
-    """A ratio with a 95 % interval of `half` on either side, on logarithms."""
+    """A ratio whose 95 % interval reaches `half` to either side, on logarithms."""
     low = None if half is None else ratio * math.exp(-half)
     high = None if half is None else ratio * math.exp(half)
     found = Comparison(
@@ -56,7 +56,9 @@ def test_what_reaches_over_the_limit_stays_open_and_says_what_is_found() -> None
 
 @pytest.mark.parametrize("cells", [1, 10])
 def test_what_is_said_to_be_found_is_found_nine_times_of_ten(cells: int) -> None:
-    """Among ten ratios 84 %: the error's degrees, too, are estimated. By the bound alone, 50 %."""
+    """Among ten ratios 84 %, because the error's degrees of freedom are estimated, too. By the
+    bound alone, 50 %.
+    """
     blocks = 5
     said = [gate(runs(1.0, cells, seed, blocks), 0.03).ratios[0].findable for seed in range(100)]
     findable = float(np.mean(said))
@@ -86,7 +88,7 @@ def test_only_the_rate_is_looked_at_unless_more_is_asked_for() -> None:
 
 
 def runs(slowdown: float, cells: int, seed: int, blocks: int = 10) -> list[Comparison]:
-    """Two independent runs, with a noise of 2 % between blocks, the second slower by a factor."""
+    """Two independent runs with a noise of 2 % between blocks; the second is slower by a factor."""
     draw = np.random.default_rng(seed)
     found = []
     for number in range(cells):
@@ -102,22 +104,22 @@ def runs(slowdown: float, cells: int, seed: int, blocks: int = 10) -> list[Compa
 def test_sixty_ratios_of_few_blocks_are_falsely_set_apart_once_in_twenty_at_most(
     blocks: int,
 ) -> None:
-    """Equal servers, by the table's verdicts; and slower ones of just the limit, by the gate."""
+    """Equal servers, by the table's verdicts; servers slower by exactly the limit, by the gate."""
     tables = gates = 0
     for seed in range(100):
         equal = runs(1.0, 60, seed, blocks)
         tables += any(each.differs for each in judged_together(equal))
-        # The limit is a factor: as if the second run was slower by that.
+        # The limit is a factor: equal to a second run that is slower by this factor.
         gates += gate([replace(e, ratio=e.ratio / 1.03) for e in equal], 0.03).verdict == "slower"
-    assert tables <= 11  # 5 expected at most; 12 or more come up once in 200.
+    assert tables <= 11  # At most 5 are expected; 12 or more occur once in 200 runs.
     assert gates <= 11
 
 
 @pytest.mark.parametrize("cells", [1, 8])
 def test_a_slowdown_of_just_the_limit_is_called_more_once_in_twenty_at_most(cells: int) -> None:
-    """The limit itself is the worst case of both error rates."""
+    """The limit itself is the worst case for both error rates."""
     verdicts = [gate(runs(1.03, cells, seed), 0.03).verdict for seed in range(200)]
-    assert verdicts.count("slower") <= 18  # 10 expected; 19 or more come up once in 200.
+    assert verdicts.count("slower") <= 18  # 10 are expected; 19 or more occur once in 200 runs.
     assert verdicts.count("passed") <= 18
 
 

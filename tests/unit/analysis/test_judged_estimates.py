@@ -1,4 +1,4 @@
-"""The list of the estimates by which runs are judged: whole, and each with its direction."""
+"""The list of the estimates by which runs are compared: complete, and each with its direction."""
 
 import pytest
 

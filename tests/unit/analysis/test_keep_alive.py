@@ -1,4 +1,4 @@
-"""Runs on connections that are kept open: values, bounds, rankings, and their place in reports."""
+"""Runs on connections kept open: values, bounds, rankings, and their place in reports."""
 
 import io
 from dataclasses import replace

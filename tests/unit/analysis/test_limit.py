@@ -1,4 +1,4 @@
-"""The physical limit: the sum of a connection's primitives, and how far the sides are from it."""
+"""The physical limit: the sum of a connection's primitives, and both sides' distance from it."""
 
 from dataclasses import replace
 
@@ -28,8 +28,8 @@ def record_of(contents: RunContents, kind: str = "client_cost") -> RunRecord:
     return next(run.record for name, run in runs.items() if name == kind)
 
 
-# The handshake of 320 + 1,180 bytes is hashed; four keys are set up; each side seals two records
-# (its last flight, request or response) and opens two.
+# The handshake of 320 + 1,180 bytes is hashed; four keys are set up; each side encrypts two records
+# (its last flight, request or response) and decrypts two.
 SESSION_US = 1.5 + 7.0 + 4 * 0.25 + 2.0 + 2.0
 
 
@@ -62,8 +62,8 @@ def test_a_resumption_signs_nothing(contents: RunContents) -> None:
     assert server_limit_us(resumed, made_primitives()) == pytest.approx(40 + 31 + SESSION_US)
 
 
-# Costs that grow with each byte, so that the sum gives the sizes: a thousandth of a
-# microsecond, or for records a microsecond as well.
+# Costs that grow with each byte, so that the sum shows the sizes: a thousandth of a microsecond,
+# and for records a microsecond in addition.
 CBC = "AES-128-CBC-SHA256"
 BY_SIZE: dict[tuple[str, str, int | None], float] = {
     ("TCP", "connect", None): 1000.0,
@@ -96,7 +96,7 @@ def by_size() -> Primitives:
 
 
 def sized(record: RunRecord, tls: str, suite: str, kind: str) -> RunRecord:
-    """One connection: 300 bytes of handshake sent and 1,090 received, 2,000 and 40,000 behind."""
+    """One connection: 300 bytes of handshake sent and 1,090 received, then 2,000 and 40,000."""
     facts = replace(record.facts[0], tls=tls, suite=suite, kind=kind)
     outcomes = replace(record.outcomes, completed=1)
     volume = replace(
@@ -112,10 +112,10 @@ def sized(record: RunRecord, tls: str, suite: str, kind: str) -> RunRecord:
 
 
 def test_records_cost_what_their_bytes_cost(contents: RunContents) -> None:
-    """Of TLS 1.2 each side hides a Finished of 32 bytes; of TLS 1.3 all but the ServerHello."""
+    """In TLS 1.2 each side encrypts a Finished of 32 bytes; in TLS 1.3 all but the ServerHello."""
     suite = "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256"
     resumed = sized(record_of(contents), "1.2", suite, "resumed")
-    # Two records sealed with 2,032 bytes, four opened with 40,032.
+    # Two records encrypted with 2,032 bytes, four decrypted with 40,032.
     records = 2 + 2.032 + 4 + 40.032
     expected = 2000 + 1.39 + 100 + 2 * 5 + records
     assert client_limit_us(resumed, by_size()) == pytest.approx(expected, abs=0.003)

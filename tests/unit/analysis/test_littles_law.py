@@ -1,4 +1,4 @@
-"""Little's law over simulated servers: right times are not doubted, wrong ones are."""
+"""Little's law over simulated servers: correct times pass, wrong ones do not."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -21,7 +21,7 @@ START, END = 1.0, 4.0
 
 @dataclass(frozen=True)
 class World:
-    """One server, exponential times between arrivals and of service; it may stand still."""
+    """One server, exponential times between arrivals and of service; it may pause."""
 
     per_s: float = 400.0
     load: float = 0.7
@@ -40,7 +40,7 @@ WORLDS = {
 
 
 def lives(world: World, rng: np.random.Generator) -> tuple[Array, Array]:
-    """When each connection began and ended."""
+    """The start and end of each connection."""
     count = round(world.per_s * END)
     began = np.cumsum(rng.exponential(1 / world.per_s, count))
     again = rng.random(count) < world.lost_syns
@@ -57,14 +57,14 @@ def lives(world: World, rng: np.random.Generator) -> tuple[Array, Array]:
 
 @cache
 def base() -> RunRecord:
-    """A record to put the simulation into."""
+    """A record that receives the simulation."""
     few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519",)}
     run = made_run(experiment=with_levels(load("groups"), few))
     return run.trials[0].runs["capacity"].record
 
 
 def measured(world: World, seed: int) -> tuple[RunRecord, Array]:
-    """What the engine would count of it, and the times of the completed connections in seconds."""
+    """The engine's counts of the simulation, and the times of completed connections in seconds."""
     began, ended = lives(world, np.random.default_rng(seed))
     seen = (began < END) & (ended >= START)
     began, ended = began[seen], ended[seen]

@@ -8,7 +8,7 @@ from tlslab.model.trial import RunKind, Trial, TrialRun
 
 
 def _with_responses(trial: Trial, *lengths: int) -> Trial:
-    """The trial with connections that saw OCSP responses of these lengths, as many of each."""
+    """A trial whose connections saw OCSP responses of these lengths, equally often."""
     runs: dict[RunKind, TrialRun] = {}
     for kind, run in trial.runs.items():
         (facts,) = run.record.facts
@@ -22,7 +22,7 @@ def test_the_length_of_a_stapled_response_is_the_mean_over_full_handshakes() -> 
     assert "ocsp_response_bytes" not in trial_values(trial, 1)
     assert trial_values(_with_responses(trial, 282), 1)["ocsp_response_bytes"] == 282
     assert trial_values(_with_responses(trial, 282, 284), 1)["ocsp_response_bytes"] == 283
-    # A resumed handshake has none, and is no part of the mean.
+    # A resumed handshake has no response, and is not part of the mean.
     mixed = _with_responses(trial, 282, 0)
     run = mixed.runs["capacity"]
     full, resumed = run.record.facts

@@ -1,4 +1,4 @@
-"""The rule by which a run in blocks ends."""
+"""The rule that ends a run in blocks."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -67,7 +67,7 @@ def test_what_may_not_be_ranked_is_not_waited_for() -> None:
 
 
 def test_a_rule_that_looks_after_every_block_finds_few_false_differences() -> None:
-    # Three equal cells, 25 blocks, a look after each from the fifth on: 300 such runs.
+    # Three equal cells, 25 blocks, a test after each block from the fifth on: 300 such runs.
     runs, wrong = 300, 0
     for seed in range(runs):
         whole = cells({"A": 1000, "B": 1000, "C": 1000}, 0.02, 25, seed)
@@ -91,7 +91,7 @@ def experiment(**changes: object) -> Experiment:
 
 
 def stopped(contents: RunContents, rule: Stopping) -> RunContents:
-    """The run as the lab makes it: before each block it asks which cells go on."""
+    """The run as the lab makes it: before each block the rule names the cells that continue."""
     kept = replace(contents, trials=())
     for block in range(contents.plan.blocks):
         going = still_open(kept, rule, block)

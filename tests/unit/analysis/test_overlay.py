@@ -1,4 +1,4 @@
-"""Two runs laid over each other: ratios that are known must come out."""
+"""Two runs laid over each other: known ratios must come out."""
 
 import re
 from dataclasses import replace
@@ -61,7 +61,7 @@ def test_it_says_what_differs_and_what_rates_mean(capacity_runs: tuple[Side, Sid
 
 
 def test_runs_of_unlike_machines_are_called_so() -> None:
-    """A gate of such runs holds one machine against the other."""
+    """A gate on such runs compares one machine with the other."""
     run = summarise(made_run(quick=True))
     machine = {**run.environment.machine, "processor": "Another processor"}
     other = replace(run, environment=replace(run.environment, machine=machine))
@@ -147,7 +147,7 @@ def with_dead(summary: Summary, change: dict[str, Any]) -> Summary:
 
 
 def gated(first: Summary, second: Summary) -> tuple[str, list[Comparison]]:
-    """The verdict of a wide gate, and what keeps it open."""
+    """The verdict of a wide gate, and the reason that keeps it open."""
     found = gate(overlay(Side("A", first), Side("B", second)).comparisons, 0.2)
     return found.verdict, list(found.undecided)
 
@@ -196,7 +196,7 @@ def test_a_cell_of_one_run_alone_keeps_the_gate_open(base: Summary) -> None:
 
 @pytest.mark.parametrize("name", ["lower_bounds", "unsaturated"])
 def test_a_rate_that_is_no_more_than_a_bound_keeps_the_gate_open(base: Summary, name: str) -> None:
-    """The generator was the limit, or nothing was: the ratio is not one of the servers."""
+    """The generator, or no side, was the limit: the ratio is not one of the servers."""
     verdict, (bare,) = gated(base, with_dead(base, {name: (RATE,)}))
     assert (verdict, bare.verdict, bare.n > 0) == ("cannot_tell", "not_comparable", True)
 
@@ -254,7 +254,7 @@ def capacity(name: str, world: CapacityWorld) -> Side:
 def test_a_maximum_that_is_not_known_never_differs_and_its_ratio_says_why(
     world: CapacityWorld, why: str
 ) -> None:
-    """A server that takes twice as much, as it is measured: by a search that does not know."""
+    """A server that takes twice the connections, measured by a search that does not know this."""
     known, other = capacity("old", CapacityWorld(seed=2)), capacity("new", world)
     for first, second in ((known, other), (other, known)):
         found = overlay(first, second)

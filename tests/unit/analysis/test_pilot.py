@@ -1,4 +1,4 @@
-"""The pilot: what a start counts for, and what it says of the blocks to come."""
+"""The pilot: the noise of a start, and the number of blocks that it predicts."""
 
 import math
 from dataclasses import replace
@@ -85,7 +85,7 @@ def test_only_the_leader_has_to_be_told_apart_for_the_best() -> None:
 
 
 def settled(rng: np.random.Generator, by: float, noise: float) -> int:
-    """After how many blocks the rule for ending a run settles two cells that differ by so much."""
+    """After how many blocks the rule for ending a run settles two cells with this difference."""
     ratios = rng.normal(by, noise * math.sqrt(2), MOST)
     for blocks in range(RULE.at_least, MOST + 1):
         low, high = sequence.mean_interval(ratios[:blocks], 0.05) or (-math.inf, math.inf)
@@ -105,7 +105,7 @@ def test_the_forecast_is_near_the_blocks_that_runs_take(by: float, noise: float)
 
 
 def test_the_forecasts_span_holds_what_known_noise_makes_of_it() -> None:
-    """Two blocks of ten cells: the span's ends hold in 95 of 100 pilots."""
+    """Two blocks of ten cells: the ends of the span hold in 95 of 100 pilots."""
     rng = np.random.default_rng(12)
     names = "abcdefghij"
     true = pilot(apart(0.0), known(0.015)).forecast(2, MOST).blocks

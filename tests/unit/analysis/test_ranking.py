@@ -1,4 +1,4 @@
-"""Rankings: which ranks the trials leave open."""
+"""Rankings: the ranks that the trials leave open."""
 
 import math
 import re
@@ -70,8 +70,8 @@ def test_without_a_block_in_common_nothing_is_known() -> None:
 
 
 def test_ranges_hold_for_every_pair_not_for_the_leader_alone() -> None:
-    # B overlaps with both, A and C are apart: "1=" for all three would be wrong, and so would
-    # be ranks that put B beside only one of them.
+    # B overlaps with both; A and C are apart. "1=" for all three would be wrong, and so would ranks
+    # that put B beside only one of them.
     shared = np.random.default_rng(8).normal(0, 0.03, 12)
     cells = [
         measured("A", {b: 100 * np.exp(e) for b, e in enumerate(shared)}),
@@ -89,7 +89,8 @@ def test_clear_differences_give_single_ranks() -> None:
 
 
 def test_the_order_is_that_of_the_blocks_that_cells_share() -> None:
-    # A was measured in the fast blocks only: its mean is higher, though B is faster in each block.
+    # A was measured in the fast blocks only: its mean is higher, although B is faster in each
+    # block.
     speed = {b: (2.0 if b < 4 else 1.0) for b in range(12)}
     draw = np.random.default_rng(4)
 
@@ -118,7 +119,7 @@ def test_equals_are_ranked_apart_once_in_twenty_at_most(cells: int) -> None:
             for n in range(cells)
         ]
         apart += any((each.best, each.worst) != (1, cells) for each in rank(made, RATE))
-    # 50 expected at most; 66 or more come up once in 70.
+    # At most 50 are expected; 66 or more occur once in 70 runs.
     assert apart <= 65
 
 
@@ -134,7 +135,7 @@ def test_costs_are_ranked_with_the_least_first() -> None:
 
 
 def test_a_place_says_how_large_a_difference_stays_open() -> None:
-    """Over all cells that it cannot be told apart from; nothing where it stands alone."""
+    """Over all cells from which it cannot be told apart; nothing if it stands alone."""
     cells = [noisy(n, r, 0.02) for n, r in (("A", 100.0), ("B", 100.5), ("C", 300.0))]
     (found,) = rankings(cells, {"group": "A"})
     places = {place.cell: place for place in found.places}
@@ -142,14 +143,14 @@ def test_a_place_says_how_large_a_difference_stays_open() -> None:
     assert places["A"].may_differ == places["B"].may_differ
     comparison = compare(cells[0], cells[1], RATE)
     assert comparison is not None
-    # That of Student's t alone: the ratio's interval is the wider of two.
+    # The difference of Student's t alone: the ratio's interval is the wider of two.
     assert places["A"].may_differ == pytest.approx(comparison.may_differ, rel=0.3)
     apart = [measured("A", {0: 100.0}), measured("B", {0: 1200.0})]
     assert [place.may_differ for place in rankings(apart, {"group": "A"})[0].places] == [None, None]
 
 
 def bounded(name: str, rate: float) -> Measured:
-    """A cell whose rate the generator has limited."""
+    """A cell whose rate was limited by the generator."""
     cell = noisy(name, rate, 0.005)
     summary = replace(cell.summary, verdict="at_least", lower_bounds=(RATE,))
     return Measured(summary, cell.values)
@@ -160,7 +161,7 @@ def places(cells: Sequence[Measured]) -> list[tuple[str, int, int]]:
 
 
 def test_lower_bounds_above_all_others_are_first() -> None:
-    # As six suites "at least 3,889/s" beside a winner of 3,412/s, which were left out.
+    # Like six suites with "at least 3,889/s" beside a winner of 3,412/s, which were left out.
     cells = [noisy("A", 3412.0, 0.005), noisy("B", 3000.0, 0.005)]
     cells += [bounded("C", 3889.0), bounded("D", 3900.0)]
     assert places(cells) == [("D", 1, 2), ("C", 1, 2), ("A", 3, 3), ("B", 4, 4)]

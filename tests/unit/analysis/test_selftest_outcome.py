@@ -1,4 +1,4 @@
-"""What the blocks of a self-test show: tries, false alarms, slowdowns."""
+"""The results of a self-test's blocks: tries, false alarms, slowdowns."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ def made(noise: float = 0.003, blocks: int = 15, seed: int = 1) -> RunContents:
 
 
 def judged(contents: RunContents) -> Ability:
-    """What is told apart by the rate."""
+    """The servers that are told apart by the rate."""
     by_rate, by_cost = judge_selftest(contents, blocks=5).by
     assert (by_rate.estimate, by_cost.estimate) == RANKED_BY
     return by_rate
@@ -64,7 +64,7 @@ def test_the_noise_is_that_of_a_ratio_and_gives_the_detectable_difference() -> N
 
 
 def disturbed(trial: Trial) -> Trial:
-    """The trial as if other programs had taken a fifth of the server's processor."""
+    """The trial with a fifth of the server's processor taken by other programs."""
 
     def busier(run: TrialRun) -> TrialRun:
         first, *others = run.machine.per_processor

@@ -1,4 +1,4 @@
-"""The source of the server's time is a fact of the report, and its error is in the intervals."""
+"""The source of the server's time is a fact of the report, and its error widens the intervals."""
 
 import io
 import re
@@ -23,7 +23,7 @@ SOURCE = "Server's processor time"
 
 
 def changed(change: Callable[[TrialRun], TrialRun]) -> RunContents:
-    """A made-up run whose runs are changed."""
+    """A made-up run with changed runs of the engine."""
     contents = made_run(World(), quick=True)
     trials = tuple(
         replace(trial, runs={kind: change(run) for kind, run in trial.runs.items()})
@@ -33,7 +33,7 @@ def changed(change: Callable[[TrialRun], TrialRun]) -> RunContents:
 
 
 def by_exporter(run: TrialRun) -> TrialRun:
-    """The same, read from a node_exporter with an error of 8 %, half of it a bias."""
+    """The same run, read from a node_exporter with an error of 8 %, half of it a bias."""
     assert run.server is not None
     bias = round(0.04 * (run.server.user_us + run.server.system_us))
     server = replace(
@@ -109,7 +109,7 @@ def test_a_process_tree_beside_its_cgroup() -> None:
     for cell in summary.cells:
         assert COST in cell.estimates
         assert "wider" not in cell.estimates[COST].method
-        # How many processors such a server may use is not known.
+        # The number of processors that such a server may use is not known.
         assert "server_busy" not in cell.estimates
         assert "neither_saturated" not in {note.code for note in cell.reasons}
 

@@ -1,4 +1,4 @@
-"""Cells weighed against each other: what decides, who may be the best, and the order."""
+"""Cells weighed against each other: the deciding measure, the possible best ones, the order."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Which trials count, and what is said of those that do not."""
+"""Which trials count, and the reasons for those that do not."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +26,7 @@ def with_record(trial: Trial, change: Callable[[RunRecord], RunRecord]) -> Trial
 
 
 def cell_after(change: Callable[[Trial], Trial], blocks: int = 5) -> CellSummary:
-    """The cell P-256 when its trials of the first `blocks` blocks are changed."""
+    """The cell P-256 with changed trials in the first `blocks` blocks."""
 
     def changed(trial: Trial) -> Trial:
         return change(trial) if trial.cell == KEY and trial.block < blocks else trial
@@ -129,7 +129,7 @@ def test_littles_law_finds_lost_times() -> None:
 
 
 def test_connections_that_wait_beyond_the_measurement_are_no_fault() -> None:
-    """Three of four connections in flight wait all the time for their SYN to be sent again."""
+    """Three of four connections in flight wait all the time until their SYN is sent again."""
 
     def crowded(record: RunRecord) -> RunRecord:
         flight, seconds = record.flight, record.seconds
@@ -241,7 +241,7 @@ def with_server(trial: Trial, change: Callable[[ServerUsage], ServerUsage], kind
 
 
 def half_idle(trial: Trial, processor_busy: float) -> Trial:
-    """The server used half of the time that it could have had."""
+    """The server used half of its available time."""
 
     def idle(server: ServerUsage) -> ServerUsage:
         return replace(server, user_us=server.user_us // 2, system_us=server.system_us // 2)
@@ -284,7 +284,7 @@ def test_a_rate_at_which_neither_side_was_busy_is_not_ranked_its_cost_is() -> No
 def test_other_programs_on_the_servers_processor_are_reported() -> None:
     cell = cell_after(lambda trial: half_idle(trial, processor_busy=0.98))
     assert (cell.verdict, codes(cell)) == ("valid", ["disturbed"])
-    # A server without the whole of its processor shows a rate that is not its own.
+    # A server without its whole processor shows a rate that is not its own.
     assert "connections_per_s" in cell.unsaturated
 
 

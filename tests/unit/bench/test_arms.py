@@ -1,4 +1,4 @@
-"""Two arms that should cost the same: the order of their runs, and what a ratio says of them."""
+"""Two arms of equal cost: the order of their runs, and the meaning of a ratio."""
 
 import random
 

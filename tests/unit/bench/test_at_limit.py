@@ -1,4 +1,4 @@
-"""Arms are compared only where each kept the server busy."""
+"""Arms are compared only if each of them kept the server busy."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Whether an open loop kept to its schedule, from made instants."""
+"""Whether an open loop kept to its schedule, from made-up times."""
 
 import numpy as np
 import pytest
@@ -20,9 +20,10 @@ def made(
     busy_us: float = 0.0,
     tick_us: float = 0.0,
 ) -> Punctuality:
-    """Five seconds of arrivals, each started so late; evenly spaced unless random.
+    """Five seconds of arrivals, each started this late; evenly spaced unless random.
 
-    A start takes `busy_us`, in which no other can begin, and waits for the next tick of a clock.
+    A start takes `busy_us`, during which no other can begin, and waits for the next tick of a
+    clock.
     """
     generator = np.random.default_rng(1)
     count = 5 * RATE

@@ -1,4 +1,4 @@
-"""A quick form of `make bench-coverage`, the truths of the simulated servers, and the kept page."""
+"""A quick form of `make bench-coverage`, the servers' true values, and the kept page."""
 
 import math
 import re
@@ -16,7 +16,7 @@ from tlslab.analysis.stats.queue import mean_response
 
 ROWS = list(rows())
 
-# So few simulations of each row are quick.
+# With this number of simulations each row is quick.
 QUICK = [
     row
     for row in ROWS
@@ -38,15 +38,15 @@ QUICK = [
 ]
 SIMULATIONS = 200
 
-# Of 200 intervals of 95 % fewer hold what is true in two cases of 1,000.
+# Of 200 intervals of 95 %, fewer than this contain the true value in two cases of 1,000.
 LEAST = 0.95 - 2.9 * math.sqrt(0.95 * 0.05 / SIMULATIONS)
 
 MADE = Made("2026-11-26T01:30:00+00:00", "0123456789", "python -m bench.coverage")
 
-# A module that takes a quantile of a distribution makes an interval, a bound or a test.
+# A module that computes a quantile of a distribution makes an interval, a bound or a test.
 QUANTILE = re.compile(r"\.ppf\(|stdtrit|confidence_interval|proportion_ci|stats\.bootstrap|brentq")
 
-# How the rows begin that judge a module's intervals.
+# The first words of the rows that check a module's intervals.
 JUDGED = {
     "analysis/components.py": ("variance of a trial", "variance of a start"),
     "analysis/history/changes.py": ("change of level",),
@@ -60,7 +60,7 @@ JUDGED = {
     "model/two_stage.py": ("maximum by Stein",),
 }
 
-# What takes a quantile and makes no interval: tests, powers, and a queue's highest load.
+# Modules that compute a quantile but make no interval: tests, powers, and a queue's highest load.
 NO_INTERVAL = {
     "analysis/stats/change_points.py",
     "analysis/stats/power.py",
@@ -142,6 +142,6 @@ def test_the_kept_results_are_of_todays_rows_and_none_misses_its_bar() -> None:
 
 @pytest.mark.parametrize("number", range(len(ROWS)), ids=lambda number: ROWS[number].estimator)
 def test_the_kept_results_are_of_todays_code(number: int) -> None:
-    """The first simulations of each row; if not: `make bench-coverage`."""
+    """The first simulations of each row are those of the page; if not: `make bench-coverage`."""
     kept = read(FILE)[1][number]
     assert run(list(rows())[number], FIRST).first == kept.first

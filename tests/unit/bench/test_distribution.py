@@ -1,4 +1,4 @@
-"""The bars of a host through Ray, and the simulated hosts beside them."""
+"""The bars for a host through Ray, and the simulated hosts beside them."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Instructions under callgrind: what is read from its file, and what is said about it."""
+"""Instructions under callgrind: the values that are read from its file, and the report on them."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from bench.instructions import Found
 
 CODE = "x86_64-1 rustc-1"
 
-# In callgrind's form: names once and then by number, costs of calls behind `calls=` lines.
+# In callgrind's format: a name once and then by number; the costs of calls follow `calls=` lines.
 FILE = """\
 fl=(1) exchange.rs
 fn=(10) tlslab_microbench::in_memory::exchange::exchange

@@ -1,4 +1,4 @@
-"""The simulation behind docs/validity.md in a quick form, the requirements, and the page."""
+"""A quick form of the simulation behind docs/validity.md, the requirements, and the page."""
 
 import re
 from dataclasses import replace
@@ -34,7 +34,7 @@ BUDGET_S = BUDGETS_S[RATE]
 
 
 def test_equal_cells_are_seldom_called_different_and_a_slower_one_often() -> None:
-    # Of 60 runs at 5 % nine or more have a false difference in 2 of 1,000 cases.
+    # Of 60 runs at 5 %, nine or more have a false difference in 2 of 1,000 cases.
     for plan in (FIXED[0], SEQUENTIAL):
         found = [simulate(plan, CELLS[n % len(CELLS)], 0.02, n) for n in range(RUNS)]
         assert sum(each.ranking for each in found) <= 8
@@ -76,7 +76,7 @@ def test_a_slowdown_has_to_be_found_within_the_budget_by_every_ranking() -> None
     )
     shorter = Longer(RATE, 20, BUDGET_S / 2, 20, 1, 17)
     assert "at most (those kept: 40 s)" in Contents(real=(day(shorter),)).missed()[0]
-    # What longer runs find, or shorter ones do not, does not count.
+    # Differences that only longer runs find do not count, nor do those that shorter ones miss.
     beyond = Longer(RATE, 25, BUDGET_S + 1, 16, 0, 16)
     below = Longer(RATE, 10, BUDGET_S / 2, 40, 0, 4)
     assert len(Contents(real=(day(replace(within, found=17), beyond),)).missed()) == 1
@@ -86,7 +86,7 @@ def test_a_slowdown_has_to_be_found_within_the_budget_by_every_ranking() -> None
 
 
 def test_each_day_is_judged_and_the_newest_one_decides() -> None:
-    """Another day may have been another machine, or a noisier one."""
+    """Another day may mean another machine, or a noisier one."""
     within = Longer(RATE, 20, BUDGET_S, 20, 1, 18)
     noisy, quiet = day(replace(within, found=17)), replace(day(within), created="2026-11-26")
     both = Contents(real=(noisy, quiet))
@@ -166,7 +166,7 @@ def test_a_result_names_the_commit_of_its_code() -> None:
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: str(plan.name))
 def test_the_kept_simulations_are_those_of_todays_code(plan: Plan) -> None:
-    """The first of each; if not: `python -m bench.validity --real 0`."""
+    """The first runs of each row are kept ones; if not: `python -m bench.validity --real 0`."""
     kept = read(FILE)
     (equal,) = [each for each in kept.equal if each.plan == plan.name]
     assert equal.first == equal_cells(plan, FIRST).first

@@ -1,4 +1,4 @@
-"""The command line as far as it goes without an engine."""
+"""The parts of the command line that need no engine."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`tlslab export` and `tlslab.open_run`, on a run folder that was made up."""
+"""`tlslab export` and `tlslab.open_run`, on a made-up run folder."""
 
 import builtins
 import csv

@@ -1,4 +1,4 @@
-"""`tlslab compare --gate`: its exit codes and what it says."""
+"""`tlslab compare --gate`: its exit codes and its output."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`tlslab grade` with a probe that is made up: exit codes and forms."""
+"""`tlslab grade` with a made-up probe: exit codes and formats."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ from tlslab.model.errors import CannotRunError, TlslabError, UsageError
 
 @pytest.fixture
 def graded(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs the command on a server that answers with a record; its exit code and outputs."""
+    """Runs the command on a server with this probe record; its exit code and outputs."""
 
     def run(*options: str, code: int = 0, stderr: str = "", **more: Any) -> Any:
         said = subprocess.CompletedProcess((), code, json.dumps(record(**more)), stderr)

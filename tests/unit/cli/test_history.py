@@ -1,4 +1,4 @@
-"""`tlslab history`: its exit codes, what it says, and folders that are not what they should be."""
+"""`tlslab history`: its exit codes, its output, and folders that are damaged or not run folders."""
 
 import json
 import shutil

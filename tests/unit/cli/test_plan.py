@@ -1,4 +1,4 @@
-"""`tlslab plan`: what it reads, what it refuses, what it answers."""
+"""`tlslab plan`: its inputs, its rejections, its answers."""
 
 import json
 import re

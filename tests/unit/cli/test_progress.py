@@ -1,4 +1,4 @@
-"""What a watcher of a run gets to see."""
+"""The progress of a run as its user sees it."""
 
 import io
 from dataclasses import replace

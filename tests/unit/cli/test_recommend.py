@@ -1,4 +1,4 @@
-"""`tlslab recommend`: what it writes where, its reasons, its exit codes."""
+"""`tlslab recommend`: its outputs, its reasons, its exit codes."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Remedies of the engine in commands that lack an option that these name."""
+"""Remedies of the engine that name an option, in commands without that option."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`tlslab run --resume DIR` takes the options of the command that began the run."""
+"""`tlslab run --resume DIR` takes over the options of the command that started the run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from tlslab.model.proof import CLIENT, ProofSettings
 
 
 def options(*command: str) -> dict[str, Any]:
-    """What a resumed run makes of an earlier command."""
+    """The options that a resumed run takes from an earlier command."""
     group = typer.main.get_command(app)
     root = group.make_context("tlslab", ["run"], resilient_parsing=True)
     run = group.get_command(root, "run")  # type: ignore[attr-defined]
@@ -57,7 +57,7 @@ def test_a_live_proof_keeps_how_long_its_server_takes() -> None:
 
 
 def test_a_file_with_commands_is_not_run() -> None:
-    """They would be run on the reader's machine before anything is said of them."""
+    """The commands would run on the reader's machine before anything is reported about them."""
     settings = ProofSettings("https://a.example/", CLIENT, 0.05, 0.5, apply="a", revert="b")
     with pytest.raises(UsageError, match="with the commands of a live proof") as raised:
         refuse_commands(loads(dumps(proof_experiment(settings)), "f"))

@@ -1,4 +1,4 @@
-"""What the options of `tlslab run` make of an experiment, and what its last lines say."""
+"""The effect of the options of `tlslab run` on an experiment, and the last lines of its output."""
 
 import shlex
 from dataclasses import replace

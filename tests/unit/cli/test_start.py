@@ -1,4 +1,4 @@
-"""What a command imports before it works: to answer `--help` takes no numpy."""
+"""The imports of a command before it works: `--help` imports no numpy."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# What takes long to import, and what only work needs.
+# Packages that take long to import, and that only the work needs.
 HEAVY = {
     "cattrs", "cryptography", "dpkt", "hdrh", "jinja2", "numpy", "prometheus_client", "psutil",
     "scipy",
@@ -38,7 +38,7 @@ def test_completion_takes_nothing_heavy(line: str) -> None:
 
 
 def test_a_command_that_works_takes_what_it_needs() -> None:
-    """The imports are seen where there are any; none is made for a watcher that nobody wants."""
+    """Imports are detected if there are any; those for a watched run are not made."""
     found = imported("run", "groups", "--quick", "--dry-run")
     assert found >= {"numpy", "scipy", "jinja2"}
     assert "prometheus_client" not in found

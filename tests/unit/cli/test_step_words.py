@@ -1,4 +1,4 @@
-"""How the progress of a capacity experiment is shown."""
+"""The progress of a capacity experiment in words."""
 
 import pytest
 

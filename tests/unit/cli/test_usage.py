@@ -1,4 +1,4 @@
-"""Wrong usage, versions, help and completion: alike on every command."""
+"""Wrong usage, versions, help and completion: the same for every command."""
 
 import io
 import json

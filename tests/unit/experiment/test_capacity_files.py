@@ -1,4 +1,4 @@
-"""Files of capacity experiments: what is read, what is refused, what is written."""
+"""Files of capacity experiments: reading, rejection, writing."""
 
 from dataclasses import replace
 from importlib import resources

@@ -1,4 +1,4 @@
-"""The experiment of a proof: its file holds all that the run folder needs."""
+"""The experiment of a proof: its file contains everything that the run folder needs."""
 
 from dataclasses import replace
 

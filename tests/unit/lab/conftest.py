@@ -1,4 +1,4 @@
-"""Stand-ins for the engine: small Python scripts that speak its part."""
+"""Stand-ins for the engine: small Python scripts that follow its JSON contract."""
 
 import json
 import sys
@@ -67,7 +67,7 @@ RECORD: dict[str, Any] = {
 
 Script = Callable[..., str]
 
-# A server that goes along with every offer, but for those of groups that it refuses.
+# A server that accepts every offer, except groups that it refuses.
 PROBE = """\
 if '--probe' in sys.argv:
     refusal = {'class': 'alert_handshake_failure', 'words': 'answered handshake_failure (40)'}
@@ -92,9 +92,10 @@ def record() -> dict[str, Any]:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Script:
-    """Makes a program of a piece of Python; `emit` writes an event, `record` is a record.
+    """Makes a program from Python code; `emit` writes an event, `record` is a record.
 
-    Asked to probe, it says that the server refuses the groups in `refused`, and nothing else.
+    Asked to probe, the program reports that the server refuses the groups in `refused`, and nothing
+    else.
     """
 
     def make(body: str, refused: tuple[str, ...] = ()) -> str:

@@ -1,4 +1,4 @@
-"""Accounting: what is read is what was used."""
+"""Accounting of processor time: the time that is read is the time that was used."""
 
 import os
 import subprocess
@@ -65,7 +65,7 @@ def test_ended_children_count_with_their_parent() -> None:
 
 
 def test_a_busy_process_is_accounted_within_its_own_clock(burner: subprocess.Popen[bytes]) -> None:
-    """Against the kernel's own clock of the process: an independent reading of the same time."""
+    """Compared with the kernel's clock of the process: an independent reading of the same time."""
     clock = time.clock_gettime_ns
     clock_id = (~burner.pid << 3) | 2  # CPUCLOCK_SCHED of a process (clock_getcpuclockid(3))
     meter = Meter([psutil.Process(burner.pid)])
@@ -128,7 +128,7 @@ def test_the_last_second_of_a_process_tree_is_known_while_it_runs(
             time.sleep(0.05)
     finally:
         meter.close()
-    # One thread cannot keep more than one processor busy.
+    # One thread cannot use more than one processor.
     assert 0 < busy < 1.2
 
 

@@ -1,4 +1,4 @@
-"""The conductor of capacity experiments, with fake programs: rounds, faults, going on again."""
+"""The conductor of capacity experiments, with fake programs: rounds, faults, resuming."""
 
 import contextlib
 import sys
@@ -30,7 +30,7 @@ from tlslab.targets.process import ServerProcess
 
 Script = Callable[..., str]
 
-# A server that takes 3,000 a second from 12 connections on, and 250 for each below that.
+# A server that takes 3,000 connections/s from 12 connections on, and 250 per connection below that.
 ANSWERS = """\
 spec = json.load(sys.stdin)
 emit(event='phase', phase='measure', at_ns=1)
@@ -50,7 +50,7 @@ PRINT = "print(json.dumps(record))"
 
 
 class Lab:
-    """A conductor with fake programs for two processors' worth of cells."""
+    """A conductor with fake programs for cells with two processors."""
 
     def __init__(self, tmp_path: Path, engine: str, failure: str = "") -> None:
         self.tmp_path = tmp_path

@@ -1,4 +1,4 @@
-"""The conductor: what is run, in which order and on which servers, and what is kept."""
+"""The conductor: the runs, their order, their servers, and the results that it keeps."""
 
 import json
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ FORECAST = Forecast(2, 2, 3, 9.0, True)
 
 
 class OnlyX25519:
-    """After the first block only X25519 goes on, in trials of half the length."""
+    """After the first block only X25519 continues, in trials of half the length."""
 
     def cells(self, trials: Sequence[Trial], block: int) -> frozenset[str]:
         assert {trial.block for trial in trials} == set(range(block))
@@ -87,7 +87,7 @@ def test_a_server_that_has_to_get_warm_is_loaded_before_its_trials(
     lab.carry_out()
     windows = log.read_text().split()
     able = [trial for trial in lab.folder.trials() if trial.status == "done"]
-    # Once for each block's server, before its first trial and no run of one.
+    # Once for the server of each block, before its first trial, and outside of any run.
     assert windows.count("5000") == 3
     assert windows[0] == "5000"
     assert len(windows) == 3 + sum(len(trial.runs) for trial in able)

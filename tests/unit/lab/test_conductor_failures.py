@@ -1,4 +1,4 @@
-"""The conductor when things go wrong: refused cells, servers that die or do not start."""
+"""The conductor under failures: unsupported cells, servers that die or do not start."""
 
 from collections import Counter
 from pathlib import Path
@@ -78,7 +78,7 @@ def test_a_dead_server_fails_its_trial_and_the_next_block_has_a_fresh_one(
         f"    open({str(marker)!r}, 'w').close()\n"
         f"    pid = open({str(pid_file)!r}).read()\n"
         "    os.kill(int(pid), signal.SIGKILL)\n"
-        # It is dead once it is a zombie; the signal alone is not yet.
+        # The process is dead once it is a zombie; the signal alone is not enough.
         "    while open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()[0] != 'Z':\n"
         "        pass\n"
         "print(json.dumps(record))"

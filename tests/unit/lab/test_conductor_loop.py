@@ -1,4 +1,4 @@
-"""The loop of the conductor, with an agenda that is made up."""
+"""The conductor's loop, with a made-up agenda."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ MADE = made_run(quick=True)
 
 @dataclass
 class MadeUp:
-    """An agenda with one visit: two trials on one bench, and what has happened in its order."""
+    """An agenda with one visit of two trials on one bench; a log of the calls in their order."""
 
     trials_of_visit: tuple[Trial, ...] = MADE.trials[:2]
     no_bench: bool = False

@@ -1,4 +1,4 @@
-"""Servers set up for the cells that ask for them, each on its own."""
+"""Servers that are set up for their cells, each separately."""
 
 from dataclasses import replace
 from pathlib import Path

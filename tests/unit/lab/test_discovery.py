@@ -1,4 +1,4 @@
-"""What is found out about a server that the lab did not start."""
+"""Facts about a server that the lab did not start."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""When a run in blocks ends: settled, or out of time; and how long its trials are."""
+"""The end of a run in blocks, by its comparisons or by time; and the length of its trials."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ RULE = Stopping(until=0.02, at_least=4)
 
 
 class Clock:
-    """Seconds, as the test sets them."""
+    """A clock that a test sets, in seconds."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -56,7 +56,7 @@ def test_no_block_begins_that_would_end_after_the_budget(whole: RunContents) -> 
     found = ending(whole, replace(RULE, budget_s=100), clock)
     seen = []
     for block in range(12):
-        # A block takes 15 s here: six are done after 90 s, and a seventh would end after 100.
+        # A block takes 15 s here: six have ended after 90 s, and a seventh would end after 100 s.
         seen.append(len(found.cells(before(whole, block), block)))
         clock.now += 15
     assert seen == [2] * 6 + [0] * 6

@@ -1,4 +1,4 @@
-"""Energy of processor packages, from a sysfs that is made up: no counter is needed here."""
+"""Energy of processor packages, from a made-up sysfs: the test needs no real counter."""
 
 import os
 from pathlib import Path

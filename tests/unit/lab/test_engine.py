@@ -1,4 +1,4 @@
-"""The JSON contract: specification in, events on the way, a record or a reason out."""
+"""The JSON contract: a specification goes in, events come out, then a record or an error."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the lab takes from the engine's events: those of `tlslab-load --events` as they are."""
+"""The fields that the lab reads from the engine's events: real ones of `tlslab-load --events`."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""A trial that lost a generator: it has failed, and keeps what was measured until then."""
+"""A trial that lost a generator has failed, and keeps the measurement until the loss."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,7 +26,7 @@ RECORD = made_by(MADE.trials[0].runs["capacity"].record, 2, is_lost=True)
 
 
 class Losing:
-    """A pool of two that loses one of them in each run."""
+    """A pool of two generators that loses one of them in each run."""
 
     size = first = 2
 

@@ -1,4 +1,4 @@
-"""Kinds of experiments: each is registered once in every stage, and nobody asks which one it is."""
+"""Kinds of experiments: each is registered once per stage; no other code depends on the kind."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from tlslab.report.presentations import PRESENTATIONS
 
 PACKAGE = Path(tlslab.__file__).parent
 
-# A comparison of an experiment's kind, or of the class of its settings.
+# Patterns of code that compares an experiment's kind, or the class of its settings.
 ASKS = re.compile(
     r"experiment\.kind *(==|!=|in\b)(?! DEFAULT_KIND)"
     r"|isinstance\([^)]*(CapacityPlan|BenchmarkSettings|ProofSettings)"
@@ -46,5 +46,5 @@ def test_no_module_asks_which_kind_an_experiment_has() -> None:
         for path in sorted(PACKAGE.rglob("*.py"))
         if ASKS.search(path.read_text("utf-8"))
     ]
-    # Those that give a kind's own modules the settings with their type.
+    # Functions that give a kind's own modules the settings with their type.
     assert asking == ["model/benchmark.py", "model/capacity.py", "model/proof.py"]

@@ -42,7 +42,7 @@ def test_more_connections_than_ports_cannot_be() -> None:
 
 
 def company(monkeypatch: pytest.MonkeyPatch, **passed: float) -> dict[str, Check]:
-    """The checks of a window in which so much processor time of each kind has passed."""
+    """The checks for a window with this much processor time of each kind."""
     times = psutil.cpu_times()._replace(user=0.0, idle=0.0, iowait=0.0, steal=0.0)
     readings = iter([times, times._replace(**passed)])
     monkeypatch.setattr(psutil, "cpu_times", lambda: next(readings))
@@ -53,7 +53,7 @@ def company(monkeypatch: pytest.MonkeyPatch, **passed: float) -> dict[str, Check
 def test_other_work_on_the_machine_is_reported_while_it_lasts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What has ended is in the load average of the last minute, and disturbs nothing."""
+    """Work that has ended is in the load average of the last minute, and disturbs nothing."""
     monkeypatch.setattr(os, "getloadavg", lambda: (9.0, 9.0, 9.0))
     checks = company(monkeypatch, user=0.1, idle=0.9)
     assert [check.level for check in checks.values()] == ["ok", "ok"]

@@ -1,4 +1,4 @@
-"""Which primitives the lab asks the engine for."""
+"""Which primitives the lab requests from the engine."""
 
 import json
 from collections.abc import Callable

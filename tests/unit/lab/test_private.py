@@ -1,4 +1,4 @@
-"""The private folder of a lab, and what killed ones have left behind."""
+"""The private folder of a lab, and the folders that killed labs have left behind."""
 
 import os
 import subprocess

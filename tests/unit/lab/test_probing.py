@@ -1,4 +1,4 @@
-"""What the probe's answer means for cells."""
+"""The meaning of the probe's answer for cells."""
 
 from collections.abc import Callable
 from pathlib import Path

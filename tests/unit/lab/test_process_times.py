@@ -1,10 +1,10 @@
-"""A tree whose members come and go loses no processor time, and counts none twice."""
+"""A process tree with changing members loses no processor time, and counts none twice."""
 
 from tlslab.lab.process_times import ProcessReading, tree_used
 
 
 def reading(user: int, system: int = 0, reaped: tuple[int, int] = (0, 0)) -> ProcessReading:
-    """A process by its own ticks, in microseconds, and those of its ended children."""
+    """A process with its own ticks, in microseconds, and those of its ended children."""
     return ProcessReading(user + reaped[0], system + reaped[1], {}, reaped)
 
 

@@ -1,4 +1,4 @@
-"""A self-test as the lab makes it: how many tries fit, and what becomes of the result."""
+"""A self-test by the lab: the number of tries that fit, and the use of the result."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +28,7 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def instead(folder: Path, blocks: int | None = None) -> Callable[..., RunResult]:
-    """A made-up run in place of a real one, that ended after N blocks."""
+    """A made-up run in place of a real one; it ended after N blocks."""
 
     def execute(request: RunRequest, observer: Callable[[Event], None]) -> RunResult:
         contents = made_run(World(noise=0.002, slower=QUICK), experiment=request.experiment)

@@ -1,4 +1,4 @@
-"""The certificate that a trial's server showed is the one that the cell names."""
+"""The certificate that a trial's server sent is the one that the cell names."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the engine is asked for."""
+"""The specifications that the lab sends to the engine."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ def test_capacity_is_lean_and_client_cost_is_full() -> None:
     assert (lean["tls"]["authenticate"], lean["tls"]["key_share"]) == ("sampled", "reused")
     assert lean["tls"]["client"] == "auto"
     assert (full["tls"]["authenticate"], full["tls"]["key_share"]) == ("every", "fresh")
-    # What a client costs is to be what an ordinary client costs.
+    # The measured client cost must be that of an ordinary client.
     assert full["tls"]["client"] == "library"
     assert (lean["stop"], full["stop"]) == ({"duration_ms": 2000}, {"duration_ms": 1000})
     assert lean["cpus"] == [1]

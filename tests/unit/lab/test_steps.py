@@ -1,4 +1,4 @@
-"""What the engine is asked for in a step, and whether the engine would take it."""
+"""The specification of a step, and whether the engine accepts it."""
 
 from dataclasses import replace
 

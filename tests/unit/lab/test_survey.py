@@ -1,4 +1,4 @@
-"""The survey of servers: one that is missing, or does not start, is reported and harms no other."""
+"""The survey of servers: a missing server or a failed start is reported, and affects no other."""
 
 from pathlib import Path
 from typing import cast

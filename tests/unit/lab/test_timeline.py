@@ -24,7 +24,7 @@ SECOND = {
 
 @dataclass
 class Node:
-    """What a load does to a node."""
+    """The calls by which a load harms a node."""
 
     name: str = "a"
     done: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Whom to trust, and what a run needs that is missing."""
+"""The authorities to trust, and the parts of a run that are missing."""
 
 import os
 import stat
@@ -21,7 +21,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def in_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if tlslab ran from this checkout; the tests are also run against the installed wheel."""
+    """Acts as if tlslab ran from this checkout; the tests also run against the installed wheel."""
     monkeypatch.setattr(required_parts, "SCRIPTS", CHECKOUT / "scripts")
 
 

@@ -27,7 +27,7 @@ def test_a_scrape_has_the_state_of_its_moment() -> None:
         assert "tlslab_completed_total{" not in scrape(address)
         watched.seconds([pace(1.0, totals(100))])
         assert 'run="capacity"} 100.0' in scrape(address)
-        # One more, so that the end need not be waited for.
+        # One more scrape, so that the end does not have to wait.
         threading.Timer(0.2, scrape, (address,)).start()
 
 
@@ -57,10 +57,10 @@ def test_a_scrape_under_way_is_answered_before_the_server_is_gone() -> None:
     with serve_metrics(watched.state, ANYWHERE, pytest.fail) as address:
         connection = socket.create_connection((address.host, address.port), timeout=30)
         connection.sendall(b"GET /metrics HTTP/1.0\r\n")
-        # Connections are accepted in their order: with this one answered, that one has a thread.
+        # Connections are accepted in order: if this one is answered, that one has a thread.
         scrape(address)
         watched.seconds([pace(1.0, totals(100))])
-        # What is missing of the request comes when the end has begun.
+        # The rest of the request arrives after the end has begun.
         threading.Timer(0.3, connection.sendall, (b"\r\n",)).start()
     answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
     connection.close()

@@ -1,4 +1,4 @@
-"""Runs that follow one another are one series that never goes backwards."""
+"""Consecutive runs form one series, which never decreases."""
 
 from factories.live import pace, totals
 from tlslab.lab.events import EngineEnded
@@ -19,7 +19,7 @@ def test_a_run_that_is_over_has_its_final_totals_and_nothing_in_flight() -> None
     assert series.totals is None
     series.follow(pace(1.0, totals(100, 1, 8)))
     assert counted(series) == (100, 1, 8)
-    # What was in flight at the end stays among the arrivals, and is in flight no more.
+    # Connections in flight at the end stay among the arrivals, and are no longer in flight.
     series.end(EngineEnded("", totals(150, 2, 3)))
     found = series.totals
     assert found is not None

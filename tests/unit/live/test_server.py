@@ -1,4 +1,4 @@
-"""The page's server: what it serves, to whom, and how a run ends there."""
+"""The page's server: its pages, the clients that it serves, and the end of a run."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""What is known of a run while it goes on."""
+"""The state of a run in progress."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -87,7 +87,7 @@ def test_a_lost_host_adds_nothing_any_more_and_stays_named_until_it_makes_load()
     for host in ("a", "b"):
         watched.state.take(events.Rate("c", "load", pace(1.0, totals(100), 100.0, host)))
     watched.state.take(events.GeneratorLost("b", "it died"))
-    # One that had reported nothing yet.
+    # A generator that had reported nothing yet.
     watched.state.take(events.GeneratorLost("c", "no route"))
     watched.clock.now += 1
     watched.state.take(events.Rate("c", "load", pace(2.0, totals(250), 150.0, "a")))
@@ -96,7 +96,7 @@ def test_a_lost_host_adds_nothing_any_more_and_stays_named_until_it_makes_load()
     assert [(lost.host, lost.reason) for lost in now.lost] == [("b", "it died"), ("c", "no route")]
     assert now.point is not None
     assert now.point.achieved == 150.0
-    # What it had done counts.
+    # Its work until then counts.
     assert now.completed == 350
     watched.state.take(events.TrialStarted(1, "c"))
     assert [lost.host for lost in watched.state.snapshot().lost] == ["b", "c"]
@@ -140,7 +140,7 @@ def test_a_run_of_less_than_a_second_is_one_point() -> None:
     assert now.point is not None
     assert (now.point.achieved, now.point.offered, now.point.failed) == (500.0, 525.0, 10.0)
     assert (now.point.p99_ms, now.hosts, now.completed) == (None, (), 200)
-    # One whose seconds were seen is not drawn once more.
+    # A run whose seconds were shown is not drawn again.
     watched.seconds(SECONDS)
     watched.state.take(
         events.RunEnded("X25519", "capacity", events.EngineEnded("", totals(350), 3.2))

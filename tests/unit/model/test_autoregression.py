@@ -1,4 +1,4 @@
-"""Fits under noise that resembles its neighbours."""
+"""Fits under autocorrelated noise."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every kind of error says what to do about it."""
+"""Every kind of error has a remedy."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What estimates are called, and what they are shown in."""
+"""The names of estimates, and their units."""
 
 import pytest
 

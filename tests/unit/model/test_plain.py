@@ -1,4 +1,4 @@
-"""Text from outside loses what could steer a terminal or mislead a reader."""
+"""Text from outside loses characters that could control a terminal or mislead a reader."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The search for the maximum, on servers whose maximum is known."""
+"""The search for the maximum, on servers with a known maximum."""
 
 import math
 
@@ -32,7 +32,7 @@ def searched(
     noise: float = 0.003,
     rules: SearchRules = RULES,
 ) -> tuple[SearchState, list[int]]:
-    """How a search ends on a universal scalability law, and the concurrencies it tried."""
+    """How a search on a universal scalability law ends, and the numbers of connections it tried."""
     law = {"alone": 900.0, "contention": 0.2, "coherency": 0.0005} | (curve or {})
     levels: list[Level] = []
     for _ in range(200):
@@ -149,7 +149,7 @@ def test_runs_at_one_concurrency_are_pooled() -> None:
 def test_noise_of_slices() -> None:
     assert relative_noise([100, 100, 100, 100], 400) == 0.002
     assert relative_noise([100], 100) == 0.1
-    # At least what independent slices have, and little more where there are many.
+    # At least that of independent slices, and little more if there are many.
     few = [90.0, 110, 90, 110]
     assert relative_noise(few, 400) > 0.1155 / 2
     many = list(100 * (1 + ar1(np.random.default_rng(1), 500, 0.0, 0.1)))
@@ -159,7 +159,7 @@ def test_noise_of_slices() -> None:
 @pytest.mark.parametrize("tails", ["normal", "t3"])
 @pytest.mark.parametrize("coefficient", [0.0, 0.3, 0.5, 0.8])
 def test_noise_of_slices_that_resemble_their_neighbours(coefficient: float, tails: Tails) -> None:
-    """The true rate lies within two standard errors nearly always; as independent slices: 46 %."""
+    """The true rate nearly always lies within two standard errors; as independent slices: 46 %."""
     times, held = 400, 0
     for seed in range(times):
         rates = 100 * (1 + ar1(np.random.default_rng(seed), 20, coefficient, 0.03, tails))
@@ -170,7 +170,7 @@ def test_noise_of_slices_that_resemble_their_neighbours(coefficient: float, tail
 @pytest.mark.parametrize("drift", [-0.06, 0.06])
 @pytest.mark.parametrize("tails", ["normal", "t3"])
 def test_noise_of_slices_that_drift(drift: float, tails: Tails) -> None:
-    """The mean rate of a run that drifts by two standard deviations from its first slice on."""
+    """The mean rate of a run that drifts by two standard deviations, from its first slice on."""
     times, held = 400, 0
     for seed in range(times):
         noise = ar1(np.random.default_rng(seed), 20, 0.3, 0.03, tails)

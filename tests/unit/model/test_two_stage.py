@@ -33,7 +33,7 @@ def test_the_interval_holds_although_the_spread_decided_on_the_number(first: int
         assert found.low is not None
         assert found.high is not None
         inside += found.low <= 1 <= found.high
-        # The rule of old: an ordinary interval that is looked at until it is narrow.
+        # The earlier rule: an ordinary interval that is tested until it is narrow.
         for count in range(first, 13):
             old = estimate(list(values[: min(count, 7)]), "1/s")
             assert old.low is not None
@@ -47,7 +47,7 @@ def test_the_interval_holds_although_the_spread_decided_on_the_number(first: int
 
 @pytest.mark.parametrize("spread", [0.01, 0.02, 0.08])
 def test_two_equal_maxima_differ_in_one_comparison_of_twenty(spread: float) -> None:
-    """Each cell's spread decides on its number; the pairs that both have are compared."""
+    """Each cell's spread determines its number of trials; the pairs that both have are compared."""
     draw = np.random.default_rng(round(spread * 1000))
     runs, missed = 2_000, 0
     for _ in range(runs):

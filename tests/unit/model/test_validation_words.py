@@ -1,4 +1,4 @@
-"""What may be said of a time beside a packet capture: whether it agrees, or is too short."""
+"""The verdict on a time beside a packet capture: it agrees, or it is too short to judge."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from tlslab.model.validation import (
     ("capture_ms", "agrees", "judged"),
     [
         (100.0, "1 %", "agrees"),
-        # 1 % of 0.2 ms are 2 µs: the resolution is coarser than the claim, however near it is.
+        # 1 % of 0.2 ms is 2 µs: the resolution is coarser than that, however close the times are.
         (0.2, "1 %", "too_short"),
         (0.2, "resolution", "too_short"),
         (0.2, "no", "differs"),

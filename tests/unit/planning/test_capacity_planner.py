@@ -68,7 +68,7 @@ def test_a_wide_interval_asks_for_more_trials_up_to_the_cap() -> None:
 
 
 def test_a_repetition_that_the_analysis_drops_counts_for_nothing() -> None:
-    """One in a hundred connections failed: it was tried, and neither side takes its rate."""
+    """One in a hundred connections failed: the level counts as tried, its rate does not."""
     trials = drive(made_plan(), CapacityWorld())
     number = next(i for i, trial in enumerate(trials) if "maximum" in trial.runs)
     run = trials[number].runs["maximum"]

@@ -1,4 +1,4 @@
-"""Which cells a calibration plans, and what each asks of the server."""
+"""The cells that a calibration plans, and the settings of the server for each."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_other_levels_take_their_place_and_mixes_without_theirs_are_dropped() ->
     assert cells[0]["group"] == "P-256"
     assert {c["group"] for c in cells} == {"P-256", "P-521"}
     assert {c["key"] for c in cells} == {"rsa-2048"}
-    # A quantity may have any level in a mix.
+    # In a mix a quantity may have any level.
     assert any(c["resumed"] == "60%" for c in cells)
 
 

@@ -1,4 +1,4 @@
-"""The plan of the suites study: every suite once, sizes only where they mean something."""
+"""The plan of the suites study: every suite once, and sizes only for suites that use them."""
 
 from collections import Counter
 from dataclasses import replace

@@ -23,7 +23,7 @@ from tlslab.report.dots import axis_line, dot_lines
 from tlslab.store import to_json
 
 LEVELS = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
-# Pages of figures and tables beside the answer of another run.
+# Pages of figures and tables, with the answer of another run.
 MADE_UP = ("other", "figures")
 HOSTILE = "a|b`c @all https://x.example [x](y) <img src=x>\x1b[31m\nnext"
 

@@ -1,4 +1,4 @@
-"""A few screens in the terminal: what has no room is named, and nothing is lost."""
+"""A few screens in the terminal: parts without room are named, and nothing is lost."""
 
 import io
 from dataclasses import replace
@@ -47,7 +47,7 @@ def test_a_long_report_is_cut_to_screens_and_names_what_it_leaves_out(
     assert named
     assert "Not shown here" not in whole
     for each in of_capacity.tables:
-        # A title may be folded in the list of what is left out.
+        # A title may be folded in the list of omitted parts.
         assert each.title in shown or each.title in " ".join(named.split())
         assert each.title in " ".join(whole.split())
 
@@ -166,7 +166,7 @@ def test_of_a_long_ranking_the_first_lines_of_dots_are_printed(full_summary: Sum
     summary = replace(full_summary, figures=tuple(figures))
     text, whole = printed(summary, MORE, 100), printed(summary, (), 100)
     assert f"the first {DOTS} of {6 * times} cells; all are printed by {COMMAND}" in unfolded(text)
-    # Each line has one, and so has what the marks mean.
+    # Each line has a mark, and so has the legend of the marks.
     assert (text.count("●"), whole.count("●")) == (DOTS + 1, 6 * times + 1)
 
 
@@ -184,10 +184,10 @@ def test_a_report_of_everything_is_still_a_few_screens(of_capacity: Summary) -> 
     most = PICTURE + SCREENS + CAUTIONS + SCREEN + HOSTS
     for width in (80, 130):
         assert len(printed(summary, (), width).splitlines()) > 1000
-        # Beside these: question, answer, headings, and what is named in two lists.
+        # In addition to these: question, answer, headings, and the names in two lists.
         assert len(printed(summary, MORE, width).splitlines()) < most + 100
 
 
 def unfolded(text: str) -> str:
-    """A text without the ends of lines, and without the backslashes of folded commands."""
+    """A text without line ends, and without the backslashes of folded commands."""
     return " ".join(text.replace("\\\n", " ").split())

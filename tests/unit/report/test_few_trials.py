@@ -1,4 +1,4 @@
-"""A run of fewer than five trials: no report shows an interval, whatever its kind."""
+"""A run of fewer than five trials: no report of any kind shows an interval."""
 
 import io
 import re
@@ -25,15 +25,15 @@ FEW: dict[str, Callable[[], Summary]] = {
     "costs": lambda: summarise(made_calibration(blocks=4)),
 }
 
-# The ranks that are open, which are no interval of a figure.
+# The ranks that are open; they are no interval of a figure.
 RANKS = re.compile(r"\d+–\d+")
 
-# Both ways to write one: with a dash between its ends, and `1.25 (95 %: 1.21 to 1.29)`.
+# Both notations of an interval: with a dash between its ends, and `1.25 (95 %: 1.21 to 1.29)`.
 INTERVAL = re.compile(r"\d–\d|\(95 %: ")
 
 
 def cells(summary: Summary) -> Iterator[Cell]:
-    """What stands in all tables of the page."""
+    """The texts of all tables of the page."""
     page = layout(summary)
     for part in (*page.main, *page.details):
         if part.table is not None:
@@ -48,7 +48,7 @@ def text(summary: Summary) -> str:
 
 
 def ranks_left_out(document: str) -> str:
-    """Ranks are open as `1–3`: that is no interval of a figure."""
+    """Open ranks are written `1–3`: this is no interval of a figure."""
     return re.sub(r"(?m)^\s*\d+–\d+\b|\| \d+–\d+ \||leave open: 1–3", "", document)
 
 

@@ -46,7 +46,7 @@ def test_the_text_fits(width: int) -> None:
     assert "…" not in shown
 
 
-# The policies for every server, of one that has HTTP/2.
+# The policies for every server, for a server with HTTP/2.
 EVERYONE = "RFC 9325, RFC 10015 and RFC 9113 (HTTP/2)"
 
 

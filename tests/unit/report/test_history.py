@@ -60,7 +60,7 @@ def test_the_page_fetches_nothing_and_has_no_script(found: History) -> None:
 
 
 def test_the_page_is_built_as_that_of_a_run_is(found: History, quick_summary: Summary) -> None:
-    """The same head, landmarks and policy; without a script the policy allows none."""
+    """The same head, landmarks and policy; on a page without a script the policy allows none."""
     parts = ("class", "id", "name", "http-equiv", "charset", "lang")
     frame = {
         "page", "brand", "contents", "answer", "skip", "viewport", "color-scheme",
@@ -191,7 +191,7 @@ def test_no_runs_of_use_are_said_to_be_so() -> None:
 
 
 def test_a_page_of_many_series_stays_light(found: History) -> None:
-    """The first ones have charts; the others are lines, and a sentence says so."""
+    """The first changes have charts; the others are lines, and a sentence states this."""
     unchanged = [each for each in found.cells if not each.changes]
     many = [replace(unchanged[0], cell=f"{n}", label=f"cell {n}") for n in range(400)]
     page = render_history_html(replace(found, cells=tuple(many)))
@@ -205,7 +205,7 @@ def test_a_page_of_many_series_stays_light(found: History) -> None:
 
 
 def test_a_step_that_does_not_count_is_not_promised(found: History) -> None:
-    """Of equal values any step would be found, and one below the least that counts is none."""
+    """With equal values any step would be found; one below the smallest that counts is none."""
     equal = next(each for each in found.cells if each.estimate == "wire_bytes_per_handshake")
     assert equal.findable == pytest.approx(0, abs=1e-9)
     words = "a lasting step of 1 % in the middle would have been found nine times of ten"

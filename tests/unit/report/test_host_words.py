@@ -1,4 +1,4 @@
-"""Generators in words: their clocks, and what became of them."""
+"""Generators in words: their clocks, and their losses."""
 
 import pytest
 

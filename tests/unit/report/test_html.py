@@ -1,4 +1,4 @@
-"""The page: complete, self-contained, and safe with a hostile server."""
+"""The page: complete, self-contained, and safe against a hostile server."""
 
 import base64
 import hashlib

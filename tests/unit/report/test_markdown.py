@@ -1,4 +1,4 @@
-"""A report as Markdown fits into a comment of GitHub's."""
+"""A report as Markdown fits into a comment on GitHub."""
 
 from dataclasses import replace
 

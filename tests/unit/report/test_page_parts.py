@@ -143,7 +143,8 @@ def test_what_most_cells_of_a_row_say_on_hover_the_row_says_once() -> None:
     page = ElementTree.fromstring(str(macros.table(table, 0)))  # type: ignore[attr-defined]
     rows = page.findall(".//tbody/tr")
     assert [row.get("title") for row in rows] == ["m", None]
-    # Whatever differs from the row's says so itself; in the column "s" that its head says, too.
+    # A method that differs from the row's is stated in its cell; in the column "s" the head states
+    # it, too.
     assert [cell.get("title") for cell in rows[0]] == ["IANA", None, None, None, "s"]
     assert [cell.get("title") for cell in rows[1]] == [None, "m", "m", "other", None]
 

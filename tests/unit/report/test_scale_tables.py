@@ -1,4 +1,4 @@
-"""The memory of a connection in words: what its interval carries."""
+"""The memory of a connection in words that its interval supports."""
 
 import io
 

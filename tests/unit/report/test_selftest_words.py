@@ -1,4 +1,4 @@
-"""A self-test in words, where later runs quote it."""
+"""A self-test in words, as later runs quote it."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A plan in words: no bound is printed that is less than the one that is known."""
+"""A plan in words: no printed bound is lower than the known one."""
 
 import io
 from dataclasses import replace

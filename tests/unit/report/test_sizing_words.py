@@ -1,4 +1,4 @@
-"""What a load takes, in words: what keeps the answer from being one comes before its grounds."""
+"""The processors for a load, in words: reservations come before the reasons."""
 
 from dataclasses import replace
 

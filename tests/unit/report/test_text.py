@@ -55,7 +55,7 @@ def test_no_line_is_wider_than_the_terminal(quick_summary: Summary, width: int) 
 
 
 def test_long_names_are_folded_and_not_cut(quick_summary: Summary) -> None:
-    # As if a group had so long a name; suites do.
+    # Like a group with such a long name; suites have one.
     renamed = json.dumps(to_json(quick_summary)).replace("P-384", LONG_SUITE)
     text = printed(from_json(json.loads(renamed), Summary), 80)
     assert max(map(len, text.splitlines())) <= 80

@@ -1,4 +1,4 @@
-"""Pages of the largest runs: light enough, and they say what they leave out."""
+"""Pages of the largest runs: within the size limit, and with a list of what they omit."""
 
 import re
 from dataclasses import replace
@@ -22,7 +22,7 @@ from tlslab.report.page.weight_levels import LEVELS, THRIFTIEST
 
 SAID = "To keep this page small"
 
-# Times the cells of `suites`: more than any run has had.
+# A multiple of the cells of `suites`: more than any run has had.
 COPIES = 4
 
 
@@ -66,7 +66,7 @@ def test_a_page_of_any_number_of_cells_is_light_enough() -> None:
 
 
 def larger(figure: Figure) -> Figure:
-    """The figure with each of its names in several copies; other figures are as they were."""
+    """The figure with several copies of each of its names; other figures are unchanged."""
     if not all(isinstance(x, str) for series in figure.series for x in series.x):
         return figure
     series = tuple(

@@ -1,4 +1,4 @@
-"""How a page shows what a connection's cost is made of."""
+"""The parts of a connection's cost on a page."""
 
 from dataclasses import replace
 from functools import cache
@@ -47,7 +47,7 @@ def test_a_page_with_real_flame_graphs_is_light_enough() -> None:
 
 
 def test_a_page_of_eight_cells_is_light_enough() -> None:
-    """Real stacks, and as many parts, for each of eight cells."""
+    """Real stacks, with as many parts, for each of eight cells."""
     contents = sampled_run(quick=False)
     real = [each.folded for each in kept().values()]
     stacks = tuple(
@@ -60,7 +60,7 @@ def test_a_page_of_eight_cells_is_light_enough() -> None:
     assert len(whole.why.cells) == 8
     text = render_html(whole)
     assert len(text.encode()) <= HEAVIEST
-    # Flame graphs are the first to go where a page gets too heavy, and it says so.
+    # Flame graphs are omitted first if a page gets too heavy, and the page says so.
     drawn = text.count('class="flame"')
     assert drawn == 8 or f"Flame graphs of {drawn} of 8 cells" in text
 

@@ -1,4 +1,4 @@
-"""At 80, 100 and 130 columns: nothing wider, no number broken in two, no column lost unsaid."""
+"""Reports at 80, 100 and 130 columns: no wider line, no split number, omitted columns named."""
 
 import io
 import re
@@ -29,10 +29,10 @@ from tlslab.report.validation import render_validation
 
 WIDTHS = (80, 100, 130)
 
-# Wide enough for every table; sentences stand in one line.
+# Wide enough for every table; each sentence is on one line.
 ENDLESS = 2000
 
-# What the narrow table of a section leaves out, and says so.
+# The columns that the narrow table of a section omits and names.
 LEFT_OUT = "left out for want of room: bytes of handshake, handshake ms"
 
 
@@ -79,12 +79,12 @@ def printed(thing: RenderableType, width: int) -> str:
 
 
 def numbers(text: str) -> set[str]:
-    """Words that are a number, or an interval, and nothing else."""
+    """Words that are a number or an interval, and nothing else."""
     return set(re.findall(r"(?<!\S)[+≥-]?\d[\d,.]*(?:–\d[\d,.]*)?(?!\S)", text))
 
 
 def words(text: str) -> set[str]:
-    """Words of letters: those of the tables' heads among them."""
+    """Words of letters, among them those of the tables' heads."""
     return set(re.findall(r"[^\W\d_]{3,}", text))
 
 
@@ -112,7 +112,7 @@ def test_a_report_fits_whole(make: Callable[[], Summary], width: int) -> None:
 
 
 def is_time(number: str, summary: Summary) -> bool:
-    """Whether a number is a handshake's time, which is left out with its column."""
+    """Whether a number is a handshake's time, which is omitted with its column."""
     times = [
         cell.estimates[name].value
         for cell in summary.cells
@@ -146,7 +146,7 @@ def test_memory_fits_whole(width: int) -> None:
 
 @cache
 def configured() -> Summary:
-    """Configurations of every server, with the names of more suites than a line has room for."""
+    """Configurations of every server, with more names of suites than fit on a line."""
     names = tuple(suite.name for suite in SUITES if suite.tls == "1.2")
     base, cell = groups(), groups().cells[0]
     cells = tuple(replace(cell, key=name, factors={"suite": name}) for name in names)
@@ -165,7 +165,7 @@ def configured() -> Summary:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_configuration_is_printed_whole(width: int) -> None:
-    """Half a line is another setting, and half a comment is a setting."""
+    """Half a line is another setting, and half a comment becomes a setting."""
     summary = configured()
     assert len(summary.texts) > 3
     text = printed(render_text(summary), width).splitlines()

@@ -1,4 +1,4 @@
-"""Connections out of packets, whatever order and rubbish there is between them."""
+"""Connections from packets, in any order and with unrelated packets between them."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ SYN, ACK, RST, FIN, PSH = (
 
 
 def frame(to_server: bool, flags: int, payload: int = 0, port: int = CLIENT) -> bytes:
-    """A packet over loopback, cut off behind its headers as a short snapshot is."""
+    """A packet over loopback, cut after its headers as in a short snapshot."""
     ports = (port, SERVER) if to_server else (SERVER, port)
     tcp = dpkt.tcp.TCP(sport=ports[0], dport=ports[1], flags=flags, data=b"x" * payload)
     address = b"\x7f\0\0\1"

@@ -1,4 +1,4 @@
-"""Run folders: what was finished is there, what was not is not."""
+"""Run folders: finished trials are there, unfinished ones are not."""
 
 import json
 from dataclasses import replace
@@ -84,7 +84,7 @@ def test_a_newer_format_is_refused_and_added_fields_are_passed_over(folder: RunF
 
 
 def test_a_folder_with_a_run_is_not_overwritten(tmp_path: Path) -> None:
-    # Whoever made it has done with it.
+    # The process that made the folder has finished with it.
     RunFolder.create(tmp_path / "run", "", PLAN, ENVIRONMENT)
     with pytest.raises(StoreError, match="already holds a run"):
         RunFolder.create(tmp_path / "run", "", PLAN, ENVIRONMENT)

@@ -1,4 +1,4 @@
-"""One process at a time goes on with a run; a dead one is no obstacle."""
+"""Only one process at a time continues a run; a dead one does not block it."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ INFO = TargetInfo("reference", True, "tlslab-serve", "openssl", (0,), "127.0.0.1
 ENVIRONMENT = describe(INFO, Placement((0,), (1,)), ["tlslab", "run"], [])
 TRIAL = Trial(0, 0, 0, "cell", {"tls": "1.3"}, "2026-01-01", "failed", Reason("reset", "gone"))
 
-# Goes on with a run, says so, and waits.
+# Continues a run, reports this, and waits.
 OWNER = """
 import sys, time
 from pathlib import Path
@@ -36,7 +36,7 @@ time.sleep(60)
 
 
 def make(path: Path) -> Path:
-    """A run folder that nobody works on."""
+    """A run folder that no process works on."""
     RunFolder.create(path, dumps(EXPERIMENT), PLAN, ENVIRONMENT)
     return path
 

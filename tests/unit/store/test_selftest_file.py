@@ -1,4 +1,4 @@
-"""The self-test that is kept with the machine's facts, and for which runs it holds."""
+"""The self-test that is stored with the machine's facts, and the runs to which it applies."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the tests of targets share."""
+"""Fixtures for the tests of targets."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tlslab.targets.certificates import Authority
 
 @pytest.fixture
 def own_authority(tmp_path: Path) -> str:
-    """The PEM of an authority that nobody else trusts."""
+    """The PEM of an authority that no one else trusts."""
     authority = Authority(tmp_path)
     authority.issue("ecdsa-p256")
     return authority.trust_pem

@@ -1,4 +1,4 @@
-"""Addresses that the lab's own servers can listen on, and what is made for each."""
+"""Addresses on which the lab's own servers can listen, and the certificates for each."""
 
 import socket
 from pathlib import Path

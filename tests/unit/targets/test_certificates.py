@@ -1,4 +1,4 @@
-"""Certificates: what they say, and who signed them with what."""
+"""Certificates: their contents, their signers and signature schemes."""
 
 import datetime
 import stat
@@ -77,7 +77,7 @@ def test_a_response_to_staple_is_the_authoritys_and_says_that_its_leaf_is_good(
     assert response.next_update_utc is not None
     now = datetime.datetime.now(datetime.UTC)
     assert response.this_update_utc < now < response.next_update_utc <= leaf.not_valid_after_utc
-    # The authority's own word: no certificate of a responder has to come with it.
+    # The authority signs itself: no responder's certificate is needed.
     assert response.certificates == []
     leaf.verify_directly_issued_by(issuer)
     signed = (response.signature, response.tbs_response_bytes)

@@ -1,4 +1,4 @@
-"""Diffie-Hellman parameters against those that OpenSSL knows by name."""
+"""Diffie-Hellman parameters compared with those that OpenSSL knows by name."""
 
 import subprocess
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_the_smallest_group_is_that_of_rfc_5114() -> None:
 
 @pytest.mark.parametrize("bits", [bits for bits in SIZES if bits <= 4096])
 def test_openssl_draws_short_exponents(bits: int, tmp_path: Path) -> None:
-    """A group that OpenSSL does not know gets one as long as its prime, and costs accordingly."""
+    """For a group unknown to OpenSSL the exponent is as long as the prime, and costs as much."""
     command = ["openssl", "genpkey", "-paramfile", str(write_parameters(tmp_path, bits)), "-text"]
     text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     digits = text.partition("private-key:")[2].partition("public-key:")[0]

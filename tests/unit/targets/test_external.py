@@ -1,4 +1,4 @@
-"""Commands that configure a server: how they are read, filled in, run and ended."""
+"""Commands that configure a server: reading, filling in, running and ending them."""
 
 import os
 import shlex
@@ -91,7 +91,7 @@ def _runs(stat: Path) -> bool:
 
 
 def test_what_a_command_leaves_in_the_background_does_not_hold_it_up(tmp_path: Path) -> None:
-    """A server that the command starts keeps its standard output, and stays."""
+    """A server that the command starts keeps its standard output, and continues to run."""
     pid = tmp_path / "pid"
     hook = parse_hook(f"sh -c 'sleep 60 & echo $! > {pid}'", FACTORS, timeout_s=30)
     hook.run(P384)
@@ -103,7 +103,7 @@ def test_what_a_command_leaves_in_the_background_does_not_hold_it_up(tmp_path: P
 def test_a_command_of_another_user_is_named_where_it_may_not_be_killed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As `sudo`, which belongs to root; the kernel's refusal is that of `killpg`."""
+    """Like `sudo`, which belongs to root; the kernel's refusal is that of `killpg`."""
 
     def refused(group: int, number: int) -> None:
         raise PermissionError

@@ -1,4 +1,4 @@
-"""What is left when the lab is killed: nothing, whatever a server does about its signals."""
+"""After the lab was killed nothing is left, however a server handles its signals."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from tlslab.lab.benchmark.keystores import KeyStore
 from tlslab.targets.guard import Guard, bound
 from tlslab.targets.process import ServerProcess, runs
 
-# A lab that starts a server of two processes, deaf to SIGTERM, prints their ids, and is killed.
+# A lab that starts a server of two processes that ignore SIGTERM, prints their ids, and is killed.
 LAB = """
 import os, sys, time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Java installations are found once each, and those that do not start are reported."""
+"""Java installations are each found once; those that do not start are reported."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_each_is_found_once_wherever_it_is_named(tmp_path: Path) -> None:
     newer = install(root / "b-newer", VERSION % "25")
     older = install(root / "c-older", VERSION % "17.0.1")
     (root / "default-java").symlink_to(newer)
-    (root / "openjdk-17").mkdir()  # sources only
+    (root / "openjdk-17").mkdir()  # only sources
     own = install(tmp_path / "own", VERSION % "21")
     path = tmp_path / "bin"
     path.mkdir()

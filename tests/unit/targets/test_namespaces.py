@@ -1,4 +1,4 @@
-"""Namespaces bear the name of their lab."""
+"""Namespaces have the name of their lab."""
 
 import ipaddress
 import os
@@ -12,7 +12,7 @@ from tlslab.targets.namespaces import POOL, obstacle, remove_forsaken
 
 
 class Ip:
-    """Stands for the program ip."""
+    """Takes the place of the program ip."""
 
     def __init__(self, listed: str = "", reported: str = "[]") -> None:
         self.listed, self.reported = listed, reported
@@ -49,7 +49,7 @@ def test_without_root_it_is_said_why_not(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_no_name_is_used_twice_and_links_are_gone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel may keep a namespace, and with it its link, after it was told to end it."""
+    """The kernel may keep a namespace, and with it its link, after a request to end it."""
     ip = Ip()
     monkeypatch.setattr(namespaces, "_ip", ip)
     with namespaces.namespaces(2) as first:

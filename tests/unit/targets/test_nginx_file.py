@@ -1,4 +1,4 @@
-"""nginx's configuration files: read as nginx reads them, and never beyond their end."""
+"""nginx's configuration files: read like nginx reads them, and never beyond their end."""
 
 import pytest
 from hypothesis import given
@@ -98,7 +98,7 @@ def test_blocks_without_end_are_refused_in_one_line(close: str) -> None:
 
 
 def test_deep_blocks_in_included_files_are_read_or_refused() -> None:
-    """Each file has the deepest blocks, and includes itself in the innermost one."""
+    """Each file nests blocks to the limit, and includes itself in the innermost one."""
     deep = "a{" * 32 + "include x;" + "}" * 32
     with pytest.raises(NginxSyntaxError, match="includes itself"):
         read(deep, x=deep)

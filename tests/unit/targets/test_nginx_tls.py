@@ -1,4 +1,4 @@
-"""What a proof takes of an nginx configuration: TLS, of one server, and nothing to be run."""
+"""The parts of an nginx configuration that a proof takes: TLS of one server; nothing is run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Keys are wrapped as the transit engine takes them."""
+"""Keys are wrapped in the form that the transit engine requires."""
 
 import base64
 

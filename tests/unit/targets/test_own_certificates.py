@@ -1,4 +1,4 @@
-"""The user's own certificates: trusted themselves, and asked for by a name that they have."""
+"""The user's own certificates are trusted directly, and requested by one of their own names."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tlslab.targets.own_certificates import own_trust, server_name
 
 
 def configuration(folder: Path, *names: str) -> Configuration:
-    """One that serves a certificate of the user's for each name, each in a folder of its own."""
+    """A server that serves a certificate of the user for each name, each in its own folder."""
     served = []
     for number, name in enumerate(names):
         own = folder / str(number)

@@ -1,4 +1,4 @@
-"""Starts on free ports: whose port it is, and what is reported when a start fails."""
+"""Starts on free ports: the owner of a port, and the report on a failed start."""
 
 import socket
 import sys

@@ -1,4 +1,4 @@
-"""Servers are ended whole, whatever they do."""
+"""All processes of a server are ended, however they react."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""The kinds of servers: what each takes, and what is refused before anything is started."""
+"""The kinds of servers: the settings that each accepts, and those rejected before any start."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from tlslab.targets.process import ServerProcess
 
 
 class Made:
-    """A server that notes what it was set up with."""
+    """A server that records its settings."""
 
     name = "made"
     backend = "none"
@@ -40,7 +40,7 @@ class Made:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Made]:
-    """Two kinds in place of the real ones; all servers that were made."""
+    """Two kinds in place of the real ones, and all servers that were made."""
     servers: list[Made] = []
 
     def make(setting: Setting) -> Made:
@@ -82,7 +82,7 @@ def test_a_server_that_staples_from_no_file_is_named_with_those_that_do() -> Non
     assert reason == (
         "apache staples no OCSP response from a file: these do: reference, node, nginx, haproxy"
     )
-    # Every server can do without.
+    # Every server can work without it.
     assert all(lacking(Deployment(name)) is None for name in MANAGED)
     # The front terminates TLS.
     assert lacking(Deployment("caddy", front="nginx", ocsp_stapling=True)) is None
@@ -121,7 +121,7 @@ def test_a_front_passes_on_to_a_server_that_is_plain_if_it_can(
     assert back.setting.plain == (name == "back")
     assert (back.setting.folder, front.setting.folder) == (tmp_path / "back", tmp_path)
     assert (back.setting.http2, front.setting.http2) == (False, True)
-    # What the server behind lacks is of no concern to clients.
+    # Features that the server behind a front lacks do not matter to clients.
     assert target.prepare() == {("group", "X448"): "False"}
     running = target.start()
     assert front.upstream == "http://127.0.0.1:1/it"

@@ -1,4 +1,4 @@
-"""Who reverts a live server: when asked, and when the lab is killed; loudly if in vain."""
+"""The process that reverts a live server: on request, or after a kill; a failure is reported."""
 
 import signal
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 from tlslab.targets.external import HookError, run_command
 from tlslab.targets.reverter import TRIES, Command, Reverter, RevertError
 
-# A lab that has changed a server, says so, and waits to be killed.
+# A lab that has changed a server, reports this, and waits to be killed.
 LAB = """
 import sys, time
 from tlslab.targets.reverter import Command, Reverter
@@ -27,7 +27,7 @@ def noting(log: Path, code: int = 0) -> tuple[str, ...]:
 
 
 def lines(log: Path, least: int, seconds: float = 20) -> list[str]:
-    """What was noted, once there are N lines."""
+    """The log, once it has N lines."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = log.read_text().split() if log.exists() else []
@@ -63,7 +63,7 @@ def test_a_lab_that_is_killed_has_its_server_reverted(tmp_path: Path) -> None:
 
 
 def test_a_lab_that_is_killed_while_it_waits_is_spoken_for(tmp_path: Path) -> None:
-    """The word was given, and nobody is left to hear how it went."""
+    """The request was sent, and no process is left to receive the result."""
     log = tmp_path / "log"
     waits = LAB.replace("time.sleep(60)", "reverter.revert()")
     slow = ("sh", "-c", f"echo begun >> {log}; sleep 1; echo reverted >> {log}")
@@ -128,7 +128,7 @@ def test_a_failure_after_a_kill_is_said_loudly(tmp_path: Path) -> None:
     assert "AND THE REVERT FAILED (1). Run it yourself: sh -c" in said
 
 
-# A lab in the middle of a command that changes a server, and is killed there.
+# A lab that is killed in the middle of a command that changes a server.
 APPLYING = """
 import sys
 from tlslab.targets.external import run_command
@@ -148,7 +148,7 @@ run_command(("sh", "-c", f"({slow}) & wait"), 2, "--apply", {}, reverter.applyin
 def test_a_change_under_way_never_lands_after_the_revert(
     tmp_path: Path, seconds: int, noted: list[str]
 ) -> None:
-    """Within its time it ends first; beyond it, it is killed with all of its session."""
+    """If it ends within its time, it ends first; later it is killed with its whole session."""
     log = tmp_path / "log"
     lab = subprocess.Popen(
         [sys.executable, "-c", APPLYING, str(log), str(seconds)], stderr=subprocess.PIPE, text=True
@@ -181,7 +181,7 @@ def test_what_a_change_leaves_in_the_background_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_change_never_begins_when_its_lab_has_died(tmp_path: Path) -> None:
-    """The lab is killed after it has named the session, before it gives the word."""
+    """The lab is killed after it has named the session, and before it requests the revert."""
     log = tmp_path / "log"
     dies = APPLYING.replace("reverter.applying", "lambda session: os.kill(os.getpid(), 9)")
     lab = subprocess.Popen(
@@ -193,7 +193,7 @@ def test_a_change_never_begins_when_its_lab_has_died(tmp_path: Path) -> None:
 
 
 def test_a_change_that_may_not_be_killed_is_named_before_the_revert(tmp_path: Path) -> None:
-    """As one of another user by `sudo`: here `kill` has no effect."""
+    """Like a process of another user by `sudo`: here `kill` has no effect."""
     log = tmp_path / "log"
     deaf = "import tlslab.targets.reverter as r\nr._REVERT = r._REVERT.replace('kill -s', ': ')\n"
     code = APPLYING.replace("log, seconds", deaf + "log, seconds", 1)
@@ -211,7 +211,7 @@ def test_a_change_that_may_not_be_killed_is_named_before_the_revert(tmp_path: Pa
 
 
 def test_the_command_to_run_by_hand_is_shown_as_it_was_given(tmp_path: Path) -> None:
-    """`echo` of dash would make a line feed of it."""
+    """`echo` of dash would turn it into a line feed."""
     log = tmp_path / "log"
     lab = subprocess.Popen(
         [sys.executable, "-c", LAB, "sh", "-c", f"echo x >> {log}; : 'a\\nb'"],

@@ -1,4 +1,4 @@
-"""A cluster that cannot be had is said in one line."""
+"""A cluster that cannot be started is reported in one line."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What programs say about PKCS #11, in one line with what to do."""
+"""Messages of programs about PKCS #11, in one line with the remedy."""
 
 import pytest
 

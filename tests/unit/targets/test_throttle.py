@@ -1,4 +1,4 @@
-"""A process that is slowed down stands still, and runs again."""
+"""A throttled process stops, and runs again."""
 
 import subprocess
 import time
@@ -18,7 +18,7 @@ def process() -> Iterator[psutil.Process]:
 
 
 def _becomes(process: psutil.Process, stopped: bool) -> bool:
-    """Whether the process comes to stand still, or to run, within ten seconds."""
+    """Whether the process stops, or runs, within ten seconds."""
     for _ in range(1000):
         if (process.status() == psutil.STATUS_STOPPED) == stopped:
             return True

@@ -1,4 +1,4 @@
-"""How Tomcat is set up, and what is reported of it, without a start."""
+"""The configuration of Tomcat, and the report on it, without a start."""
 
 import zipfile
 from dataclasses import replace

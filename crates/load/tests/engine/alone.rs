@@ -1,5 +1,5 @@
-//! Runs in a process of their own: the memory and the panics of a run are then its own, and not
-//! those of its peers, which are threads of the test.
+//! Runs in a separate process, so that memory and panics are those of the run and not those of its
+//! peers, which are threads of the test.
 
 use std::io::{self, Write};
 use std::process::Command;
@@ -15,41 +15,41 @@ use tlslab_tls::TrustAnchors;
 
 use crate::harness::{BACKENDS, measured, peak_memory_mib, spec};
 
-/// What a process may take at most for a run of four connections, in MiB. A run whose server is
-/// honest takes some 13, most of it for histograms; floods go up to a GiB.
+/// The highest memory use of a process for a run of four connections, in MiB. A run against an
+/// honest server takes some 13, most of it for histograms; floods send up to a GiB.
 const MEMORY_LIMIT_MIB: u64 = 32;
 
-/// Which test of this program makes a run that its environment describes.
+/// The test of this program that makes the run that its environment describes.
 const NAME: &str = "alone::a_run_of_its_own";
 
-/// The environment's variable that describes it.
+/// The environment variable with the description of the run.
 const WORK: &str = "TLSLAB_TEST_RUN";
 
-/// Set for a test that is in a process of its own.
+/// Set for a test that runs in its own process.
 const ALONE: &str = "TLSLAB_TEST_ALONE";
 
-/// What stands before its result.
+/// The text in front of the result.
 const RESULT: &str = "the run's result: ";
 
-/// Far longer than any run takes: one that takes so long hangs.
+/// Far longer than any run takes: a process that takes this long hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is to be done.
+/// The run to make.
 #[derive(Serialize, Deserialize)]
 struct Work {
     spec: RunSpec,
     anchors: Vec<Vec<u8>>,
 }
 
-/// What came of it.
+/// The result of the run.
 #[derive(Serialize, Deserialize)]
 struct Done {
     record: RunRecord,
     peak_mib: u64,
 }
 
-/// Runs in a process of its own, and asserts what must be true of every record, that nothing
-/// panicked, and that memory was bounded.
+/// Makes a run in a separate process. Asserts what holds for every record, that nothing panicked,
+/// and that memory was bounded.
 pub fn measured_alone(spec: RunSpec, authority: &Authority) -> RunRecord {
     let work = Work { spec, anchors: vec![authority.certificate().to_vec()] };
     let output = Command::new(std::env::current_exe().unwrap())
@@ -67,8 +67,8 @@ pub fn measured_alone(spec: RunSpec, authority: &Authority) -> RunRecord {
     done.record
 }
 
-/// Whether the test of this name is in a process of its own; if not, runs it there, and asserts that
-/// it passes.
+/// Whether the test of this name is in its own process. If not, runs the test there, and asserts
+/// that it passes.
 pub fn by_itself(test: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return true;
@@ -85,8 +85,8 @@ pub fn by_itself(test: &str) -> bool {
     false
 }
 
-/// Makes the run that the environment describes; without one, shows that an honest server's run in
-/// a process of its own is as good as any.
+/// Makes the run that the environment describes. Without a description, shows that the run of an
+/// honest server passes in a separate process, too.
 #[test]
 fn a_run_of_its_own() {
     let Ok(work) = std::env::var(WORK) else {

@@ -1,5 +1,5 @@
-//! Servers with hardly any room for connections that wait: their SYNs are lost, and sent again after a
-//! second. What is measured then is true, and is said to be.
+//! Servers with a tiny backlog: SYNs are lost, and sent again after a second. The measured times
+//! are true, and a note names the cause.
 
 use crate::harness::{BACKENDS, measured, spec, trust, with_minimal_client};
 use tlslab_contract::record::{RunRecord, VerdictCode};
@@ -8,7 +8,7 @@ use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::tls_server::{Settings, TlsServer};
 use tlslab_tls::TrustAnchors;
 
-/// A run of 200 connections at once against a server that takes one after the other.
+/// A run of 200 connections at once against a server that accepts one after the other.
 fn crowded(backend: BackendChoice, backlog: i32) -> RunRecord {
     let authority = Authority::new("tlslab");
     let identities = vec![authority.issue(Key::P256)];
@@ -33,7 +33,7 @@ fn connections_that_wait_beyond_the_measurement_keep_littles_law_and_are_reporte
         assert!(record.notes.iter().any(|said| said.starts_with(&note)), "{:?}", record.notes);
         let unfinished = record.flight.unwrap().unfinished_s;
         assert!(unfinished > 0.1 * record.flight.unwrap().within_s, "{:?}", record.flight);
-        // What a closed loop was checked by before would have called this run wrong.
+        // The earlier check of closed loops would have rejected this run.
         let service = record.summaries["service"];
         let implied = record.outcomes.completed as f64 / record.seconds * service.mean_ms / 1e3;
         assert!(implied < 0.8 * 200.0, "{implied}");

@@ -1,4 +1,4 @@
-//! Mutual authentication: what the record says must agree with what the server saw.
+//! Mutual authentication: the record must agree with the server's counts.
 
 use crate::harness::{BACKENDS, measured, spec, try_run};
 use openssl::x509::X509;
@@ -13,7 +13,7 @@ use tlslab_wire::names::TlsVersion;
 
 const SERVERS: [ServerBackend; 2] = [ServerBackend::Openssl, ServerBackend::Rustls];
 
-/// The reference server, which asks for certificates of this authority if there is one.
+/// The reference server, which requests certificates of this authority, if one is given.
 fn reference(
     backend: ServerBackend,
     clients: Option<&Authority>,
@@ -88,7 +88,7 @@ fn a_server_that_does_not_ask_is_not_what_was_asked_for() {
     }
 }
 
-/// The classes of failure, with a request and without.
+/// The failure classes, with a request for a certificate and without.
 fn refusals(
     server: &Server,
     trust: &TrustAnchors,
@@ -182,8 +182,8 @@ fn a_key_of_another_certificate_is_wrong_usage() {
     );
 }
 
-/// A session that is resumed stands for the client as well: it shows its certificate in full
-/// handshakes only, and the server knows it in all.
+/// A resumed session authenticates the client as well: the client sends its certificate in full
+/// handshakes only, and the server knows the client in all.
 #[test]
 fn a_client_shows_its_certificate_in_full_handshakes_and_is_known_when_it_resumes() {
     let authority = Authority::new("clients");

@@ -1,6 +1,6 @@
-//! However the server's bytes are cut on their way, and wherever a handshake stops for something
-//! urgent, a session comes to the same facts and the same plaintext; wherever they end, it says so
-//! and invents nothing.
+//! However the server's bytes are cut, and wherever a handshake stops for urgent work, a session
+//! comes to the same facts and the same plaintext. If the bytes end early, the session reports the
+//! end and invents nothing.
 
 use std::any::TypeId;
 use std::cell::RefCell;
@@ -19,13 +19,13 @@ use tlslab_tls::{Backend, ClientSettings, Negotiated, Progress, SAMPLING_PERIOD,
 use tlslab_wire::names::{Group, TlsVersion};
 use tlslab_wire::outcome::Failure;
 
-/// What the server answers with.
+/// The server's response.
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789";
 
 /// Far longer than the kernel takes to carry a byte from one end of a socket to the other.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The minimal client alone: the connections that are the library's are left out.
+/// The minimal client alone: connections of the library are left out.
 struct Minimal {
     backend: RustlsBackend,
     opened: u32,
@@ -65,18 +65,18 @@ impl Backend for Minimal {
     }
 }
 
-/// A server and one back end's offer to it.
+/// A server and the client settings of one back end.
 struct Scene<B> {
     server: LockstepServer,
     backend: B,
     listener: TcpListener,
-    /// Something urgent is always due.
+    /// Urgent work is always due.
     urgent: bool,
-    /// How often a client has stopped for it.
+    /// The number of times that a client has stopped for urgent work.
     stops: u32,
 }
 
-/// What a client has seen.
+/// The facts and the plaintext that a client has seen.
 #[derive(Debug, PartialEq)]
 struct Seen {
     facts: Option<Negotiated>,
@@ -101,8 +101,9 @@ impl<B: Backend> Scene<B> {
         }
     }
 
-    /// One connection whose server's bytes come in pieces of these lengths, then all that is left;
-    /// it ends with its last byte, or after N. Also gives the number of bytes that came.
+    /// One connection whose server's bytes come in pieces of these lengths, then all the rest. The
+    /// connection ends with its last byte, or after N bytes. Also returns the number of bytes that
+    /// came.
     fn converse(&mut self, pieces: &[usize], last: usize) -> (Seen, usize) {
         let mut session = self.server.session(RESPONSE);
         let mut client = Client::new(&mut self.backend, &self.listener, self.urgent);
@@ -149,7 +150,7 @@ impl<S: Session> Client<S> {
         Self { session, socket, peer, taken: 0, seen, requested: false, urgent, stops: 0 }
     }
 
-    /// What it has sent since it was last asked.
+    /// The bytes that the client has sent since the last call.
     fn sent(&mut self) -> Vec<u8> {
         let mut bytes = vec![0; usize::try_from(self.socket.sent - self.taken).unwrap()];
         self.peer.read_exact(&mut bytes).unwrap();
@@ -157,7 +158,7 @@ impl<S: Session> Client<S> {
         bytes
     }
 
-    /// Goes as far as N bytes in all, or the end behind them, take it.
+    /// Goes on until N bytes in all, or the end, have been processed.
     fn go_on(&mut self, delivered: usize, ended: bool) {
         let deadline = Instant::now() + PATIENCE;
         let waits = |end: &Result<Progress, Failure>| *end == Ok(Progress::WantRead);
@@ -195,13 +196,13 @@ impl<S: Session> Client<S> {
     }
 }
 
-/// Does this with each version and back end.
+/// Calls this function with each version and back end.
 macro_rules! everywhere {
     ($does:expr) => {
         for version in [Version::Tls12, Version::Tls13] {
             $does(Scene::new(version, false, |settings| RustlsBackend::new(settings).unwrap()));
             $does(Scene::new(version, true, |settings| RustlsBackend::new(settings).unwrap()));
-            // This back end stops for nothing.
+            // This back end does not stop for urgent work.
             $does(Scene::new(version, false, |settings| OpensslBackend::new(settings).unwrap()));
         }
         for urgent in [false, true] {
@@ -210,8 +211,8 @@ macro_rules! everywhere {
     };
 }
 
-/// What an uncut connection sees, which is all there is to see, and how many bytes it takes. ECDSA
-/// signatures differ by a few bytes, and so do connections.
+/// The facts and plaintext of an uncut connection, and the number of its bytes. ECDSA signatures
+/// vary by a few bytes, and so do connections.
 fn uncut<B: Backend + 'static>(scene: &mut Scene<B>) -> (Seen, usize) {
     let (seen, length) = scene.converse(&[], usize::MAX);
     assert_eq!(seen.plaintext, RESPONSE);
@@ -232,7 +233,7 @@ fn cut_at_every_byte<B: Backend + 'static>(mut scene: Scene<B>) {
 fn ended_at_every_byte<B: Backend + 'static>(mut scene: Scene<B>) {
     let (whole, length) = uncut(&mut scene);
     let mut secured = false;
-    // Short of the alert, whatever the length of the signature.
+    // Before the alert, whatever the length of the signature.
     for last in 0..length - 40 {
         let (seen, _) = scene.converse(&[], last);
         let Seen { facts, plaintext, end } = seen;

@@ -1,7 +1,7 @@
-//! Two back ends agree: against the same server, on every cell that both can do, with the offer
-//! pinned, they negotiate the same facts and receive the same bytes; and what their ClientHellos do
-//! not have in common is known to the byte. The engine's minimal client agrees with both, in full and
-//! lean, and sends what rustls sends.
+//! Two back ends agree. Against the same server, in every cell that both support, with all settings
+//! fixed, they negotiate the same facts and receive the same bytes. The differences of their
+//! ClientHellos are known to the byte. The minimal client agrees with both, in full and lean form,
+//! and sends the same bytes as rustls.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -20,16 +20,17 @@ use tlslab_tls::self_signed::self_signed;
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{Group, TlsVersion};
 
-/// Connections of each run.
+/// The number of connections of each run.
 const COUNT: u64 = 8;
 
-/// An ECDSA signature's two numbers take a byte more or less each as they happen to begin (DER): a
-/// handshake with one differs from the next by N bytes at most, whoever makes it.
+/// Each of the two numbers of an ECDSA signature takes a byte more or less, depending on its first
+/// bit (DER). Handshakes with such a signature differ by N bytes at most, with any client.
 const DER: u64 = 4;
 
-/// How much longer rustls' ClientHello is than OpenSSL's. In TLS 1.2: 2 bytes of a suite and 7 of an
-/// extension that only rustls sends, less 5 of one that only OpenSSL sends. With a hybrid group: the
-/// 6 bytes of ec_point_formats, which OpenSSL sends with plain elliptic curves only.
+/// The number of bytes by which rustls' ClientHello is longer than OpenSSL's. In TLS 1.2: 2 bytes
+/// of a suite and 7 of an extension that only rustls sends, minus 5 of an extension that only
+/// OpenSSL sends. With a hybrid group: the 6 bytes of ec_point_formats, which OpenSSL sends with
+/// plain elliptic curves only.
 fn longer_by(cell: &TlsSpec) -> u64 {
     match cell.versions[0] {
         TlsVersion::Tls12 => 4,
@@ -39,7 +40,7 @@ fn longer_by(cell: &TlsSpec) -> u64 {
     }
 }
 
-/// Everything that can be pinned: one version, suite, group and scheme.
+/// All settings fixed: one version, suite, group and signature scheme.
 fn pinned(version: TlsVersion, suite: &str, group: Group, scheme: &str) -> TlsSpec {
     TlsSpec {
         versions: vec![version],
@@ -50,7 +51,7 @@ fn pinned(version: TlsVersion, suite: &str, group: Group, scheme: &str) -> TlsSp
     }
 }
 
-/// The cells that both back ends can do with a certificate of this kind.
+/// The cells that both back ends support with a certificate of this kind.
 fn cells(kind: KeyKind) -> Vec<TlsSpec> {
     let (scheme, tls12): (&str, [&str; 3]) = match kind {
         KeyKind::EcdsaP256 => (
@@ -97,7 +98,7 @@ fn cells(kind: KeyKind) -> Vec<TlsSpec> {
     cells
 }
 
-/// One back end's run of a cell against the server.
+/// The run of a cell by one back end against the server.
 fn run(server: &Server, trust: &TrustAnchors, cell: &TlsSpec, backend: BackendChoice) -> RunRecord {
     let stop = Stop::Count(COUNT);
     let tls = TlsSpec { backend, ..cell.clone() };
@@ -106,12 +107,12 @@ fn run(server: &Server, trust: &TrustAnchors, cell: &TlsSpec, backend: BackendCh
     record
 }
 
-/// The same with the library on every connection.
+/// The same with the library for every connection.
 fn by_library(cell: &TlsSpec) -> TlsSpec {
     TlsSpec { client: ClientChoice::Library, ..cell.clone() }
 }
 
-/// The same as `--lean` runs it.
+/// The same with the settings of `--lean`.
 fn lean(cell: &TlsSpec) -> TlsSpec {
     let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
     TlsSpec { authenticate, key_share, ..cell.clone() }
@@ -144,7 +145,7 @@ fn the_same_is_negotiated_and_the_same_bytes_are_received() {
             if cell.versions == [TlsVersion::Tls13] {
                 for (minimal, authenticated) in [(cell.clone(), COUNT), (lean(&cell), 1)] {
                     let minimal = run(&server, &trust, &minimal, BackendChoice::Rustls);
-                    // The first connection is the library's.
+                    // The library makes the first connection.
                     assert_eq!(minimal.minimal_client, COUNT - 1);
                     assert_eq!(minimal.authenticated, authenticated);
                     assert_eq!(minimal.facts, fast.facts, "{cell:?}");
@@ -188,7 +189,7 @@ struct Hello {
     extensions: BTreeMap<u16, Vec<u8>>,
 }
 
-/// Takes what begins with a length of N bytes off the front.
+/// Takes a field off the front that starts with its length in N bytes.
 fn take<'b>(bytes: &mut &'b [u8], width: usize) -> &'b [u8] {
     let (length, rest) = bytes.split_at(width);
     let length = length.iter().fold(0, |sum, byte| sum * 256 + usize::from(*byte));
@@ -201,11 +202,11 @@ fn number(bytes: &[u8]) -> u16 {
     u16::from_be_bytes([bytes[0], bytes[1]])
 }
 
-/// What a back end sends first.
+/// The first flight of a back end.
 fn hello(cell: &TlsSpec, backend: BackendChoice) -> Hello {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    // With TLS 1.2 a first connection, with no group forced, looks for the certificate's curve.
+    // With TLS 1.2, if no group is forced, the first connection finds the certificate's curve.
     let before = usize::from(cell.versions.contains(&TlsVersion::Tls12));
     let server = std::thread::spawn(move || {
         let mut connections = listener.incoming().skip(before);
@@ -244,7 +245,8 @@ fn hellos(version: TlsVersion, suite: &str) -> [Hello; 2] {
     BACKENDS.map(|backend| hello(&cell, backend))
 }
 
-/// Extensions that hold the same in both hellos, apart from the key share's random key.
+/// The extensions that have the same content in both ClientHellos, apart from the key share's
+/// random key.
 fn same(fast: &Hello, complete: &Hello) {
     for (kind, content) in &fast.extensions {
         let Some(other) = complete.extensions.get(kind) else { continue };
@@ -267,9 +269,9 @@ fn client_hellos_of_tls_1_3_differ_in_their_random_bytes_and_their_order_only() 
     assert_eq!((&fast.suites, &fast.compression), (&complete.suites, &complete.compression));
 }
 
-/// What cannot be equal: rustls says by a suite that it knows of secure
-/// renegotiation, OpenSSL by an extension (RFC 5746, section 3.4), and rustls lists its versions
-/// though there is one only. That makes rustls' hello 4 bytes longer.
+/// The necessary differences: rustls signals secure renegotiation by a suite, OpenSSL by an
+/// extension (RFC 5746, section 3.4); and rustls lists its versions even if there is only one.
+/// rustls' ClientHello is therefore 4 bytes longer.
 #[test]
 fn client_hellos_of_tls_1_2_differ_by_renegotiation_and_versions() {
     let [mut fast, mut complete] = hellos(TlsVersion::Tls12, "ECDHE-ECDSA-AES128-GCM-SHA256");

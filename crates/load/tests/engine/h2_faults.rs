@@ -1,5 +1,5 @@
-//! HTTP/2 servers that break the protocol, flood, stall or go away, under load, by both back ends:
-//! each failure has its class, the accounting balances, nothing hangs and nothing grows.
+//! HTTP/2 servers that violate the protocol, flood, stall or close, under load by both back ends:
+//! each failure has its class, the accounting balances, nothing hangs, and memory is bounded.
 
 use crate::alone::measured_alone;
 use crate::harness::{BACKENDS, impatient, trust, try_run};
@@ -15,7 +15,7 @@ use tlslab_testkit::peers::script::Act::{self, Fin, Flood, Receive, Reset, Send,
 use tlslab_testkit::peers::{Fault, Peer, secured};
 use tlslab_testkit::tls_server::{Settings, Version};
 
-/// The connections of each run.
+/// The number of connections of each run.
 const CONNECTIONS: u64 = 4;
 
 /// Error codes (RFC 9113, section 7).
@@ -34,7 +34,7 @@ fn settings(authority: &Authority) -> Settings {
     }
 }
 
-/// A run over HTTP/2 whose preflight went well and whose connections all meet the fault.
+/// A run over HTTP/2 whose preflight succeeded and whose connections all meet the fault.
 fn met(
     authority: &Authority,
     fault: Fault,
@@ -53,7 +53,7 @@ fn met(
     measured_alone(spec, authority)
 }
 
-/// Every connection plays these acts once its handshake is done, and fails so.
+/// Every connection meets these acts after its handshake, and fails with this class.
 fn fails(authority: &Authority, cases: &[(&str, &str, Vec<Act>)]) {
     for (name, class, acts) in cases {
         for backend in BACKENDS {
@@ -66,12 +66,12 @@ fn fails(authority: &Authority, cases: &[(&str, &str, Vec<Act>)]) {
     }
 }
 
-/// Takes the request, says SETTINGS and this, and waits for the client to leave.
+/// Reads the request, sends SETTINGS and these bytes, and waits for the client to close.
 fn says(bytes: &[u8]) -> Vec<Act> {
     vec![Receive, Send([&settings_frame(&[])[..], bytes].concat()), Wait]
 }
 
-/// The same, and then this again and again.
+/// The same, and then these bytes again and again.
 fn floods(first: &[u8], bytes: Vec<u8>) -> Vec<Act> {
     vec![Receive, Send([&settings_frame(&[])[..], first].concat()), Flood(bytes)]
 }
@@ -107,13 +107,13 @@ fn floods_of_frames_that_carry_nothing_are_cut_off() {
 #[test]
 fn a_header_list_that_unpacks_to_megabytes_is_refused() {
     let authority = Authority::new("tlslab test");
-    // A field of 4,000 bytes goes into the dynamic table, whose first entry is then named again and
-    // again, a byte each: 48 MB out of 16 KiB (RFC 7541, sections 6.1 and 6.2.1).
+    // A field of 4,000 bytes enters the dynamic table. Its entry is then referenced again and
+    // again, by one byte each: 48 MB from 16 KiB (RFC 7541, sections 6.1 and 6.2.1).
     let value = [&[0x7f, 0xa1, 0x1e][..], &[b'x'; 4_000]].concat();
     let block = |times| [STATUS_200, &[0x40, 1, b'a'], &value, &vec![0xbe; times]].concat();
     let bomb = frame(HEADERS, END_HEADERS, 1, &block(12_000));
     fails(&authority, &[("HPACK bomb", "http_protocol", says(&bomb))]);
-    // The same with a few repetitions is a large head and nothing else.
+    // With a few repetitions this is a large head and no fault.
     let large = frame(HEADERS, END_HEADERS | END_STREAM, 1, &block(10));
     for backend in BACKENDS {
         let fault = secured(&settings(&authority), says(&large));
@@ -232,8 +232,8 @@ fn connections_that_the_peer_ends_are_reported_apart_by_how_and_when() {
 #[test]
 fn requests_that_a_goaway_leaves_unprocessed_are_neither_answered_nor_failed() {
     let authority = Authority::new("tlslab test");
-    // The first request shows the limit of streams; the second answer, to one of three under way,
-    // comes behind the notice that nothing above it was processed.
+    // The first request shows the limit of streams. The second answer, to one of three requests in
+    // flight, follows the notice that no higher stream was processed.
     let first = [settings_frame(&[]), response(1, &[], b"abc")].concat();
     let last = [goaway(3, NO_ERROR), response(3, &[], b"abc")].concat();
     let acts = vec![Receive, Send(first), Receive, Send(last), Wait];
@@ -243,7 +243,7 @@ fn requests_that_a_goaway_leaves_unprocessed_are_neither_answered_nor_failed() {
         let outcomes = &record.outcomes;
         assert_eq!((outcomes.ended(), outcomes.failures()), (outcomes.completed, 0), "{backend:?}");
         assert!(outcomes.completed > 0, "{backend:?}");
-        // Connections that the run's end has cut may have had their first answer.
+        // Connections that were cut by the end of the run may have had their first response.
         let more = 2 * outcomes.in_flight_at_stop;
         let both = 2 * outcomes.completed;
         assert!((both..=both + more).contains(&record.requests), "{outcomes:?}");

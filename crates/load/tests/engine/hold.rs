@@ -1,5 +1,5 @@
-//! Connections that are held: all are counted, those that the server drops as well, and what each
-//! costs stays under its bound.
+//! Connections that are held open: all are counted, also those that the server drops, and the
+//! memory of each is below its bound.
 
 use std::sync::atomic::AtomicBool;
 
@@ -52,13 +52,13 @@ fn every_connection_of_every_level_rests_and_answers_again() {
         assert_eq!((record.attempts, record.alive), (50, 50), "{backend:?}");
         assert_eq!(connections(&record), [10, 50]);
     }
-    // A preflight, then twice a request on each connection.
+    // A preflight, then two requests on each connection.
     let stats = server.stop().unwrap();
     assert_eq!((stats.handshakes.full, stats.requests), (102, 202));
 }
 
-/// The bound that the reference documentation states, with the server in the same process: what is
-/// seen here is the client and the server together.
+/// The bound in the reference documentation. The server is in the same process, so that the reading
+/// contains client and server.
 #[test]
 fn an_idle_connection_costs_kibibytes_and_not_its_buffers() {
     if !by_itself("hold::an_idle_connection_costs_kibibytes_and_not_its_buffers") {

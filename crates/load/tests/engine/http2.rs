@@ -1,5 +1,5 @@
 //! HTTP/2 against the reference server: every client with every server, one stream and many; and
-//! bodies that are not what they should be, in both versions of HTTP.
+//! wrong bodies, in both versions of HTTP.
 
 use std::net::SocketAddr;
 
@@ -21,7 +21,7 @@ use tlslab_wire::names::{CipherSuite, ServerAuthentication, TlsVersion};
 
 const DOCUMENT: u64 = 4_788;
 
-/// Longer than all windows that HTTP/2 begins with, so that it takes window updates to get it.
+/// Longer than the initial windows of HTTP/2, so that window updates are necessary.
 const LARGE: u64 = 40 << 20;
 
 fn reference(backend: ServerBackend, key: KeyKind) -> (Server, TrustAnchors) {
@@ -69,7 +69,7 @@ fn requests_agree_with_the_servers_own_count() {
 #[test]
 fn more_streams_than_the_server_allows_are_not_opened() {
     let (server, trust) = reference(ServerBackend::Rustls, KeyKind::EcdsaP256);
-    // A server refuses what is above its limit of 128, which would be a failure.
+    // A server rejects streams above its limit of 128, which would be a failure.
     let record = measured(over_http2(server.address(), BackendChoice::Rustls, 1000, 1000), trust);
     assert_eq!((record.outcomes.completed, record.requests), (9, 9_000));
 }
@@ -109,7 +109,7 @@ fn every_suite_is_measured_over_http2_and_those_that_it_bars_with_a_note() {
     let (server, trust) = reference(ServerBackend::Openssl, KeyKind::Rsa2048);
     let rsa = |suite: &CipherSuite| suite.authentication() == ServerAuthentication::Rsa;
     let suites: Vec<_> = CipherSuite::all().filter(rsa).collect();
-    // The 23 of the study that asked for them are among these.
+    // The 23 of the study that requested them are among these.
     assert!(suites.len() >= 23);
     for suite in suites {
         for version in [HttpVersion::Http2, HttpVersion::Http11] {
@@ -126,8 +126,8 @@ fn every_suite_is_measured_over_http2_and_those_that_it_bars_with_a_note() {
     }
 }
 
-/// The failures of a run whose preflight got 100 times `x`, and whose connections get this body in
-/// HTTP/1.1 and in HTTP/2, with a Repr-Digest field or without.
+/// The failures of a run whose preflight received 100 times `x`, and whose connections receive this
+/// body in HTTP/1.1 and in HTTP/2, with a Repr-Digest field or without.
 fn checked_by(check: BodyCheck, body: &[u8], digest: Option<&str>) -> Vec<(u64, Vec<String>)> {
     let authority = Authority::new("tlslab test");
     let settings = Settings {

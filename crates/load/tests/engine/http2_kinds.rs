@@ -1,5 +1,5 @@
-//! HTTP/2 together with all that changes the handshake or the arrivals: each is what it is over
-//! HTTP/1.1, by the server's own count as well.
+//! HTTP/2 with every setting that changes the handshake or the arrivals: the result is the same as
+//! over HTTP/1.1, also by the server's count.
 
 use openssl::x509::X509;
 use tlslab_contract::record::RunRecord;
@@ -19,14 +19,14 @@ use crate::harness::{BACKENDS, measured, spec};
 
 const SERVERS: [ServerBackend; 2] = [ServerBackend::Openssl, ServerBackend::Rustls];
 
-/// Everything that can be resumed.
+/// Every way to resume.
 const ALL: Resumption = Resumption { id: true, ticket: true, psk: true, tickets: 2, early_data: 0 };
 
-/// Requests on each connection, N under way at once.
+/// The requests on each connection, of which N are in flight at once.
 const REQUESTS: u32 = 6;
 const STREAMS: u32 = 3;
 
-/// The reference server, which asks for certificates of this authority if there is one.
+/// The reference server, which requests certificates of this authority, if one is given.
 fn reference(backend: ServerBackend, clients: Option<&Authority>) -> (Server, TrustAnchors) {
     let made = self_signed(KeyKind::EcdsaP256).unwrap();
     let client_auth =
@@ -47,7 +47,7 @@ fn over_http2(server: &Server, backend: BackendChoice, count: u64) -> RunSpec {
     spec
 }
 
-/// All connections did as asked, over HTTP/2; N of them resumed.
+/// Asserts that all connections were as requested, over HTTP/2, and that N of them resumed.
 fn assert_did(record: &RunRecord, resumed: u64, full: u64) {
     assert_eq!(record.outcomes.completed, resumed + full, "{:?}", record.outcomes);
     assert_eq!((record.kinds.resumed, record.kinds.full), (resumed, full));

@@ -1,4 +1,4 @@
-//! Handshakes and records in memory: every form, on both libraries, with nothing left unchecked.
+//! Handshakes and records in memory: every form, with both libraries, and every check.
 
 use std::sync::atomic::AtomicBool;
 
@@ -21,7 +21,8 @@ fn run(spec: InMemorySpec) -> InMemoryRecord {
     measure(spec, &AtomicBool::new(false)).unwrap_or_else(|error| panic!("{error}: {what}"))
 }
 
-/// Every handshake was what was asked for, on both sides, and the accounting is closed.
+/// Asserts that every handshake was the requested one, on both sides, and that the accounting is
+/// balanced.
 fn completed(record: &InMemoryRecord, count: u64) -> &HandshakeResult {
     let found = record.handshakes.as_ref().expect("handshakes");
     assert_eq!(record.verdicts[0].code, VerdictCode::Valid, "{:?}", record.verdicts);
@@ -68,7 +69,7 @@ fn every_key_authenticates_either_side() {
             completed(&run(asked), 2);
         }
     }
-    // Two kinds of RSA signature, of which the server could take either.
+    // Two kinds of RSA signature, of which the server could use either.
     for backend in BACKENDS {
         let mut asked = spec(backend, TlsVersion::Tls12, KeyKind::Rsa2048, 2);
         asked.handshake = HandshakeForm::Mutual;
@@ -108,7 +109,7 @@ fn flights_have_sizes_and_a_resumption_needs_fewer_bytes() {
         };
         let (full, resumed) = (bytes(HandshakeForm::Full), bytes(HandshakeForm::Resumed));
         assert_eq!((full.0, resumed.0), (3, 4), "a ticket comes with a resumption only");
-        // A certificate and a signature are left out; a ticket of some 200 bytes goes both ways.
+        // Certificate and signature are absent; a ticket of some 200 bytes goes both ways.
         assert!(resumed.1 < full.1 + 200.0, "{full:?} {resumed:?}");
     }
 }
@@ -145,7 +146,7 @@ fn records_of_every_size_arrive_in_both_directions() {
             for line in &record.bulk {
                 assert_eq!((line.records, line.suite.as_str()), (1000, suite));
                 assert_eq!(line.bytes, 1000 * u64::from(line.record_size));
-                // Header and tag, in TLS 1.3 the content type; in 1.2 AES-GCM has a nonce.
+                // Header and tag; in TLS 1.3 the content type; in 1.2 AES-GCM has a nonce.
                 let overhead = line.wire_bytes - line.bytes;
                 assert_eq!(overhead, 1000 * if tls == TlsVersion::Tls13 { 22 } else { 29 });
                 assert!(line.seal.cpu_s > 0.0 && line.open.cpu_s > 0.0);

@@ -1,4 +1,4 @@
-//! The key log: the client's lines must be the server's own, one set for each connection.
+//! The key log: the client's lines must equal the server's, one set for each connection.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;

@@ -1,5 +1,5 @@
-//! What a run learns of the server before its load: the key share that it takes, and whether it takes
-//! the minimal client.
+//! Facts about the server that a run learns before its load: the key share that the server accepts,
+//! and whether the server accepts the minimal client.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -49,7 +49,7 @@ fn without_a_group_each_connection_sends_the_share_that_the_server_takes() {
     for groups in ["X25519", "P-256", "P-384"] {
         let peer = Peer::honest(&settings(&authority, groups));
         for backend in BACKENDS {
-            // OpenSSL draws a share for each connection.
+            // OpenSSL generates a share for each connection.
             let reused = [reuses_its_share, lean_by_default].into_iter();
             let reused = reused.take(if backend == BackendChoice::Rustls { 2 } else { 0 });
             for change in reused.chain([asks_for_nothing as fn(RunSpec) -> RunSpec]) {
@@ -61,14 +61,15 @@ fn without_a_group_each_connection_sends_the_share_that_the_server_takes() {
                 let group: Group = facts.group.parse().unwrap();
                 assert_eq!(group.openssl_name(), groups);
                 let notes = record.notes.iter().filter(|note| note.contains("key share of"));
-                // X25519 is among the shares that both libraries send by themselves.
+                // X25519 is among the default shares of both libraries.
                 assert!(notes.count() <= 1 && (groups == "X25519" || !record.notes.is_empty()));
             }
         }
     }
 }
 
-/// Serves connections one after the other, but refuses those of these numbers, until one sends nothing.
+/// Serves connections one after the other, but rejects those with these numbers, until a connection
+/// sends nothing.
 fn refusing(listener: &TcpListener, server: &LockstepServer, refused: &[usize]) -> usize {
     let mut served = 0;
     loop {
@@ -104,7 +105,7 @@ fn refusing_server(
 #[test]
 fn where_the_minimal_client_is_refused_the_library_makes_all_connections_and_a_note_says_so() {
     let authority = Authority::new("tlslab test");
-    // The library's connection, the minimal client's; if that fails, one of each once more.
+    // The library's connection and the minimal client's; after a failure one more of each.
     let cases: [(&[usize], usize, u64); 3] = [(&[1, 3], 4, 0), (&[1], 4, 3), (&[], 2, 3)];
     for (refused, preflight, minimal) in cases {
         for change in [with_minimal_client, lean] {
@@ -126,7 +127,7 @@ fn where_the_minimal_client_is_refused_the_library_makes_all_connections_and_a_n
 fn where_the_library_fails_as_well_the_minimal_client_goes_on() {
     let authority = Authority::new("tlslab test");
     let settings = settings(&authority, "X25519");
-    // The server ends each connection but the first: that is not for the client's sake.
+    // The server ends each connection except the first: the minimal client is not the reason.
     let peer = Peer::start(&settings, 1, bare(vec![Act::Reset]));
     let spec = with_minimal_client(spec(peer.address(), BackendChoice::Rustls));
     let record = measured(spec, trust(&authority));

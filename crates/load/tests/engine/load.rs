@@ -1,5 +1,5 @@
-//! Whole runs against servers that do nothing wrong, and against some that do not do as asked: the
-//! record must agree with what the server saw.
+//! Whole runs against servers that are correct, and against some that do not do as requested: the
+//! record must agree with the server's counts.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ use tlslab_wire::names::{Group, TlsVersion};
 
 const DOCUMENT: u64 = 4_788;
 
-/// The reference server with an ECDSA certificate, and whom to trust for it.
+/// The reference server with an ECDSA certificate, and the authority to trust.
 fn reference(backend: ServerBackend) -> (Server, TrustAnchors) {
     let made = self_signed(KeyKind::EcdsaP256).unwrap();
     let server = Server::start(&ServeSpec::loopback(backend, vec![made.identity])).unwrap();
@@ -38,7 +38,7 @@ fn every_client(address: SocketAddr) -> impl Iterator<Item = RunSpec> {
     })
 }
 
-/// All connections were alike, completed, and authenticated.
+/// Asserts that all connections were alike, completed, and authenticated.
 fn assert_flawless(record: &RunRecord) {
     let outcomes = &record.outcomes;
     assert_eq!(outcomes.ended(), outcomes.completed, "{outcomes:?}");

@@ -1,5 +1,5 @@
-//! The engine as its users meet it, in one program: linking is what tests cost most. What needs a
-//! process of its own makes one ([`alone`]).
+//! The engine as its users meet it. All tests are in one program, because linking is the largest
+//! cost of tests. A test that needs its own process starts one ([`alone`]).
 
 mod alone;
 mod backlog;

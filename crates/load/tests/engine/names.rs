@@ -13,7 +13,7 @@ use tlslab_wire::names::KeyKind;
 
 const NAMES: [&str; 3] = ["a.test", "b.test", "c.test"];
 
-/// A server that has a certificate for each name, and turns all other names away.
+/// A server that has a certificate for each name, and rejects all other names.
 fn by_name(authority: &Authority, version: Version) -> TlsServer {
     let by_name = NAMES.map(|name| (name.to_owned(), authority.issue_for(Key::P256, &[name])));
     TlsServer::start(&Settings {

@@ -1,5 +1,5 @@
-//! History's floor: SSL 3.0 to TLS 1.1, RC4, 3DES, RSA-1024, DH-1024 between our client and our
-//! server, and none of it unless both say that they want it.
+//! Obsolete settings: SSL 3.0 to TLS 1.1, RC4, 3DES, RSA-1024, DH-1024 between our client and our
+//! server; none of them unless both sides allow them.
 
 use crate::harness::{measured, spec, try_run};
 use openssl::x509::X509;
@@ -13,7 +13,7 @@ use tlslab_wire::names::{CipherSuite, KeyExchange, ServerAuthentication, TlsVers
 
 const OLD: [TlsVersion; 3] = [TlsVersion::Ssl3, TlsVersion::Tls10, TlsVersion::Tls11];
 
-/// A server's specification with an RSA and an ECDSA certificate, and whom to trust for it.
+/// A server's specification with an RSA and an ECDSA certificate, and the authority to trust.
 fn server_spec(rsa: KeyKind) -> (ServeSpec, TrustAnchors) {
     let made = [rsa, KeyKind::EcdsaP256].map(|kind| self_signed(kind).unwrap());
     let authorities = made
@@ -24,7 +24,7 @@ fn server_spec(rsa: KeyKind) -> (ServeSpec, TrustAnchors) {
     (spec, TrustAnchors::Certificates(authorities.into()))
 }
 
-/// A server that has all that is obsolete.
+/// A server that has all obsolete settings.
 fn old_server() -> (Server, TrustAnchors) {
     let (mut spec, trust) = server_spec(KeyKind::Rsa1024);
     spec.allow_obsolete = true;
@@ -132,7 +132,7 @@ fn a_client_without_leave_does_not_meet_an_old_server() {
 #[test]
 fn a_client_without_leave_refuses_short_keys_and_short_primes() {
     let (server, trust) = old_server();
-    // rustls has no words for it: to it the signature of a short key is none.
+    // rustls has no error for it: to rustls the signature of a short key is invalid.
     for (backend, class) in
         [(BackendChoice::Openssl, "certificate"), (BackendChoice::Rustls, "signature")]
     {

@@ -1,4 +1,4 @@
-//! Load over time: open loop, steps, ramps, think time; and what is reported during a run.
+//! Load over time: open loop, steps, ramps, think time; and the events during a run.
 
 use std::sync::atomic::AtomicBool;
 
@@ -20,7 +20,7 @@ use tlslab_tls::TrustAnchors;
 use tlslab_tls::self_signed::self_signed;
 use tlslab_wire::names::KeyKind;
 
-/// The reference server, and whom to trust for it.
+/// The reference server, and the authority to trust.
 fn reference() -> (Server, TrustAnchors) {
     let made = self_signed(KeyKind::EcdsaP256).unwrap();
     let serve = ServeSpec::loopback(ServerBackend::Rustls, vec![made.identity]);
@@ -51,7 +51,7 @@ fn as_many_connections_are_due_as_the_rate_says() {
             let spec = RunSpec { threads, warmup_ms: 50, ..timed(&server, backend, 500, load) };
             let record = measured(spec, trust.clone());
             let open_loop = record.open_loop.unwrap();
-            // What was due in the warm-up and did not start in it is carried over.
+            // Arrivals that were due in the warm-up and did not start in it are carried over.
             let carried = open_loop.arrivals - due;
             assert!(carried <= 20, "{open_loop:?}");
             assert!((open_loop.offered_per_s - open_loop.arrivals as f64 / 0.5).abs() < 1e-6);
@@ -90,7 +90,7 @@ fn a_seed_makes_the_same_poisson_arrivals() {
 fn arrivals_that_find_no_slot_are_blocked_and_have_a_response_time() {
     let (server, trust) = reference();
     for (backend, threads) in BACKENDS.into_iter().zip([2, 1]) {
-        // 20,000 a second on two slots: no handshake is done in 100 microseconds.
+        // 20,000 per second on two slots: no handshake ends within 100 microseconds.
         let spec = timed(&server, backend, 200, rate(Rate::Constant(20_000.0)));
         let record = measured(RunSpec { connections: 2, threads, ..spec }, trust.clone());
         let open_loop = record.open_loop.unwrap();
@@ -111,7 +111,7 @@ fn time_in_flight_counts_up_to_the_end_of_the_measurement() {
     let authority = Authority::new("silence");
     let identities = vec![authority.issue(Key::P256)];
     let peer = Peer::start(&Settings { identities, ..Settings::default() }, 1, bare(vec![Wait]));
-    // One connection, of which nothing is heard from start to end.
+    // One connection, which gets no answer from start to end.
     let spec = spec(peer.address(), BACKENDS[0]);
     let spec = RunSpec { stop: Stop::DurationMs(300), connections: 1, ..spec };
     let record = measured(spec, trust(&authority));
@@ -147,7 +147,7 @@ fn connections_in_steps_have_a_result_each() {
         let levels: Vec<_> = record.steps.iter().map(|step| step.connections).collect();
         assert_eq!(levels, [1, 8, 2]);
         assert!(record.steps.iter().all(|step| step.completed > 0 && step.seconds > 0.0));
-        // Those of the step before may be in flight when a step begins, and no more.
+        // When a step begins, only connections of the step before may be in flight.
         assert!(record.outcomes.in_flight_at_stop <= 2, "{:?}", record.outcomes);
         assert!(0.0 < record.concurrency && record.concurrency < 8.0, "{}", record.concurrency);
     }
@@ -178,16 +178,16 @@ fn a_connection_thinks_between_its_requests() {
             spec.http.version = version;
             let record = measured(spec, trust.clone());
             assert_eq!((record.outcomes.completed, record.requests), (12, 36), "{version:?}");
-            // Twice 20 ms, to the histogram's 0.1 %; how much more is the machine's affair.
+            // Twice 20 ms, to the histogram's 0.1 %; the excess depends on the machine.
             let service = record.summaries["service"];
             assert!(service.min_ms >= 39.9, "{version:?}: {service:?}");
-            // Thinking is no part of a request.
+            // Think time is not part of a request.
             assert!(record.summaries["exchange"].min_ms < 20.0, "{version:?}");
         }
     }
 }
 
-/// The time to think is no server's deadline, however short that is.
+/// Think time does not count against the deadline, however short the deadline is.
 #[test]
 fn no_deadline_holds_while_a_connection_thinks() {
     let (server, trust) = reference();
@@ -244,7 +244,7 @@ fn a_server_that_hangs_up_while_a_connection_thinks_has_closed_it() {
     }
 }
 
-/// Keeps what is reported.
+/// Keeps the events.
 #[derive(Default)]
 struct Notes {
     seconds: Vec<Progress>,
@@ -295,7 +295,7 @@ fn each_second_is_reported_and_nothing_twice() {
     }
 }
 
-/// The totals of each second balance and never shrink, and the last ones are those of the record.
+/// The totals of each second balance and never decrease, and the last ones are those of the record.
 fn assert_totals(notes: &Notes, record: &RunRecord) {
     let last = notes.totals.as_ref().unwrap();
     let all: Vec<&Totals> =
@@ -339,7 +339,7 @@ fn totals_have_the_failures_by_class() {
     let identities = vec![authority.issue(Key::P256)];
     let settings = Settings { identities, body_length: 100, ..Settings::default() };
     for backend in BACKENDS {
-        // The preflight's connection is answered, all others are closed after their request.
+        // The preflight's connection gets a response; all others are closed after their request.
         let closing = secured(&settings, vec![Receive, Fin]);
         let peer = Peer::start(&settings, 1, closing);
         let spec = RunSpec { stop: Stop::DurationMs(1_300), ..spec(peer.address(), backend) };

@@ -1,4 +1,5 @@
-//! The OpenSSL back end against an OpenSSL server: what it can negotiate, and the facts it reports.
+//! The OpenSSL back end against an OpenSSL server: the settings that it can negotiate, and the
+//! facts that it reports.
 
 use crate::support::{Connected, connect, connect_with, settings, settings_of};
 use tlslab_contract::spec::{Authenticate, KeyShare};
@@ -24,7 +25,7 @@ fn server(authority: &Authority) -> TlsServer {
     })
 }
 
-/// Connects, checks what is the same for all, and fetches the document.
+/// Connects, checks the facts that are always the same, and fetches the document.
 fn fetch(settings: &ClientSettings, server: &TlsServer) -> Connected {
     let mut connected = connect(settings, server.address()).unwrap();
     let facts = connected.facts;
@@ -107,7 +108,8 @@ fn every_signature_scheme_of_a_key_can_be_forced() {
         });
         let scheme: SignatureScheme = name.parse().unwrap();
         for &version in versions {
-            // The certificate is signed with ECDSA on P-256; TLS 1.2 wants that on offer too.
+            // The certificate is signed with ECDSA on P-256; in TLS 1.2 that curve must be offered,
+            // too.
             let chain = "ecdsa_secp256r1_sha256".parse().unwrap();
             let signature_schemes = vec![scheme, chain];
             let settings = ClientSettings { signature_schemes, ..settings_of(version, &authority) };

@@ -1,4 +1,4 @@
-//! The OpenSSL back end and peers that fail: each failure has its class, and words for a person.
+//! The OpenSSL back end and peers that fail: each failure has its class, and a message for people.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,7 +17,7 @@ fn serving(identity: Identity) -> TlsServer {
     TlsServer::start(&Settings { identities: vec![identity], ..Settings::default() })
 }
 
-/// The failure of a connection, with the library's words on it.
+/// The failure of a connection, with the library's message.
 fn failure(settings: &ClientSettings, address: SocketAddr) -> (Failure, String) {
     connect(settings, address).err().expect("the connection was to fail")
 }
@@ -164,7 +164,7 @@ fn a_name_that_no_server_can_have_is_refused() {
     assert_eq!(error, "openssl: an offer has at least one server name");
 }
 
-/// Does this to one client.
+/// Calls this function with one client.
 fn peer(does: impl FnOnce(TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

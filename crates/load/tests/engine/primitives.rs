@@ -1,4 +1,4 @@
-//! The primitives: all that are asked for are there, on both libraries, and nothing else.
+//! The primitives: all requested ones are measured, with both libraries, and no others.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;

@@ -1,5 +1,5 @@
-//! What a record says of the reasons of failures, and what servers are sent before the end: alerts and
-//! errors of HTTP/2, read off the wire by the peer that has broken a rule.
+//! The reasons of failures in a record, and the messages that servers get before the end: alerts
+//! and HTTP/2 errors, read by the peer that has violated a rule.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use tlslab_testkit::peers::{Fault, Notes, Peer, alerted, heard, secured};
 use tlslab_testkit::tls_server::{Settings, Version};
 use tlslab_wire::reason::EXAMPLES_LIMIT;
 
-/// The connections of each run.
+/// The number of connections of each run.
 const CONNECTIONS: u64 = 4;
 
-/// Longer than a peer takes to note what it has heard.
+/// Longer than a peer takes to record what it has received.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn settings(authority: &Authority) -> Settings {
@@ -46,15 +46,15 @@ fn spec_of(client: &str, address: SocketAddr) -> RunSpec {
     }
 }
 
-/// What became of a client's connections, all of which met the fault but those of the preflight: one
-/// by each client that the run has.
+/// The outcomes of a client's connections. All met the fault, except those of the preflight: one by
+/// each client of the run.
 fn met(client: &str, authority: &Authority, fault: &Fault) -> Outcomes {
     let preflights = if matches!(client, "minimal" | "lean") { 2 } else { 1 };
     let peer = Peer::start(&settings(authority), preflights, Arc::clone(fault));
     measured(spec_of(client, peer.address()), trust(authority)).outcomes
 }
 
-/// What peers have noted of N connections, if it comes in time.
+/// The messages that peers have recorded on N connections, if they arrive in time.
 fn noted<T>(notes: &Notes<T>, count: usize) -> Vec<T> {
     let deadline = Instant::now() + PATIENCE;
     while notes.lock().unwrap().len() < count && Instant::now() < deadline {
@@ -116,8 +116,8 @@ fn every_client_sends_an_alert_before_it_leaves() {
             let outcomes = met(client, &authority, &fault);
             let classes: Vec<_> = outcomes.failed.keys().map(String::as_str).collect();
             assert_eq!(classes, ["tls_protocol"], "{forgery:?}, {client}: found by us");
-            // rustls itself leaves without a word where a record has no content type; the minimal
-            // client's first connection is one of rustls'.
+            // rustls itself closes without an alert if a record has no content type. rustls makes
+            // the minimal client's first connection.
             let silent = match (forgery, client) {
                 (Forgery::Untyped, "rustls") => CONNECTIONS,
                 (Forgery::Untyped, "minimal" | "lean") => 1,
@@ -131,7 +131,7 @@ fn every_client_sends_an_alert_before_it_leaves() {
     }
 }
 
-/// What of HTTP/2 these clients say to a server that says this behind its SETTINGS.
+/// The HTTP/2 frames that these clients send to a server that sends this after its SETTINGS.
 fn answers(authority: &Authority, bytes: &[u8]) -> Vec<(Vec<Said>, Outcomes)> {
     let settings = Settings { alpn: "h2".to_owned(), ..settings(authority) };
     let acts = vec![Send([&settings_frame(&[])[..], bytes].concat())];
@@ -177,7 +177,7 @@ fn errors_of_http2_are_reported_with_their_code_before_the_end() {
         ("a PING of 7 bytes", frame(PING, 0, 0, &[7; 7]), goes(6), "frame_size_error"),
         ("PING of a stream", frame(PING, 0, 1, &[7; 8]), goes(1), "protocol_error"),
         ("the connection's window", window(0), goes(3), "flow_control_error"),
-        // The library ends the whole connection for this and all other errors of a stream, as RFC 9113,
+        // The library ends the whole connection for this and all other stream errors, as RFC 9113,
         // section 5.4, allows.
         ("a stream's window", window(1), goes(3), "flow_control_error"),
         ("PRIORITY of stream 0", frame(PRIORITY, 0, 0, &[0; 5]), goes(1), "protocol_error"),

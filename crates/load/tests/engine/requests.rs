@@ -1,5 +1,5 @@
-//! What requests say, and which answers are good: runs against the reference server, whose pages
-//! and statuses are known, over both versions of HTTP.
+//! The content of requests, and the accepted responses: runs against the reference server, whose
+//! pages and statuses are known, over both versions of HTTP.
 
 use std::net::SocketAddr;
 
@@ -117,8 +117,8 @@ fn a_body_goes_with_every_request_over_http2() {
     spec.http.expect_status = statuses("405");
     let record = measured(spec, TrustAnchors::Anyone);
     assert_all_completed(&record);
-    // This server answers before it has read all (RFC 9113, section 8.1), and the connection ends then:
-    // at least a frame of each body has left.
+    // This server answers before it has read the whole body (RFC 9113, section 8.1), and the
+    // connection then ends: at least one frame of each body was sent.
     assert!(record.bytes.sent > 20 * 16_384, "{}", record.bytes.sent);
 }
 

@@ -1,4 +1,4 @@
-//! Resumption, early data and HelloRetryRequest: what the record says must be what the server counted.
+//! Resumption, early data and HelloRetryRequest: the record must agree with the server's counts.
 
 use std::net::SocketAddr;
 
@@ -20,10 +20,10 @@ use tlslab_wire::names::KeyKind;
 
 const SERVERS: [ServerBackend; 2] = [ServerBackend::Openssl, ServerBackend::Rustls];
 
-/// Everything that can be resumed.
+/// Every way to resume.
 const ALL: Resumption = Resumption { id: true, ticket: true, psk: true, tickets: 2, early_data: 0 };
 
-/// The reference server with an ECDSA certificate, and whom to trust for it.
+/// The reference server with an ECDSA certificate, and the authority to trust.
 fn reference(backend: ServerBackend, resumption: Resumption) -> (Server, TrustAnchors) {
     let made = self_signed(KeyKind::EcdsaP256).unwrap();
     let spec = ServeSpec { resumption, ..ServeSpec::loopback(backend, vec![made.identity]) };
@@ -38,7 +38,7 @@ fn resuming(address: SocketAddr, backend: BackendChoice, resume: Resume, count: 
     RunSpec { connections: 4, stop: Stop::Count(count), ..spec }
 }
 
-/// All connections did as asked; N of them resumed.
+/// Asserts that all connections were as requested, and that N of them resumed.
 fn assert_resumed(record: &RunRecord, resumed: u64, full: u64) {
     let kinds = &record.kinds;
     assert_eq!(record.outcomes.completed, resumed + full, "{:?}", record.outcomes);
@@ -58,7 +58,8 @@ fn assert_resumed(record: &RunRecord, resumed: u64, full: u64) {
     assert!(record.verdicts.iter().all(|v| v.code != ratio), "{:?}", record.verdicts);
 }
 
-/// The server saw these connections, the preflight's two, and those that primed the pools.
+/// Asserts that the server saw these connections, the preflight's two, and those that primed the
+/// pools.
 fn assert_counted(stats: &Stats, records: &[RunRecord]) {
     let sum = |of: fn(&RunRecord) -> u64| records.iter().map(of).sum::<u64>();
     let preflights = records.len() as u64;
@@ -167,10 +168,10 @@ fn nothing_is_resumed_unless_it_is_asked_for_even_where_everything_could_be() {
 
 #[test]
 fn sixty_four_connections_at_once_find_a_ticket_of_their_own_each() {
-    // With early data a server takes each ticket once: what two connections shared would fail.
+    // With early data a server accepts each ticket once: a shared ticket would fail.
     let resumption = Resumption { early_data: 4096, ..ALL };
     for server_backend in SERVERS {
-        // rustls keeps sessions only as long as it seals none.
+        // rustls keeps sessions only as long as it encrypts none into tickets.
         let ticket = server_backend == ServerBackend::Openssl;
         let (server, trust) = reference(server_backend, Resumption { ticket, ..resumption });
         let mut records = Vec::new();
@@ -224,7 +225,7 @@ fn a_request_longer_than_the_early_data_allowed_goes_on_after_the_handshake() {
     }
 }
 
-/// A peer of this version with settings that a test may change, and whom to trust for it.
+/// A peer of this version with settings that a test may change, and the authority to trust.
 fn settings(version: Version) -> (Settings, TrustAnchors) {
     let authority = Authority::new("tlslab test");
     let identities = vec![authority.issue(Key::P256)];
@@ -277,7 +278,7 @@ fn a_server_that_forgets_its_tickets_gives_unexpected_kinds_and_no_samples() {
     for (version, resume) in [(Version::Tls13, Resume::Psk), (Version::Tls12, Resume::Ticket)] {
         for backend in BACKENDS {
             let (settings, trust) = settings(version);
-            // The two connections of the preflight; one ticket each primes at most nine.
+            // The two connections of the preflight; at most nine prime one ticket each.
             let primed = match version {
                 Version::Tls12 => 9,
                 Version::Tls13 => 5,
@@ -374,13 +375,14 @@ fn a_thousand_connections_resume_in_tls12() {
     }
 }
 
-/// A peer of TLS 1.3 that gives a ticket with each full handshake, and none with a resumed one.
+/// A TLS 1.3 peer that sends a ticket with each full handshake, and none with a resumed one.
 fn unrenewing() -> (Settings, TrustAnchors) {
     let (settings, trust) = settings(Version::Tls13);
     (Settings { renews_no_ticket: true, ..settings }, trust)
 }
 
-/// The pool was kept full by full handshakes that are in no count, and the record says so.
+/// Asserts that full handshakes, which are in no count, kept the pool full, and that a note states
+/// this.
 fn assert_refilled(record: &RunRecord) {
     let given = record.preflight.sessions.unwrap();
     assert_eq!((given.full, given.resumed), (1, 0));

@@ -1,5 +1,5 @@
-//! In what segments the clients speak, by the server's own count (tcp(7), `TCP_INFO`), and how they end
-//! the connection: `docs/clients-on-the-wire.md` says so to readers.
+//! The TCP segments that the clients send, by the server's count (tcp(7), `TCP_INFO`), and how the
+//! clients end the connection. `docs/clients-on-the-wire.md` documents both.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,24 +13,26 @@ use tlslab_testkit::certificates::Authority;
 use tlslab_testkit::lockstep::LockstepServer;
 use tlslab_testkit::tls_server::{Settings, Version};
 
-/// A certificate of this size does not fit into one segment of a real path, nor into OpenSSL's buffer.
+/// A certificate of this size fits neither into one segment of a real path nor into OpenSSL's
+/// buffer.
 const CHAIN: usize = 8 * 1024;
 
-/// What the server sends at once, and the time until it goes on: the client sees each piece alone.
+/// The size of the pieces that the server sends, and the pause after each: the client sees each
+/// piece alone.
 const PIECE: usize = 3000;
 const PAUSE: Duration = Duration::from_millis(15);
 
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// How many connections a run makes beside that of the preflight.
+/// The number of connections of a run, besides that of the preflight.
 const CONNECTIONS: usize = 6;
 
-/// What the server saw of one connection.
+/// One connection as the server saw it.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     /// Segments with payload that the client sent.
     segments: u32,
-    /// The client's stream ended by a FIN; else by a reset.
+    /// True if the client's stream ended by a FIN, false if by a reset.
     ended_by_fin: bool,
 }
 
@@ -48,8 +50,8 @@ fn segments_in(socket: &TcpStream) -> u32 {
     u32::from_ne_bytes(info[152..156].try_into().unwrap())
 }
 
-/// A delayed acknowledgement would have the client's kernel probe for a lost segment (RFC 8985,
-/// section 7), which would count as one more.
+/// Without this option, a delayed acknowledgement would make the client's kernel probe for a lost
+/// segment (RFC 8985, section 7), which would count as one more.
 fn acknowledge_at_once(socket: &TcpStream) {
     let (on, length) = (1 as libc::c_int, size_of::<libc::c_int>() as libc::socklen_t);
     // SAFETY: the descriptor is open, and `on` is valid for reads of `length` bytes.
@@ -60,7 +62,7 @@ fn acknowledge_at_once(socket: &TcpStream) {
     assert_eq!(result, 0);
 }
 
-/// Serves connections until one comes that sends nothing; each flight leaves in pieces.
+/// Serves connections until one sends nothing; each flight is sent in pieces.
 fn serve(listener: &TcpListener, server: &LockstepServer) -> Vec<Seen> {
     let next = || Some(one(listener.accept().unwrap().0, server));
     std::iter::from_fn(next).take_while(|seen| seen.segments > 0).collect()
@@ -81,7 +83,7 @@ fn one(mut socket: TcpStream, server: &LockstepServer) -> Seen {
             if place > 0 {
                 std::thread::sleep(PAUSE);
             }
-            // A client that has what it wants may be gone.
+            // A client that has all it needs may have closed.
             if socket.write_all(piece).is_err() {
                 break;
             }
@@ -89,7 +91,7 @@ fn one(mut socket: TcpStream, server: &LockstepServer) -> Seen {
     }
 }
 
-/// A server with a long certificate that counts, and how to reach it.
+/// A server with a long certificate that counts segments, and its address.
 fn counting() -> (SocketAddr, Authority, JoinHandle<Vec<Seen>>) {
     let authority = Authority::new("segments");
     let settings = Settings {
@@ -103,7 +105,7 @@ fn counting() -> (SocketAddr, Authority, JoinHandle<Vec<Seen>>) {
     (address, authority, std::thread::spawn(move || serve(&listener, &server)))
 }
 
-/// What the server sees of the connections of a run after the first ones.
+/// The connections of a run as the server saw them, without the first ones.
 fn seen(change: impl FnOnce(RunSpec) -> RunSpec, backend: BackendChoice) -> Seen {
     let stop = Stop::Count(CONNECTIONS as u64);
     let (address, authority, server) = counting();
@@ -115,8 +117,9 @@ fn seen(change: impl FnOnce(RunSpec) -> RunSpec, backend: BackendChoice) -> Seen
     assert_eq!(record.minimal_client > 0, minimal);
     drop(TcpStream::connect(address));
     let mut all = server.join().unwrap();
-    // The preflight's come first; of the run's the first one is the library's. A segment that is sent
-    // again, since the machine is busy, only adds: the fewest are what the client had to send.
+    // The preflight's connections come first; of the run's connections the first is the library's.
+    // On a busy machine a segment may be sent again, which only adds: the smallest number is the
+    // necessary one.
     let alike = all.split_off(all.len() - (CONNECTIONS - 1));
     assert!(alike.iter().all(|seen| seen.ended_by_fin == alike[0].ended_by_fin), "{alike:?}");
     alike.into_iter().min_by_key(|seen| seen.segments).unwrap()
@@ -141,7 +144,7 @@ fn the_finished_leaves_with_the_request_unless_it_is_to_be_separate() {
     // ClientHello; ChangeCipherSpec, Finished and request.
     assert_eq!(seen(|spec| spec, Rustls), Seen { segments: 2, ended_by_fin: false });
     assert_eq!(seen(|spec| spec, Openssl), Seen { segments: 2, ended_by_fin: false });
-    // rustls sends its ChangeCipherSpec when it has the ServerHello, in a segment of its own where the
+    // rustls sends its ChangeCipherSpec once it has the ServerHello: in a separate segment if the
     // rest of the server's flight comes later.
     assert_eq!(seen(by_library, Rustls), Seen { segments: 3, ended_by_fin: false });
     assert_eq!(seen(separate, Rustls), Seen { segments: 3, ended_by_fin: false });

@@ -1,5 +1,5 @@
-//! OCSP responses that servers staple (RFC 6066, section 8): what clients note, and what a run is
-//! compared with.
+//! OCSP responses that servers staple (RFC 6066, section 8): the clients' observations, and their
+//! comparison with the specification.
 
 use std::net::SocketAddr;
 
@@ -17,7 +17,7 @@ use tlslab_wire::names::{Group, KeyKind, TlsVersion};
 use crate::harness::{BACKENDS, lean, measured, spec, try_run, with_minimal_client};
 use crate::serve::client::{Client, context, only_version};
 
-/// The length of a response as authorities make them, more than one byte of a length holds.
+/// The length of a response as authorities make them; it needs more than one byte.
 const CONTENT: usize = 300;
 
 /// A server with an ECDSA certificate; with a response to staple or without.

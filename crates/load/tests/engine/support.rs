@@ -1,4 +1,4 @@
-//! Drives one session of a back end as a worker would, but waits by sleeping.
+//! Drives one session of a back end like a worker, but waits by sleeping.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -11,10 +11,11 @@ use tlslab_tls::{Backend, ClientSettings, Negotiated, Progress, Session, TrustAn
 use tlslab_wire::names::TlsVersion;
 use tlslab_wire::outcome::Failure;
 
-/// Longer than any step takes; a test that waits so long fails.
+/// Longer than any step takes; a test that waits this long fails.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// An offer of the library's defaults, which trusts the authority, to the host `localhost`.
+/// Client settings with the library's defaults, which trust the authority, for the host
+/// `localhost`.
 pub fn settings(authority: &Authority) -> ClientSettings {
     ClientSettings {
         versions: vec![],
@@ -36,19 +37,19 @@ pub fn settings(authority: &Authority) -> ClientSettings {
     }
 }
 
-/// The same, of one version only.
+/// The same, with one version only.
 pub fn settings_of(version: TlsVersion, authority: &Authority) -> ClientSettings {
     ClientSettings { versions: vec![version], ..settings(authority) }
 }
 
-/// A connection whose handshake is done.
+/// A connection whose handshake has completed.
 pub struct Connected {
     pub session: OpensslSession,
     pub socket: Socket,
     pub facts: Negotiated,
 }
 
-/// Makes a connection with a back end of its own; an error is the class and the words on it.
+/// Makes a connection with its own back end; an error is the class and the message.
 pub fn connect(
     settings: &ClientSettings,
     address: SocketAddr,
@@ -73,7 +74,7 @@ pub fn connect_with(
 }
 
 impl Connected {
-    /// Sends a request, and gives the length of the body of the response.
+    /// Sends a request; returns the length of the response's body.
     pub fn exchange(&mut self) -> Result<usize, Failure> {
         self.send(b"GET / HTTP/1.1\r\n\r\n")?;
         let mut response = Vec::new();
@@ -110,7 +111,7 @@ impl Connected {
         Ok(())
     }
 
-    /// Receives what comes next.
+    /// Receives the next bytes.
     pub fn read(&mut self, plaintext: &mut [u8]) -> Result<Progress, Failure> {
         wait(&mut self.session, &mut self.socket, |session, socket| session.read(socket, plaintext))
     }
@@ -123,7 +124,7 @@ fn wait(
 ) -> Result<Progress, Failure> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        // In place of a poller: the session finds out by itself whether there is anything.
+        // In place of a poller: the session finds out itself whether bytes have arrived.
         socket.became_readable(false);
         match step(session, socket)? {
             Progress::WantRead | Progress::WantWrite => {

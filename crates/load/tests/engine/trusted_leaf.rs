@@ -1,5 +1,5 @@
-//! Certificates as `openssl req -x509` makes them, which are their own authority: trusted by `--ca`, they
-//! pass for their names while they are valid, to both back ends and to the minimal client.
+//! Certificates of `openssl req -x509`, which are their own authority. Trusted by `--ca`, they are
+//! valid for their names until they expire, for both back ends and the minimal client.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use tlslab_tls::TrustAnchors;
 
 use crate::harness::{BACKENDS, spec, try_run, with_minimal_client};
 
-/// A folder of a test's own for the files of `openssl`.
+/// A folder for the `openssl` files of one test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -29,7 +29,7 @@ impl Folder {
         Self(path)
     }
 
-    /// Runs `openssl` in it.
+    /// Runs `openssl` in the folder.
     fn openssl(&self, arguments: &[&str]) {
         let output = Command::new("openssl").args(arguments).current_dir(&self.0).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -50,7 +50,7 @@ impl Drop for Folder {
     }
 }
 
-/// What `openssl req` makes a key and a certificate, or a request for one, of.
+/// The options with which `openssl req` makes a key and a certificate, or a certificate request.
 const KEY: [&str; 10] = [
     "req",
     "-nodes",
@@ -64,14 +64,15 @@ const KEY: [&str; 10] = [
     "/CN=localhost",
 ];
 
-/// What `openssl req -x509` makes of these arguments.
+/// A certificate by `openssl req -x509` with these arguments.
 fn made(arguments: &[&str]) -> Identity {
     let folder = Folder::new();
     folder.openssl(&[&KEY[..], &["-x509", "-out", "certificate.pem"], arguments].concat());
     folder.identity()
 }
 
-/// What `openssl ca -selfsign` makes, valid in the year 2020 only; `openssl req` knows no past.
+/// A certificate by `openssl ca -selfsign`, valid in the year 2020 only; `openssl req` cannot date
+/// back.
 fn expired() -> Identity {
     const SETTINGS: &str = "[ca]\ndefault_ca = one\n[one]\ndatabase = index\nnew_certs_dir = .\n\
         rand_serial = yes\ndefault_md = sha256\npolicy = any\ncopy_extensions = copyall\n\
@@ -89,7 +90,7 @@ fn expired() -> Identity {
 
 const NAMES: &str = "subjectAltName=DNS:localhost,IP:127.0.0.1";
 
-/// Both back ends, and all clients that they have; the minimal client makes one of two connections.
+/// Both back ends, and all of their clients; the minimal client makes one of two connections.
 fn clients(server: &TlsServer) -> Vec<RunSpec> {
     let of = |backend, client| {
         let mut spec = with_minimal_client(spec(server.address(), backend));
@@ -104,7 +105,7 @@ fn serving(identity: Identity) -> TlsServer {
     TlsServer::start(&Settings { identities: vec![identity], ..Settings::default() })
 }
 
-/// That no client takes a server with this certificate, which is trusted.
+/// Asserts that no client accepts a server with this trusted certificate.
 fn assert_refused(identity: Identity) {
     let trust = TrustAnchors::Certificates(vec![identity.certificate.to_der().unwrap()]);
     let server = serving(identity);
@@ -130,7 +131,7 @@ fn a_trusted_certificate_of_the_servers_own_passes() {
             assert_eq!(record.outcomes.completed, 4, "{:?}", spec.tls.backend);
             let minimal = spec.tls.client == ClientChoice::Auto;
             assert_eq!(record.minimal_client > 0, minimal);
-            // One that is not trusted does not pass for it, though it says the same of itself.
+            // An untrusted one is not accepted in its place, although it has the same content.
             let trust = TrustAnchors::Certificates(vec![other.clone()]);
             assert!(matches!(try_run(spec, trust), Err(RunError::Preflight { .. })));
         }
@@ -140,7 +141,7 @@ fn a_trusted_certificate_of_the_servers_own_passes() {
 #[test]
 fn its_name_validity_and_purpose_are_checked() {
     assert_refused(made(&["-addext", "subjectAltName=DNS:elsewhere.test"]));
-    // A name in the subject alone is none (RFC 9525, section 6.1).
+    // A name in the subject alone does not count (RFC 9525, section 6.1).
     assert_refused(made(&[]));
     assert_refused(expired());
     assert_refused(made(&["-addext", NAMES, "-addext", "extendedKeyUsage=clientAuth"]));

@@ -32,20 +32,19 @@ const COULD_NOT_RUN: u8 = 3;
 /// The number of processors in Linux's fixed-size affinity mask.
 const PROCESSOR_LIMIT: usize = 1024;
 
-/// Serves /bytes/N and more over TLS with HTTP/1.1 or HTTP/2, for measuring; / lists the pages.
+/// Serves pages of a given size over TLS, by HTTP/1.1 or HTTP/2; the page / lists them.
 ///
-/// Says {"event":"ready","address":...,"pid":...,"urls":[...]} on standard output once it accepts
-/// connections (in a terminal: its URLs, a line for each),
-/// {"event":"stats",...} on SIGUSR1, and {"event":"stopped","stats":...} when SIGTERM or SIGINT has
-/// ended it. No session is resumed unless --resumption says so: no tickets are sent and no sessions
-/// are kept.
+/// Prints {"event":"ready","address":...,"pid":...,"urls":[...]} to standard output once it accepts
+/// connections (in a terminal its URLs, one per line), {"event":"stats",...} on SIGUSR1, and
+/// {"event":"stopped","stats":...} at its end by SIGTERM or SIGINT. Without --resumption no session
+/// is resumed: the server sends no tickets and keeps no sessions.
 #[derive(Parser)]
 #[command(name = "tlslab-serve", version, max_term_width = 100)]
 struct Arguments {
-    /// Address and port to listen on; port 0: any that is free
+    /// Address and port to listen on; port 0: any free port
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
-    /// Workers: one thread, one poller, one listening socket each
+    /// Number of workers; each has one thread, one poller and one listening socket
     #[arg(long, short, default_value_t = 1, value_name = "N")]
     threads: usize,
     /// Processors to pin the workers to: 0,2 or 0-3
@@ -54,59 +53,59 @@ struct Arguments {
     /// TLS library
     #[arg(long, value_enum, default_value_t = Backend::Openssl)]
     backend: Backend,
-    /// TLS version, 1.2 or 1.3 (with --allow-obsolete ssl3, 1.0, 1.1); repeatable; default: those
-    /// of the suites, else both
+    /// TLS version (repeatable): 1.2, 1.3; with --allow-obsolete ssl3, 1.0, 1.1 [default: those of
+    /// the suites, else 1.2 and 1.3]
     #[arg(long, value_name = "VERSION")]
     tls: Vec<TlsVersion>,
-    /// Cipher suite, by IANA's or OpenSSL's name; repeatable; default: all that the library has
+    /// Cipher suite (repeatable), by its IANA or OpenSSL name [default: all of the library]
     #[arg(long, value_name = "NAME")]
     suite: Vec<CipherSuite>,
-    /// Key-exchange group; repeatable; default: all that the library has
+    /// Key-exchange group (repeatable) [default: all of the library]
     #[arg(long, value_name = "NAME")]
     group: Vec<Group>,
-    /// Wait this long before each response, as if the response took work: 40ms
+    /// Pause before each response, to simulate work: 40ms
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s")]
     pause: Nanos,
-    /// Let each new connection waste processor time, as a share of its cost: with 5% the server
-    /// takes some 5 % fewer new connections/s, a planted slowdown for tests of comparisons. 0%
-    /// wastes none, but measures the cost as other shares do
+    /// Waste processor time on each new connection, as a share of its cost: with 5% the server
+    /// takes some 5 % fewer new connections/s. This planted slowdown tests comparisons. 0% wastes
+    /// none, but measures the cost like other shares
     #[arg(long, value_name = "SHARE", value_parser = burn, allow_hyphen_values = true)]
     burn: Option<f64>,
-    /// Close a connection that is silent for longer between two requests
+    /// Longest pause between two requests before the connection is closed
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
     idle: Nanos,
-    /// Certificate chain in PEM, the server's own first; repeatable, each with its --key
+    /// Certificate chain in PEM (repeatable), server certificate first; each needs a --key
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "self_signed")]
     cert: Vec<PathBuf>,
     /// Private key in PEM, for the --cert at the same position
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Vec<PathBuf>,
-    /// OCSP response in DER to staple to the --cert at the same position, for clients that ask for
-    /// it; repeatable: one for each --cert, or none. It is not checked against the certificate
+    /// OCSP response in DER (repeatable) to staple to the --cert at the same position, for clients
+    /// that request it: one for each --cert, or none. It is not checked against the certificate
     #[arg(long, value_name = "FILE", requires = "cert")]
     staple: Vec<PathBuf>,
-    /// Make a certificate for localhost with this key, and its issuer: ecdsa-p256, ecdsa-p384,
-    /// ecdsa-p521, rsa-2048, rsa-3072, rsa-4096, ed25519 (with --allow-obsolete rsa-1024);
-    /// repeatable; default: ecdsa-p256
+    /// Make a certificate for localhost with a key of this kind, and its issuer (repeatable):
+    /// ecdsa-p256, ecdsa-p384, ecdsa-p521, rsa-2048, rsa-3072, rsa-4096, ed25519; with
+    /// --allow-obsolete rsa-1024 [default: ecdsa-p256]
     #[arg(long, value_name = "KEY")]
     self_signed: Vec<KeyKind>,
-    /// Let clients resume sessions: by id or ticket (TLS 1.2), by psk (TLS 1.3); repeatable;
-    /// default: none
+    /// Let clients resume sessions (repeatable): by id or ticket (TLS 1.2), by psk (TLS 1.3)
+    /// [default: none]
     #[arg(long, value_enum, value_name = "KIND")]
     resumption: Vec<Kind>,
-    /// Tickets on each connection of TLS 1.3 (OpenSSL: one after a resumed handshake)
+    /// Number of tickets on each TLS 1.3 connection (with OpenSSL one after a resumed handshake)
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = tickets)]
     tickets: usize,
-    /// Bytes of early data that a resumed connection of TLS 1.3 may send
+    /// Limit of early data on a resumed TLS 1.3 connection, in bytes
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     early_data: u32,
-    /// Write the CA certificates of the certificates made by --self-signed to this file
+    /// Write the CA certificates of --self-signed to this file, in PEM
     #[arg(long, value_name = "FILE", conflicts_with = "cert")]
     ca_out: Option<PathBuf>,
-    /// Ask clients for certificates, and trust those issued by the authorities in this PEM file
+    /// Request client certificates, and trust those issued by the authorities in this PEM file
     #[arg(long, value_name = "FILE")]
     client_ca: Option<PathBuf>,
-    /// Whether a client needs a certificate; a client with a bad certificate is always refused
+    /// Whether a client needs a certificate. A client with a bad certificate is always refused
     #[arg(
         long,
         value_enum,
@@ -115,18 +114,18 @@ struct Arguments {
         value_name = "HOW"
     )]
     client_auth: ClientAuthName,
-    /// Bits of the Diffie-Hellman parameters: 2048, 3072, 4096, 6144, 8192 (with
-    /// --allow-obsolete 1024, 1536); default: as strong as the certificate's key
+    /// Size of the Diffie-Hellman prime in bits: 2048, 3072, 4096, 6144, 8192; with
+    /// --allow-obsolete 1024, 1536 [default: as strong as the certificate's key]
     #[arg(long, value_name = "BITS")]
     dh_bits: Option<u32>,
-    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: all of
-    /// them are unsafe, and served only where another option asks for them
+    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits. All are
+    /// unsafe; each is served only if another option names it
     #[arg(long)]
     allow_obsolete: bool,
-    /// Print the completions of a shell (bash, zsh, fish) and stop
+    /// Print the completion script of a shell (bash, zsh, fish) and exit
     #[arg(long, value_enum, value_name = "SHELL", help_heading = "Output")]
     completion: Option<Shell>,
-    /// Print the manual page, as roff, and stop
+    /// Print the manual page, as roff, and exit
     #[arg(long, help_heading = "Output")]
     man: bool,
 }

@@ -16,24 +16,24 @@ use crate::load::{OutputFile, print_record};
 /// The command line of `merge`.
 #[derive(Debug, Args)]
 pub struct MergeCommand {
-    /// Records, as --output or --json wrote them; NAME=FILE names the generator, whose name is
-    /// otherwise that of the file
+    /// Record of each generator, as written by --output or --json. NAME=FILE names the generator;
+    /// by default it has the name of the file
     #[arg(required = true, value_name = "[NAME=]FILE")]
     records: Vec<String>,
 
-    /// The account of a host that was lost in the run and left no record (repeatable)
+    /// Report on a host that was lost in the run and left no record (repeatable)
     #[arg(long, value_name = "FILE")]
     lost: Vec<String>,
 
-    /// The kernels, speeds and clocks of the hosts, by name
+    /// Kernels, speeds and clocks of the hosts, by name
     #[arg(long, value_name = "FILE")]
     found: Option<String>,
 
-    /// Write the merged record to this file, too
+    /// Write the merged record as JSON to this file, with any --format
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
 
-    /// The form of the summary on standard output
+    /// Format of standard output
     #[arg(
         long,
         value_enum,
@@ -43,7 +43,7 @@ pub struct MergeCommand {
     )]
     format: Format,
 
-    /// Print the merged record, as JSON: short for --format json
+    /// Print the merged record as JSON; same as --format json
     #[arg(long)]
     json: bool,
 }

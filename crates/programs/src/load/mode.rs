@@ -20,7 +20,7 @@ use crate::load::merge::MergeCommand;
 use crate::load::problem::Problem;
 use crate::load::{hold, in_memory, merge, primitives, print_json, probe};
 
-/// The options of a load in the short help `-h`; `--help` shows all.
+/// The options of a load in the short help (`-h`). `--help` shows all options.
 const USUAL: [&str; 25] = [
     "connections",
     "threads",
@@ -51,8 +51,8 @@ const USUAL: [&str; 25] = [
 
 /// Opens TLS connections to one server and measures them.
 ///
-/// Only loopback addresses are loaded, and hosts given with --allow. Exit status: 0 done and valid,
-/// 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130 interrupted.
+/// Loads loopback addresses, and other hosts only with --allow. Exit status: 0 done and valid, 1
+/// done but a verdict failed, 2 wrong usage, 3 could not run, 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(
     name = "tlslab-load",
@@ -64,7 +64,7 @@ const USUAL: [&str; 25] = [
     subcommand_negates_reqs = true
 )]
 pub struct CommandLine {
-    /// A mode; `run` without one.
+    /// A mode. Without a mode: `run`.
     #[command(subcommand)]
     pub mode: Option<Mode>,
 
@@ -76,17 +76,17 @@ pub struct CommandLine {
 /// The modes of the program.
 #[derive(Debug, Subcommand)]
 pub enum Mode {
-    /// Open connections to a server and measure them; the word may be left out
+    /// Open connections to a server and measure them; the word `run` is optional
     Run(Box<Arguments>),
     /// Find out what a server accepts, without load
     Probe(Box<ProbeCommand>),
-    /// Add the records of several generators of one load to one record
+    /// Merge the records of one load by several generators into one record
     Merge(MergeCommand),
     /// Hold idle connections, each after one request, and measure their memory
     Hold(Box<HoldCommand>),
-    /// Measure TLS client and server back to back in memory, without a server
+    /// Measure a TLS client and server in one process, without sockets
     InMemory(Box<in_memory::Arguments>),
-    /// Measure what each primitive of TLS costs on this machine
+    /// Measure the cost of each TLS primitive on this machine
     Primitives(primitives::Arguments),
     /// Print the JSON Schema of a format
     Schema(SchemaCommand),
@@ -95,7 +95,7 @@ pub enum Mode {
 /// The command line of `schema`.
 #[derive(Debug, Args)]
 pub struct SchemaCommand {
-    /// The format
+    /// Format whose schema to print
     #[arg(value_enum, value_name = "FORMAT")]
     format: Schema,
 }
@@ -110,7 +110,7 @@ impl CommandLine {
     }
 
     fn of(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
-        // Modes used to be options, which may stand anywhere.
+        // Modes were options once. An option may stand anywhere.
         for (flag, mode) in [("--in-memory", "in-memory"), ("--primitives", "primitives")] {
             if let Some(place) = words.iter().position(|word| word == flag) {
                 words.remove(place);
@@ -122,7 +122,7 @@ impl CommandLine {
         read.with_mode_first()
     }
 
-    /// Refuses a mode after options, which would be read as one of several URLs.
+    /// Refuses the name of a mode after options. It would be read as one of several URLs.
     fn with_mode_first(self) -> Result<Self, clap::Error> {
         let command = Self::command();
         let [first, _, ..] = &*self.load.urls.urls else { return Ok(self) };

@@ -18,55 +18,55 @@ use crate::load::ending::{Ending, INTERRUPTED};
 use crate::load::problem::Problem;
 use crate::load::{interrupt_flag, print_json};
 
-/// Measures what each primitive of TLS costs on this machine: key exchanges, signatures, hashes,
-/// key schedules, record protection, and the bare TCP connection over loopback.
+/// Measures the cost of each TLS primitive on this machine: key exchanges, signatures, hashes, key
+/// schedules, record protection, and the bare TCP connection over loopback.
 ///
-/// Each is one call after another with nothing around it, in seven interleaved rounds; the result
-/// is processor time of a call. Without --group, --certificate or --suite all that there are are
-/// measured; with any of them, only those that are given. Exit status: 0 done, 2 wrong usage, 3
-/// could not run, 130 interrupted.
+/// A primitive is called again and again, in seven interleaved rounds; the result is processor time
+/// per call. Without --group, --certificate and --suite all primitives are measured; with any of
+/// these options only the named ones. Exit status: 0 done, 2 wrong usage, 3 could not run, 130
+/// interrupted.
 #[derive(Debug, Parser)]
 pub struct Arguments {
-    /// The library, repeatable [default: both]
+    /// TLS library (repeatable) [default: both]
     #[arg(long, value_enum, value_name = "NAME")]
     backend: Vec<BackendName>,
 
-    /// Key-exchange group, repeatable
+    /// Key-exchange group to measure (repeatable)
     #[arg(long, value_name = "GROUP")]
     group: Vec<Group>,
 
-    /// Kind of certificate key whose signatures to measure, repeatable
+    /// Kind of certificate key whose signatures to measure (repeatable)
     #[arg(long, value_name = "KEY")]
     certificate: Vec<KeyKind>,
 
-    /// Cipher suite whose hash, key schedule and record protection to measure, repeatable
+    /// Cipher suite whose hash, key schedule and record protection to measure (repeatable)
     #[arg(long, value_name = "SUITE")]
     suite: Vec<CipherSuite>,
 
-    /// The time for each primitive
+    /// Time to measure each primitive, over all rounds
     #[arg(long, value_parser = time, default_value = "20ms", value_name = "TIME")]
     time: Duration,
 
-    /// The processor to pin to
+    /// Processor to pin the program to
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<usize>,
 
-    /// Leave the bare TCP connection out
+    /// Omit the bare TCP connection
     #[arg(long)]
     no_tcp: bool,
 
-    /// A plain HTTP server on a loopback address for the bare TCP connection, instead of a listener
-    /// of the program's own
+    /// Plain HTTP server on a loopback address for the bare TCP connection, instead of the built-in
+    /// listener
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "no_tcp")]
     plain: Option<SocketAddr>,
 
-    /// Bytes of the response of the program's own listener
+    /// Size of the built-in listener's response, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = RESPONSE_BYTES,
           value_parser = clap::value_parser!(u32).range(1..=32_768),
           conflicts_with_all = ["no_tcp", "plain"])]
     response_bytes: u32,
 
-    /// Print the record, as JSON, and nothing else on standard output
+    /// Print the record as JSON, and nothing else, to standard output
     #[arg(long)]
     json: bool,
 }

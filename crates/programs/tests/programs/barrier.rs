@@ -1,4 +1,4 @@
-//! `tlslab-load --barrier`: a run that begins when it is told to.
+//! `tlslab-load --barrier`: a run that starts at a given instant.
 
 use std::process::Stdio;
 
@@ -32,7 +32,7 @@ fn ready(url: &str) -> Running {
     running
 }
 
-/// What it says when it is given this line.
+/// The output of the program after this line of input.
 fn started(url: &str, line: &str) -> Said {
     let mut running = ready(url);
     running.give(line);

@@ -1,4 +1,4 @@
-//! `tlslab-load hold`, and `--hold`, its older form, as their users start them.
+//! `tlslab-load hold`, and its older form `--hold`, as users start them.
 
 use crate::support::{Temporary, refused, run, schema, url};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `tlslab-load` on a host that has its own troubles: no ports, no names, no room, a clock that
+//! `tlslab-load` on a host with faults: no ports, no name resolution, no disk space, a clock that
 //! jumps, a process that is stopped or killed.
 
 use std::fs;
@@ -14,10 +14,10 @@ use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::peers::Peer;
 use tlslab_testkit::tls_server::Settings;
 
-/// What a program may take beyond its deadline.
+/// The longest time of a program beyond its deadline.
 const SLACK: Duration = Duration::from_secs(1);
 
-/// A C library whose wall clock jumps forth and back by an hour at every look.
+/// A C library whose wall clock jumps back and forth by an hour at every reading.
 const JUMPING_CLOCK: &str = include_str!("support/jumping_clock.c");
 
 fn honest() -> Peer {
@@ -72,7 +72,7 @@ fn a_name_server_that_never_answers_is_waited_for_as_long_as_asked() {
     assert_eq!(said.code, Some(3), "{said:?}");
     assert_eq!(said.json()["class"], "timeout_name");
     assert!(said.stderr.contains("slow.example"), "{said:?}");
-    // It has been asked.
+    // The name server got a query.
     silent.set_nonblocking(true).unwrap();
     assert!(silent.recv(&mut [0; 512]).is_ok());
 }
@@ -122,7 +122,7 @@ fn a_generator_that_was_stopped_shows_it() {
         std::thread::sleep(stop);
         running.signal(Signal::SIGCONT);
         let record = record(&running.said());
-        // What was in flight took as long, and so did one slice of the measurement.
+        // Connections in flight took as long, and so did one slice of the measurement.
         let longest = record["summaries"]["service"]["max_ms"].as_f64().unwrap();
         assert!(longest >= stop.as_secs_f64() * 1e3, "{backend}: {longest} ms");
         let slices = record["intervals"].as_array().unwrap().iter();

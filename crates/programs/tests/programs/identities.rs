@@ -1,4 +1,4 @@
-//! Client certificates, key log and obsolete protocols, as the users of both programs ask for them.
+//! Client certificates, key log and obsolete protocols, on the command lines of both programs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::peers::Peer;
 use tlslab_testkit::tls_server::Settings;
 
-/// A good server, and the file that says whom to trust for it.
+/// A correct server, and the file with the authority to trust.
 fn good() -> (Peer, Temporary) {
     let authority = Authority::new("tlslab test");
     let identities = vec![authority.issue(Key::P256)];

@@ -1,4 +1,4 @@
-//! `tlslab-load` as its users start it: exit statuses, one-line messages, records.
+//! `tlslab-load` as users start it: exit statuses, one-line messages, records.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ fn serving(identity: Identity) -> Settings {
     Settings { identities: vec![identity], body_length: 100, ..Settings::default() }
 }
 
-/// A good server, and the file that says whom to trust for it.
+/// A correct server, and the file with the authority to trust.
 fn good() -> (Peer, Temporary) {
     let authority = Authority::new("tlslab test");
     (Peer::honest(&serving(authority.issue(Key::P256))), Temporary::ca(&authority))
@@ -106,7 +106,7 @@ fn a_target_that_cannot_be_loaded_is_said_in_one_line() {
     trusting("https://no-such-host.invalid/", "name_not_found");
     let line = trusting("https://192.0.2.7/", "target_refused");
     assert!(line.contains("--allow"), "{line}");
-    // Allowed, it is tried: nothing answers there.
+    // If allowed, the program connects: no host answers there.
     for allowed in ["https://192.0.2.7/", "192.0.2.7:443"] {
         let said = run(&["--allow", allowed, "--timeout", "50ms", "https://192.0.2.7/"]);
         assert!(said.code == Some(3) && !said.stderr.contains("--allow"), "{said:?}");
@@ -271,7 +271,7 @@ fn what_a_server_says_reaches_no_terminal_as_it_is() {
     let peer = Peer::start(&settings, 0, answering(&settings, says));
     let target = url(peer.address());
     let flags = ["--ca", ca.path(), "-n", "2", &target];
-    // That nothing of it is printed is asserted on all that any program here says.
+    // All tests here assert that the programs print no such characters.
     assert!(run(&flags).stdout.contains("2 connections completed"));
     let record = record(&run(&[&["--json"], &flags[..]].concat()));
     let subject = record["preflight"]["certificate"]["subject"].as_str().unwrap();

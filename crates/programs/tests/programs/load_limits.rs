@@ -1,4 +1,4 @@
-//! `tlslab-load` where the operating system grants less than a run needs.
+//! `tlslab-load` if the operating system grants less than a run needs.
 
 use std::fs;
 use std::process::Command;
@@ -22,7 +22,7 @@ fn server() -> Peer {
     Peer::honest(&settings())
 }
 
-/// The load generator under a file limit, as the shell's `ulimit` sets it.
+/// The load generator under a file limit, as set by the shell's `ulimit`.
 fn limited(ulimit: &str) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ulimit {ulimit} && exec \"$@\""), "sh"]);
@@ -84,7 +84,7 @@ fn connections_that_do_not_open_in_time_fail_the_run() {
 #[test]
 fn real_time_needs_the_right_to_it() {
     let peer = server();
-    // Who is not root has no such right to begin with.
+    // Without root there is no such right from the start.
     let mut without = if nix::unistd::geteuid().is_root() {
         let mut setpriv = Command::new("setpriv");
         setpriv.args(["--bounding-set", "-sys_nice", "--"]).arg(load().get_program());
@@ -131,7 +131,7 @@ fn a_soft_file_limit_is_raised() {
 #[test]
 fn files_that_run_out_in_the_middle_are_failures_and_no_reason_to_spin() {
     const CONNECTIONS: u64 = 16;
-    // A socket is used again after a connection that went well, so that some have to go wrong.
+    // A socket is used again after a successful connection, so that some must fail.
     let peer = Peer::start(&settings(), 4 * CONNECTIONS, bare(vec![Act::Reset]));
     let connections = CONNECTIONS.to_string();
     let mut running =
@@ -145,7 +145,7 @@ fn files_that_run_out_in_the_middle_are_failures_and_no_reason_to_spin() {
     let record = record(&said);
     assert!(verdicts(&record).contains(&"failures"));
     let failed = record["outcomes"]["failed"]["files_exhausted"].as_u64().unwrap();
-    // Each place rests for 10 ms after a failure.
+    // Each slot pauses for 10 ms after a failure.
     let most = CONNECTIONS * 600 / 10;
     assert!((CONNECTIONS..=most).contains(&failed), "{failed}");
 }

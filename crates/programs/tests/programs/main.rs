@@ -1,4 +1,4 @@
-//! The programs as their users start them, in one test program: linking is what tests cost most.
+//! The programs as users start them, in one test program: linking is the largest cost of tests.
 
 mod barrier;
 mod hold_cli;

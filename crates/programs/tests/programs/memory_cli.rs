@@ -2,7 +2,7 @@
 
 use crate::support::{refused, run, schema, verdicts};
 
-/// A record that is what the schema of its format says.
+/// A record that is valid by the schema of its format.
 fn valid(arguments: &[&str], format: &str) -> serde_json::Value {
     let said = run(&[&["--json"], arguments].concat());
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));

@@ -24,7 +24,7 @@ fn two_runs_on_one_server_are_one_record() {
     let common = &whole["common"];
     assert!(common["start_skew_s"].as_f64().unwrap() > 0.0, "one ran after the other: {common}");
     assert_eq!((&common["seconds"], &common["completed"]), (&0.0.into(), &0.into()));
-    // One ran after the other: their sum is no load that the server had.
+    // The runs were made one after the other: their sum is not a load that the server had.
     assert_eq!(verdicts(&whole), ["not_simultaneous"]);
     let text = run(&["merge", first, second]);
     assert!(text.stdout.contains("not valid: the generators measured together for 0.00 s"));

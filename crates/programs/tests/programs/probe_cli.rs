@@ -1,4 +1,4 @@
-//! `tlslab-load --probe` as its users start it.
+//! `tlslab-load --probe` as users start it.
 
 use crate::support::{Running, Temporary, load, refused, run, schema};
 use nix::sys::signal::Signal;

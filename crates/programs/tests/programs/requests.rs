@@ -1,5 +1,5 @@
-//! What is asked for and what comes of it, from the command line: other statuses, several URLs, other
-//! formats, and the programs' own words.
+//! Requests and their outcomes on the command line: other statuses, several URLs, other formats,
+//! and the programs' texts on themselves.
 
 use std::fs;
 use std::process::Command;
@@ -104,7 +104,7 @@ fn each_format_is_what_it_says() {
 fn both_clients_connections_have_the_same_quantiles_in_text_and_csv() {
     let (_server, url) = server("127.0.0.1:0");
     let file = Temporary::new(b"");
-    // By the minimal client, but for one connection in 128.
+    // By the minimal client, except one connection in 128.
     let load =
         ["--insecure", "--lean", "--tls", "1.3", "--group", "X25519", "-c", "4", "-n", "2000"];
     run(&[&load[..], &["-o", file.path(), &url]].concat());

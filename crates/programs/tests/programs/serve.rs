@@ -1,4 +1,4 @@
-//! `tlslab-serve` as its users start it: lines, signals, exit statuses.
+//! `tlslab-serve` as users start it: lines, signals, exit statuses.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines, Read, Write};
@@ -61,7 +61,7 @@ impl Drop for Running {
     }
 }
 
-/// A file that is gone when the test ends.
+/// A file that is removed when the test ends.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -91,7 +91,8 @@ fn files(name: &str, identity: &Identity) -> [Temporary; 2] {
         .map(|(what, content)| Temporary::new(&format!("{name}-{what}.pem"), &content))
 }
 
-/// Takes a document from the server, whose certificate has to fit the schemes and the authorities.
+/// Fetches a document from the server, whose certificate must match the schemes and the
+/// authorities.
 fn get(address: SocketAddr, authorities: &str, schemes: &str, target: &str) -> String {
     let mut connector = SslConnector::builder(SslMethod::tls_client()).unwrap();
     connector.set_ca_file(authorities).unwrap();
@@ -152,7 +153,7 @@ fn a_share_of_what_new_connections_cost_is_burned() {
     let cpu = |part: &str| stats["cpu"][part].as_u64().unwrap();
     let burned = stats["burned_us"].as_u64().unwrap();
     let worked = cpu("user_us") + cpu("system_us") - burned;
-    // Of what is left, waiting and listening are no work on a connection.
+    // The other time includes waiting and listening, which are no work on a connection.
     let share = burned as f64 / worked as f64;
     assert!((0.5..1.1).contains(&share), "{burned} {worked}");
 }
@@ -202,14 +203,14 @@ fn connections_beyond_the_file_limit_wait_for_others_to_end() {
     assert_eq!((&stats["connections"], &stats["handshakes"]["failed"]), (&41.into(), &0.into()));
 }
 
-/// Runs the program with arguments that it must refuse; its message is one line.
+/// Runs the program with arguments that it must reject; its message is one line.
 fn refused(arguments: &[&str]) -> (i32, String) {
     let Output { status, stdout, stderr } = program().args(arguments).output().unwrap();
     assert_eq!(stdout, b"");
     let message = String::from_utf8(stderr).unwrap();
     let line = message.strip_prefix("tlslab-serve: ").unwrap().trim_end().to_owned();
     assert!(!line.contains('\n'), "{line}");
-    // What is wrong; what to do about it.
+    // The fault; the remedy.
     assert!(line.rsplit_once("; ").is_some_and(|(_, remedy)| remedy.len() > 9), "{line}");
     (status.code().unwrap(), line)
 }

@@ -1,5 +1,6 @@
-//! A server that is frozen (SIGSTOP) for a second: what an open loop must show of it, and what a
-//! closed one hides (coordinated omission). A program of its own: other tests would make it late.
+//! A server that is frozen (SIGSTOP) for a second: an open loop must show the stall, and a closed
+//! loop hides it (coordinated omission). This is a separate program: other tests would make it
+//! late.
 
 #[path = "../programs/support/mod.rs"]
 mod support;
@@ -14,26 +15,27 @@ use nix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 use support::{Running, Temporary, record};
 
-/// Connections a second, and how many of them: three seconds. What piles up in the stall is worked off
-/// before the next one is due.
+/// The rate in connections per second, and the number of connections: three seconds. The backlog of
+/// the stall is worked off before the next connection is due.
 const RATE: f64 = 20.0;
 const COUNT: usize = 60;
 
-/// How far a percentile may be from what theory predicts, and a time of none from the stall.
+/// The largest distance of a percentile from the theory, and the longest time of a connection that
+/// the stall did not affect.
 const TOLERANCE: f64 = 0.01;
 const TOLERANCE_MS: f64 = 10.0;
 
 /// Histograms keep three significant digits.
 const RESOLUTION: f64 = 0.001;
 
-/// How often a machine that was late itself is tried again.
+/// The number of further attempts on a machine that was late itself.
 const TRIES: usize = 3;
 
 /// Stalls are measured one at a time: a second one would make the first one late.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// When the server stood still, in nanoseconds of CLOCK_MONOTONIC: each pair has the instants just
-/// before and just after the change.
+/// The times of the server's stop, in nanoseconds of CLOCK_MONOTONIC: each pair has the instants
+/// just before and just after the change.
 struct Stall {
     stopped: (u64, u64),
     continued: (u64, u64),
@@ -44,7 +46,7 @@ fn now() -> u64 {
     u64::try_from(time.tv_sec()).unwrap() * 1_000_000_000 + u64::try_from(time.tv_nsec()).unwrap()
 }
 
-/// Whether all threads of a process stand still.
+/// Whether all threads of a process are stopped.
 fn is_stopped(id: u32) -> bool {
     let tasks = fs::read_dir(format!("/proc/{id}/task")).unwrap();
     tasks
@@ -52,7 +54,7 @@ fn is_stopped(id: u32) -> bool {
         .all(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('T')))
 }
 
-/// A load whose server is frozen for a second, half a second after the measurement began.
+/// A load whose server is frozen for a second, half a second after the start of the measurement.
 fn frozen(flags: &[&str]) -> (Value, Stall, Vec<Row>) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let serve = env!("CARGO_BIN_EXE_tlslab-serve");
@@ -98,15 +100,16 @@ fn ms(nanos: u64) -> f64 {
     nanos as f64 / 1e6
 }
 
-/// From when on theory has a connection be served: one that is due before the server goes on, and
-/// does not end before that, when the server goes on; any other at once.
+/// The instant from which the server serves a connection, by theory. A connection that is due
+/// before the server continues, and that has not ended before, is served when the server continues;
+/// any other at once.
 fn served(stall: &Stall, row: &Row) -> u64 {
     let met = row.intended < stall.continued.1 && row.ended >= stall.continued.0;
     if met { row.intended.max(stall.continued.0) } else { row.intended }
 }
 
-/// A percentile of the response time: what theory predicts, what was found, and by how much the
-/// machine itself was late, in milliseconds.
+/// A percentile of the response time: the theory, the measured value, and the lateness of the
+/// machine itself, in milliseconds.
 #[derive(Debug)]
 struct Percentile {
     name: &'static str,
@@ -116,8 +119,8 @@ struct Percentile {
 }
 
 impl Percentile {
-    /// The connections that wait as long as theory says, or less, end so much later than that: the
-    /// start was late, or the server took its time with what had piled up. The trace shows it.
+    /// The lateness of connections that wait as long as the theory states, or less: the start was
+    /// late, or the server took time for the backlog. The trace shows it.
     fn new(name: &'static str, share: f64, record: &Value, waits: &[(f64, f64)]) -> Self {
         let rank = (share * waits.len() as f64).ceil() as usize;
         let theory = waits[rank - 1].0;
@@ -130,18 +133,18 @@ impl Percentile {
         if self.theory > 0.0 { TOLERANCE * self.theory } else { TOLERANCE_MS }
     }
 
-    /// The latest that a histogram may say, by what the trace shows of the machine's lateness.
+    /// The highest value that a histogram may have, by the machine's lateness in the trace.
     fn traced(&self) -> f64 {
         (self.theory + self.late) * (1.0 + RESOLUTION)
     }
 
-    /// Whether the machine was so late that one per cent says nothing of the generator.
+    /// Whether the machine was so late that one per cent says nothing about the generator.
     fn is_late(&self) -> bool {
         self.traced() > self.theory + self.tolerance()
     }
 
-    /// No response is shorter than theory says, on any machine; on one that is not late itself none
-    /// is longer. Lateness is allowed for by what the trace shows of it, and by no more.
+    /// No response is shorter than the theory states, on any machine. On a machine that is not late
+    /// itself no response is longer. The allowance for lateness is that of the trace, and no more.
     fn assert(&self) {
         let latest = self.traced().max(self.theory + self.tolerance());
         let range = self.theory - self.tolerance()..=latest;
@@ -150,7 +153,8 @@ impl Percentile {
     }
 }
 
-/// The percentiles of a run that met theory in all that does not depend on how fast the machine is.
+/// The percentiles of a run that matched the theory in everything that does not depend on the
+/// machine's speed.
 fn percentiles(record: &Value, stall: &Stall, rows: &[Row]) -> Vec<Percentile> {
     let outcomes = &record["outcomes"];
     assert_eq!(outcomes["completed"], COUNT, "{outcomes}");
@@ -162,7 +166,7 @@ fn percentiles(record: &Value, stall: &Stall, rows: &[Row]) -> Vec<Percentile> {
     let mut waits: Vec<_> =
         rows.iter().map(|row| (wait(row), ms(row.ended - row.intended))).collect();
     waits.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // The stall's own share of all arrivals, which are evenly spaced.
+    // The stall's share of all arrivals, which are evenly spaced.
     let long = waits.iter().filter(|(wait, _)| *wait >= 500.0).count() as f64;
     assert!(long >= RATE * 0.5 - 1.0, "{long} waited for half a second");
     [("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99)]
@@ -170,8 +174,8 @@ fn percentiles(record: &Value, stall: &Stall, rows: &[Row]) -> Vec<Percentile> {
         .into()
 }
 
-/// The percentiles of the response time are those that theory predicts, within one per cent; a run
-/// in which the machine was late itself is made again, a few times.
+/// The percentiles of the response time match the theory within one per cent. A run in which the
+/// machine was late itself is repeated, a few times.
 fn as_theory_predicts(connections: &str) -> Value {
     let (rate, count) = (RATE.to_string(), COUNT.to_string());
     let mut tries = 0;
@@ -200,7 +204,7 @@ fn arrivals_that_were_blocked_by_it_have_the_same_response_times() {
     assert!(open_loop["blocked"].as_f64().unwrap() >= RATE * 0.7, "{open_loop}");
     let service = &record["summaries"]["service"];
     let response = &record["summaries"]["response"];
-    // Theory for its three seconds: a sixth of all arrivals waited for half a second and more.
+    // By theory, for its three seconds: a sixth of all arrivals waited for half a second or more.
     assert!(response["p90_ms"].as_f64().unwrap() >= 500.0, "{response}");
     assert!(service["p90_ms"].as_f64().unwrap() < 500.0, "{service}");
 }
@@ -210,8 +214,8 @@ fn a_closed_loop_hides_it_in_a_handful_of_samples() {
     let (record, stall, rows) = frozen(&["-c", "4", "-d", "2500ms"]);
     let service = &record["summaries"]["service"];
     assert!(service["max_ms"].as_f64().unwrap() >= 1_000.0 - TOLERANCE_MS, "{service}");
-    // Ten of the open loop's arrivals wait for half a second; here four can, as many as
-    // are in flight, however many there are in all.
+    // Ten of the open loop's arrivals wait for half a second. In the closed loop four can wait, as
+    // many as are in flight, however many there are in all.
     let ended = rows.iter().filter(|row| row.ended > 0);
     let long = ended.filter(|row| ms(row.ended - row.started) >= 500.0).count();
     assert!((1..=4).contains(&long), "{long}");

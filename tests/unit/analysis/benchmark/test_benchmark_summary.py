@@ -29,7 +29,7 @@ def summary() -> Summary:
 
 
 def measured(benchmark: str) -> Any:
-    """The cells of a benchmark, without those with a fault."""
+    """The cells of a benchmark, except those with a fault."""
     contents = made_contents()
     trials = defaultdict(list)
     for trial in contents.trials:
@@ -98,7 +98,7 @@ def test_only_a_narrow_interval_confirms_a_ratio(
 
 
 def test_several_ratios_are_judged_together() -> None:
-    """The interval of one excludes 1 : 2 alone, and not with those of three others."""
+    """A single interval excludes 1 : 2; with those of three other ratios it does not."""
     (found, *_) = costs(make_curves(measured("sign")), 2)
     known = replace(found, ratio=replace(found.ratio, value=1.8, low=1.7, high=1.95))
     study = load_published("pix-2024")
@@ -200,7 +200,7 @@ def test_a_parameter_at_its_bound_has_no_interval() -> None:
     assert (found.value, found.low, found.high) == (0.0, None, None)
     inside = Estimate(0.007, 0.0, 0.019, 5, "", "fit")
     assert at_bound(inside) is inside
-    # One of the fits without a block is not at the bound: the interval says so.
+    # One of the fits that leave a block out is not at the bound, so there is an interval.
     wide = Estimate(0.0, 0.0, 0.009, 5, "", "fit")
     assert at_bound(wide) is wide
 
@@ -286,7 +286,7 @@ def test_the_summary_survives_json_and_every_report_is_made_of_it() -> None:
 
 
 def test_threads_without_a_result_are_named_beside_the_knee() -> None:
-    """The most that have a result are not the most that were tried."""
+    """The highest number with a result is not the highest number that was tried."""
     cells = measured("sign")
     dead = [
         replace(c, values={}, summary=replace(c.summary, verdict="failed", estimates={}))

@@ -1,4 +1,4 @@
-"""The share of the processors' limit: fitted peak and costs come from the same blocks."""
+"""The share of the processors' limit: the fitted peak and the costs come from the same blocks."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from bench.coverage_series import ceiling_share
 
 @pytest.mark.parametrize("together", [-1.0, 1.0], ids=["a slow block costs more", "both rise"])
 def test_the_interval_holds_the_share_however_costs_follow_rates(together: float) -> None:
-    """In 95 % of 150 runs, with two standard errors of such a count taken off."""
+    """In 95 % of 150 runs, minus two standard errors of such a count."""
     row = Row("ceiling share", "simulated", ceiling_share(5, together))
     found = run(row, 150)
     assert (found.none, found.runs) == (0, 150)

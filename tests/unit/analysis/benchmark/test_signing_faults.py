@@ -1,4 +1,4 @@
-"""Loads with a signing node at fault: its part is relative to a control that changes, too."""
+"""Loads with a signing node at fault: the effect is relative to a control that changes, too."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def load(
     failing: float = 0,
     policy: str = "none",
 ) -> Trial:
-    """100 operations a second before, `within` of them during a fault, `after` after it."""
+    """100 operations a second before a fault, `within` during the fault, `after` after it."""
     rates = [100 if s <= AT else within if s <= UNTIL else after for s in range(1, SECONDS + 1)]
     slices = tuple(
         Slice(
@@ -51,7 +51,7 @@ def found(*trials: Trial) -> dict[str, Episode]:
 
 
 def sentence(fault: str, *trials: Trial) -> str:
-    """The sentence of a fault, of five times these blocks: fewer than five have none."""
+    """The sentence on a fault, from five times these blocks: fewer than five give none."""
     many = [replace(each, block=each.block + 2 * turn) for turn in range(5) for each in trials]
     findings = {each.code: each.text for each in fault_findings(episodes(many, AT, UNTIL))}
     return findings[f"fault_{fault}_none"]
@@ -81,14 +81,14 @@ def test_the_pairs_are_blocks_whatever_their_order() -> None:
 
 
 def test_a_killed_node_and_its_control_are_compared_in_the_same_seconds() -> None:
-    """A killed node stays away: the control counts to the end for it, too."""
+    """A killed node stays away: for it, the control, too, counts to the end."""
     killed = found(*CONTROLS, load("killed", 0, 75, 100), load("killed", 1, 80, 100))["killed"]
     assert killed.over_control is not None
     assert killed.over_control.value == pytest.approx(0.5)
 
 
 def test_a_rate_that_stays_while_the_control_rises_is_no_gain() -> None:
-    """The rate is unchanged, and still lower than without the fault."""
+    """The rate is unchanged, and still lower than it would be without the fault."""
     text = sentence("killed", *CONTROLS, load("killed", 0, 100), load("killed", 1, 107, 98))
     assert "the rate is 0.5" in text
     assert "left" not in text
@@ -125,7 +125,7 @@ def test_the_control_is_reported_and_drawn() -> None:
 
 
 def test_the_interval_of_a_failed_share_stays_between_0_and_1() -> None:
-    """0.38 and 0.46 on two runs: Student t on their logarithms would reach beyond 1."""
+    """0.38 and 0.46 on two runs: Student's t on their logarithms would reach beyond 1."""
     frozen = found(load("frozen", 0, 100, failing=0.6), load("frozen", 1, 100, failing=0.85))
     share = frozen["frozen"].failed_share
     assert share is not None
@@ -137,12 +137,12 @@ def test_the_interval_of_a_failed_share_stays_between_0_and_1() -> None:
 
 
 def in_blocks(fault: str, rates: tuple[int, ...]) -> list[Trial]:
-    """A load of this rate within, and after, the fault in each block."""
+    """A load with this rate during and after the fault, in each block."""
     return [load(fault, block, within, within) for block, within in enumerate(rates)]
 
 
 def test_faults_are_judged_together() -> None:
-    """Alone a fault of 4 % is established, p = 0.024; beside two that change nothing it is not."""
+    """Alone, a fault of 4 % is established (p = 0.024); beside two without an effect it is not."""
     control = in_blocks("none", (150, 150, 150, 150, 150))
     slow = in_blocks("slow", (141, 147, 144, 148, 139))
     others = [

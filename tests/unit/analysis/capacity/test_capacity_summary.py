@@ -1,4 +1,4 @@
-"""From made-up load runs to the summary: what went in must come out."""
+"""From made-up capacity runs to the summary: the chosen values must come out."""
 
 import json
 import re
@@ -136,7 +136,7 @@ def test_remedies_have_ratios_to_what_is_without(summary: Summary) -> None:
 
 
 def test_fewer_than_five_repetitions_have_no_sentence() -> None:
-    """Neither of the maximum, nor of loads and remedies beside a maximum that has enough."""
+    """No sentence on the maximum, nor on loads and remedies beside a maximum with enough data."""
     spoken = {"answer", "scaling", "platforms", "latency", "objective", "remedies"}
     few = made_plan(remedies=True, objective=Objective("p99", 5.0), repetitions=4)
     assert not spoken & {each.code for each in summarise(made_capacity_run(plan=few)).findings}
@@ -219,7 +219,7 @@ def test_a_shared_processor_makes_a_lower_bound() -> None:
 
 
 def captured(dropped: int = 0) -> Summary:
-    """A run with one time beside a packet capture, which lost N packets."""
+    """A run with one time beside a packet capture that lost N packets."""
     plan = made_plan(objective=Objective("mean", 5.0))
     contents = made_capacity_run({"nginx": CapacityWorld()}, plan)
     comparison = Comparison(0.5, 4.02, 4.0, 1.005, "1 %")
@@ -274,7 +274,7 @@ def test_cells_that_differ_in_one_level_are_compared_with_the_baseline() -> None
 
 
 def with_spoiled_maxima(contents: RunContents, server: str) -> RunContents:
-    """Beside each trial of a server's maximum two that were interrupted: it is invalid."""
+    """For each trial of a server's maximum, two that were interrupted: the maximum is invalid."""
     spoiled = []
     for trial in contents.trials:
         if trial.factors["stage"] == "maximum" and trial.factors["server"] == server:

@@ -1,4 +1,4 @@
-"""httperf's block, to the letter."""
+"""httperf's output, letter by letter."""
 
 from dataclasses import replace
 from pathlib import Path

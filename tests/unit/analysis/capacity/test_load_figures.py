@@ -1,4 +1,4 @@
-"""Figures over the offered load draw what says something of the server, and name what does not."""
+"""Figures over the offered load show points that describe the server, and name the others."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ OVER_LOAD = ("achieved-nginx", "response-nginx", "overlay-1", "cpu-load")
 
 
 class LateAbove(CapacityWorld):
-    """Its generator is late at the two highest loads."""
+    """The generator is late at the two highest loads."""
 
     def _run(self, step: Step) -> TrialRun:
         self.late_ms = 500.0 if step.fraction in LATE else 0.01
@@ -27,7 +27,7 @@ class LateAbove(CapacityWorld):
 
 
 def interrupted(contents: RunContents, server: str, fraction: float) -> RunContents:
-    """The run with the first open loop of a server at a load interrupted, hence invalid."""
+    """A run whose first open loop at a load is interrupted, and hence invalid."""
     trials = list(contents.trials)
     at = next(
         number

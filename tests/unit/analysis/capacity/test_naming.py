@@ -1,4 +1,4 @@
-"""What cells are called in a report."""
+"""Names of cells in a report."""
 
 from tlslab.analysis.capacity.naming import cell_names
 

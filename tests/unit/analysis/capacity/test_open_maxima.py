@@ -8,7 +8,7 @@ from tlslab.analysis.capacity import summarise
 
 
 def bounded(alone: float = 500.0) -> CapacityWorld:
-    """A world whose generator is the limit long before the server is."""
+    """A world in which the generator reaches its limit long before the server."""
     return CapacityWorld(alone=alone, client_us=600.0, seed=5)
 
 

@@ -1,4 +1,4 @@
-"""What leaves a maximum open, what is then said, and what no later run takes it for."""
+"""The causes that leave a maximum open, the words for them, and their effect on later runs."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Ratios of maxima: judged together, and not said of rates that are not those of their servers."""
+"""Ratios of maxima: judged as one family, and not reported for rates other than the servers'."""
 
 import re
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ RATE = "connections_per_s"
 FIVE = made_plan(repetitions=5)
 CONTENTS = made_capacity_run(plan=FIVE)
 
-# Rates of five repetitions: 4 % less than the base (alone p = 0.024), and two that are no less.
+# Rates of five repetitions: 4 % below the base (alone p = 0.024), and two that are not below it.
 BASE = (100.0, 100.0, 100.0, 100.0, 100.0)
 LESS = (94.0, 98.0, 96.0, 98.67, 92.67)
 EQUAL = (100.0, 100.67, 99.33, 100.0, 100.67), (100.67, 99.33, 100.0, 100.67, 99.33)
@@ -41,7 +41,7 @@ EQUAL = (100.0, 100.67, 99.33, 100.0, 100.67), (100.67, 99.33, 100.0, 100.67, 99
 def made(*rates: Sequence[float], alone: Sequence[float] = ()) -> list[CapacityCell]:
     """A cell for each level of a factor, whose maxima have these rates in their repetitions.
 
-    `alone` orders the cells: what each takes of one connection at a time.
+    `alone` orders the cells: the rate of each with one connection at a time.
     """
     found = []
     for number, values in enumerate(rates):
@@ -104,7 +104,7 @@ def test_the_rival_in_the_answer_is_one_of_all_pairs() -> None:
 
 
 def test_a_bound_establishes_only_what_lies_on_its_side() -> None:
-    """The ratio to a maximum that may be more is at most this."""
+    """The ratio to a maximum that may be higher is an upper bound."""
     low, high = made(BASE, [2 * x for x in LESS])
     assert Ratios.of([(high, low)]).verdict_words(high, low) == ""
     open_ = replace(low, open=("search_errors_rise",))
@@ -134,7 +134,7 @@ def test_remedies_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Falling(CapacityWorld):
-    """Its rate falls within each measurement of the maximum."""
+    """The rate falls within each measurement of the maximum."""
 
     falls = False
 

@@ -1,4 +1,4 @@
-"""What remedies bring, and what is said where the generator was the limit."""
+"""The effect of remedies, and the words if the generator was the limit."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ PLAN = made_plan(remedies=True, repetitions=5)
 
 
 def limited(chosen: Callable[[float], bool]) -> Callable[[Trial], Trial]:
-    """The generator is busy all the time where the share of resumed connections is so."""
+    """The generator is busy all the time at this share of resumed connections."""
 
     def change(trial: Trial) -> Trial:
         run = trial.runs.get("remedy")

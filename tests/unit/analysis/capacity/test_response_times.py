@@ -1,4 +1,4 @@
-"""Whether response times are longer at a higher load is judged for all cells together."""
+"""Whether response times are longer at a higher load is tested for all cells as one family."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from tlslab.model.estimate import Estimate
 
 FIVE = made_plan(repetitions=5)
 
-# Intervals that lie just apart: alone p = 0.003.
+# Intervals that are just disjoint: alone p = 0.003.
 FIRST = Estimate(1.0, 0.9, 1 / 0.9, 5, "ms", "Student t on log values, 95 %")
 LAST = Estimate(1.25, 1.25 * 0.9, 1.25 / 0.9, 5, "ms", "Student t on log values, 95 %")
 

@@ -1,4 +1,4 @@
-"""From made-up runs of Java runtimes to what is said of them."""
+"""From made-up runs of Java runtimes to the summary."""
 
 from dataclasses import replace
 
@@ -82,7 +82,7 @@ def test_a_ratio_of_a_lower_bound_is_called_one() -> None:
 
 
 def test_a_server_that_was_not_found_warm_leaves_its_maximum_open() -> None:
-    """By rules that no rate meets: the warm-up then ended at its limit."""
+    """With rules that no rate satisfies: the warm-up then ended at its limit."""
     planned, trials = made_runtime("jdk-17", Warming(seed=1))
     strict = replace(RULES, width=1e-6)
     where = made_capacity_run().environment

@@ -1,4 +1,4 @@
-"""The highest load that meets an objective, on queues whose answer is known."""
+"""The highest load that meets an objective, on queues with a known answer."""
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ def test_a_load_that_is_not_kept_is_an_end_and_no_time() -> None:
 
 
 def test_repetitions_that_end_at_the_same_load_are_no_exact_answer() -> None:
-    """All of them kept up with 800, and none with 1,000: nothing is known of what is between."""
+    """All repetitions kept up with 800, and none with 1,000: nothing is known between."""
     found = capacity([queue()] * 5, 500.0)
     assert found is not None
     assert (found.bound, found.load.value, found.end) == ("between", 800.0, 1000.0)
@@ -34,7 +34,7 @@ def test_repetitions_that_end_at_the_same_load_are_no_exact_answer() -> None:
 
 
 def test_one_repetition_without_a_time_leaves_all_without_an_interval() -> None:
-    """Four cross below 800 as their times say, one above."""
+    """By their times, four cross below 800, and one above."""
     found = capacity([*[queue(service_ms=150.0)] * 4, queue()], 500.0)
     assert found is not None
     assert (found.bound, found.end) == ("between", 1000.0)
@@ -87,7 +87,7 @@ def test_the_interval_is_over_repetitions() -> None:
 
 
 def test_the_interval_ends_at_the_loads_that_were_offered() -> None:
-    """Student's over these three crossings would reach from below 200 to above 1,000."""
+    """Student's interval over these three crossings would reach from below 200 to above 1,000."""
     found = capacity([queue(), queue(service_ms=0.7), queue(service_ms=2.2)], 3.0)
     assert found is not None
     assert found.bound == "exact"
@@ -111,7 +111,7 @@ def test_one_repetition_of_many_that_missed_does_not_decide() -> None:
     assert (found.bound, found.missed, found.exceeded, found.n) == ("exact", 1, 0, 5)
     clean = capacity(series[:4], 3.0)
     assert clean is not None
-    # The middle of the five: one is below all others.
+    # The middle one of five: one is below all others.
     assert found.load.value == pytest.approx(clean.load.value, rel=0.02)
     assert (found.load.low, found.load.high) == (None, None)
     assert found.reservation == "1 of 5 repetitions missed it at their lowest load"

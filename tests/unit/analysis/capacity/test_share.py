@@ -30,12 +30,12 @@ def _measured() -> CapacityCell:
 
 
 def meeting(cell: CapacityCell, load: Estimate, bound: Bound = "exact") -> CapacityCell:
-    """The cell whose objective is met up to this load."""
+    """A cell whose objective is met up to this load."""
     return replace(cell, capacity=Capacity(load, bound, 5))
 
 
 def offered(cell: CapacityCell) -> Estimate:
-    """A load that was offered; without an interval, as bounds are."""
+    """A load that was offered; without an interval, like bounds."""
     return Estimate(cell.points[0].offered, None, None, 5, "1/s", "")
 
 
@@ -45,7 +45,7 @@ def test_the_intervals_of_load_and_maximum_are_put_together(measured: CapacityCe
     assert (found.value, found.n, found.unit) == (0.5, 5, "share")
     assert found.low is not None
     assert found.high is not None
-    # Wider than of one alone, narrower than where both are wrong at once.
+    # Wider than with one error alone, narrower than with both errors at once.
     assert 950 / 2100 < found.low < 950 / 2000
     assert 1050 / 1900 > found.high > 1050 / 2000
     assert of_maximum(meeting(measured, CROSSED)) == ", 50 % (95 %: 47 to 54) of the maximum"
@@ -104,7 +104,7 @@ def test_no_share_is_above_one(measured: CapacityCell) -> None:
     assert near.low is not None
     assert near.low < 1.0
     assert (near.value, near.high) == (1.0, 1.0)
-    # More than the maximum, beyond the errors of both, or with an unknown error.
+    # Above the maximum by more than the errors of both, or with an unknown error.
     for load in (
         Estimate(2400.0, 2300.0, 2500.0, 5, "1/s", ""),
         Estimate(2400.0, None, None, 5, "1/s", ""),

@@ -1,4 +1,4 @@
-"""The sentences of a calibration: the error that is not excluded, and parts that are not known."""
+"""The sentences of a calibration: the error that is not excluded, and unknown parts."""
 
 import re
 from dataclasses import replace
@@ -28,7 +28,7 @@ MODEL = model()
 
 
 def check(ratio: float, low: float | None, high: float | None) -> Check:
-    """A mix that was held out, with what the model makes of it over what it cost."""
+    """A held-out mix, with the ratio of the model's cost to the measured cost."""
     known = Estimate(500.0, 490.0, 510.0, 8, "us", "made up")
     return Check({}, known, known, Estimate(ratio, low, high, 8, "ratio", "made up"))
 
@@ -66,7 +66,7 @@ def test_the_error_is_that_by_which_a_plan_is_widened_and_never_less() -> None:
 
 
 def with_request(*costs: float) -> CostModel:
-    """The model with these costs of a request, in turns over its blocks."""
+    """A model with these costs of a request, in turns over its blocks."""
     changed = MODEL.costs.copy()
     changed[:, MODEL.parts.index(REQUEST)] = np.resize(costs, len(MODEL.blocks))
     return replace(MODEL, costs=changed)

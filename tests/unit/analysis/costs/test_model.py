@@ -1,4 +1,4 @@
-"""The cost model: parts, fit, intervals, and the check on mixes that it has not seen."""
+"""The cost model: parts, fit, intervals, and the check on mixes that are held out."""
 
 import math
 
@@ -30,7 +30,7 @@ MIX = {**MIDDLE, "resumed": "60%", "requests": "8", "document_bytes": "4096"}
 
 
 def cells(noise: float, blocks: int, rng: np.random.Generator) -> list[Measured]:
-    """The cells of the fit, with a noise of each trial and one that a block's cells share."""
+    """The cells of the fit, with noise of each trial and noise that the cells of a block share."""
     shared = rng.normal(0, noise, blocks)
     found = []
     for levels in CALIBRATE.fitted():
@@ -93,7 +93,7 @@ def test_the_interval_of_a_mix_covers_its_cost() -> None:
 
 @pytest.mark.simulation
 def test_a_small_part_is_found_without_bias() -> None:
-    """P-256 costs 9 µs more than X25519, among noise of twice as much in each block."""
+    """P-256 costs 9 µs more than X25519, with noise of twice as much in each block."""
     rng = np.random.default_rng(8)
     models = [fit(cells(0.02, 6, rng), MIDDLE) for _ in range(300)]
     found = [model.part("P-256") for model in models if model is not None]
@@ -163,9 +163,9 @@ def test_the_summary_says_what_parts_cost_and_that_one_may_plan_with_it() -> Non
 
 @pytest.mark.simulation
 def test_a_plan_covers_a_mix_that_the_parts_do_not_add_up_to() -> None:
-    """Mixes cost 5 % more than their parts; one that was held out shows by how much, with noise.
+    """Mixes cost 5 % more than their parts; a held-out mix shows by how much, with noise.
 
-    The point error of that check is as often below the model's error as above: the end of its
+    The point error of that check is as often below the model's error as above it. The end of its
     interval is not.
     """
     rng = np.random.default_rng(9)

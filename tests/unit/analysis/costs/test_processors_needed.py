@@ -1,4 +1,4 @@
-"""Processors for a load: the queue, the two limits, and what N processors carry."""
+"""Processors for a load: the queue, the two limits, and the load for N processors."""
 
 import math
 from dataclasses import replace
@@ -29,7 +29,7 @@ MIX = {**MODEL.centre, "resumed": "60%", "requests": "8", "document_bytes": "409
 
 
 def test_erlang_c_is_that_of_the_tables() -> None:
-    # One server: the share of the time that it is busy. Two at half their load: 1/3 (Gross et al.).
+    # One server: the share of time in which it is busy. Two at half their load: 1/3 (Gross et al.).
     assert waiting_probability(1, 0.7) == pytest.approx(0.7)
     assert waiting_probability(2, 1.0) == pytest.approx(1 / 3)
     assert waiting_probability(3, 2.0) == pytest.approx(4 / 9)
@@ -101,7 +101,7 @@ def test_an_objective_below_the_service_time_cannot_be_met() -> None:
 
 
 def test_an_objective_that_only_the_cost_itself_meets_is_open() -> None:
-    # 1.7 ms for a connection alone, more than the limit of 2 ms by the end of its interval.
+    # 1.7 ms for a connection alone; by the end of its interval more than the limit of 2 ms.
     cost = MODEL.cost(MODEL.centre).value
     shared = 1700.0 / cost * np.resize([0.7, 1.3], len(MODEL.blocks))
     wide = replace(MODEL, costs=MODEL.costs.mean(axis=0) * shared[:, None])
@@ -111,7 +111,7 @@ def test_an_objective_that_only_the_cost_itself_meets_is_open() -> None:
     limits = Bounds(0.8, Objective("mean", 2.0))
     with pytest.raises(CannotTellError, match="whether any number of processors meets mean<2ms"):
         size(wide, (), wide.centre, limits, rate=100.0)
-    # Four processors carry something by the cost itself, and may carry nothing.
+    # By the cost itself four processors carry a load; by the interval they may carry nothing.
     carried = size(wide, (), wide.centre, limits, processors=4)
     assert carried.rate > 0
     assert carried.rate_low == 0
@@ -138,7 +138,7 @@ def test_a_part_that_may_be_nothing_has_its_interval() -> None:
 
 
 def test_a_calibration_of_noise_alone_plans_nothing() -> None:
-    # Costs of parts are differences: by a noisy fit a mix may cost less than nothing.
+    # Costs of parts are differences: by a noisy fit a mix may have a negative cost.
     noisy = replace(MODEL, costs=MODEL.costs - MODEL.costs.mean(axis=0) * 1.5)
     with pytest.raises(CannotTellError, match="too noisy to plan with: a connection of this mix"):
         size(noisy, (), MIX, Bounds(0.8, None), rate=100.0)

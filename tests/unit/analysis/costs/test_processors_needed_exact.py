@@ -1,4 +1,4 @@
-"""Queue, limits and checks of a plan on values whose answers are known."""
+"""Queue, limits and checks of a plan on values with known answers."""
 
 import math
 from itertools import count
@@ -17,7 +17,7 @@ from tlslab.model.estimate import Estimate
 
 @pytest.mark.parametrize(("servers", "offered"), [(1, 0.3), (2, 1.7), (5, 4.0), (12, 9.5)])
 def test_erlang_c_is_its_sum(servers: int, offered: float) -> None:
-    """As it is written down, with factorials (Gross et al., section 2.3.2)."""
+    """Erlang's formula as printed, with factorials (Gross et al., section 2.3.2)."""
     first = sum(offered**k / math.factorial(k) for k in range(servers))
     last = offered**servers / math.factorial(servers) * servers / (servers - offered)
     assert waiting_probability(servers, offered) == pytest.approx(last / (first + last))
@@ -25,7 +25,7 @@ def test_erlang_c_is_its_sum(servers: int, offered: float) -> None:
 
 @pytest.mark.parametrize(("servers", "rate"), [(1, 600.0), (2, 1500.0), (3, 1200.0), (5, 4500.0)])
 def test_the_response_is_a_wait_and_a_service(servers: int, rate: float) -> None:
-    """The wait is 0, or exponential behind all servers; the service is exponential: both summed."""
+    """A wait, which is 0 or exponential, and an exponential service: the sum of both."""
     service = 0.001
     waits = waiting_probability(servers, rate * service)
     served, spare = 1 / service, servers / service - rate
@@ -44,8 +44,8 @@ def test_the_response_is_a_wait_and_a_service(servers: int, rate: float) -> None
 
 
 def test_a_processor_is_limited_by_its_time_or_by_the_objective() -> None:
-    # One processor, 1 ms a connection: the mean is 1 / (1000 - rate), the quantile 100 times rarer
-    # is ln 100 times as long.
+    # One processor, 1 ms a connection: the mean is 1 / (1000 - rate); the quantile of one in 100 is
+    # ln 100 times as long.
     mean, tail = Objective("mean", 10.0), Objective("p99", 10.0)
     for bounds, processors, cost_us, most, limit in (
         (Bounds(0.8, None), 4, 100.0, 32_000.0, "busy"),
@@ -66,7 +66,7 @@ def test_the_fewest_processors_are_the_first_that_carry_the_rate(
     bounds = Bounds(0.8, objective)
     first = next(n for n in count(1) if bounds.most(n, 1000.0)[0] >= rate)
     assert bounds.fewest(rate, 1000.0) == first
-    # What they carry at most takes no more of them.
+    # The highest load for N processors needs no more than N processors.
     assert bounds.fewest(bounds.most(first, 1000.0)[0], 1000.0) == first
 
 

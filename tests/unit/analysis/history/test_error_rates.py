@@ -1,7 +1,7 @@
-"""How often changes are found where there is none, and where there is one: simulated histories.
+"""How often changes are found, with and without a real change: simulated histories.
 
-Runs that differ by independent noise keep what is promised. Runs whose noise has a memory, and
-machines that drift, do not: these figures stand in docs/concepts.md.
+Runs that differ by independent noise keep the promised rates. Runs whose noise is correlated, and
+machines that drift, do not: docs/concepts.md has these figures.
 """
 
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def test_noise_that_all_cells_of_a_run_share_gives_no_more() -> None:
 
 @pytest.mark.parametrize("runs", [10, 15])
 def test_a_step_of_three_standard_deviations_is_found_nine_times_of_ten(runs: int) -> None:
-    """Of one cell, in its rate and its cost; at most one run beside its place."""
+    """In one cell, in its rate and its cost; at most one run beside its place."""
     count = 300
     hits = 0
     for logs in histories(count, 2 * runs, seed=2):
@@ -88,7 +88,7 @@ def test_of_the_series_that_are_reported_one_of_twenty_is_false() -> None:
 def test_a_slowdown_is_established_after_a_few_newer_runs(
     step: float, newer: int, least: float
 ) -> None:
-    """After 20 runs without it: found near its place, with an interval that excludes 1."""
+    """A step after 20 runs is found near its place, with an interval that excludes 1."""
     hits = 0
     for logs in histories(200, 20 + newer, seed=9):
         logs[0, 20:] -= step
@@ -113,5 +113,5 @@ def established(each: Found, place: int) -> bool:
 def test_noise_with_a_memory_and_drift_break_the_promise(
     memory: float, drift: float, least: float, most: float
 ) -> None:
-    """What docs/concepts.md warns of, in its figures for 20 runs."""
+    """The figures for 20 runs of which docs/concepts.md warns."""
     assert least <= share_with_a_change(histories(200, 20, memory, drift), 200) <= most

@@ -194,7 +194,7 @@ def test_the_interval_needs_two_runs_on_each_side() -> None:
 
 
 def with_estimate(runs: Sequence[Run], name: str, values: Sequence[float]) -> list[Run]:
-    """The runs with an estimate of all their cells, one value a run."""
+    """The runs with chosen values of an estimate in all cells, one value per run."""
     found = []
     for run, value in zip(runs, values, strict=True):
         known = Estimate(value, value, value, 5, "", "")
@@ -241,7 +241,7 @@ def test_amounts_are_more_or_less_and_no_slowdown(name: str) -> None:
 
 
 def test_the_values_of_one_side_may_all_be_equal() -> None:
-    """Bytes of a handshake are: scipy warns of their variance, which is none."""
+    """The bytes of a handshake are constant: scipy warns of their zero variance."""
     low, high = welch(np.full(7, 0.3), np.array([0.5, 0.6, 0.55])) or (0.0, 0.0)
     assert 0 < low < 0.25 < high
     assert welch(np.full(7, 0.3), np.full(3, 0.5)) == pytest.approx((0.2, 0.2))

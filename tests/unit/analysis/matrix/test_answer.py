@@ -1,4 +1,4 @@
-"""What a run of the kind `matrix` says first, and when it says nothing."""
+"""The answer of a run of the kind `matrix`, and the cases without an answer."""
 
 import re
 from collections.abc import Mapping
@@ -113,7 +113,7 @@ def test_a_lower_bound_leads_as_one() -> None:
     assert answer.sentences[1].startswith("How fast P-521 (≥ 1,5")
     series = figure_of(summary, "setting-1-rate").series[0]
     assert dict(zip(series.x, series.bounds, strict=True))["X25519"]
-    # P-521 keeps its place by value, though nothing is known to be better than it.
+    # P-521 keeps its place by value, although no cell is known to be better.
     assert series.x[-1] == "P-521"
     ranking = next(r for r in summary.rankings if r.estimate == "connections_per_s")
     assert (ranking.places[-1].best, ranking.places[-1].worst) == (1, 6)
@@ -147,7 +147,7 @@ THREE = ("X25519", "P-256", "P-384")
 
 
 def died(trial: Trial) -> Trial:
-    """The trial without a result, if it is one of P-384."""
+    """The trial without a result if it is one of P-384."""
     if trial.factors["group"] != "P-384":
         return trial
     reason = Reason("server_died", "the server died")
@@ -253,7 +253,7 @@ def test_another_leads_where_the_first_is_beaten() -> None:
 
 @pytest.mark.parametrize("change", [saturated({"X25519"}), idle({"X25519"})])
 def test_none_leads_where_the_first_has_no_known_place(change: Change) -> None:
-    """A lower bound that nothing is known to be better than, and a cell without a rank."""
+    """A lower bound than which no cell is known to be better, and a cell without a rank."""
     answer = two_settings({"X25519": 800.0, "P-256": 700.0}, in_rsa(change))
     assert answer.sentences[1:] == ()
 

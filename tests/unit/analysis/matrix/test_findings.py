@@ -1,4 +1,4 @@
-"""Sentences on one setting, by cells with chosen values."""
+"""Sentences on one setting, from cells with chosen values."""
 
 from factories.measured import measured
 from tlslab.analysis.matrix.findings import findings
@@ -11,7 +11,7 @@ NOISY = [0.08, -0.08] * 4
 
 
 def test_the_first_is_ahead_of_what_it_beats_itself() -> None:
-    """A is noisy: B, which ties with it, is known to be ahead of C, and A is not."""
+    """A is noisy. B, which ties with A, is known to be better than C; A is not."""
     cells = [
         measured({"group": "A"}, [0.06 + each for each in NOISY]),
         measured({"group": "B"}, [0.05 + each for each in STEADY]),

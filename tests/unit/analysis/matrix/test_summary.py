@@ -1,4 +1,4 @@
-"""From a whole run to its summary: the figures that were put in must come out."""
+"""From a whole run to its summary: the chosen values must come out."""
 
 import json
 import math
@@ -26,7 +26,7 @@ def key(group: str, tls: str = "1.3", kind: str = "ecdsa-p256") -> str:
 
 
 def near(found: Estimate, truth: float) -> bool:
-    """Whether the estimate is within a percent, and its interval not far from the truth."""
+    """Whether the estimate is within one per cent of the truth, and its interval near the truth."""
     assert found.low is not None
     assert found.high is not None
     return abs(found.value / truth - 1) < 0.01 and found.low * 0.99 < truth < found.high * 1.01

@@ -1,4 +1,4 @@
-"""What a proof lacks when nothing may decide."""
+"""The data that a proof lacks if no measure may decide."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ LIVE = ProofSettings("https://a.test/", "Chromium 156", 0.05, 0.5, (), (), "appl
 
 
 def unsaturated(sides: Sides) -> Sides:
-    """Without the server's processor time, of a server that was not at its limit."""
+    """A proof without the server's processor time, on a server that was not at its limit."""
     rate = ("connections_per_s",)
     return Sides(
         *(
@@ -86,7 +86,7 @@ def test_what_is_left_open_is_said_with_the_blocks_that_settle_it() -> None:
 
 
 def test_the_noise_of_a_run_that_ends_by_itself_is_not_taken_for_more() -> None:
-    """Intervals that hold after every block are wider: the blocks that are enough are not more."""
+    """Intervals that hold after every block are wider; that must not be taken for more noise."""
     wanted = []
     for anytime in (False, True):
         lacking = answered(noise=0.06, rate_noise=0.2, anytime=anytime, seed=5).lacking

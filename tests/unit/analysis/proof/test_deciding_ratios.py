@@ -1,4 +1,4 @@
-"""The rule of a proof: what its ratios establish, and the verdict by them."""
+"""The rule of a proof: the findings that its ratios establish, and the resulting verdict."""
 
 from dataclasses import replace
 
@@ -150,7 +150,7 @@ def test_a_gain_is_not_deployed_while_a_loss_of_the_other_measure_is_possible() 
 
 
 def test_a_gain_is_deployed_beside_an_open_measure_that_has_lost_nothing() -> None:
-    """Some 5 % better: no gain that is established, not within the margin, and no loss."""
+    """About 5 % better: no established gain, not within the margin, and no loss."""
     sides = made_sides(new=(5000.0, 500.0), requests=(40.0, 38.0), noise=0.03, seed=3)
     found = figures(sides, MARGIN)
     assert of(found, "requests").direction == "open"
@@ -184,7 +184,7 @@ def test_a_lower_bound_of_the_baseline_excludes_no_loss() -> None:
 
 
 def test_the_p99_is_shown_and_decides_nothing() -> None:
-    """Of dearer new clients the p99 is longer: their part of the mix says that already."""
+    """If new clients cost more, their p99 is longer: the mix contains that effect already."""
     found = figures(made_sides(new=(500.0, 600.0), returning=(900.0, 300.0), share=0.7), MARGIN)
     assert of(found, "handshake").direction == "loss"
     assert not of(found, "handshake").decides
@@ -201,13 +201,13 @@ def test_a_small_difference_within_the_margin_is_none_even_if_it_is_established(
 
 @pytest.mark.parametrize("noise", [0.02, 0.1])
 def test_equal_configurations_hardly_ever_get_a_verdict(noise: float) -> None:
-    """A false gain or loss among all ratios: 5 % of runs at most; drawn 200 times with a seed."""
+    """A false gain or loss among all ratios: in at most 5 % of 200 seeded runs."""
     false = sum(verdict(seed=seed, noise=noise) in ("deploy", "do_not") for seed in range(200))
-    # 5 % of 200, and twice the standard deviation of that count.
+    # 5 % of 200, plus twice the standard deviation of that count.
     assert false <= 16
 
 
-# What servers cost that are slower by the margin in everything.
+# The costs of servers that are slower by the margin in every measure.
 SLOWER = {"new": (500.0, 525.0), "returning": (200.0, 210.0), "requests": (40.0, 42.0)}
 
 
@@ -225,7 +225,7 @@ def first(sides: dict[Measure, Sides], blocks: int) -> dict[Measure, Sides]:
 
 
 def ended(seed: int, **more: object) -> tuple[ProofVerdict, int]:
-    """The verdict of a run that ends when it is known, as the lab asks, and its blocks."""
+    """The verdict of a run that ends once the verdict is known, and the number of its blocks."""
     sides = made_sides(seed=seed, blocks=BLOCKS, anytime=True, **more)  # type: ignore[arg-type]
     for blocks in range(LEAST_BLOCKS, BLOCKS + 1):
         found = verdict_of(figures(first(sides, blocks), MARGIN))
@@ -278,7 +278,7 @@ def test_a_rate_that_establishes_a_gain_decides_in_its_place() -> None:
 
 
 def with_rates_of(sides: dict[Measure, Sides], slow: dict[Measure, Sides]) -> dict[Measure, Sides]:
-    """A server that waits: the costs of `sides`, the rates of connections of `slow`."""
+    """A server that waits: the costs of `sides`, the rates of the connections of `slow`."""
     mixture = [
         replace(
             side,
@@ -306,7 +306,7 @@ def test_a_rate_that_is_lower_by_its_own_interval_keeps_equal_costs_open() -> No
 
 
 def test_a_rate_that_falls_while_the_processor_time_does_counts_as_a_loss() -> None:
-    """Its processor has less to do, and its clients get less."""
+    """The server's processor has less work, and clients get a lower rate."""
     sides = made_sides(new=(500.0, 400.0), returning=(200.0, 160.0))
     slow = made_sides(new=(500.0, 800.0), returning=(200.0, 320.0))
     found = figures(with_rates_of(sides, slow), MARGIN)
@@ -334,7 +334,7 @@ NARROW, WIDE = (0.98, 1.02), (0.85, 1.17)
 def test_the_verdict_follows_from_the_intervals(
     own: tuple[float, float], together: tuple[float, float], expected: ProofVerdict
 ) -> None:
-    """Both measures have the same; a verdict that is read off the summary's figures is the same."""
+    """Both measures have the same value; so has the verdict from the summary's figures."""
     deciding = [each for each in figures(made_sides(), MARGIN) if each.decides]
     assert {each.measure for each in deciding} == {"connections", "requests"}
     (own_low, own_high), (low, high) = own, together

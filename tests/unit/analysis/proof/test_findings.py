@@ -1,4 +1,4 @@
-"""Up to which share of returning clients a candidate pays, and how sure that is."""
+"""The share of returning clients up to which a candidate pays, and its interval."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which client of the lab made the connections whose times are compared."""
+"""The client of the lab that made the connections whose times are compared."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Change points: steps that are known must be found, and noise must not look like one."""
+"""Change points: known steps must be found, and noise must not be taken for a step."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ LEVEL = 0.05
 
 
 def normal(seed: int, *means: tuple[float, int]) -> np.ndarray:
-    """Normal noise of one standard deviation around these means, each so long."""
+    """Normal noise of one standard deviation around these means, with these lengths."""
     noise = np.random.default_rng(seed)
     return np.concatenate([mean + noise.normal(size=count) for mean, count in means])
 

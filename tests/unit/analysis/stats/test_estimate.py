@@ -1,4 +1,4 @@
-"""Intervals: their methods, their edges, and how often they hold what is true."""
+"""Intervals: their methods, their limits, and how often they contain the true value."""
 
 import math
 
@@ -32,7 +32,7 @@ def measured(values: np.ndarray, key: str) -> Measured:
 
 
 def verdicts(ratio: float, blocks: int, simulations: int, seed: int) -> list[str]:
-    """The verdicts on pairs of systems of which the second is `ratio` times the first."""
+    """The verdicts on pairs of systems, of which the second is `ratio` times the first."""
     rng = np.random.default_rng(seed)
     found: list[str] = []
     for _ in range(simulations):
@@ -89,7 +89,7 @@ def test_two_equal_values_are_the_same_value() -> None:
 
 
 def test_two_values_have_an_interval() -> None:
-    """The logarithms 1 and 3 have a standard error of 1; t of one degree of freedom is 12.706."""
+    """The logarithms 1 and 3 have a standard error of 1; t with one degree of freedom is 12.706."""
     found = estimate([math.e, math.e**3], "us")
     assert (found.low, found.value, found.high) == pytest.approx(
         (math.exp(2 - 12.7062), math.exp(2), math.exp(2 + 12.7062)), rel=1e-3
@@ -155,7 +155,7 @@ def test_the_p_value_is_that_of_the_interval() -> None:
 
 
 def test_the_error_of_a_ratio_is_that_of_welch() -> None:
-    """As scipy has it for the values themselves."""
+    """The same as scipy's result for the values themselves."""
     draw = np.random.default_rng(4)
     first, second = np.exp(draw.normal(0, 0.02, 5)), np.exp(draw.normal(0.03, 0.06, 4))
     spread = spread_of_ratio(estimate(first.tolist(), "1/s"), estimate(second.tolist(), "1/s"))
@@ -175,7 +175,7 @@ def test_the_error_of_a_ratio_at_its_edges() -> None:
     assert spread_of_ratio(same, same) == Spread(0.0, None)
     assert (Spread(0.0, None).p_value(0.0), Spread(0.0, None).p_value(0.1)) == (1.0, 0.0)
     assert Spread(0.01, None).p_value(0.0196) == pytest.approx(0.05, abs=1e-4)
-    # Of a confidence sequence the error is the wider interval's, with a normal tail.
+    # For a confidence sequence, the error is that of the wider interval, with a normal tail.
     values = (99.0, 100.0, 101.0, 102.0)
     fixed, anytime = of(*values), of(*values, anytime=True)
     plain, sequence = spread_of_ratio(fixed, same), spread_of_ratio(anytime, same)
@@ -184,7 +184,7 @@ def test_the_error_of_a_ratio_at_its_edges() -> None:
     assert plain.degrees == pytest.approx(3)
     assert sequence.degrees is None
     assert sequence.error > plain.error
-    # Stein's interval knows the spread of the first stage alone.
+    # Stein's interval uses the spread of the first stage alone.
     stein = spread_of_ratio(two_stage_estimate(values, "1/s", 2), same)
     assert stein is not None
     assert stein.degrees == pytest.approx(1)

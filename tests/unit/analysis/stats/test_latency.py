@@ -1,4 +1,4 @@
-"""Quantiles of merged histograms, their ranks and what they need."""
+"""Quantiles of merged histograms, their ranks and the values that they need."""
 
 from dataclasses import replace
 
@@ -88,7 +88,7 @@ def test_too_few_values_are_left_out_with_the_reason() -> None:
 
 
 def test_one_trial_has_quantiles_without_an_interval() -> None:
-    """Its connections wait for each other: their number says nothing of another trial."""
+    """Connections of a trial wait for each other: their number says nothing about another trial."""
     times_ms = np.random.default_rng(5).lognormal(2, 0.5, 5000)
     alone = quantiles("service_ms", [Distribution.decode(encoded(times_ms))])[0]
     assert sorted(alone) == [f"service_ms_p{p}" for p in (50, 90, 95, 99)]
@@ -98,7 +98,7 @@ def test_one_trial_has_quantiles_without_an_interval() -> None:
 
 
 def test_quantiles_of_single_trials_are_not_set_apart() -> None:
-    """Two queues of the same kind differ by their moment, and never establish a difference."""
+    """Two queues of the same kind differ by chance, and must not establish a difference."""
     rng = np.random.default_rng(6)
     first, second = (
         quantiles("x", [Distribution.decode(encoded(shift * rng.lognormal(2, 0.1, 5000)))])[0]
@@ -128,7 +128,7 @@ def test_scatter_between_trials_widens_the_interval() -> None:
 
 
 def test_a_run_that_looks_at_its_trials_has_wider_intervals() -> None:
-    """In a closed loop a time is the number of connections over the rate that the run looks at."""
+    """In a closed loop, a time is the number of connections over the rate that the run measures."""
     rng = np.random.default_rng(4)
     parts = [
         Distribution.decode(encoded(rng.lognormal(2, 0.1, 2000) * np.exp(shift)))
@@ -148,7 +148,7 @@ def test_quantiles_are_those_of_the_client_that_carried_the_load() -> None:
     trial = made_run(experiment=with_levels(load("groups"), few)).trials[0]
     run = trial.runs["capacity"]
     rng = np.random.default_rng(4)
-    # One connection in 128 is the library's, and takes twice as long.
+    # One connection in 128 is made by the library, and takes twice as long.
     minimal, library = rng.lognormal(0, 0.1, 12_700), 2 * rng.lognormal(0, 0.1, 100)
     clients = {
         name: ClientTimes(len(values), {"service": encoded(values)}, {})
@@ -162,7 +162,7 @@ def test_quantiles_are_those_of_the_client_that_carried_the_load() -> None:
     assert (carried.n, whole.n) == (12_700, 12_800)
     assert carried.quantile(0.999) == pytest.approx(np.quantile(minimal, 0.999), rel=5e-3)
     assert whole.quantile(0.999) > 1.3 * carried.quantile(0.999)
-    # What is no client's is still there; with one client all times are its own.
+    # Times of no particular client remain; with one client all times are its own.
     assert times([trial], "start_delay")[0].n == 12_700
     alone = replace(record, clients={})
     trial = replace(trial, runs={"capacity": replace(run, record=alone)})

@@ -1,4 +1,4 @@
-"""Probabilities from few blocks: paired, seeded, and as sure as Student's t is."""
+"""Probabilities from few blocks: paired, seeded, and consistent with Student's t."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_of_two_equal_cells_one_is_called_the_best_as_rarely_as_it_says(blocks: 
     for _ in range(tries):
         values = rng.normal(0, 1, (2, blocks))
         sure += bool(probability_of_least(draws_of_means(values)).max() > 0.95)
-    # A probability of over 95 % for either of two: one time in ten.
+    # A probability of over 95 % for either of two equal cells: in one of ten runs.
     assert sure / tries < 0.17
 
 
@@ -65,5 +65,5 @@ def test_a_cell_is_dominated_by_one_that_is_no_worse_in_all_and_better_in_one() 
 
     cost, size = constant(0.0, 0.3, 0.301), constant(0.5, 0.0, 0.3)
     assert probability_on_front([cost, size], 0.02).tolist() == [1.0, 1.0, 0.0]
-    # Within the tolerance nothing is better than anything.
+    # Within the tolerance no cell is better than another.
     assert probability_on_front([constant(0.0, 0.01)], 0.02).tolist() == [1.0, 1.0]

@@ -1,4 +1,4 @@
-"""How many values exclude a difference, by simulation."""
+"""The number of values that excludes a difference, by simulation."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The interval of a proportion, and the difference that a number of blocks finds."""
+"""The interval of a proportion, and the difference that N blocks can find."""
 
 import math
 

@@ -118,7 +118,7 @@ def test_a_load_that_still_gains_has_its_knee_at_the_end() -> None:
     ("levels", "blocks"), [(LEVELS, 5), (LEVELS, 3), ((1, 2, 4, 8), 5)], ids=str
 )
 def test_a_plateau_starts_where_it_does(levels: Sequence[int], blocks: int) -> None:
-    """From two on nothing is gained: the interval holds 2 with 95 % at least."""
+    """Above two threads nothing is gained: the interval contains 2 with at least 95 %."""
     above = outside = 0
     for seed in range(300):
         draw = np.random.default_rng(seed)
@@ -133,7 +133,7 @@ def test_a_plateau_starts_where_it_does(levels: Sequence[int], blocks: int) -> N
         assert knee.at.high is not None
         above += knee.at.low > 2
         outside += not knee.at.low <= 2 <= knee.at.high
-    # 7.5 and 15 expected at most; more than these come up once in 100.
+    # At most 7.5 and 15 are expected; more than these occur once in 100 runs.
     assert above <= 14
     assert outside <= 24
 
@@ -146,7 +146,7 @@ def test_the_knee_may_lie_below_the_last_level() -> None:
 
 
 def test_the_knee_reaches_as_far_as_a_gain_is_not_excluded() -> None:
-    # 8 threads bring 3 % on average, which five noisy blocks neither establish nor exclude.
+    # 8 threads gain 3 % on average, which five noisy blocks neither establish nor exclude.
     gains = [1.09, 0.97, 1.05, 0.96, 1.08]
     blocks = [{1: 100.0, 2: 198.0, 4: 300.0 + i, 8: (300.0 + i) * g} for i, g in enumerate(gains)]
     knee = find_knee(blocks)
@@ -169,7 +169,7 @@ def test_levels_that_a_block_lacks_are_left_out() -> None:
     knee = find_knee(blocks)
     assert knee is not None
     assert (knee.at.value, knee.linear_to) == (1, 1)
-    # A ratio that only one block has is no interval.
+    # A ratio of a single block has no interval.
     assert knee.gain == 1.0
 
 

@@ -1,4 +1,4 @@
-"""The law, the knee and the jackknife on values whose answers are known."""
+"""The scalability law, the knee and the jackknife on values with known answers."""
 
 import math
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ from tlslab.model.estimate import Estimate
 
 LEVELS = (1, 2, 4, 8, 16, 32)
 
-# Beyond twice the highest level nothing is said of a peak.
+# Beyond twice the highest level no peak is reported.
 FURTHEST = 64.0
 
 
 def throughput(one: float, contention: float, coherency: float, n: float) -> float:
-    """Gunther's formula, written out a second time."""
+    """Gunther's formula, written independently."""
     return one * n / (1 + contention * (n - 1) + coherency * n * (n - 1))
 
 
@@ -34,7 +34,7 @@ def exact(one: float, contention: float, coherency: float) -> dict[int, float]:
 
 
 def noisy(seed: int, blocks: int = 5) -> list[dict[int, float]]:
-    """Blocks of different speed, each value with 5 % of noise; the second lacks a level."""
+    """Blocks of different speed, each value with 5 % of noise; the second block lacks a level."""
     draw = np.random.default_rng(seed)
     speeds = np.linspace(200, 400, blocks)
     found = [
@@ -63,12 +63,12 @@ def test_blocks_of_different_speed_have_the_geometric_mean_of_it() -> None:
         assert law.per_one.value == pytest.approx(200, rel=1e-4)
         assert law.contention.value == pytest.approx(0.08, rel=1e-3)
         assert law.coherency.value == pytest.approx(0.002, rel=1e-3)
-        # A block counts once, whatever it has been measured at.
+        # A block counts once, whatever the number of its levels.
         blocks[1].pop(8, None)
 
 
 def test_the_law_is_the_least_squares_fit_of_logarithms() -> None:
-    """With a parameter for the speed of each block, as the model is written down."""
+    """With one parameter for the speed of each block, as the model is defined."""
     blocks = noisy(3)
     rows = [(i, n, x) for i, block in enumerate(blocks) for n, x in block.items()]
     number, n, x = (np.array(column) for column in zip(*rows, strict=True))
@@ -148,7 +148,7 @@ def test_the_share_explained_is_of_the_logarithms_of_all_values() -> None:
 
 
 def ends(value: float, without: Sequence[float], log: bool) -> tuple[float, float]:
-    """The jackknife's interval of a number by the book (Efron and Tibshirani 1993, chapter 11)."""
+    """The jackknife's interval by its definition (Efron and Tibshirani 1993, chapter 11)."""
     n = len(without)
     theta = math.log(value) if log else value
     left = np.log(without) if log else np.array(without)
@@ -170,7 +170,7 @@ def checked(found: Estimate, without: Sequence[float], log: bool) -> None:
 def test_the_intervals_of_a_fit_come_from_the_fits_without_each_block() -> None:
     blocks = noisy(7)
     law = law_of(blocks)
-    # Four blocks have no interval, but the values.
+    # Four blocks have values but no interval.
     rest = [law_of([*blocks[:i], *blocks[i + 1 :]]) for i in range(5)]
     checked(law.per_one, [each.per_one.value for each in rest], log=True)
     checked(law.contention, [each.contention.value for each in rest], log=False)
@@ -233,7 +233,7 @@ NOTHING = (-0.2, 0.3, 0.05)
 
 
 def ratios(*logs: Sequence[float]) -> list[dict[int, float]]:
-    """Three blocks with 100/s at one, and so much more at 2, 4, ..."""
+    """Three blocks with 100/s at one thread, and these multiples at 2, 4, ..."""
     return [
         {1: 100.0, **{2 ** (i + 1): 100 * math.exp(each[b]) for i, each in enumerate(logs)}}
         for b in range(3)
@@ -241,7 +241,7 @@ def ratios(*logs: Sequence[float]) -> list[dict[int, float]]:
 
 
 def upper(logs: Sequence[float]) -> float:
-    """The upper end of Student's interval of a mean of three."""
+    """The upper end of Student's interval for the mean of three values."""
     return float(np.mean(logs) + 4.302653 * np.std(logs, ddof=1) / math.sqrt(3))
 
 
@@ -254,7 +254,7 @@ def upper(logs: Sequence[float]) -> float:
         ((WEAK, NOTHING), 1),
         ((STRONG, NOTHING), 2),
         ((NOTHING, STRONG), 2),
-        # Slower is not faster, however clearly.
+        # A slower level is not a gain, however clear.
         ((tuple(-each for each in STRONG),), 1),
     ],
     ids=["weak", "strong", "weak of two", "strong of two", "strong second", "slower"],
@@ -292,7 +292,7 @@ def test_a_gain_of_up_to_2_percent_is_none(mean: float, spread: float, high: int
 
 
 def test_a_gain_that_is_sure_moves_the_knee_however_small_it_is() -> None:
-    """The interval holds the knee, although nothing worth a level is gained above the first."""
+    """The interval contains the knee, although no level above the first brings a relevant gain."""
     knee = find_knee([{1: 100.0, 2: 101.5, 4: 101.5}] * 3)
     assert knee is not None
     assert (knee.at.value, knee.at.low, knee.at.high, knee.gain) == (2, 2, 2, 1.0)

@@ -1,4 +1,4 @@
-"""Confidence sequences: intervals that hold at every number of values at once."""
+"""Confidence sequences: intervals that hold for every number of values at once."""
 
 import json
 import math
@@ -29,7 +29,7 @@ def heavy_tailed(draw: np.random.Generator) -> Array:
 
 
 def ever_missed(noise: Noise, first: int, of: Callable[[Array], tuple[float, float] | None]) -> int:
-    """The number of series in which an interval misses the mean, 0, at one length or more."""
+    """The number of series in which an interval misses the mean, 0, for at least one length."""
     draw = np.random.default_rng(20)
     missed = 0
     for _ in range(SERIES):
@@ -68,15 +68,17 @@ def test_the_interval_ends_where_the_evidence_does() -> None:
 def test_it_becomes_confseqs_normal_mixture_where_the_variance_is_known(
     monkeypatch: pytest.MonkeyPatch, golden: dict[str, float]
 ) -> None:
-    """With as many values the variance is known. The golden values are those of confseq 0.0.11,
-    normal_mixture_bound (scripts/confseq_golden.py, which says why it is no dependency of tests).
+    """With this many values the variance is known.
+
+    The golden values are those of confseq 0.0.11, normal_mixture_bound (scripts/confseq_golden.py
+    gives the reason why it is no dependency of tests).
     """
     n, alpha = int(golden["v"]), golden["alpha"]
     # confseq's parameter is the time at which its boundary is narrowest: its rho is our 1 / g.
     spent = 2 * math.log(1 / golden["alpha_opt"])
     rho = golden["v_opt"] / (spent + math.log(1 + spent))
     monkeypatch.setattr(sequence, "EFFECTS", (1 / rho,))
-    # The cache has values of the earlier effects.
+    # The cache contains values of the earlier effects.
     monkeypatch.setattr(sequence, "_unit_half_width", sequence._unit_half_width.__wrapped__)
     data = np.random.default_rng(4).normal(0, 1, n)
     data = (data - data.mean()) / data.std(ddof=1)

@@ -1,4 +1,4 @@
-"""Shares over trials: the interval is one of a share, and covers as often as it promises."""
+"""Shares over trials: the interval lies within 0 and 1, and has the stated coverage."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_both_ends_are_shares(values: tuple[float, ...]) -> None:
 
 
 def test_log_odds_are_symmetric() -> None:
-    """What failed and what did not are the same measurement."""
+    """The share that failed and the share that did not are the same measurement."""
     failed, answered = share((0.2, 0.3, 0.25)), share((0.8, 0.7, 0.75))
     assert failed.value == pytest.approx(1 - answered.value)
     assert failed.low == pytest.approx(1 - (answered.high or 0))
@@ -43,7 +43,7 @@ def test_what_is_no_share_is_refused(values: tuple[float, ...]) -> None:
 
 @pytest.mark.simulation
 def test_the_interval_covers_the_true_share() -> None:
-    """Three trials around odds of 0.4: 95 % of 2,000 intervals, within two points."""
+    """Three trials around odds of 0.4: 95 % of 2,000 intervals, within two percentage points."""
     draw = np.random.default_rng(11)
     odds = np.log(0.4 / 0.6) + draw.normal(0, 0.5, (2_000, 3))
     found = [share(tuple(1 / (1 + np.exp(-row)))) for row in odds]

@@ -1,4 +1,4 @@
-"""Memory per connection out of levels."""
+"""Memory per connection as the slope over levels."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_a_line_gives_its_slope_and_a_narrow_interval() -> None:
 
 
 def test_the_interval_is_students_at_least() -> None:
-    """Slope 10.5, residuals -1, 2, -1 over x = 0, 1, 2: t of one degree of freedom is 12.706."""
+    """Slope 10.5, residuals -1, 2, -1 over x = 0, 1, 2: t with one degree of freedom is 12.706."""
     found = slope("client", [0, 1, 2], [0, 13, 21])
     error = (((-5 / 6) ** 2 + (5 / 3) ** 2 + (-5 / 6) ** 2) / 1 / 2) ** 0.5
     assert found.low is not None
@@ -30,7 +30,7 @@ def test_the_interval_is_students_at_least() -> None:
 
 
 def test_the_interval_is_the_union_over_the_coefficients_that_are_not_excluded() -> None:
-    """By the covariances of AR(1) noise themselves, without the transform of Prais and Winsten."""
+    """By the covariances of AR(1) noise, without the transform of Prais and Winsten."""
     x = np.array([1000.0 * (i + 1) for i in range(24)])
     noise = ar1(np.random.default_rng(5), len(x), 0.7, 200_000, "normal")
     y = np.round(5_000_000 + 4000 * x + noise)
@@ -63,7 +63,7 @@ def test_the_interval_is_the_union_over_the_coefficients_that_are_not_excluded()
 def test_the_interval_holds_the_truth_under_autocorrelation(
     levels: int, tails: Tails, coefficient: float
 ) -> None:
-    """In 93 % at least of 400 series, with two standard errors of such a count taken off."""
+    """In at least 93 % of 400 series, minus two standard errors of such a count."""
     times, held = 400, 0
     x = [1000 * (i + 1) for i in range(levels)]
     for seed in range(times):
@@ -79,8 +79,8 @@ def test_the_interval_holds_the_truth_under_autocorrelation(
 @pytest.mark.simulation
 @pytest.mark.parametrize("tails", ["normal", "t3"])
 def test_a_drift_in_step_with_the_levels_is_counted_as_memory_of_connections(tails: Tails) -> None:
-    """Readings cannot tell the two apart: the interval holds their sum, and not the memory alone
-    where the drift is large.
+    """Readings cannot separate memory and drift: the interval contains their sum, and not the
+    memory alone if the drift is large.
     """
     times, both, alone = 400, 0, 0
     x = [1000 * (i + 1) for i in range(5)]
@@ -99,7 +99,7 @@ def test_a_drift_in_step_with_the_levels_is_counted_as_memory_of_connections(tai
 @pytest.mark.simulation
 @pytest.mark.parametrize("tails", ["normal", "t3"])
 def test_the_interval_holds_the_truth_where_a_drift_levels_off(tails: Tails) -> None:
-    """A cache that fills within the first levels, to as much as the noise."""
+    """A cache that fills within the first levels, up to the size of the noise."""
     times, held = 400, 0
     x = [1000 * (i + 1) for i in range(5)]
     for seed in range(times):

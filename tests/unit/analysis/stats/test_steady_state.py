@@ -1,4 +1,4 @@
-"""Labels of rates over time, on series whose truth is known."""
+"""Labels of rates over time, on series with known truth."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from tlslab.model.record import CpuTime, Interval
 
 
 def series(*levels: tuple[int, float], noise: float = 0.015, seed: int = 0) -> list[float]:
-    """Slices of given lengths and levels with noise on them."""
+    """Slices of given lengths and levels, with noise."""
     rng = np.random.default_rng(seed)
     flat = np.concatenate([np.full(length, level) for length, level in levels])
     return list(flat * np.exp(rng.normal(0, noise, len(flat))))
@@ -55,7 +55,7 @@ def test_a_flat_series_is_seldom_called_otherwise(noise: float) -> None:
 def labels(
     n: int, coefficient: float, sd: float, times: int, tails: Tails = "normal", change: float = 0.0
 ) -> list[Label]:
-    """Those of series on a line whose logarithm changes by `change` from start to end."""
+    """Labels of series on a line whose logarithm changes by `change` from start to end."""
     line = np.linspace(0, change, n)
     rngs = map(np.random.default_rng, range(times))
     return [classify(list(3000 * np.exp(line + ar1(r, n, coefficient, sd, tails)))) for r in rngs]

@@ -1,4 +1,4 @@
-"""The suites study: what the size of Diffie-Hellman parameters costs."""
+"""The suites study: the cost of the size of Diffie-Hellman parameters."""
 
 import re
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ DHE = "DHE-RSA-AES128-GCM-SHA256"
 
 
 def of_sizes(request_us: Mapping[int, float]) -> list[Measured]:
-    """One suite at these sizes, by the microseconds of a request, with hardly any noise."""
+    """One suite at these sizes, with these microseconds per request, with hardly any noise."""
     return [cell(DHE, cost, DH_US[bits], bits, 0.0005) for bits, cost in request_us.items()]
 
 

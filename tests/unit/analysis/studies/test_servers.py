@@ -1,4 +1,4 @@
-"""Servers beside each other, and a server behind a front against the same one direct."""
+"""Servers compared with each other, and a server behind a front with the same one direct."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -148,7 +148,7 @@ def test_the_table_has_a_row_for_each_server_and_setting(offload: Summary) -> No
 
 
 def test_each_server_has_its_processor_use_over_time(offload: Summary) -> None:
-    # Behind the settings' own figures.
+    # After the settings' own figures.
     rate, *use = [each for each in offload.figures if not each.id.startswith("setting-")]
     assert rate.kind == "bars"
     assert [series.name for series in rate.series] == [row[1] for row in offload.tables[0].rows[:3]]
@@ -207,7 +207,7 @@ def test_a_sentence_speaks_of_its_own_server() -> None:
 
 
 def cost_us(costs: dict[tuple[str, str], float]) -> Callable[[Mapping[str, str]], float]:
-    """What a connection costs a server with a group; the others 600 microseconds."""
+    """The cost of a connection for a server with a group; 600 microseconds for the others."""
     return lambda factors: costs.get((factors["server"], factors["group"]), 600.0)
 
 
@@ -232,7 +232,7 @@ def test_a_lower_bound_that_may_be_the_best_of_its_server_leaves_the_answer_open
 
 
 def half_idle(trial: Trial) -> Trial:
-    """Nobody is the limit of Apache with X25519."""
+    """Neither side is the limit of Apache with X25519."""
     return idle({"X25519"})(trial) if trial.factors["server"] == "apache" else trial
 
 
@@ -252,12 +252,12 @@ def test_the_answer_says_how_the_servers_were_tested(two: Summary) -> None:
 
 
 def of(server: str, group: str, logs: Sequence[float]) -> Measured:
-    """A cell of a server with a key of its own."""
+    """A cell of a server with its own key."""
     return measured({"server": server, "key": f"key of {server}", "group": group}, logs)
 
 
 def test_the_best_of_many_cells_must_stand_the_tests_of_all_pairs() -> None:
-    """The best two alone differ with p = 0.012: of 28 pairs that is nothing."""
+    """The best two alone differ with p = 0.012; among 28 pairs that is not established."""
     ahead = of("nginx", "1", [0.03, 0.02, 0.01, 0.02, 0.03, 0.0])
     behind = of("apache", "1", [0.0] * 6)
     pair = compare(ahead, behind, RATE)

@@ -1,4 +1,4 @@
-"""The suites study: orders with ties, correlation with a published order, what is left out."""
+"""The suites study: orders with ties, correlation with a published order, omitted suites."""
 
 import re
 from dataclasses import replace
@@ -127,7 +127,7 @@ def test_undecided_pairs_may_be_either() -> None:
 
 @pytest.mark.parametrize(("spread", "blocks"), [(0.10, 6), (0.03, 6), (0.10, 2)], ids=str)
 def test_bounds_of_tau_hold_that_of_the_true_rates(spread: float, blocks: int) -> None:
-    """A bootstrap over blocks held 14 to 77 % of these."""
+    """A bootstrap over blocks contained the truth in 14 to 77 % of these cases."""
     draw = np.random.default_rng(1)
     true = draw.normal(0, spread, 23)
     other = 0.7 * true + 0.5 * draw.normal(0, spread, 23)
@@ -143,7 +143,7 @@ def test_bounds_of_tau_hold_that_of_the_true_rates(spread: float, blocks: int) -
         assert found.low is not None
         assert found.high is not None
         assert found.low <= found.value <= found.high
-        # Of the rate the most is best, of the cost the least.
+        # For a rate the highest value is best, for a cost the lowest.
         held += bool(found.low <= -tau <= found.high)
     assert held >= 27
 

@@ -1,4 +1,4 @@
-"""Effects beside samples: they agree where that is established, never by noise."""
+"""Effects beside samples: that both agree must be established; noise alone never does it."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ TCP = "kernel: TCP and sockets"
 
 
 def cell(group: str, cost: float, derive: float, error: float, samples: int = 3_000) -> CellWhy:
-    """A cell whose key exchange takes `derive` of its cost in microseconds, as ten blocks say."""
+    """A cell whose key exchange takes `derive` of its cost in microseconds, by ten blocks."""
     whole = Estimate(cost, cost * (1 - error), cost * (1 + error), 10, "us", "made up")
     count = round(samples * derive / cost)
     counts = {"key exchange": count, TCP: samples - count}
@@ -28,7 +28,7 @@ def checked(*others: CellWhy, error: float = 0.005) -> tuple[EffectCheck, ...]:
 
 
 def test_noise_never_agrees() -> None:
-    # Effect 100 (-77 to 297) us: nothing is known, and so nothing agrees.
+    # Effect 100 (-77 to 297) us: nothing is known, so the two are not said to agree.
     (found,) = checked(cell("P-384", 500, 150, 0.25), error=0.25)
     assert found.effect.low is not None
     assert found.effect.low < 0 < found.effect.value

@@ -1,4 +1,4 @@
-"""What samples add to a summary."""
+"""The additions of call-stack samples to a summary."""
 
 import re
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ def test_an_invalid_cell_has_no_parts_and_no_sentence() -> None:
 
 
 def effects(server_us: Mapping[str, float], noise: float) -> list[str]:
-    """The sentences about effects, where a connection by a group costs the server so much."""
+    """The sentences on effects if a connection with a group costs the server this much."""
     world = World(server_us={**SERVER_US, **server_us}, noise=noise)
     contents = replace(sampled_run(), trials=made_run(world, quick=True).trials)
     return [each.text for each in explained(contents).findings if " instead of " in each.text]
@@ -128,7 +128,7 @@ def test_few_blocks_carry_no_sentence() -> None:
 
 
 def calibrated(share: float) -> Summary:
-    """A calibration whose key exchange has this share of what P-384 costs more."""
+    """A calibration in which the key exchange has this share of the additional cost of P-384."""
     contents = made_calibration(noise=0.005)
     summary = analysis.summarise(contents)
     cells = [

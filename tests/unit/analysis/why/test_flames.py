@@ -1,4 +1,4 @@
-"""Flame graphs: as wide as their samples, without narrow frames."""
+"""Flame graphs: widths follow the samples, narrow frames are omitted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The part that a stack belongs to: rules, and real stacks of real servers."""
+"""The part to which a stack belongs: rules, and real stacks of real servers."""
 
 from collections import Counter
 from typing import Any
@@ -41,7 +41,7 @@ def shares(cell: str) -> dict[str, float]:
         ("p;nginx`main;libc.so.6`__memmove_avx_unaligned_erms", "application"),
         ("p;nginx`main;kernel`do_epoll_wait", "kernel: scheduling and waiting"),
         ("p;nginx`main;kernel`do_syscall_64;kernel`vfs_open", "kernel: files, memory, rest"),
-        # The receiver's part of TCP, in the interrupt of the sender.
+        # The receiver's part of TCP, in the sender's interrupt.
         (
             f"p;{CRYPTO}`?;kernel`asm_sysvec_apic_timer_interrupt;kernel`handle_softirqs;"
             "kernel`net_rx_action;kernel`tcp_v4_rcv",

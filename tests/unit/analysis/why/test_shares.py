@@ -1,4 +1,4 @@
-"""Samples to parts of a cost: parts add up, intervals cover, nothing is hidden."""
+"""From samples to parts of a cost: parts add up, intervals cover, nothing is hidden."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Which pool a command line asks for."""
+"""Which pool of generators a command line requests."""
 
 import sys
 from types import ModuleType
@@ -23,7 +23,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None]]:
-    """A cluster of three hosts; what was asked of it."""
+    """A cluster of three hosts, and a log of the requests to it."""
     asked: list[tuple[str, int | None]] = []
 
     def cluster_hosts(address: str, count: int | None) -> list[FakeHost]:

@@ -1,4 +1,4 @@
-"""Clocks by round trips: the offset is in its interval, whatever the path does."""
+"""Clocks by round trips: the offset is in its interval, whatever the path."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ MS = 1_000_000
 
 
 class Path:
-    """A path to a host: each round trip takes as long as it is told to, there and back."""
+    """A path to a host: each round trip takes the set time, there and back."""
 
     def __init__(self, offset_ns: int, trips: list[tuple[int, int]]) -> None:
         self._offset_ns = offset_ns

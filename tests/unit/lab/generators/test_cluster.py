@@ -1,4 +1,4 @@
-"""Parts of hosts of a cluster that need no cluster; tests/live/test_cluster.py has the others."""
+"""Parts of hosts of a cluster that need no cluster; tests/live/test_cluster.py tests the others."""
 
 import os
 import platform
@@ -63,7 +63,7 @@ def test_what_is_no_address_of_a_cluster_is_refused(text: str) -> None:
         ("127.0.0.1", True),
         ("[::1]:6379", True),
         ("::1", True),
-        ("127.0.0.2", False),  # There Ray listens on all addresses.
+        ("127.0.0.2", False),  # For this address Ray listens on all addresses.
         ("10.0.0.1:6379", False),
         ("fd00::1", False),
         ("localhost:6379", False),
@@ -195,7 +195,7 @@ def test_a_lost_host_is_called_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ray.get", get)
     remote = SimpleNamespace(remote=lambda *arguments: None)
     calls = RayCalls(SimpleNamespace(now_ns=remote), "g1", lambda calls: None)
-    for _ in range(2):  # The second is not made.
+    for _ in range(2):  # The second call is not made.
         with pytest.raises(HostLostError, match="no answer within 3 s"):
             calls("now_ns", seconds=3.0)
     answers.append(RayTaskError("now_ns", "traceback", ValueError("of the code there")))

@@ -1,4 +1,4 @@
-"""The events of several engines as one run's."""
+"""The events of several engines, joined to those of one run."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +33,7 @@ def heard(*said: tuple[str, dict[str, Any]], names: tuple[str, ...] = ("a", "b")
 
 
 def parts_of(event: Event) -> list[str] | None:
-    """The hosts of which the lab takes the event to be."""
+    """The hosts whose parts are in the event; None if it has no parts."""
     of: Callable[[Event], Pace | EngineEnded] = (
         Pace.of if event["event"] == "progress" else EngineEnded.of
     )
@@ -49,7 +49,7 @@ def test_a_phase_begins_with_the_first_host_and_once() -> None:
     said = [("b", phase("warmup")), ("a", phase("warmup")), ("a", phase("measure"))]
     said += [("b", phase("measure")), ("a", phase("drain")), ("b", phase("drain"))]
     assert [event["phase"] for event in heard(*said)] == ["warmup", "measure", "drain"]
-    # The last of a slower host's warm-up is no step back.
+    # The last of a slower host's warm-up does not set the phase back.
     assert [e["phase"] for e in heard(("a", phase("measure")), ("b", phase("warmup")))] == [
         "measure"
     ]
@@ -127,7 +127,7 @@ def test_a_host_that_ended_first_stays_in_the_sums_and_is_not_waited_for() -> No
         joint.take(name, progress(100, totals=counted(10)))
     joint.take("a", progress(90, completed=15))
     last = {"event": "ended", "at_s": 1.5, "totals": counted(16)}
-    # What it reported before its end is handed on first.
+    # Its report from before its end is passed on first.
     joint.take("a", last)
     joint.take("b", progress(70, completed=20, totals=counted(20)))
     joint.leave("c", "it died")

@@ -1,4 +1,4 @@
-"""A host on this machine: a conversation with an engine of its own."""
+"""A host on this machine: it talks to its own engine."""
 
 import os
 import signal

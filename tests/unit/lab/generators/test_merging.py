@@ -1,4 +1,4 @@
-"""`tlslab.merge`: the engine merges, whatever the records are given as."""
+"""`tlslab.merge`: the engine merges records given in any form."""
 
 import json
 import stat
@@ -16,7 +16,7 @@ from tlslab.store import to_json
 
 RECORD = made_run(quick=True).trials[0].runs["capacity"].record
 
-# Prints the names that it is given and the last record as the merged one, or a refusal.
+# Prints the given names and, as the merged record, the last record; or a refusal.
 STUB = f"""\
 #!{sys.executable}
 import json, pathlib, sys

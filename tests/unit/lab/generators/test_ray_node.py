@@ -17,7 +17,7 @@ from tlslab.lab.generators.ray_node import Node
 from tlslab.lab.generators.remote import RemoteHost
 from tlslab.model.errors import EngineError
 
-# As the engine does with --barrier: a specification, the event `ready`, an instant, a record.
+# Like the engine with --barrier: a specification, the event `ready`, an instant, a record.
 ENGINE = """\
 #!/bin/sh
 [ "$1" = --version ] && exec echo engine 1
@@ -40,7 +40,7 @@ FACTS = HostFacts("g1", (0,), "x86_64", "boot")
 
 
 class InProcess:
-    """Calls to a node in this process."""
+    """Calls a node in this process."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -164,7 +164,7 @@ def test_a_node_names_its_own_program_by_its_hash(
     assert node.facts("no-such-program")["sha256"] == ""
 
 
-# A node in a process of its own, which says what it has installed and started.
+# A node in a separate process, which reports what it has installed and started.
 ACTOR = """\
 import hashlib, sys, time
 from pathlib import Path
@@ -210,7 +210,7 @@ def _gone(pid: int) -> None:
             os.kill(pid, 0)
         except ProcessLookupError:
             return True
-        # Its parent may not have asked for its exit code yet.
+        # Its parent may not have collected the exit code yet.
         return "Z" in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
     _until(ended)

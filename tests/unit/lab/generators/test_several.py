@@ -1,4 +1,4 @@
-"""Several hosts as one generator: they start together, and a lost one is no smaller sum."""
+"""Several hosts as one generator: they start together, and a lost one leaves no smaller sum."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ MS = 1_000_000
 
 
 class Merger:
-    """Takes the place of the engine's `merge`: keeps what it is given."""
+    """Takes the place of the engine's `merge`: keeps its inputs."""
 
     def __init__(self) -> None:
         self.records: Mapping[str, Any] = {}
@@ -41,7 +41,7 @@ class Merger:
 
 @pytest.fixture
 def merger(monkeypatch: pytest.MonkeyPatch) -> Merger:
-    """The merger; besides, whatever takes seconds takes tenths."""
+    """The merger; in addition, all times of seconds become tenths."""
     made = Merger()
     monkeypatch.setattr(several, "merged", made)
     for name, seconds in [("SILENT_S", 0.4), ("STUCK_S", 0.8), ("WAIT_S", 0.02), ("CLOCK_S", 0.03)]:
@@ -152,7 +152,7 @@ def test_a_host_that_dies_is_kept_with_its_last_words(merger: Merger) -> None:
     assert lost.lost.at_s > 0
     assert lost.spec["connections"] == 3
     assert merger.found["b"].boot_id == HERE
-    # Later runs go on with the rest, and the sum of the rates is theirs.
+    # Later runs continue with the other hosts, and the sum of the rates is theirs.
     assert several_hosts.size == 2
     assert [e["connections_per_s"] for e in events if e["event"] == "progress"][-1] == 200
     several_hosts.run(SPEC, lambda event: None)

@@ -1,4 +1,4 @@
-"""Shares of a load: together they are the whole, and each host has something to do."""
+"""Shares of a load: their sum is the whole, and each host has a part."""
 
 import random
 from typing import Any
@@ -102,7 +102,7 @@ def test_hosts_of_one_machine_share_its_processors() -> None:
     assert processors_of(spec, mixed, HERE) == [(2,), (3,), (0, 1, 2, 3)]
     # Fewer processors than hosts.
     assert processors_of({**SPEC, "cpus": [1]}, hosts(HERE, HERE, HERE), HERE) == [(1,)] * 3
-    # Nothing is pinned here.
+    # Without `cpus` nothing is pinned.
     assert processors_of(SPEC, hosts(HERE, HERE), HERE) == [(), ()]
 
 

@@ -1,4 +1,4 @@
-"""Trials on a server that a command configures: what is offered, awaited, and believed."""
+"""Trials on a server that a command configures: the offers, the waiting, the proof."""
 
 import dataclasses
 from collections.abc import Container, Mapping, Sequence
@@ -27,7 +27,7 @@ FACTORS = [factor.name for factor in RUN.experiment.factors]
 
 @dataclass
 class Server:
-    """A server with these groups, by its own order or not; silent when asked at these times."""
+    """A server with these groups, by its own order or not; preflights with these numbers fail."""
 
     groups: tuple[str, ...]
     ordered: bool = False
@@ -62,7 +62,7 @@ def cell(tls: str, group: str) -> Cell:
 def outcome(
     server: Server, asked: Cell, command: str = "true {group}", chosen: str | None = None
 ) -> Trial:
-    """A trial through the hook; its connections negotiate what `chosen` says."""
+    """A trial through the hook; its connections negotiate `chosen`."""
     planned = next(each for each in RUN.plan.trials if each.cell == asked.key)
     made = next(trial for trial in RUN.trials if trial.trial == planned.trial)
 
@@ -143,7 +143,7 @@ def test_a_command_that_fails_is_the_trials_reason_and_nothing_is_asked(tmp_path
 def test_what_the_command_is_not_given_the_client_forces_as_ever() -> None:
     server = Server(("X25519", "P-256"))
     trial = outcome(server, cell("1.2", "P-256"), "restart-server")
-    assert trial.reason is not None  # There is no such command.
+    assert trial.reason is not None  # This command does not exist.
     assert find_choices(parse_hook("true", FACTORS), RUN.experiment, cell("1.2", "P-256")) == ()
     assert outcome(server, cell("1.2", "P-256"), "true").status == "done"
     assert server.offered == [("P-256",)]

@@ -1,4 +1,4 @@
-"""From files to configurations: certificates by their keys, what a fragment leaves as it is."""
+"""From files to configurations: certificates by their keys, settings that a fragment keeps."""
 
 from pathlib import Path
 

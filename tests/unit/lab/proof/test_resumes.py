@@ -1,4 +1,4 @@
-"""Which failure says that a server resumes no session, and which says nothing of it."""
+"""Which failure shows that a server resumes no session, and which does not."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +32,7 @@ sys.exit(0)
 
 
 def asked(script: Script, folder: Path, body: str) -> tuple[str | None, list[str]]:
-    """The answer, and the ways that were asked for."""
+    """The answer, and the ways of resumption that were tried."""
     log = folder / "log"
     engine = Engine(script(SERVER.format(log=str(log), body=body)))
     return resumes(engine, AIM, Profile(tls="1.2"), "1.1"), log.read_text().split()

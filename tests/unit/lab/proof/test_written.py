@@ -1,4 +1,4 @@
-"""What a configuration writes into nginx's: paths with anything in them, and nothing unseen."""
+"""The configuration that is written for nginx: any characters in paths, no hidden directive."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_nginx_reads_each_path_as_it_is(tmp_path: Path, name: str) -> None:
 
 
 def test_a_path_with_a_variable_is_refused(tmp_path: Path) -> None:
-    """`ssl_certificate` takes variables, and nginx has no way to write the character itself."""
+    """`ssl_certificate` takes variables, and nginx has no escape for the character `$`."""
     with pytest.raises(UsageError, match="no way to write this path down") as raised:
         read_configuration(with_own_files(tmp_path / "a$b"), "baseline", BASELINE)
     assert "without $" in raised.value.remedy

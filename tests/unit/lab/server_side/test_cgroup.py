@@ -1,4 +1,4 @@
-"""A control group counts where it is the server's own; else the reason is named."""
+"""A control group counts if it belongs to the server alone; otherwise the reason is named."""
 
 import os
 import subprocess
@@ -81,7 +81,7 @@ def test_a_machine_without_version_2_and_processes_in_two_groups(tmp_path: Path)
 
 @pytest.fixture
 def own_group() -> Iterator[Path]:
-    """A control group of this kernel, where a test may make one."""
+    """A control group of this kernel, if a test may create one."""
     mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
     mount = next((Path(each[1]) for each in mounts if each[2] == "cgroup2"), None)
     folder = Path("/nonexistent") if mount is None else mount / f"tlslab-test-{os.getpid()}"
@@ -97,7 +97,7 @@ def own_group() -> Iterator[Path]:
 
 
 def test_the_kernels_own_account_of_a_process(own_group: Path) -> None:
-    """It is counted whether or not the process is still there."""
+    """It counts whether or not the process still exists."""
     code = "import time; sum(range(3000000)); print('x', flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", f"input(); {code}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -1,4 +1,4 @@
-"""The process that listens is found by its socket, with all that belongs to it and nothing else."""
+"""The listening process is found by its socket, with all processes of the server and no others."""
 
 import os
 import socket
@@ -11,7 +11,7 @@ import pytest
 from tlslab.lab.server_side import listener
 from tlslab.lab.server_side.listener import NotFoundError, find_listener, parse_place
 
-# Listens, forks two workers that have its socket, and one of those starts a child without it.
+# Listens, forks two workers that share its socket, and one of these starts a child without it.
 FORKING = """
 import os, socket, subprocess, sys
 server = socket.socket()

@@ -1,4 +1,4 @@
-"""Two scrapes give the work between them, above the idle machine's, within the stated error."""
+"""Two scrapes give the work between them, minus the idle machine's, within the stated error."""
 
 import math
 import random
@@ -31,7 +31,7 @@ def test_the_idle_machines_work_is_taken_off() -> None:
     assert (found.user_us, found.system_us) == (8_000_000, 6_000_000)
     assert found.seconds == 10.0
     assert busy_share(IDLE) == pytest.approx(0.04)
-    # Six counters that moved in the window, four in one tenth of its time before.
+    # Six counters that changed in the window, four in a tenth of its time before.
     assert found.error_us == math.ceil(1.96e6 * 0.01 * math.sqrt((6 + 4 * 100) / 6))
     each = loaded.processors[1]
     assert (each.processor, each.softirq_us, each.steal_us) == ("1", 1_100_000, 500_000)
@@ -74,7 +74,7 @@ def test_a_machine_that_was_busy_before_or_is_no_busier_now_gives_nothing() -> N
 
 
 def test_the_stated_error_holds_in_95_of_100_windows() -> None:
-    """Counters that are cut off to 10 ms, and answers whose instant is not known."""
+    """Counters that are truncated to 10 ms, and answers whose instant is not known."""
     rng = random.Random(7)
     runs, held = 2000, 0
     for _ in range(runs):
@@ -105,7 +105,7 @@ def test_the_stated_error_holds_in_95_of_100_windows() -> None:
         idle = Window(scrape(0.0, 9.0, 9.0, idle_share), scrape(1.0, 9.0, 9.0, idle_share))
         loaded = Window(scrape(1.2, 1.1, 6.2, idle_share), scrape(6.2, 1.1, 6.2, idle_share))
         found = above_idle(loaded, idle)
-        # The idle machine's work goes on under the load, and is part of what is counted there.
+        # The idle machine's work continues under load, and is part of the count.
         truth = sum(rates.values()) * (1 - idle_share)
         rate, error = found.total_us / found.seconds / 1e6, found.error_us / found.seconds / 1e6
         held += abs(rate - truth) <= error

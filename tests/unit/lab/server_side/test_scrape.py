@@ -1,4 +1,4 @@
-"""Whatever an exporter answers: its text, or one line that says what is wrong, in bounded time."""
+"""Any answer of an exporter gives its text, or one line with the fault, in bounded time."""
 
 import socket
 import threading
@@ -23,7 +23,7 @@ Serve = Callable[[Peer], str]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Starts a peer that does this with each connection; its URL."""
+    """Starts a peer that handles each connection with this function; its URL."""
     listeners: list[socket.socket] = []
 
     def started(peer: Peer) -> str:
@@ -56,7 +56,7 @@ def answer(text: bytes) -> Peer:
 
 
 def drip(connected: socket.socket) -> None:
-    """A header that never ends, a byte at a time: no single wait is long."""
+    """An endless header, one byte at a time: no single wait is long."""
     connected.sendall(HEAD + b"X: ")
     for _ in range(200):
         connected.sendall(b"x")

@@ -1,4 +1,4 @@
-"""A run's sources together: a server whose children come and go is counted whole."""
+"""A run's sources together: a server whose children come and go is counted in full."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 from tlslab.lab.process_times import TICK_US
 from tlslab.lab.server_side.side import Side, SideMeter
 
-# Listens, and has one child after another compute for some 30 ms.
+# Listens, and lets one child after another compute for some 30 ms.
 FORKS = """
 import os, socket, time
 server = socket.create_server(("127.0.0.1", 0))
@@ -27,7 +27,7 @@ while True:
     os.waitpid(child, 0)
 """
 
-# What is counted is more than what its ends may differ by.
+# The counted time exceeds the possible error of its ends.
 ENOUGH_US = 400_000
 
 
@@ -41,7 +41,7 @@ def forks() -> Iterator[tuple[int, str]]:
 
 
 def whole(pid: int) -> float:
-    """What a process and its ended children have used, in microseconds."""
+    """The time of a process and of its ended children, in microseconds."""
     return sum(psutil.Process(pid).cpu_times()[:4]) * 1e6
 
 
@@ -52,7 +52,7 @@ def test_children_that_come_and_go_are_counted(forks: tuple[int, str]) -> None:
     meter.start()
     before = whole(pid)
     time.sleep(1.5)
-    # Behind other work the children come to little in that time.
+    # Beside other work the children get little time.
     deadline = time.monotonic() + 60
     while whole(pid) - before < ENOUGH_US and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Which runs can be asked for samples, and how much longer they take."""
+"""Which runs can have call-stack samples, and how much longer they take."""
 
 from dataclasses import replace
 

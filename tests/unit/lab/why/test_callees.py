@@ -1,4 +1,4 @@
-"""What a call site calls, read off a program without symbols."""
+"""The callee of a call site, read from a program without symbols."""
 
 import ctypes.util
 import platform
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x8
 
 
 def library() -> Path:
-    """The system's libssl, or any library that this process has loaded."""
+    """The system's libssl, or another library that this process has loaded."""
     maps = [Path(each.path) for each in psutil.Process().memory_maps() if ".so" in each.path]
     named = ctypes.util.find_library("ssl")
     system = [Path(f"/usr/lib/x86_64-linux-gnu/{named}")] if named else []

@@ -1,10 +1,10 @@
-"""`perf script`'s text to folded stacks."""
+"""From the text of `perf script` to folded stacks."""
 
 from collections.abc import Iterator
 
 from tlslab.lab.why.folding import fold
 
-# As perf 6.1 prints it: a header, frames from the inside, an empty line.
+# In the format of perf 6.1: a header, frames from the inside out, an empty line.
 SCRIPT = """\
 nginx
 \t          e3c58d _int_malloc (/usr/lib/x86_64-linux-gnu/libc.so.6)
@@ -56,7 +56,7 @@ def test_an_unknown_frame_has_the_name_that_its_caller_calls() -> None:
     lines = fold(SCRIPT.splitlines(), callee).text.splitlines()
     named = "libssl.so.3`?;libcrypto.so.3`EVP_KDF_derive;libcrypto.so.3`?;libc.so.6`_int_malloc"
     assert f"nginx;nginx`main;{named} 1" in lines
-    # The kernel is never asked, and no frame that has a name asks its caller.
+    # Callees are never looked up in the kernel, nor for a caller of a frame that has a name.
     assert all(not path.startswith("[") for path, _ in asked)
     assert 0x27249 not in {place for _, place in asked}
 
@@ -73,7 +73,7 @@ def test_names_never_break_a_line_of_stacks() -> None:
 
 
 def test_samples_are_folded_as_they_come() -> None:
-    """A script of any length: no more than one sample is held at a time."""
+    """A script of any length: no more than one sample is in memory at a time."""
     read = 0
 
     def lines() -> Iterator[str]:

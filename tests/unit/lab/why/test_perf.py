@@ -1,4 +1,4 @@
-"""Why perf cannot sample, in one line with its remedy."""
+"""The reason why perf cannot sample, in one line with its remedy."""
 
 from pathlib import Path
 

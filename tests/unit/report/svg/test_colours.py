@@ -1,4 +1,4 @@
-"""The palette of charts.css: seen on every ground, and told apart by the colour-blind."""
+"""The palette of charts.css is visible on every background, and distinct for the colour-blind."""
 
 import re
 from importlib.resources import files
@@ -17,7 +17,7 @@ CSS = (files("tlslab.report") / "templates" / "charts.css").read_text("utf-8")
 BLOCKS = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
 SCHEMES = dict(zip(("light", "dark", "print"), BLOCKS, strict=True))
 
-# The pages' other grounds than the charts' own.
+# The pages' backgrounds besides that of charts.
 TINTS = {"light": "#eef4f8", "dark": "#1b2730", "print": "#f2f5f7"}
 
 # Machado, Oliveira, Fernandes: A Physiologically-based Model for Simulation of Color Vision

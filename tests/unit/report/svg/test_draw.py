@@ -1,4 +1,4 @@
-"""Charts as text: valid XML, the numbers of their series, nothing hostile, few bytes."""
+"""Charts as text: valid XML, the numbers of their series, no hostile text, few bytes."""
 
 import math
 import re

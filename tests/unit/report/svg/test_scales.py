@@ -1,4 +1,4 @@
-"""Scales: their ticks are round, few, in order and within the axis, whatever the numbers are."""
+"""Scales: for any numbers their ticks are round, few, in order and within the axis."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Names of suites in charts: short ones are drawn, IANA's are shown on hover."""
+"""Names of suites in charts: short names are drawn, IANA's names appear on hover."""
 
 from xml.etree import ElementTree
 

@@ -1,4 +1,4 @@
-"""Texts of charts: folded and shortened so that they fit."""
+"""Texts of charts are folded and shortened to fit."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-//! Peers that end a connection where it should not end, and peers that never do.
+//! Peers that end a connection too early, and peers that never end it.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::harness::{BACKENDS, SLACK, impatient, measured, trust, try_run};
 
-/// A close_notify in a record of its own, in the clear.
+/// A close_notify in its own record, unencrypted.
 const CLOSE_NOTIFY: [u8; 7] = [21, 3, 3, 0, 2, 1, 0];
 
 #[test]
@@ -95,7 +95,7 @@ fn a_close_notify_that_nobody_vouches_for_is_a_matter_of_the_library() {
     let authority = Authority::new("tlslab test");
     let fault = bare(vec![Receive, Send(CLOSE_NOTIFY.to_vec()), Wait]);
     for client in ALL {
-        // rustls believes no alert that anybody on the way can have sent; OpenSSL does.
+        // rustls ignores unencrypted alerts, which anyone on the path can send; OpenSSL does not.
         let class = match client {
             Client::Library(BackendChoice::Openssl) => "closed_handshake",
             _ => "timeout_handshake",
@@ -135,7 +135,7 @@ fn a_silent_server_is_waited_for_once_before_the_run() {
     let authority = Authority::new("tlslab test");
     let peer = Peer::start(&settings(&authority), 0, bare(vec![Wait]));
     for backend in BACKENDS {
-        // With a group forced in TLS 1.2 there are two connections before the load.
+        // With a forced group in TLS 1.2 there are two connections before the load.
         let mut spec = impatient(peer.address(), backend);
         spec.deadlines.handshake_ms = 1_500;
         spec.tls.versions = vec!["1.2".parse().unwrap()];
@@ -158,7 +158,7 @@ fn a_run_by_time_ends_in_time_whatever_its_connections_do() {
             let peer = Peer::start(&settings, client.preflights(), fault.clone());
             let mut spec = client.spec(peer.address());
             spec.stop = Stop::DurationMs(300);
-            // Longer than the run: what is under way has to be broken off.
+            // Longer than the run: connections in flight must be aborted.
             spec.deadlines.handshake_ms = 60_000;
             spec.deadlines.body_ms = 60_000;
             let record = measured(spec, trust(&authority));

@@ -1,4 +1,4 @@
-//! Peers that break TLS, or whose certificate does not pass.
+//! Peers that violate TLS, or whose certificate is rejected.
 
 use tlslab_contract::spec::{Deadlines, RunSpec};
 use tlslab_testkit::certificates::{Authority, Identity, Key};
@@ -13,7 +13,7 @@ use super::{
 use crate::alone::measured_alone;
 use crate::harness::{STEP_MS, measured, trust};
 
-/// A flood of zero bytes: neither a record nor anything else.
+/// A flood of zero bytes, which are no record.
 const ZEROS: [u8; 64] = [0; 64];
 
 #[test]
@@ -34,7 +34,7 @@ fn what_is_not_tls_breaks_the_protocol() {
     for (name, class, fault) in &cases {
         fails(&authority, name, class, fault);
     }
-    // The libraries would take any number of them; the minimal client refuses the first, as others.
+    // The libraries would accept any number of them; the minimal client rejects the first one.
     let empty = floods(&[22, 3, 3, 0, 0]);
     for client in ALL {
         let failed = accounting(&authority, empty.clone(), client).failed;
@@ -68,7 +68,7 @@ fn floods_behind_the_handshake_end_the_connection() {
     }
 }
 
-/// A flood ends by its own length, however slowly it comes on a busy machine.
+/// A flood ends by its own length, however slow a busy machine is.
 fn patient(spec: RunSpec) -> RunSpec {
     let step = 20 * STEP_MS;
     let deadlines =
@@ -139,7 +139,7 @@ fn a_version_that_was_not_asked_for_is_an_alert() {
     }
 }
 
-/// What the accounting says of a certificate of this many KiB and this many others behind it.
+/// A server with a certificate of this size in KiB, followed by this number of other certificates.
 fn chain_of(authority: &Authority, kib: usize, others: usize) -> Fault {
     let bloated = authority.issue_bloated(kib * 1024);
     let chain = vec![bloated.certificate.clone(); others];
@@ -156,7 +156,7 @@ fn a_chain_beyond_64_kib_is_not_taken_in() {
     }
 }
 
-/// Runs whose every server, the first included, has this certificate.
+/// Runs in which every server has this certificate, from the first connection on.
 fn served_by(identity: Identity, authority: &Authority) {
     let server = Settings { identities: vec![identity], ..settings(authority) };
     for client in ALL {

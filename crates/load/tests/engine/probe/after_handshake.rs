@@ -1,4 +1,4 @@
-//! What only real handshakes show.
+//! Facts that only complete handshakes show.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -38,7 +38,7 @@ fn protocols_are_found_in_the_servers_order() {
     assert_eq!((alpn.accepted.len(), alpn.refusal), (0, None));
 }
 
-/// As Caddy does with `acme-tls/1`, in whatever company it comes.
+/// Like Caddy with `acme-tls/1`, whatever else is offered.
 #[test]
 fn a_protocol_that_ends_the_handshake_hides_no_other() {
     let settings =
@@ -55,10 +55,10 @@ fn a_protocol_that_ends_the_handshake_hides_no_other() {
             alpn.failed.iter().map(|f| (f.name.as_str(), f.refusal.class.as_str())).collect();
         assert_eq!(failed, [("acme-tls/1", class)]);
     }
-    // Of those that are offered together each gets its chance alone.
+    // Each protocol of a joint offer is then offered alone.
     let alpn = of(b"\x06spdy/3", Some(80));
     assert_eq!((alpn.accepted, alpn.failed.len()), (vec!["h2".to_owned()], 1));
-    // Its own alert means that it has none of them.
+    // The alert of ALPN means that the server has none of them.
     let alpn = of(b"\x0aacme-tls/1", Some(120));
     assert_eq!((alpn.accepted.len(), alpn.failed.len()), (1, 0));
     assert_eq!(alpn.refusal.unwrap().class, "alert_no_application_protocol");
@@ -69,7 +69,7 @@ fn every_way_of_resumption_is_reported_apart() {
     let answer = |mut stream: openssl::ssl::SslStream<TcpStream>| {
         let _ = stream.ssl_read(&mut [0; 1024]);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-        // OpenSSL forgets a session that it has not bidden farewell.
+        // OpenSSL forgets a session that was not closed by close_notify.
         let _ = stream.shutdown();
     };
     let server = serve(
@@ -89,11 +89,11 @@ fn every_way_of_resumption_is_reported_apart() {
         psk: Some(true),
         psk_ke: Some(false),
         tickets: Some(3),
-        // OpenSSL sends one where a session was resumed.
+        // OpenSSL sends one ticket if a session was resumed.
         tickets_resumed: Some(1),
         ticket_lifetime_s: Some(7200),
         max_early_data_bytes: Some(4096),
-        // This server promises to take it, and does not read any.
+        // This server promises to accept early data, and does not read any.
         early_data_accepted: Some(false),
     };
     assert_eq!(found, wanted);
@@ -121,8 +121,8 @@ fn every_way_of_resumption_is_reported_apart() {
     assert_eq!(found, none);
 }
 
-/// The reference server is asked, by its own count as well: OpenSSL resumes by the key alone where a
-/// client wants it, rustls never does, and both take early data where they are told to.
+/// Probes the reference server, and compares with its own count: OpenSSL resumes by the key alone
+/// if a client requests it, rustls never does, and both accept early data if they are set to.
 #[test]
 fn a_key_alone_and_early_data_are_found_by_a_try() {
     use tlslab_serve::{ServeSpec, Server, ServerBackend};
@@ -147,7 +147,7 @@ fn a_key_alone_and_early_data_are_found_by_a_try() {
             let accepted = (early_data > 0).then_some(true);
             assert_eq!(found.early_data_accepted, accepted, "{backend:?}");
             let counted = server.stop().unwrap().handshakes;
-            // In TLS 1.2 as well, where the server does that.
+            // In TLS 1.2 as well, if the server does that.
             let old = [found.session_id, found.ticket].map(|way| u64::from(way == Some(true)));
             let new = 1 + u64::from(alone) + u64::from(early_data > 0);
             assert_eq!(counted.resumed, new + old.iter().sum::<u64>(), "{backend:?}");
@@ -198,7 +198,7 @@ fn a_stapled_response_comes_with_its_chain() {
     }
 }
 
-/// Compresses to nothing that could be decompressed: the probe does not try.
+/// A compressed certificate that cannot be decompressed: the probe does not try.
 #[derive(Debug)]
 struct Nonsense;
 

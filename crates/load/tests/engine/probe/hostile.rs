@@ -1,4 +1,4 @@
-//! What listens there is no server, or one that means harm: an answer all the same, and in time.
+//! Peers that are no TLS server, or a malicious one: the probe still gives a result, in time.
 
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,11 @@ use tlslab_wire::outcome::Failure;
 
 use super::{probed, spec, try_probe};
 
-/// The time that a connection may take here, and all of them.
+/// The time limits of a connection, and of all connections.
 const EACH_MS: u32 = 200;
 const ALL_MS: u32 = 5_000;
 
-/// A probe of a peer that does this to every connection, which must end in time.
+/// A probe of a peer that handles every connection by this function. The probe must end in time.
 fn outcome(fault: Fault) -> Result<ProbeRecord, ProbeError> {
     let peer = Peer::start(&Settings::default(), 0, fault);
     let limits = ProbeLimits { connection_ms: EACH_MS, all_ms: ALL_MS, ..ProbeLimits::default() };
@@ -93,7 +93,7 @@ fn a_server_that_dies_in_every_real_handshake_is_known_by_its_first_flights() {
     let record = outcome(first_flight(&settings, vec![Fin])).unwrap();
     assert!(record.versions[0].accepted && record.versions[1].accepted);
     assert!(!record.suites.is_empty() && !record.groups.is_empty());
-    // A client of TLS 1.3 is done with that flight, and waits for tickets in vain.
+    // A TLS 1.3 client has completed after that flight, and waits for tickets in vain.
     let resumption = record.resumption.unwrap();
     assert_eq!((resumption.session_id, resumption.psk), (None, Some(false)));
 }

@@ -1,4 +1,4 @@
-//! Versions that nobody should have any more, and what goes with them.
+//! Obsolete versions, and the settings that belong to them.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -40,7 +40,7 @@ fn all_versions_of_an_old_server_are_reported() {
     assert_eq!(record.resumption.unwrap().psk, None);
 }
 
-/// A peer that answers the first bytes that it gets, and closes where it has no answer.
+/// A peer that answers the first bytes that it receives, and closes if it has no answer.
 fn answering(answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) -> Peer {
     let fault: Fault = Arc::new(move |mut socket: TcpStream| {
         let mut received = vec![0; 16 * 1024];
@@ -99,7 +99,7 @@ fn a_server_that_chooses_another_version_does_not_have_the_one_offered() {
     );
 }
 
-/// The ClientHello in a record, as an independent reader has it: suites, and the first key share.
+/// The ClientHello in a record, by an independent reader: suites, and the first key share.
 fn read(record: &[u8]) -> Option<(Vec<u16>, Option<u16>)> {
     use tls_parser::{TlsExtension, TlsMessage, TlsMessageHandshake};
     let (_, plaintext) = tls_parser::parse_tls_plaintext(record).ok()?;

@@ -1,4 +1,4 @@
-//! The probe against servers whose settings are known, and against servers that are none.
+//! The probe against servers with known settings, and against peers that are no servers.
 
 mod after_handshake;
 mod hostile;
@@ -41,13 +41,13 @@ fn trust(authority: &Authority) -> TrustAnchors {
     TrustAnchors::Certificates(vec![authority.certificate().to_vec()])
 }
 
-/// The versions that were accepted.
+/// The accepted versions.
 fn versions(record: &ProbeRecord) -> Vec<Protocol> {
     let accepted = record.versions.iter().filter(|found| found.accepted);
     accepted.map(|found| found.version).collect()
 }
 
-/// What was found of one version.
+/// The findings for one version.
 fn of_version<T>(found: &[Accepted<T>], version: Protocol) -> &Accepted<T> {
     found.iter().find(|accepted| accepted.version == version).unwrap()
 }
@@ -60,8 +60,8 @@ fn suites(found: &Accepted<Suite>) -> Vec<&str> {
     found.accepted.iter().map(|suite| suite.name.as_str()).collect()
 }
 
-/// A server on OpenSSL with settings of the test's own, which ends each connection after its
-/// handshake, or does something with it first.
+/// An OpenSSL server with settings of the test. It ends each connection after its handshake, or
+/// calls a function first.
 fn serve(
     identity: &Identity,
     set: impl FnOnce(&mut SslContextBuilder),

@@ -1,4 +1,4 @@
-//! Single offers: the same answer as a load would get.
+//! Single offers: the result is that of a load.
 
 use tlslab_probe::{OfferFound, ProbeOffer, ProbeSpec};
 use tlslab_serve::{ServeSpec, Server, ServerBackend};

@@ -1,4 +1,4 @@
-//! Known settings: exactly these results.
+//! Known settings must give exactly these results.
 
 use tlslab_probe::{Order, ProbeSpec, Protocol, Topic, probe};
 use tlslab_serve::ServerBackend::{Openssl, Rustls};
@@ -179,7 +179,7 @@ fn what_is_wrong_with_a_chain_is_said() {
 
 #[test]
 fn a_fallback_that_is_refused_otherwise_than_by_its_alert_is_reported() {
-    // The value of RFC 7507 at the end of the suites, and one method of compression: none.
+    // The suite value of RFC 7507 at the end of the suites, and one compression method: null.
     const FALLBACK: [u8; 4] = [0x56, 0x00, 1, 0];
     let identities = vec![Authority::new("tlslab").issue(Key::P256)];
     let settings = Settings { identities, ..Settings::default() };
@@ -192,7 +192,7 @@ fn a_fallback_that_is_refused_otherwise_than_by_its_alert_is_reported() {
     assert_eq!(closing.fallback_refusal.unwrap().class, "closed_handshake");
     let refusing = found(Some(86));
     assert_eq!((refusing.fallback_scsv, refusing.fallback_refusal), (Some(true), None));
-    // A version alone is no fallback, and what refuses that is no protection.
+    // A lower version alone is no fallback, and rejecting it is no protection.
     let one = Settings { version: Some(Version::Tls12), ..settings.clone() };
     let peer = Peer::honest(&one);
     let protections = probed(peer.address(), &[Topic::Protections]).protections.unwrap();

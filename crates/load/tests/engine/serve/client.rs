@@ -1,4 +1,4 @@
-//! A blocking TLS and HTTP/1.1 client that says what was negotiated.
+//! A blocking TLS and HTTP/1.1 client that reports the negotiated settings.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,7 +19,7 @@ pub fn serve(backend: ServerBackend, keys: &[KeyKind]) -> (Server, Vec<X509>) {
     serve_with(backend, keys, |_| {})
 }
 
-/// The same, with a specification that was changed.
+/// The same, with a changed specification.
 pub fn serve_with(
     backend: ServerBackend,
     keys: &[KeyKind],
@@ -36,7 +36,7 @@ pub fn serve_with(
     (Server::start(&spec).unwrap(), authorities)
 }
 
-/// A client's configuration that verifies the server and offers what OpenSSL does by default.
+/// A client's configuration that verifies the server and offers OpenSSL's defaults.
 pub fn context(trusted: &[X509]) -> SslContextBuilder {
     let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
     context.set_verify(SslVerifyMode::PEER);
@@ -66,7 +66,7 @@ pub fn only_suite(context: &mut SslContextBuilder, suite: CipherSuite) {
     }
 }
 
-/// A TCP connection on which nothing hangs for ever.
+/// A TCP connection with time-outs, so that nothing hangs.
 pub fn tcp(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -78,7 +78,7 @@ pub fn tcp(address: SocketAddr) -> TcpStream {
 pub struct Client(pub SslStream<TcpStream>);
 
 impl Client {
-    /// Connects; the error is OpenSSL's words.
+    /// Connects; the error is OpenSSL's message.
     pub fn try_connect(server: &Server, context: &SslContext) -> Result<Self, String> {
         let mut ssl = Ssl::new(context).unwrap();
         ssl.set_hostname("localhost").unwrap();
@@ -91,7 +91,7 @@ impl Client {
         Self::try_connect(server, &context.build()).unwrap()
     }
 
-    /// Connects with a session that was changed.
+    /// Connects with a changed session.
     pub fn connect_with(
         server: &Server,
         context: SslContextBuilder,
@@ -103,12 +103,12 @@ impl Client {
         Self(ssl.connect(tcp(server.address())).unwrap())
     }
 
-    /// The name of the group that was used; `None` with static RSA.
+    /// The name of the group in use; `None` with static RSA.
     pub fn group(&self) -> Option<String> {
         ffi::group_name(self.0.ssl()).map(str::to_owned)
     }
 
-    /// The suite that was used.
+    /// The suite in use.
     pub fn suite(&self) -> CipherSuite {
         let id = self.0.ssl().current_cipher().unwrap().protocol_id();
         CipherSuite::from_code_point(u16::from_be_bytes(id))
@@ -119,7 +119,7 @@ impl Client {
         self.0.ssl().peer_certificate().unwrap().public_key().unwrap().id()
     }
 
-    /// Sends a GET request and takes its response.
+    /// Sends a GET request and reads its response.
     pub fn get(&mut self, target: &str) -> Response {
         self.send(&format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
         self.response()
@@ -130,7 +130,7 @@ impl Client {
         self.0.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Takes a response to GET.
+    /// Reads the response to a GET.
     pub fn response(&mut self) -> Response {
         let head = self.head();
         let mut body = vec![0; head.length];
@@ -138,7 +138,7 @@ impl Client {
         Response { body, ..head }
     }
 
-    /// Takes the head of a response.
+    /// Reads the head of a response.
     pub fn head(&mut self) -> Response {
         let mut text = Vec::new();
         while !text.ends_with(b"\r\n\r\n") {
@@ -153,7 +153,7 @@ impl Client {
         head
     }
 
-    /// Whether the server has ended the session orderly.
+    /// Whether the server has ended the session by close_notify.
     pub fn is_ended(&mut self) -> bool {
         self.0
             .ssl_read(&mut [0; 1])
@@ -175,7 +175,7 @@ impl Response {
         self.text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 
-    /// Whether the body is what its digest says.
+    /// Whether the body matches its digest.
     pub fn is_intact(&self) -> bool {
         let digest = openssl::base64::encode_block(&openssl::sha::sha256(&self.body));
         self.field("Repr-Digest") == Some(&format!("sha-256=:{digest}:"))

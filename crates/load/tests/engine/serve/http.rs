@@ -1,4 +1,4 @@
-//! What is answered, with both back ends.
+//! The responses of the server, with both back ends.
 
 use std::io::{Read, Write};
 use std::thread;
@@ -49,7 +49,7 @@ fn handshakes_that_fail_are_counted_and_probes_are_not() {
     for (server, trusted) in both() {
         drop(tcp(server.address()));
         let mut garbage = tcp(server.address());
-        // A record of the handshake that holds no message known.
+        // A handshake record without a known message.
         garbage.write_all(&[0x16, 3, 1, 0, 4, 99, 0, 0, 0]).unwrap();
         let mut answer = Vec::new();
         garbage.read_to_end(&mut answer).unwrap();
@@ -58,7 +58,7 @@ fn handshakes_that_fail_are_counted_and_probes_are_not() {
         let mut half = tcp(server.address());
         half.write_all(&[0x16, 3, 1, 2, 0, 1]).unwrap();
         drop(half);
-        // Whom this server's certificate does not convince sends an alert instead of Finished.
+        // A client that rejects this server's certificate sends an alert instead of Finished.
         assert!(Client::try_connect(&server, &context(&[]).build()).is_err());
         Client::connect(&server, context(&trusted)).get("/bytes/1");
         let stats = server.stop().unwrap();
@@ -92,7 +92,7 @@ fn errors_have_their_statuses_and_keep_the_connection_where_they_can() {
 fn the_end_of_the_connection_destroys_nothing() {
     for (server, trusted) in both() {
         let mut client = Client::connect(&server, context(&trusted));
-        // Bytes that nobody reads lie behind the request; closing now would reset the connection.
+        // Unread bytes follow the request; closing now would reset the connection.
         client.send(
             "GET /bytes/5000000 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nunread bytes",
         );

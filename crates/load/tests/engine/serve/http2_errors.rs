@@ -1,4 +1,4 @@
-//! The reference server and clients that break HTTP/2 (RFC 9113, section 5.4), or nearly do.
+//! The reference server and clients that violate HTTP/2 (RFC 9113, section 5.4), or nearly do.
 
 use std::io::{Read, Write};
 
@@ -17,14 +17,15 @@ fn request() -> Vec<u8> {
     [vec![0x82, 0x87, 0x01, 0x01, b'h'], vec![0x04, 9], b"/bytes/10".to_vec()].concat()
 }
 
-/// What the server says to a client that says this and then, if that is allowed, goes in peace.
+/// The server's frames to a client that sends these bytes and then, if that is allowed, closes
+/// properly.
 fn answers(server: &Server, trusted: &[openssl::x509::X509], bytes: &[u8]) -> Vec<Said> {
     let mut offer = context(trusted);
     offer.set_alpn_protos(b"\x02h2").unwrap();
     let mut client = Client::try_connect(server, &offer.build()).unwrap().0;
     let end = frame(GOAWAY, 0, 0, &[0; 8]);
     client.write_all(&[PREFACE, &settings(&[]), bytes, &end].concat()).unwrap();
-    // A close_notify ends what the client sends, not what it receives.
+    // A close_notify ends the data that the client sends, not the data that it receives.
     let _ = client.shutdown();
     let mut said = vec![0; PREFACE.len()];
     let _ = client.read_to_end(&mut said);

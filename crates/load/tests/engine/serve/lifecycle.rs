@@ -52,7 +52,7 @@ fn a_response_under_way_is_sent_in_full_before_the_stop() {
         let (server, trusted) = serve(backend, &[KeyKind::EcdsaP256]);
         let mut client = Client::connect(&server, context(&trusted));
         client.send("GET /bytes/8000000 HTTP/1.1\r\nHost: a\r\n\r\n");
-        // The first bytes of the answer have come, and most of it cannot have been sent.
+        // The first bytes of the response have come, and most of it cannot have been sent.
         client.0.get_ref().peek(&mut [0; 1]).unwrap();
         let stopping = thread::spawn(|| server.stop().unwrap());
         thread::sleep(Duration::from_millis(20));

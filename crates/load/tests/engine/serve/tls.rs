@@ -1,4 +1,4 @@
-//! What can be negotiated, with both back ends.
+//! The settings that can be negotiated, with both back ends.
 
 use openssl::pkey::Id;
 use openssl::ssl::SslSessionCacheMode;
@@ -28,7 +28,7 @@ fn use_group(server: &Server, trusted: &[X509], version: TlsVersion, group: Grou
     let mut offer = context(trusted);
     only_version(&mut offer, version);
     offer.set_groups_list(group.openssl_name()).unwrap();
-    // In TLS 1.2 the curve of an ECDSA certificate has to be offered, too; RSA leaves it free.
+    // In TLS 1.2 the curve of an ECDSA certificate must be offered, too; RSA has no such rule.
     offer.set_sigalgs_list("rsa_pss_rsae_sha256").unwrap();
     let mut client = Client::connect(server, offer);
     let used: Group = client.group().unwrap().parse().unwrap();
@@ -73,7 +73,7 @@ fn only_the_groups_asked_for_are_served() {
     }
 }
 
-/// Connects with each suite alone and checks that it was used, with a certificate that fits.
+/// Connects with each suite alone and checks that it was used, with a matching certificate.
 fn use_suites(backend: ServerBackend, suites: impl Iterator<Item = CipherSuite>) -> usize {
     let (server, trusted) = serve(backend, &BOTH_KEYS);
     let mut used = 0;

@@ -1,4 +1,4 @@
-//! The flags of `hold`, and of `--hold`, its older form.
+//! The flags of `hold` and of its older form `--hold`.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::load::problem::Problem;
 /// The command line of `hold`.
 #[derive(Debug, Args)]
 pub struct HoldCommand {
-    /// How many connections to hold; several levels in rising order: 1000,5000,10000
+    /// Number of connections to hold, or several levels in rising order: 1000,5000,10000
     #[arg(
         value_name = "N,...",
         value_delimiter = ',',
@@ -31,31 +31,31 @@ pub struct HoldCommand {
     )]
     levels: Vec<u32>,
 
-    /// The server: https://HOST:PORT/PATH, or HOST:PORT
+    /// URL to request: https://HOST:PORT/PATH or HOST:PORT
     #[arg(value_name = "URL")]
     url: String,
 
-    /// How long to hold the connections of each level before the memory is read
+    /// Time to hold the connections of each level before memory is read
     #[arg(long, value_parser = time, default_value = "1s", value_name = "TIME")]
     dwell: Duration,
 
-    /// Addresses of this machine to connect from, in turn: 127.0.0.2,127.0.0.3
+    /// Local addresses to connect from, in turn: 127.0.0.2,127.0.0.3
     #[arg(long = "source", value_name = "ADDRESS,...", value_delimiter = ',')]
     sources: Vec<IpAddr>,
 
-    /// A host that may be loaded although it is not a loopback address (repeatable)
+    /// Host to load although its address is not loopback (repeatable)
     #[arg(long, value_name = "HOST")]
     allow: Vec<String>,
 
-    /// The time that each step of a connection may take
+    /// Time limit of each step of a connection: connect, handshake, first byte, body
     #[arg(long, value_parser = time, default_value = "10s", value_name = "TIME")]
     timeout: Duration,
 
-    /// Print the record, as JSON, and nothing else on standard output
+    /// Print the record as JSON, and nothing else, to standard output
     #[arg(long)]
     pub json: bool,
 
-    /// Print events to standard error, as JSON lines
+    /// Print events to standard error, one JSON object per line
     #[arg(long)]
     pub events: bool,
 
@@ -67,12 +67,12 @@ pub struct HoldCommand {
 }
 
 impl HoldCommand {
-    /// The levels, which have to rise.
+    /// The plan of these levels. They must rise.
     pub fn plan(&self) -> Result<Plan, Problem> {
         plan(&self.levels, self.dwell)
     }
 
-    /// The specification of its connections.
+    /// The specification of the connections.
     pub fn spec(&self) -> Result<RunSpec, Problem> {
         let step = milliseconds(self.timeout) as u32;
         Ok(RunSpec {
@@ -116,8 +116,8 @@ fn plan(levels: &[u32], dwell: Duration) -> Result<Plan, Problem> {
 /// The flags of the older form, beside those of a load.
 #[derive(Debug, Clone, Args)]
 pub struct Flags {
-    /// Hold N idle connections, each after one request, and print their memory; several levels in
-    /// rising order: 1000,5000,10000
+    /// Hold N idle connections, each after one request, and print their memory; or several levels
+    /// in rising order: 1000,5000,10000
     #[arg(
         long = "hold",
         hide = true,
@@ -132,7 +132,7 @@ pub struct Flags {
     )]
     levels: Vec<u32>,
 
-    /// How long --hold holds the connections of each level before the memory is read
+    /// With --hold: time to hold the connections of each level before memory is read
     #[arg(
         long,
         hide = true,
@@ -143,7 +143,7 @@ pub struct Flags {
     )]
     dwell: Duration,
 
-    /// Addresses of this machine to connect from, in turn: 127.0.0.2,127.0.0.3
+    /// Local addresses to connect from, in turn: 127.0.0.2,127.0.0.3
     #[arg(
         long = "source",
         value_name = "ADDRESS,...",
@@ -154,12 +154,12 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Whether the mode `hold` is asked for.
+    /// Whether the mode `hold` is requested.
     pub fn is_asked_for(&self) -> bool {
         !self.levels.is_empty()
     }
 
-    /// The levels, which have to rise.
+    /// The plan of these levels. They must rise.
     pub fn plan(&self) -> Result<Plan, Problem> {
         plan(&self.levels, self.dwell)
     }

@@ -10,22 +10,23 @@ use tlslab_contract::spec::{
 
 use crate::load::problem::Problem;
 
-/// The version of HTTP, and how its bodies are checked.
+/// The version of HTTP, and the check of bodies.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 pub struct HttpArguments {
-    /// HTTP version, 1.1 or 2; sets ALPN, and every connection is checked against it
+    /// HTTP version, 1.1 or 2; sets ALPN, and is checked on every connection
     #[arg(long, value_enum, default_value = "1.1", value_name = "VERSION")]
     http: VersionName,
 
-    /// With HTTP/2: requests under way at once on a connection, as far as the server allows
+    /// With HTTP/2: concurrent requests on each connection, within the server's limit
     #[arg(long, default_value_t = 1, value_name = "N")]
     streams: u32,
 
     #[command(flatten)]
     request: RequestArguments,
 
-    /// Check the length or the SHA-256 digest of each body, against Repr-Digest or the preflight's
+    /// Check of each body: its length against that of the preflight, or its SHA-256 digest (hash)
+    /// against Repr-Digest, else against that of the preflight
     #[arg(long, value_enum, default_value = "off", value_name = "HOW")]
     check_body: CheckName,
 }
@@ -34,12 +35,12 @@ pub struct HttpArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 pub struct RequestArguments {
-    /// Header field of every request (repeatable); takes the place of the program's own Host,
-    /// User-Agent or Accept, which 'NAME:' alone leaves out
+    /// Header field of every request (repeatable). Replaces the program's Host, User-Agent or
+    /// Accept; 'NAME:' without a value removes it
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
     headers: Vec<HeaderField>,
 
-    /// Short for -H 'User-Agent: NAME'
+    /// Same as -H 'User-Agent: NAME'
     #[arg(short = 'A', long, value_name = "NAME")]
     user_agent: Option<String>,
 
@@ -47,12 +48,12 @@ pub struct RequestArguments {
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
 
-    /// Body of every request: text, or the content of a file with @FILE; no Content-Type goes with
-    /// it unless -H gives one
+    /// Body of every request: the text, or the contents of a file with @FILE. No Content-Type is
+    /// sent unless -H gives one
     #[arg(long, value_name = "TEXT|@FILE")]
     body: Option<String>,
 
-    /// Statuses that count as success: 2xx, 302, 401, any, or several: 2xx,302. By default a
+    /// HTTP statuses that count as success: 2xx, 302, 401, any, or several: 2xx,302. By default a
     /// redirect or a login page is a failure
     #[arg(long, default_value = "2xx", value_name = "STATUS,...")]
     expect_status: ExpectStatus,
@@ -74,7 +75,7 @@ enum CheckName {
 }
 
 impl HttpArguments {
-    /// The part of the specification that the flags stand for.
+    /// The part of the specification that the flags set.
     pub fn spec(&self) -> Result<HttpSpec, Problem> {
         Ok(HttpSpec {
             version: match self.http {
@@ -93,7 +94,7 @@ impl HttpArguments {
 }
 
 impl RequestArguments {
-    /// The part of the specification that these flags stand for, over HTTP/1.1.
+    /// The part of the specification that these flags set, for HTTP/1.1.
     pub fn spec(&self) -> Result<HttpSpec, Problem> {
         let body = self.body.as_deref().map(body).transpose()?;
         let usual = if body.is_some() { "POST" } else { "GET" };
@@ -115,7 +116,7 @@ impl RequestArguments {
     }
 }
 
-/// Reads `NAME: VALUE`, and `NAME:` with nothing behind it.
+/// Reads `NAME: VALUE`, or `NAME:` without a value.
 fn header(text: &str) -> Result<HeaderField, String> {
     let (name, value) = text
         .split_once(':')
@@ -123,8 +124,8 @@ fn header(text: &str) -> Result<HeaderField, String> {
     Ok(HeaderField { name: name.to_owned(), value: value.trim().to_owned() })
 }
 
-/// A body: text, or the bytes of a file by `@FILE`. A file's name without `@` is taken for a mistake, and
-/// refused.
+/// A body: text, or the bytes of a file by `@FILE`. The name of an existing file without `@` is
+/// refused as a probable mistake.
 fn body(words: &str) -> Result<RequestBody, Problem> {
     let Some(path) = words.strip_prefix('@') else {
         if Path::new(words).is_file() {

@@ -9,58 +9,58 @@ use tlslab_contract::spec::load::{ArrivalProcess, LoadSpec, Ramp, Rate};
 use super::time;
 use crate::load::problem::Problem;
 
-/// Connections that a trace holds at most: 72 bytes each while the run goes on.
+/// The highest number of connections in a trace. Each takes 72 bytes of memory during the run.
 const TRACE_LIMIT: u32 = 1_000_000;
 
 /// How load is made over time.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArguments {
-    /// Connections in flight at once; in steps of equal length: 1,2,4,8. With --rate, the most
+    /// Connections in flight; in steps of equal length: 1,2,4,8. With --rate: their limit
     #[arg(short, long, default_value = "1", value_parser = connections, value_name = "N[,N...]")]
     pub connections: Connections,
 
-    /// Open loop: new connections a second, whether or not earlier ones have ended: 500 or 500/s, in
-    /// steps 100,200,400, or in a ramp 100..5000 over 30s (also: --rate 100..5000 --over 30s)
+    /// Open loop: new connections per second, whether or not earlier ones have ended: 500 or 500/s;
+    /// steps 100,200,400; a ramp 100..5000 over 30s (also: --rate 100..5000 --over 30s)
     #[arg(long, value_name = "R|R,R...|A..B over TIME")]
     rate: Option<String>,
 
-    /// The length of a ramp [default: the whole measurement]
+    /// Length of the ramp [default: the whole measurement]
     #[arg(long, value_parser = time, value_name = "TIME", requires = "rate")]
     over: Option<Duration>,
 
-    /// How the connections of an open loop are spaced: evenly, or at random, as those of many
-    /// independent clients (a Poisson process)
+    /// Arrival process of the open loop: connections are evenly spaced (constant), or random, like
+    /// those of many independent clients (poisson)
     #[arg(long, value_enum, default_value = "constant", value_name = "PROCESS", requires = "rate")]
     arrivals: Process,
 
-    /// Run the workers in real time (SCHED_FIFO), so that no other program on their processors delays
-    /// a connection that is due; needs root, and a processor that the server does not use
+    /// Run the workers with real-time priority (SCHED_FIFO), so that no other program on their
+    /// processors delays an arrival; needs root, and processors that the server does not use
     #[arg(long, requires = "rate")]
     realtime: bool,
 
-    /// The seed of --arrivals poisson, and of the order of several URLs
+    /// Seed of --arrivals poisson and of the order of several URLs
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
-    /// The length of each step, instead of an equal part of --duration
+    /// Length of each step, instead of an equal part of --duration
     #[arg(long, value_parser = time, value_name = "TIME", conflicts_with_all = ["duration", "count"])]
     step: Option<Duration>,
 
-    /// With unlimited requests: the time in which all connections must be open; the warm-up begins
-    /// when they are
+    /// With unlimited requests: time in which all connections must open. The warm-up starts when
+    /// all are open; with 0s it starts at once
     #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME")]
     open_within: Duration,
 
-    /// The pause between a response and the next request on its connection
+    /// Think time: pause between a response and the next request on the same connection
     #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME")]
     think: Duration,
 
-    /// Write the instants of each connection of the measurement to this file, as CSV
+    /// Write the times of each measured connection to this file, as CSV
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<String>,
 
-    /// Print a line a second to standard error, also with --json
+    /// Print one line per second to standard error, also with --json
     #[arg(long, conflicts_with = "events", help_heading = "Output")]
     pub progress: bool,
 }
@@ -76,7 +76,7 @@ enum Process {
 pub struct Connections(Vec<u32>);
 
 impl Connections {
-    /// The most that are in flight at once.
+    /// The highest number in flight over all steps.
     pub fn most(&self) -> u32 {
         self.0.iter().copied().max().unwrap_or(1)
     }
@@ -87,8 +87,8 @@ impl Connections {
 }
 
 impl LoadArguments {
-    /// The part of the specification that these flags stand for; `measure` is the length of the
-    /// measurement, where it is given.
+    /// The part of the specification that these flags set. `measure` is the length of the
+    /// measurement, if given.
     pub fn spec(&self, measure: Option<Duration>) -> Result<LoadSpec, Problem> {
         let rate = self.rate.as_deref().map(|words| rate(words, self.over, measure)).transpose();
         Ok(LoadSpec {
@@ -106,7 +106,7 @@ impl LoadArguments {
         })
     }
 
-    /// The length of the measurement, as far as these flags imply one: a ramp, or all steps.
+    /// The length of the measurement by these flags: that of the ramp, or of all steps.
     pub fn length(&self, load: &LoadSpec) -> Result<Option<Duration>, Problem> {
         match (self.step, &load.rate) {
             (Some(_), _) if load.steps() == 1 => {
@@ -118,7 +118,7 @@ impl LoadArguments {
         }
     }
 
-    /// What a specification lacks for these flags, wherever it comes from.
+    /// Adds the number of traced connections, also to a specification from JSON.
     pub fn complete(&self, load: &mut LoadSpec) {
         if self.trace.is_some() && load.trace == 0 {
             load.trace = TRACE_LIMIT;
@@ -126,8 +126,8 @@ impl LoadArguments {
     }
 }
 
-/// The command line with `--rate A..B over TIME` as one flag with one value, so that it needs no
-/// quotation marks.
+/// The command line with the words of `--rate A..B over TIME` joined to one value, so that the user
+/// need not quote them.
 pub fn with_ramp_joined(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
     let is_rate = |at: usize| {
@@ -147,7 +147,7 @@ pub fn with_ramp_joined(words: impl Iterator<Item = OsString>) -> Vec<OsString> 
     words
 }
 
-/// The length of a ramp when neither it nor the measurement has been given one.
+/// The default length of a ramp if the measurement has no length, either.
 const RAMP: Duration = Duration::from_secs(10);
 
 fn rate(words: &str, over: Option<Duration>, measure: Option<Duration>) -> Result<Rate, String> {
@@ -170,7 +170,7 @@ fn rate(words: &str, over: Option<Duration>, measure: Option<Duration>) -> Resul
     Ok(if levels.len() == 1 { Rate::Constant(levels.remove(0)) } else { Rate::Steps(levels) })
 }
 
-/// A number of connections a second: `500`, `500/s` or `5k/s`, as `tlslab plan` takes them.
+/// A number of connections per second: `500`, `500/s` or `5k/s`, as in `tlslab plan`.
 fn per_second(text: &str) -> Option<f64> {
     let text = text.trim();
     let text = text.strip_suffix("/s").unwrap_or(text);

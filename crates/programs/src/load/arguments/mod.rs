@@ -1,4 +1,4 @@
-//! The command line of `tlslab-load`, and the specification that it stands for.
+//! The command line of `tlslab-load`, and its conversion to a specification.
 
 pub mod hold;
 mod http;
@@ -36,31 +36,31 @@ pub struct Arguments {
     #[command(flatten)]
     pub urls: UrlArguments,
 
-    /// Read the whole specification (JSON) from this file, or from standard input with -
+    /// Read the whole specification, as JSON, from this file; - is standard input
     #[arg(long, value_name = "FILE|-")]
     spec: Option<String>,
 
-    /// Worker threads
+    /// Number of worker threads
     #[arg(short, long, default_value_t = 1, value_name = "N", help_heading = "Load")]
     threads: u32,
 
-    /// How long to measure: 500ms, 10s, 2m [default: 10s, or what a ramp or --step asks for]
+    /// Length of the measurement: 500ms, 10s, 2m [default: 10s, or that of the ramp or steps]
     #[arg(short, long, value_parser = time, value_name = "TIME", conflicts_with = "count", help_heading = "Load")]
     duration: Option<Duration>,
 
-    /// How many connections to measure, instead of a time
+    /// Number of connections to measure, instead of a time
     #[arg(short = 'n', long, value_name = "COUNT", help_heading = "Load")]
     count: Option<u64>,
 
-    /// Load before the measurement begins
+    /// Length of the warm-up, which is not counted
     #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME", help_heading = "Load")]
     warmup: Duration,
 
-    /// Requests on each connection: a number, or 'unlimited'
+    /// Number of requests on each connection, or 'unlimited'
     #[arg(long, value_parser = requests, default_value = "1", value_name = "N|unlimited", help_heading = "Requests")]
     requests_per_connection: RequestsPerConnection,
 
-    /// Close each connection once the handshake is done, without a request
+    /// Close each connection after the handshake, without a request
     #[arg(long, help_heading = "Requests")]
     handshake_only: bool,
 
@@ -83,24 +83,27 @@ pub struct Arguments {
     #[command(flatten)]
     pub hold: hold::Flags,
 
-    /// A host that may be loaded although it is not a loopback address (repeatable)
+    /// Host to load although its address is not loopback (repeatable)
     #[arg(long, value_name = "HOST", help_heading = "Target")]
     allow: Vec<String>,
 
-    /// For a public host beyond 1,000 connections/s or 60 s: it serves /.well-known/tlslab-TOKEN
+    /// Token of the page /.well-known/tlslab-TOKEN. A public host must serve this page before a
+    /// load of more than 1,000 connections/s or 60 s
     #[arg(long, value_name = "TOKEN", help_heading = "Target")]
     proof: Option<String>,
 
-    /// The time that each step of a connection may take [default: 10s; 5s for all steps of a probe]
+    /// Time limit of each step of a connection: connect, handshake, first byte, body [default: 10s;
+    /// in a probe 5s for all steps together]
     #[arg(long, value_parser = time, value_name = "TIME", help_heading = "Target")]
     timeout: Option<Duration>,
 
-    /// Append the secrets of all connections to this file, in the format of SSLKEYLOGFILE, so that a
-    /// packet capture can be decrypted. This flag alone turns it on; no environment variable does
+    /// Append the secrets of all connections to this file, in the format of SSLKEYLOGFILE, to
+    /// decrypt a packet capture. The environment variable of that name has no effect
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub keylog: Option<String>,
 
-    /// How to print the result: text and markdown for people, the record as JSON, figures as CSV
+    /// Format of standard output: the summary as text or Markdown, the record as JSON, or figures
+    /// as CSV
     #[arg(
         long,
         value_enum,
@@ -111,48 +114,48 @@ pub struct Arguments {
     )]
     format: Format,
 
-    /// Print the record, as JSON, and nothing else on standard output: short for --format json
+    /// Print the record as JSON, and nothing else, to standard output; same as --format json
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Write the record, as JSON, to this file, whatever is printed
+    /// Write the record as JSON to this file, with any --format
     #[arg(short, long, value_name = "FILE", help_heading = "Output",
         conflicts_with_all = ["probe", "levels", "preflight", "print_schema"])]
     pub output: Option<String>,
 
-    /// Print events to standard error, as JSON lines
+    /// Print events to standard error, one JSON object per line
     #[arg(long, help_heading = "Output")]
     pub events: bool,
 
-    /// Get ready, print the event `ready`, and start the load at the instant that a line on standard
-    /// input gives: {"start_at_ns":N,"unix_s":U}. N is that instant by this host's CLOCK_MONOTONIC, U
-    /// the same by the wall clock of the record. With --spec - the specification is the line before
+    /// Prepare the load, print the event `ready`, read {"start_at_ns":N,"unix_s":U} from standard
+    /// input, and start the load at N of this host's CLOCK_MONOTONIC. U is the same instant as Unix
+    /// time, for the record. With --spec - the specification is the line before
     #[arg(long, help_heading = "Output", requires_all = ["json", "events"],
         conflicts_with_all = ["probe", "levels", "preflight", "print_schema"])]
     pub barrier: bool,
 
-    /// Print the specification that the options stand for, as JSON, and stop
+    /// Print the specification that results from the options, as JSON, and exit
     #[arg(long, help_heading = "Output",
         conflicts_with_all = ["probe", "levels", "preflight", "print_schema", "barrier"])]
     pub print_spec: bool,
 
-    /// Make one verified connection, print what was negotiated as JSON, and stop
+    /// Make one verified connection, print the negotiated facts as JSON, and exit
     #[arg(long)]
     pub preflight: bool,
 
-    /// What server to probe
+    /// The options of a probe
     #[command(flatten)]
     pub probe: ProbeArguments,
 
-    /// Print the JSON Schema of a wire format and stop
+    /// Print the JSON Schema of a format and exit
     #[arg(long, hide = true, value_enum, value_name = "FORMAT")]
     pub print_schema: Option<Schema>,
 
-    /// Print the completions of a shell (bash, zsh, fish) and stop
+    /// Print the completion script of a shell (bash, zsh, fish) and exit
     #[arg(long, value_enum, value_name = "SHELL", help_heading = "Output")]
     pub completion: Option<Shell>,
 
-    /// Print the manual page, as roff, and stop
+    /// Print the manual page, as roff, and exit
     #[arg(long, help_heading = "Output")]
     pub man: bool,
 }
@@ -164,7 +167,7 @@ pub enum Format {
     Text,
     /// The record.
     Json,
-    /// The figures, a line for each.
+    /// The figures, one per line.
     Csv,
     /// For people, as tables in Markdown.
     Markdown,
@@ -189,7 +192,7 @@ pub enum Schema {
     Probe,
 }
 
-/// What is wrong with a specification that was given in options.
+/// The usage error for an invalid specification that was given in options.
 pub fn problem_in_options(error: &SpecError) -> Problem {
     Problem::usage(names::in_options(&error.to_string()))
 }
@@ -205,7 +208,7 @@ impl Arguments {
         self.format() == Format::Json
     }
 
-    /// The specification that was given, in JSON or in flags.
+    /// The specification, from JSON or from flags.
     pub fn spec(&self) -> Result<RunSpec, Problem> {
         let mut spec = match &self.spec {
             Some(source) if source == "-" && self.barrier => parsed(&spec_line()?)?,
@@ -216,7 +219,7 @@ impl Arguments {
         Ok(spec)
     }
 
-    /// The specification of a probe that was given, in JSON or in flags.
+    /// The specification of a probe, from JSON or from flags.
     pub fn probe_spec(&self) -> Result<ProbeSpec, Problem> {
         if let Some(source) = &self.spec {
             let spec: ProbeSpec = read_spec(source)?;
@@ -233,7 +236,8 @@ impl Arguments {
         Ok(self.probe.spec(self.timeout, name, trust, self.allow.clone()))
     }
 
-    /// What is wrong with a specification, in the words that it was given in.
+    /// The usage error for an invalid specification. It names JSON fields or options, as the user
+    /// gave them.
     pub fn problem(&self, error: &SpecError) -> Problem {
         if self.spec.is_some() {
             Problem::usage(error.to_string())
@@ -279,7 +283,7 @@ impl Arguments {
     }
 }
 
-/// The most bytes that a specification may have; its PEM text is the bulk of it.
+/// The largest size of a specification in bytes. Most of it is PEM text.
 const SPEC_LIMIT: u64 = 4 * 1024 * 1024;
 
 fn read_spec<T: DeserializeOwned>(source: &str) -> Result<T, Problem> {
@@ -293,7 +297,7 @@ fn read_spec<T: DeserializeOwned>(source: &str) -> Result<T, Problem> {
     parsed(&text)
 }
 
-/// A specification that further lines follow.
+/// The specification in the first line of standard input. Further lines follow.
 fn spec_line() -> Result<String, Problem> {
     let mut line = String::new();
     std::io::stdin().lock().take(SPEC_LIMIT).read_line(&mut line).map_err(unreadable)?;
@@ -318,12 +322,12 @@ pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How long a measurement takes by default.
+/// The default length of a measurement.
 const LENGTH: Duration = Duration::from_secs(10);
-/// The time that each step of a load's connection may take, unless another is given.
+/// The default time limit of each step of a connection, in a load.
 const STEP: Duration = Duration::from_secs(10);
 
-/// The longest time that can be asked for: a day.
+/// The longest time that an option accepts: a day.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// Reads a time: `500ms`, `10s`, `2m`.
@@ -353,7 +357,7 @@ fn requests(text: &str) -> Result<RequestsPerConnection, String> {
     }
 }
 
-/// A list of processors, as taskset takes it.
+/// A list of processors, in the syntax of taskset.
 #[derive(Debug, Clone, Default)]
 pub struct Processors(pub Vec<usize>);
 

@@ -1,6 +1,6 @@
-//! Replaces the names of a specification's fields in messages by the options of the command line.
+//! Replaces, in messages, the fields of a specification by the options of the command line.
 
-/// Fields of a specification, and the options that give them.
+/// Fields of a specification, and the options that set them.
 const OPTIONS: &[(&str, &str)] = &[
     ("alpn", "--alpn"),
     ("allow_obsolete", "--allow-obsolete"),
@@ -38,16 +38,16 @@ const OPTIONS: &[(&str, &str)] = &[
     ("warmup_ms", "--warmup"),
 ];
 
-/// A sentence about a probe's specification, in the words of `tlslab-load probe`.
+/// A message about a probe's specification, with the options of `tlslab-load probe`.
 pub fn in_options_of_probe(words: &str) -> String {
     in_options(words).replace("--probe-", "--")
 }
 
-/// A sentence about a specification, in the words of the command line.
+/// A message about a specification, with options in place of fields.
 pub fn in_options(words: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let mut said = String::with_capacity(words.len());
-    // Text in quotes is the user's own, and is left as it is.
+    // Text in quotes comes from the user and stays unchanged.
     for (number, part) in words.split('\'').enumerate() {
         if number > 0 {
             said.push('\'');

@@ -1,4 +1,4 @@
-//! The flags of `probe`, and of `--probe`, its older form.
+//! The flags of `probe` and of its older form `--probe`.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::load::problem::Problem;
 /// The command line of `probe`.
 #[derive(Debug, Args)]
 pub struct ProbeCommand {
-    /// The server
+    /// Server to probe
     #[arg(value_name = "HOST[:PORT]|URL", required_unless_present = "spec")]
     target: Option<String>,
 
-    /// Find out only this: versions, suites, groups, signature_schemes, certificates, alpn,
-    /// resumption, compression, renegotiation, protections
+    /// Topics to probe: versions, suites, groups, signature_schemes, certificates, alpn,
+    /// resumption, compression, renegotiation, protections [default: all]
     #[arg(long, value_name = "TOPIC,...", value_delimiter = ',', value_parser = topic)]
     only: Vec<Topic>,
 
@@ -29,41 +29,41 @@ pub struct ProbeCommand {
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     ca: Option<String>,
 
-    /// Do not check the server's chain and name
+    /// Do not check the server's certificate chain and name
     #[arg(long)]
     insecure: bool,
 
-    /// A host that may be probed although it is not a loopback address (repeatable)
+    /// Host to probe although its address is not loopback (repeatable)
     #[arg(long, value_name = "HOST")]
     allow: Vec<String>,
 
-    /// Connections at most [default: 400]
+    /// Maximum number of connections [default: 400]
     #[arg(long, value_name = "N")]
     connections: Option<u32>,
 
-    /// Connections a second at most [default: 20, and any number on loopback]
+    /// Maximum number of connections per second [default: 20; no limit on loopback]
     #[arg(long, value_name = "N")]
     rate: Option<u32>,
 
-    /// The time that the probe takes at most [default: 2m]
+    /// Time limit of the whole probe [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     time: Option<Duration>,
 
-    /// The time that all steps of a connection may take [default: 5s]
+    /// Time limit of each connection, all steps together [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     timeout: Option<Duration>,
 
-    /// Read the specification of the probe (JSON) from this file, or from standard input with -
+    /// Read the specification of the probe, as JSON, from this file; - is standard input
     #[arg(long, value_name = "FILE|-")]
     spec: Option<String>,
 
-    /// Print the record, as JSON, and nothing else on standard output
+    /// Print the record as JSON, and nothing else, to standard output
     #[arg(long)]
     pub json: bool,
 }
 
 impl ProbeCommand {
-    /// The specification that was given, in JSON or in flags.
+    /// The specification, from JSON or from flags.
     pub fn spec(&self) -> Result<ProbeSpec, Problem> {
         if let Some(source) = &self.spec {
             let spec: ProbeSpec = read_spec(source)?;
@@ -90,7 +90,8 @@ impl ProbeCommand {
         })
     }
 
-    /// What is wrong with a specification, in the words that it was given in.
+    /// The usage error for an invalid specification. It names JSON fields or options, as the user
+    /// gave them.
     pub fn problem(&self, error: &SpecError) -> Problem {
         let words = error.to_string();
         let is_file = self.spec.is_some();
@@ -102,46 +103,46 @@ fn in_milliseconds(time: Duration) -> u32 {
     u32::try_from(milliseconds(time)).unwrap_or(u32::MAX)
 }
 
-/// What to probe, and what a probe may take.
+/// The server to probe, and the limits of a probe.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Probe")]
 pub struct ProbeArguments {
-    /// Find out what a server accepts, without load, and stop; with --spec, that is a probe's
+    /// Find out what a server accepts, without load, and exit. A --spec is then that of a probe
     #[arg(long, hide = true, value_name = "HOST[:PORT]|URL", num_args = 0..=1, default_missing_value = "",
         conflicts_with_all = ["urls", "urls_file", "preflight"])]
     probe: Option<String>,
 
-    /// Find out only this: versions, suites, groups, signature_schemes, certificates, alpn,
-    /// resumption, compression, renegotiation, protections
+    /// Topics to probe: versions, suites, groups, signature_schemes, certificates, alpn,
+    /// resumption, compression, renegotiation, protections [default: all]
     #[arg(long, hide = true, value_name = "TOPIC,...", value_delimiter = ',', value_parser = topic,
         requires = "probe", conflicts_with = "urls")]
     probe_only: Vec<Topic>,
 
-    /// Connections that a probe makes at most [default: 400]
+    /// Maximum number of connections of a probe [default: 400]
     #[arg(long, hide = true, value_name = "N", requires = "probe", conflicts_with = "urls")]
     probe_connections: Option<u32>,
 
-    /// Connections that a probe makes a second at most [default: 20, and any number on loopback]
+    /// Maximum number of connections per second of a probe [default: 20; no limit on loopback]
     #[arg(long, hide = true, value_name = "N", requires = "probe", conflicts_with = "urls")]
     probe_rate: Option<u32>,
 
-    /// The time that a probe takes at most [default: 2m]
+    /// Time limit of a whole probe [default: 2m]
     #[arg(long, hide = true, value_name = "TIME", value_parser = super::time, requires = "probe", conflicts_with = "urls")]
     probe_time: Option<Duration>,
 }
 
 impl ProbeArguments {
-    /// Whether a probe is asked for.
+    /// Whether a probe is requested.
     pub fn asked(&self) -> bool {
         self.probe.is_some()
     }
 
-    /// The target, empty when it is not given here.
+    /// The target; empty if `--probe` has no value.
     pub fn target(&self) -> &str {
         self.probe.as_deref().unwrap_or_default()
     }
 
-    /// The specification of the flags, of which some belong to loads as well.
+    /// The specification by these flags, and by those that a load has, too.
     pub fn spec(
         &self,
         each: Option<Duration>,

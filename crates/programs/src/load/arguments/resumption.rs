@@ -10,24 +10,24 @@ use tlslab_wire::names::Group;
 pub struct ResumptionArguments {
     /// Resume an earlier session: by id or ticket (TLS 1.2), by psk or psk-only (TLS 1.3, with and
     /// without a key exchange). Sessions are collected before the warm-up, by full handshakes that
-    /// are not counted; a ticket of TLS 1.3 is used once
+    /// are not counted. A TLS 1.3 ticket is used once
     #[arg(long, value_enum, default_value = "none", value_name = "KIND")]
     resume: ResumeName,
 
-    /// The share of connections that resume, 0 to 1; the others are full handshakes [default: 1]
+    /// Share of connections that resume, 0 to 1; the others make full handshakes [default: 1]
     #[arg(long, value_name = "SHARE")]
     resume_ratio: Option<f64>,
 
-    /// Send the first request of each resumed connection as early data; a rejected one is sent again
+    /// Send the first request of each resumed connection as early data, and again if it is rejected
     #[arg(long)]
     early_data: bool,
 
-    /// Send a key share that hardly any server accepts, so that the server asks for another by a
-    /// HelloRetryRequest
+    /// Provoke a HelloRetryRequest: send a key share that hardly any server accepts
     #[arg(long)]
     hello_retry: bool,
 
-    /// The same with a key share of this group, which the server must lack; --group names the others
+    /// Provoke a HelloRetryRequest: send a key share of this group, which the server must not
+    /// support. The other groups are those of --group
     #[arg(long, value_name = "GROUP", conflicts_with = "hello_retry")]
     offer_share: Option<Group>,
 }
@@ -42,7 +42,7 @@ enum ResumeName {
 }
 
 impl ResumptionArguments {
-    /// The specification with what these flags ask for.
+    /// The specification with the settings of these flags.
     pub fn added_to(&self, spec: TlsSpec) -> TlsSpec {
         TlsSpec {
             resume: match self.resume {

@@ -1,18 +1,19 @@
-//! Flags for the TCP segments of the end of a handshake and of the close.
+//! Flags for the TCP segments at the end of a handshake and at the close.
 
 use clap::{Args, ValueEnum};
 use tlslab_contract::spec::{Close, Finished};
 
-/// How connections end their handshake and close: the defaults save work, the other values do what
-/// ordinary clients do.
+/// How connections end their handshake and close. The defaults save work; the other values behave
+/// like ordinary clients.
 #[derive(Debug, Args)]
 pub struct ShapeArguments {
-    /// How a connection is closed: by a TCP reset, which leaves no TIME_WAIT behind, or, as browsers
-    /// do, by a close_notify and a FIN (some 28,000 connections a minute from each --source address)
+    /// How a connection is closed: by a TCP reset, which leaves no TIME_WAIT, or by close_notify
+    /// and FIN, as browsers do (at most some 28,000 connections a minute from each --source
+    /// address)
     #[arg(long, value_enum, default_value = "reset", value_name = "reset|fin")]
     close: CloseName,
 
-    /// When the client's Finished is sent: in one segment with the first request, or in its own
+    /// TCP segment of the client's Finished: together with the first request, or separate
     #[arg(long, value_enum, default_value = "with-request", value_name = "with-request|separate")]
     finished: FinishedName,
 }

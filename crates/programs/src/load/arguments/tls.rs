@@ -1,4 +1,4 @@
-//! The flags for the offer of the handshakes, and for the certificates.
+//! The flags for the ClientHello and for certificates.
 
 use clap::{Args, ValueEnum};
 use tlslab_contract::spec::{
@@ -11,7 +11,7 @@ use super::resumption::ResumptionArguments;
 use crate::load::problem::Problem;
 use crate::load::trust;
 
-/// The offer of the handshakes, and how the server is authenticated.
+/// What the ClientHello offers, and how the server is authenticated.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "TLS")]
 pub struct TlsArguments {
@@ -19,11 +19,11 @@ pub struct TlsArguments {
     #[arg(long, value_name = "VERSION")]
     tls: Vec<TlsVersion>,
 
-    /// Cipher suite to offer (repeatable), by IANA's or OpenSSL's name
+    /// Cipher suite to offer (repeatable), by its IANA or OpenSSL name
     #[arg(long, value_name = "SUITE")]
     suite: Vec<CipherSuite>,
 
-    /// Key-exchange group to force (repeatable): X25519, P-256, X25519MLKEM768, ...
+    /// Key-exchange group to offer (repeatable): X25519, P-256, X25519MLKEM768, ...
     #[arg(long, value_name = "GROUP")]
     group: Vec<Group>,
 
@@ -31,36 +31,35 @@ pub struct TlsArguments {
     #[arg(long, value_name = "SCHEME")]
     sigalg: Vec<SignatureScheme>,
 
-    /// Size in bits of the Diffie-Hellman parameters that the server must use, with DHE suites
+    /// With DHE suites: required size of the server's Diffie-Hellman prime, in bits
     #[arg(long, value_name = "BITS")]
     dh_bits: Option<u32>,
 
-    /// Whether the server must staple an OCSP response to its certificate: on, or off; a connection
-    /// that differs is counted as unexpected. Every connection asks for a response
+    /// Whether the server must staple an OCSP response to its certificate. A connection that
+    /// differs counts as unexpected. Every connection asks for a response, also without this option
     #[arg(long, value_enum, value_name = "WHETHER")]
     ocsp_stapling: Option<StaplingName>,
 
     /// Name for SNI and the certificate check, instead of the URL's host (repeatable: connections
-    /// take the names in turn, and the record counts them apart)
+    /// use the names in turn, and the record counts each)
     #[arg(long, value_name = "NAME")]
     sni: Vec<String>,
 
-    /// Application protocol to offer (repeatable), of which the server must select one; 'none': no
-    /// ALPN at all. Protocols other than http/1.1 need --handshake-only
+    /// Application protocol to offer (repeatable); the server must select one. 'none' sends no
+    /// ALPN. Protocols other than that of --http need --handshake-only
     #[arg(long, value_name = "NAME")]
     alpn: Vec<String>,
 
-    /// Client certificate to show, a PEM file with its chain; a server that does not ask for it is
-    /// counted as unexpected
+    /// Client certificate: a PEM file with its chain; unexpected if the server does not request it
     #[arg(long, value_name = "FILE", requires = "client_key")]
     client_cert: Option<String>,
 
-    /// The private key of --client-cert, PEM without a password; it is in no record
+    /// Private key of --client-cert: PEM without a password; kept out of records
     #[arg(long, value_name = "FILE", requires = "client_cert")]
     client_key: Option<String>,
 
-    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: all of them
-    /// are unsafe, and offered only where another option asks for them
+    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits. All are
+    /// unsafe; each is offered only if another option names it
     #[arg(long)]
     allow_obsolete: bool,
 
@@ -76,21 +75,22 @@ pub struct TlsArguments {
     #[arg(long, value_enum, default_value = "auto", value_name = "NAME")]
     backend: BackendName,
 
-    /// Authenticate the server on every connection, or on the first of each worker and 1 in 128
+    /// Authenticate the server on every connection, or (sampled) on the first of each worker and
+    /// server name and on 1 in 128 after that
     #[arg(long, value_enum, default_value = "every", value_name = "HOW")]
     authenticate: AuthenticateName,
 
-    /// Make a fresh key share for every connection, or reuse one
+    /// Generate a fresh key share for each connection, or reuse one
     #[arg(long, value_enum, default_value = "fresh", value_name = "HOW")]
     key_share: KeyShareName,
 
-    /// Who makes full handshakes of TLS 1.3 with one group: the minimal client, which costs least
-    /// (auto), or the TLS library as in all other handshakes
-    #[arg(long, value_enum, default_value = "auto", value_name = "WHO")]
+    /// Client for full TLS 1.3 handshakes with one group: the minimal client, which costs least
+    /// (auto), or the TLS library, as in all other handshakes
+    #[arg(long, value_enum, default_value = "auto", value_name = "NAME")]
     client: ClientName,
 
-    /// Short for --authenticate sampled --key-share reused: some two thirds of the client's cost,
-    /// the same work for the server; not with OpenSSL, which cannot reuse a key share
+    /// Same as --authenticate sampled --key-share reused: saves a third of the client's cost, none
+    /// of the server's. Not with OpenSSL, which cannot reuse a key share
     #[arg(long, conflicts_with_all = ["authenticate", "key_share"])]
     lean: bool,
 
@@ -139,7 +139,7 @@ pub fn trust(ca: Option<&str>, insecure: bool) -> Result<Trust, Problem> {
 }
 
 impl TlsArguments {
-    /// What the flags ask for.
+    /// The TLS part of the specification.
     pub fn spec(&self) -> Result<TlsSpec, Problem> {
         let (authenticate, key_share) = match (self.lean, self.authenticate, self.key_share) {
             (true, _, _) => (Authenticate::Sampled, KeyShare::Reused),

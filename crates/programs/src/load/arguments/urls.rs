@@ -11,8 +11,8 @@ use crate::load::problem::Problem;
 /// The URLs to request.
 #[derive(Debug, Args)]
 pub struct UrlArguments {
-    /// What to load: https://HOST:PORT/PATH, or HOST:PORT; several URLs of one host and port are
-    /// asked for in turn, in a random order
+    /// URL to request: https://HOST:PORT/PATH or HOST:PORT. Several URLs must have one host and
+    /// port; they are requested in random order
     #[arg(
         value_name = "URL",
         required_unless_present_any = ["spec", "print_schema", "probe", "urls_file", "completion", "man"],
@@ -20,7 +20,7 @@ pub struct UrlArguments {
     )]
     pub urls: Vec<String>,
 
-    /// The shares of the URLs, in their order: 3,1,1 [default: equal]
+    /// Weight of each URL, in the order of the URLs: 3,1,1 [default: 1 each]
     #[arg(
         long,
         value_name = "N,...",
@@ -30,22 +30,22 @@ pub struct UrlArguments {
     )]
     weight: Vec<u32>,
 
-    /// Read URLs from this file, one a line, each with its weight behind it if that is not 1; lines
-    /// that begin with # are left out
+    /// Read URLs from this file, one per line, each followed by its weight if that is not 1; lines
+    /// that start with # are ignored
     #[arg(
         id = "urls_file", long = "urls", value_name = "FILE", conflicts_with_all = ["urls", "spec"],
         help_heading = "Requests"
     )]
     file: Option<String>,
 
-    /// Connect to this host and port in place of the URL's; names, header fields and the certificate
-    /// check stay the URL's
+    /// Connect to this host and port instead of the URL's; SNI, header fields and the certificate
+    /// check still use the URL's
     #[arg(long, value_name = "HOST:PORT", help_heading = "Requests")]
     pub connect_to: Option<String>,
 }
 
 impl UrlArguments {
-    /// The URL of the origin; what is asked for there is added to the specification.
+    /// The URL of the origin. Adds the paths to request there to the specification.
     pub fn spec(&self, http: &mut HttpSpec) -> Result<String, Problem> {
         let urls = match &self.file {
             Some(file) => of_file(file)?,

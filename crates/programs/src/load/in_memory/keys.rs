@@ -18,27 +18,27 @@ const PIN_VARIABLE: &str = "TLSLAB_PKCS11_PIN";
 /// The format of the file that describes signing nodes.
 const SIGNERS_SCHEMA: &str = "tlslab.signers/1";
 
-/// A private key outside of this process: behind PKCS #11, or on signing nodes.
+/// A private key outside this process: behind PKCS #11, or on signing nodes.
 #[derive(Debug, Args)]
 pub struct KeyArguments {
-    /// The side whose private key is outside of this process [default: client in mutual handshakes,
-    /// else server]
+    /// Side whose private key is outside this process [default: client in mutual handshakes, else
+    /// server]
     #[arg(long, value_enum, value_name = "SIDE")]
     key_side: Option<SideName>,
 
-    /// Sign through this PKCS #11 module, a shared library
+    /// Sign by this PKCS #11 module, a shared library
     #[arg(long, value_name = "FILE", conflicts_with = "signers", requires_all = ["pkcs11_token", "pkcs11_key"])]
     pkcs11_module: Option<PathBuf>,
 
-    /// The label of the token
+    /// Label of the token
     #[arg(long, value_name = "LABEL", requires = "pkcs11_module")]
     pkcs11_token: Option<String>,
 
-    /// The label of the RSA private key in it
+    /// Label of the RSA private key in the token
     #[arg(long, value_name = "LABEL", requires = "pkcs11_module")]
     pkcs11_key: Option<String>,
 
-    /// A file with the PIN [default: the environment variable TLSLAB_PKCS11_PIN]
+    /// File with the PIN [default: the environment variable TLSLAB_PKCS11_PIN]
     #[arg(long, value_name = "FILE", requires = "pkcs11_module")]
     pkcs11_pin_file: Option<PathBuf>,
 
@@ -46,7 +46,7 @@ pub struct KeyArguments {
     #[arg(long, value_name = "FILE")]
     signers: Option<PathBuf>,
 
-    /// An address, not a loopback one, at which signing nodes may be asked (repeatable)
+    /// Address of signing nodes that may be used although it is not loopback (repeatable)
     #[arg(long, value_name = "ADDRESS", requires = "signers")]
     allow: Vec<String>,
 }

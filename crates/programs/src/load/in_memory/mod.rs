@@ -20,19 +20,18 @@ use crate::load::ending::Ending;
 use crate::load::problem::Problem;
 use crate::load::{interrupt_flag, print_json};
 
-/// Measures TLS handshakes, or the transfer of records, with client and server back to back in
-/// memory: no sockets, no kernel, nothing shared between threads.
+/// Measures TLS handshakes, or the transfer of records, with client and server in one thread:
+/// without sockets, without the kernel, and without state that threads share.
 ///
-/// Everything that is negotiated is pinned, and read off both sides of every handshake. Exit
-/// status: 0 done and valid, 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130
-/// interrupted.
+/// All negotiated settings are fixed, and verified on both sides of every handshake. Exit status: 0
+/// done and valid, 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130 interrupted.
 #[derive(Debug, Parser)]
 pub struct Arguments {
     /// TLS library of both sides
     #[arg(long, value_enum, default_value = "auto", value_name = "NAME")]
     backend: BackendName,
 
-    /// Threads, each with a client and a server of its own
+    /// Number of threads; each has one client and one server
     #[arg(short, long, default_value_t = 1, value_name = "N")]
     threads: u32,
 
@@ -40,11 +39,12 @@ pub struct Arguments {
     #[arg(long, value_parser = processors, value_name = "LIST")]
     cpu: Option<Processors>,
 
-    /// How long to measure: 500ms, 10s, 2m; with --bulk for each suite, record size and direction
+    /// Length of the measurement: 500ms, 10s, 2m; with --bulk of each suite, record size and
+    /// direction
     #[arg(short, long, value_parser = time, default_value = "2s", value_name = "TIME")]
     duration: Duration,
 
-    /// How many handshakes to measure, instead of a time; with --bulk how many records
+    /// Number of handshakes to measure, instead of a time; with --bulk number of records
     #[arg(short = 'n', long, value_name = "COUNT", conflicts_with = "duration")]
     count: Option<u64>,
 
@@ -52,7 +52,7 @@ pub struct Arguments {
     #[arg(long, default_value = "1.3", value_name = "VERSION")]
     tls: TlsVersion,
 
-    /// Cipher suite, with --bulk repeatable [default: AES-128-GCM with SHA-256]
+    /// Cipher suite; repeatable with --bulk [default: AES-128-GCM with SHA-256]
     #[arg(long, value_name = "SUITE")]
     suite: Vec<CipherSuite>,
 
@@ -65,15 +65,16 @@ pub struct Arguments {
     #[arg(long, default_value = "ecdsa-p256", value_name = "KEY")]
     certificate: KeyKind,
 
-    /// Scheme of the server's signature [default: the curve's own; RSA-PSS with SHA-256]
+    /// Signature scheme of the server [default: that of the key's curve, or RSA-PSS with SHA-256]
     #[arg(long, value_name = "SCHEME")]
     sigalg: Option<SignatureScheme>,
 
-    /// Which handshake: full, resumed by single-use tickets, or with a client certificate
+    /// Kind of handshake: full, resumed (by single-use tickets), or mutual (with a client
+    /// certificate)
     #[arg(long, value_enum, default_value = "full", value_name = "FORM")]
     handshake: FormName,
 
-    /// Kind of the client's certificate key [default: as --certificate]
+    /// Kind of the client's certificate key [default: that of --certificate]
     #[arg(long, value_name = "KEY")]
     client_certificate: Option<KeyKind>,
 
@@ -81,18 +82,19 @@ pub struct Arguments {
     #[arg(long)]
     bulk: bool,
 
-    /// With --bulk: bytes of plaintext in a record, repeatable [default: 256, 1024, 4096, 16384]
+    /// With --bulk: plaintext of a record in bytes (repeatable) [default: 256, 1024, 4096, 16384]
     #[arg(long, value_name = "BYTES", requires = "bulk")]
     record_size: Vec<u32>,
 
-    /// With --bulk: who seals; send: the client, receive: the server
+    /// With --bulk: direction of the records: from the client (send), from the server (receive), or
+    /// both, one after the other [default: both]
     #[arg(long, value_enum, value_name = "WAY", requires = "bulk")]
     direction: Option<DirectionName>,
 
     #[command(flatten)]
     keys: keys::KeyArguments,
 
-    /// Print the record, as JSON, and nothing else on standard output
+    /// Print the record as JSON, and nothing else, to standard output
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! Starts the programs as their users do, and looks at all that they say.
+//! Starts the programs like users do, and reads all of their output.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 pub mod namespace;
@@ -22,7 +22,7 @@ pub fn load() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tlslab-load"))
 }
 
-/// What a program that has ended has said.
+/// The output of a program that has ended.
 #[derive(Debug)]
 pub struct Said {
     pub code: Option<i32>,
@@ -59,7 +59,7 @@ pub fn run(arguments: &[&str]) -> Said {
     Said::new(load().args(arguments).output().unwrap())
 }
 
-/// Runs it twice, with JSON and without: the same exit status, and one line, which is given back.
+/// Runs it twice, with JSON and without: the same exit status, and one line, which is returned.
 pub fn refused(arguments: &[&str], code: i32, class: &str) -> String {
     let said = run(&[&["--json"], arguments].concat());
     assert_eq!(said.code, Some(code), "{said:?}");
@@ -78,7 +78,7 @@ pub fn refused(arguments: &[&str], code: i32, class: &str) -> String {
     said.stderr
 }
 
-/// A record that is what the schema says and whose accounting balances.
+/// A record that is valid by the schema and whose accounting balances.
 pub fn record(said: &Said) -> Value {
     let record = said.json();
     let of_program = run(&["--print-schema", "record"]).json();
@@ -100,7 +100,7 @@ pub fn verdicts(record: &Value) -> Vec<&str> {
     verdicts.iter().map(|verdict| verdict["code"].as_str().unwrap()).collect()
 }
 
-/// The reference server on an address; its first URL without the path.
+/// The reference server at an address; its first URL without the path.
 pub fn server(listen: &str) -> (Running, String) {
     let mut server =
         Running::start(Command::new(env!("CARGO_BIN_EXE_tlslab-serve")).args(["--listen", listen]));
@@ -110,7 +110,7 @@ pub fn server(listen: &str) -> (Running, String) {
     (server, url)
 }
 
-/// A program under way; killed when the test ends, however it ends.
+/// A running program; killed when the test ends, however it ends.
 pub struct Running {
     child: Child,
     stderr: BufReader<std::process::ChildStderr>,
@@ -135,7 +135,7 @@ impl Running {
         self.until(r#""phase":"measure""#);
     }
 
-    /// Waits until standard error has said this; the last line that it has said.
+    /// Waits until standard error has this text; returns its last line.
     pub fn until(&mut self, words: &str) -> &str {
         while !self.seen.contains(words) {
             let length = self.stderr.read_line(&mut self.seen).unwrap();
@@ -187,7 +187,7 @@ impl Drop for Running {
     }
 }
 
-/// A file that is gone when the test ends.
+/// A file that is removed when the test ends.
 pub struct Temporary(PathBuf);
 
 impl Temporary {
@@ -200,7 +200,7 @@ impl Temporary {
         Self(path)
     }
 
-    /// The file at a place where there is none yet.
+    /// The path of a file that does not exist yet.
     pub fn at(path: PathBuf) -> Self {
         Self(path)
     }

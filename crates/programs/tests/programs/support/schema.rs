@@ -1,13 +1,13 @@
-//! As much of JSON Schema (draft 2020-12) as the engine's own schemas use; a keyword that is not
-//! known here is an error, so that nothing passes unseen.
+//! The part of JSON Schema (draft 2020-12) that the engine's own schemas use. An unknown keyword is
+//! an error, so that no keyword is ignored silently.
 
 use serde_json::Value;
 
-/// Keywords that say nothing about a value.
+/// Keywords that do not constrain a value.
 const REMARKS: [&str; 7] =
     ["$schema", "$defs", "title", "description", "format", "default", "$comment"];
 
-/// Whether the value is what the schema says; an error names the place.
+/// Whether the value is valid by the schema; an error names the place.
 pub fn validate(value: &Value, schema: &Value) -> Result<(), String> {
     check(value, schema, schema, "$")
 }
