@@ -125,8 +125,7 @@ def _grounds(sizing: Sizing, environment: Environment) -> list[str]:
     processor = environment.machine.get("processor")
     kind = f" ({processor})" if processor else ""
     lines.append(
-        f"Taken for granted: processors like the one that was measured{kind}, which add up "
-        "(tlslab run capacity shows how far they do); what a network card's interrupts cost is "
-        "not in it."
+        f"Assumed: processors like the measured one{kind}, whose capacities add up (tlslab run "
+        "capacity shows how far they do). Not included: the interrupts of a network card."
     )
     return lines

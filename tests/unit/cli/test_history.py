@@ -50,7 +50,7 @@ def test_without_a_change_it_ends_with_0(runs: Path, capsys: pytest.CaptureFixtu
 def test_too_few_runs_end_with_4(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["history", *some(runs, 0, 1, 2)]) == 4
     said = capsys.readouterr()
-    assert said.out.startswith("Too few runs: no cell has 6")
+    assert said.out.startswith("Too few runs: a change needs 6 usable runs of a cell")
     assert said.err == "cannot tell: fewer than 6 usable runs of each cell: exit 4\n"
 
 

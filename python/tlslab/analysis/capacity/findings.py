@@ -132,7 +132,7 @@ def _scaling(cells: Sequence[CapacityCell], ratios: Ratios) -> Iterator[Finding]
             text += f"{'a rate was not steady' if unsteady(more, fewer) else either}."
         if more.shared:
             text += (
-                " The generator had to share one of them: what the server alone would take is more."
+                " The generator shared one of these processors: the server alone would take more."
             )
         yield Finding("scaling", text, (fewer.key, more.key))
 

@@ -142,7 +142,7 @@ def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | 
         load = Estimate(middle.load, None, None, n, RATE, method)
         return Capacity(load, middle.bound, n, missed, exceeded, middle.end)
     if any(each.bound == "between" for each in found):
-        method = f"the highest load that each of {n} repetitions is known to meet it with"
+        method = f"the highest load at which each of {n} repetitions is known to meet the objective"
         load = Estimate(min(each.load for each in found), None, None, n, RATE, method)
         end = max(each.end for each in found if each.end is not None)
         return Capacity(load, "between", n, end=end)

@@ -79,8 +79,8 @@ def limit_words(counted_in: Sequence[Trial], processors: Processors) -> str:
     if server >= SERVER_LOADED:
         return f"the server was the limit, {percent(server)} busy or more"
     return (
-        f"neither they ({percent(client)} busy) nor the server ({percent(server)}) were the limit: "
-        "something else was"
+        f"neither they ({percent(client)} busy) nor the server ({percent(server)}) was the limit: "
+        "the cause lies elsewhere"
     )
 
 

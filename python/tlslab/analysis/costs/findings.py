@@ -56,9 +56,8 @@ def _error(checks: Sequence[Check]) -> Finding:
     useless = next((check for check in checks if check.error == math.inf), None)
     if useless is not None:
         text = (
-            f"By the fit a mix that cost {with_interval(useless.measured)} µs costs "
-            f"{with_interval(useless.predicted)} µs, by which nothing can be planned: "
-            "run more blocks."
+            f"The fit gives {with_interval(useless.predicted)} µs for a mix measured at "
+            f"{with_interval(useless.measured)} µs: too far off to plan with; run more blocks."
         )
         return Finding("model_error", text)
     bound = _bound(checks)

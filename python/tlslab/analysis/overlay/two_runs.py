@@ -20,8 +20,8 @@ from tlslab.model.wording import counted
 KIND = "comparison"
 
 WARNING = (
-    "Absolute rates across machines are what they are: processor, kernel and libraries are in "
-    "them. Ratios say what these two runs differ by, not why."
+    "Absolute rates depend on processor, kernel and libraries. A ratio gives the size of a "
+    "difference between these two runs, not its cause."
 )
 
 

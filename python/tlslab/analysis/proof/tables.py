@@ -127,7 +127,9 @@ def _certificate(key: str, file: str) -> str:
 def excluded_clients(contents: RunContents) -> tuple[Excluded, ...]:
     """Combinations not measured: returning clients of a configuration that resumes no session."""
     unable = [each.name for each in contents.environment.found if each.resume is None]
-    reason = "it resumes no session of the measured client: who returns is measured as a new client"
+    reason = (
+        "it resumes no session of the measured client: returning clients are measured as new ones"
+    )
     own = tuple(
         Excluded({"configuration": name, "clients": "returning"}, reason) for name in unable
     )
