@@ -99,11 +99,12 @@ def two_stage_estimate(values: Sequence[float], unit: str, first: int) -> Estima
 
 
 def mean_interval(
-    data: Array, scale: str, anytime: bool = False
+    data: Array, scale: str = "values", anytime: bool = False
 ) -> tuple[float, Interval | None, str]:
     """The mean of `data`, its interval (None for one value) and the method in words.
 
-    `anytime`: the interval holds although the values determined their number.
+    `scale`: what `data` are, for the method's words. `anytime`: the interval holds although the
+    values determined their number.
     """
     n, centre = len(data), float(data.mean())
     if n < 2:
