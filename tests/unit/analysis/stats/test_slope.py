@@ -142,7 +142,7 @@ def test_the_interval_holds_the_truth_where_a_drift_levels_off(tails: Tails) -> 
 
 def test_two_levels_have_no_interval_and_one_no_slope() -> None:
     assert slope("client", [1, 2], [5, 9]) == Slope("client", 4.0, None, None, 2)
-    with pytest.raises(ValueError, match="^a slope needs two levels at least$"):
+    with pytest.raises(ValueError, match=r"^a slope needs two levels at least$"):
         slope("client", [1, 1], [5, 9])
 
 
