@@ -1,12 +1,14 @@
 """The law, the knee and the jackknife on values whose answers are known."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy
 
+from tlslab.analysis.stats.estimate import Array
 from tlslab.analysis.stats.scaling import (
     Block,
     Law,
@@ -84,6 +86,25 @@ def test_the_law_is_the_least_squares_fit_of_logarithms() -> None:
     assert law.contention.value == pytest.approx(found[-2], rel=1e-3)
     assert law.coherency.value == pytest.approx(found[-1], rel=1e-3)
     assert law.per_one.value == pytest.approx(math.exp(found[:-2].mean()), rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7, 8])
+def test_the_fit_knows_its_derivative(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Four evaluations; a derivative by differences, or a wrong one, takes ten at least."""
+    calls = 0
+    fit = scipy.optimize.least_squares
+
+    def counted(residuals: Callable[[Array], Array], *rest: Any, **more: Any) -> Any:
+        def each(shape: Array) -> Array:
+            nonlocal calls
+            calls += 1
+            return residuals(shape)
+
+        return fit(each, *rest, **more)
+
+    monkeypatch.setattr(scipy.optimize, "least_squares", counted)
+    assert fitted_peak(noisy(seed)) is not None
+    assert 0 < calls <= 7
 
 
 def test_a_level_without_throughput_was_not_measured() -> None:
