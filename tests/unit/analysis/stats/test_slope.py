@@ -29,10 +29,10 @@ def test_the_interval_is_students_at_least() -> None:
     assert found.n == 3
 
 
-def correlated() -> tuple[list[int], list[int]]:
-    """Levels and readings with noise of which neighbours are alike."""
+def correlated(seed: int, coefficient: float) -> tuple[list[int], list[int]]:
+    """Levels, and memory with noise of which neighbours are so much alike."""
     x = np.array([1000.0 * (i + 1) for i in range(24)])
-    noise = ar1(np.random.default_rng(5), len(x), 0.7, 200_000, "normal")
+    noise = ar1(np.random.default_rng(seed), len(x), coefficient, 200_000, "normal")
     y = np.round(5_000_000 + 4000 * x + noise)
     return x.astype(int).tolist(), y.astype(int).tolist()
 
@@ -60,8 +60,12 @@ def by_coefficient(connections: list[int], size: list[int]) -> list[tuple[float,
     return found
 
 
-def test_the_interval_is_the_union_over_the_coefficients_that_are_not_excluded() -> None:
-    x, y = correlated()
+# Small coefficients are excluded, or large ones, some of them only just.
+@pytest.mark.parametrize(("seed", "coefficient"), [(5, 0.7), (1, 0.0), (3, 0.0)])
+def test_the_interval_is_the_union_over_the_coefficients_that_are_not_excluded(
+    seed: int, coefficient: float
+) -> None:
+    x, y = correlated(seed, coefficient)
     each = by_coefficient(x, y)
     most = max(likely for likely, _, _ in each)
     kept = [ends for likely, *ends in each if most - likely <= 6.634897]
@@ -76,7 +80,7 @@ def test_the_likeliest_coefficient_is_never_excluded(monkeypatch: pytest.MonkeyP
     """Where all others are: a likelihood that is as high as the highest is kept."""
     monkeypatch.setattr("tlslab.analysis.stats.slope.EXCLUDED", 1.0)
     monkeypatch.setattr("tlslab.analysis.stats.slope.CONFIDENCE", -0.04)
-    x, y = correlated()
+    x, y = correlated(5, 0.7)
     _, low, high = max(by_coefficient(x, y))
     found = slope("client", x, y)
     assert found.low == pytest.approx(min(found.value, low), rel=1e-6)

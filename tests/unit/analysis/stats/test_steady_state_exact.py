@@ -148,7 +148,7 @@ def best_cuts(logs: Array, penalty: float) -> tuple[int, ...]:
     return best[len(logs)][1]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(40))
 def test_the_proposals_are_those_of_pelt_for_each_coefficient(seed: int) -> None:
     logs = uneven(seed)
     noise = max(LEAST, float(np.std(np.diff(logs))) / 2**0.5)
