@@ -31,9 +31,9 @@ mkdir -p "$work"
 cp -r "$sources/python/tlslab" "$sources/tests" "$work/"
 tests=()
 for module in "${modules[@]}"; do
-    # Named after the module: test_MODULE.py, test_MODULE_exact.py.
+    # Named after the module: test_MODULE.py, test_MODULE_exact.py, test_MODULE_edges.py.
     at=tests/unit/analysis/$module
-    for file in "${at%/*}/test_${at##*/}"{,_exact}.py; do
+    for file in "${at%/*}/test_${at##*/}"{,_exact,_edges}.py; do
         [ ! -e "$sources/$file" ] || tests+=("$file")
     done
 done

@@ -58,16 +58,17 @@ def estimate(values: Sequence[float], unit: str, anytime: bool = False) -> Estim
     """
     if not values:
         raise ValueError("no values to estimate from")
-    if len(values) > 1 and min(values) == max(values):
-        value, low, high = _possible(values[0], values[0], values[0], unit, values[0])
+    least = min(values)
+    if len(values) > 1 and least == max(values):
+        value, low, high = _possible(least, least, least, unit, least)
         return Estimate(value, low, high, len(values), unit, "all trials gave the same value")
-    data = np.asarray(values, dtype=np.float64)
+    data = np.asarray(values)
     logarithmic = bool((data > 0).all())
     scale = "log values" if logarithmic else "values"
     centre, interval, method = mean_interval(np.log(data) if logarithmic else data, scale, anytime)
     back = math.exp if logarithmic else float
     low, high = (None, None) if interval is None else (back(interval[0]), back(interval[1]))
-    value, low, high = _possible(back(centre), low, high, unit, min(values))
+    value, low, high = _possible(back(centre), low, high, unit, least)
     return Estimate(value, low, high, len(values), unit, method)
 
 
@@ -99,11 +100,12 @@ def two_stage_estimate(values: Sequence[float], unit: str, first: int) -> Estima
 
 
 def mean_interval(
-    data: Array, scale: str, anytime: bool = False
+    data: Array, scale: str = "values", anytime: bool = False
 ) -> tuple[float, Interval | None, str]:
     """The mean of `data`, its interval (None for one value) and the method in words.
 
-    `anytime`: the interval holds although the values determined their number.
+    `scale`: what `data` are, for the method's words. `anytime`: the interval holds although the
+    values determined their number.
     """
     n, centre = len(data), float(data.mean())
     if n < 2:
@@ -169,21 +171,17 @@ class Spread:
 
     def quantile(self, share: float) -> float:
         """The quantile of deviation over error: Student's t, or normal."""
-        return float(scipy.stats.t.ppf(share, self._degrees))
+        return _quantile(share, self.degrees)
 
     def beyond(self, deviation: float) -> float:
         """The probability of this deviation or a larger one, in one direction."""
         if self.error <= 0:
             return 0.0 if deviation > 0 else 1.0
-        return float(scipy.stats.t.sf(deviation / self.error, self._degrees))
+        return float(scipy.stats.t.sf(deviation / self.error, _freedom(self.degrees)))
 
     def p_value(self, deviation: float) -> float:
         """The probability of this deviation or a larger one, in either direction."""
         return min(1.0, 2 * self.beyond(abs(deviation)))
-
-    @property
-    def _degrees(self) -> float:
-        return math.inf if self.degrees is None else self.degrees
 
 
 def widened(found: Estimate, level: float) -> Estimate:
@@ -195,8 +193,8 @@ def widened(found: Estimate, level: float) -> Estimate:
     """
     if found.low is None or found.high is None:
         return found
-    unit = Spread(0.0, _degrees(found))
-    more = unit.quantile(1 - level / 2) / unit.quantile((1 + CONFIDENCE) / 2)
+    degrees = _degrees(found)
+    more = _quantile(1 - level / 2, degrees) / _quantile((1 + CONFIDENCE) / 2, degrees)
     low = found.value - more * (found.value - found.low)
     return replace(found, low=low, high=found.value + more * (found.high - found.value))
 
@@ -211,13 +209,8 @@ def spread_of_ratio(first: Estimate, second: Estimate) -> Spread | None:
     one, other = _spread(first), _spread(second)
     if one is None or other is None:
         return None
-    variances = one.error**2, other.error**2
-    parts = sum(
-        variance**2 / each.degrees
-        for variance, each in zip(variances, (one, other), strict=True)
-        if each.degrees is not None
-    )
-    whole = sum(variances)
+    whole = one.error**2 + other.error**2
+    parts = sum(each.error**4 / each.degrees for each in (one, other) if each.degrees is not None)
     return Spread(math.sqrt(whole), whole**2 / parts if parts > 0 else None)
 
 
@@ -229,11 +222,13 @@ def ratio_of(above: Estimate, below: Estimate, unit: str, method: str) -> Estima
     """
     value = above.value / below.value
     n = min(above.n, below.n)
-    ends = (above.low, above.high, below.low, below.high)
-    if any(end is None or end <= 0 for end in ends):
+    ends = [
+        end for end in (above.low, above.high, below.low, below.high) if end is not None and end > 0
+    ]
+    if len(ends) < 4:
         return Estimate(value, None, None, n, unit, "no interval: a side has none")
-    x, x_low, x_high = (math.log(v) for v in (above.value, above.low or 1, above.high or 1))
-    y, y_low, y_high = (math.log(v) for v in (below.value, below.low or 1, below.high or 1))
+    x, y = math.log(above.value), math.log(below.value)
+    x_low, x_high, y_low, y_high = (math.log(end) for end in ends)
     low = x - y - math.hypot(x - x_low, y_high - y)
     high = x - y + math.hypot(x_high - x, y - y_low)
     return Estimate(value, math.exp(low), math.exp(high), n, unit, method)
@@ -249,7 +244,15 @@ def _spread(found: Estimate) -> Spread | None:
         return None
     half = max(math.log(found.high / found.value), math.log(found.value / found.low))
     degrees = _degrees(found)
-    return Spread(half / Spread(0.0, degrees).quantile((1 + CONFIDENCE) / 2), degrees)
+    return Spread(half / _quantile((1 + CONFIDENCE) / 2, degrees), degrees)
+
+
+def _quantile(share: float, degrees: float | None) -> float:
+    return float(scipy.stats.t.ppf(share, _freedom(degrees)))
+
+
+def _freedom(degrees: float | None) -> float:
+    return math.inf if degrees is None else degrees
 
 
 def _degrees(found: Estimate) -> float | None:

@@ -106,18 +106,17 @@ def fit_law(blocks: Sequence[Block]) -> Law | None:
     furthest = REACH * levels[-1]
     peak_at = _peak_at(found)
 
-    def of(part: Callable[[Array], float], unit: str, log: bool = True) -> Estimate:
-        return jackknifed(
-            part(found), [part(each) for each in without], unit, "fit of logarithms", log
-        )
+    def of(part: Callable[[Array], float], unit: str, may_be_zero: bool = False) -> Estimate:
+        left_out = [part(each) for each in without]
+        return jackknifed(part(found), left_out, unit, "fit of logarithms", may_be_zero)
 
     def highest(parameters: Array) -> float:
         return law_value(parameters.tolist(), min(_peak_at(parameters), furthest))
 
     return Law(
         per_one=of(lambda each: float(each[0]), "1/s"),
-        contention=of(lambda each: float(each[1]), "", log=False),
-        coherency=of(lambda each: float(each[2]), "", log=False),
+        contention=of(lambda each: float(each[1]), "", may_be_zero=True),
+        coherency=of(lambda each: float(each[2]), "", may_be_zero=True),
         peak_at=of(lambda each: min(_peak_at(each), furthest), "threads")
         if peak_at <= furthest
         else None,
@@ -144,8 +143,9 @@ def _fit(blocks: Sequence[Block]) -> Array:
         if x > 0
     ]
     of_block = np.array([number for number, _, _ in values])
-    n = np.array([n for _, n, _ in values], dtype=np.float64)
-    logs = np.log([x / n for _, n, x in values])
+    n = np.array([n for _, n, _ in values])
+    each = np.array([x / n for _, n, x in values])
+    logs = np.log(each)
     sizes = np.bincount(of_block)
     queued, paired = n - 1, n * (n - 1)
 
@@ -161,7 +161,7 @@ def _fit(blocks: Sequence[Block]) -> Array:
         columns = (queued / load, paired / load)
         return np.stack([column - means(column)[of_block] for column in columns], axis=1)
 
-    start = _first_guess(blocks)
+    start = _first_guess(each, queued, paired)
     fit = scipy.optimize.least_squares(
         residuals, start, slopes, bounds=([0, 0], [np.inf, np.inf]), x_scale=[0.1, 0.001]
     )
@@ -169,15 +169,13 @@ def _fit(blocks: Sequence[Block]) -> Array:
     return np.array([math.exp(float(levels.mean())), *fit.x])
 
 
-def _first_guess(blocks: Sequence[Block]) -> tuple[float, float]:
-    """S and k by least squares of relative errors: N / X is linear in 1/l, s/l and k/l."""
-    pairs = [(n, x) for block in blocks for n, x in block.items() if x > 0]
-    concurrency = np.array([n for n, _ in pairs], dtype=np.float64)
-    each = np.array([x for _, x in pairs], dtype=np.float64) / concurrency
-    parts = np.stack(
-        [each, each * (concurrency - 1), each * concurrency * (concurrency - 1)], axis=1
-    )
-    (base, contention, coherency), _ = scipy.optimize.nnls(parts, np.ones(len(pairs)))
+def _first_guess(each: Array, queued: Array, paired: Array) -> tuple[float, float]:
+    """S and k by least squares of relative errors: N / X is linear in 1/l, s/l and k/l.
+
+    `each` is X / N, the factors of s and k are `queued` and `paired`.
+    """
+    parts = np.stack([each, each * queued, each * paired], axis=1)
+    (base, contention, coherency), _ = scipy.optimize.nnls(parts, np.ones(len(each)))
     if base <= 0:
         return 0.5, 0.01
     return max(contention / base, 1e-6), max(coherency / base, 1e-9)
@@ -241,8 +239,7 @@ def _knee(blocks: Sequence[Block], levels: Sequence[int]) -> int:
 def _any_faster(above: Sequence[Array]) -> bool:
     """Whether one of these is faster, at 2.5 % for all of them (Holm's first step: Bonferroni)."""
     tested = [(p, logs) for logs in above if (p := p_value(logs)) is not None]
-    alpha = (1 - CONFIDENCE) / len(tested) if tested else 0.0
-    return any(p <= alpha and logs.mean() > 0 for p, logs in tested)
+    return any(p <= (1 - CONFIDENCE) / len(tested) and logs.mean() > 0 for p, logs in tested)
 
 
 def _ratios(blocks: Sequence[Block], low: int, high: int) -> Array:
@@ -256,7 +253,7 @@ def _gain_bound(blocks: Sequence[Block], low: int, high: int) -> float | None:
     logs = _ratios(blocks, low, high)
     if not len(logs):
         return None
-    _, interval, _ = mean_interval(logs, "log ratios")
+    _, interval, _ = mean_interval(logs)
     return None if interval is None else interval[1]
 
 
@@ -279,12 +276,12 @@ def each_left_out(blocks: Sequence[_Unit]) -> list[list[_Unit]]:
 
 
 def jackknifed(
-    value: float, without: Sequence[float], unit: str, what: str, log: bool = True
+    value: float, without: Sequence[float], unit: str, what: str, may_be_zero: bool = False
 ) -> Estimate:
     """A number made of all blocks, with Student's interval over the pseudo-values.
 
     `without` are the numbers that are made when each of the blocks is left out; `what` says in
-    words how. `log`: the pseudo-values are of logarithms.
+    words how. The pseudo-values are of logarithms, except those of a number that may be 0.
     """
     n = len(without)
     if not n:
@@ -292,17 +289,17 @@ def jackknifed(
         return Estimate(value, None, None, n, unit, few)
 
     def scaled(number: float) -> float:
-        return math.log(max(number, _LEAST)) if log else number
+        return number if may_be_zero else math.log(max(number, _LEAST))
 
-    centre = scaled(value)
-    pseudo = np.array([n * centre - (n - 1) * scaled(each) for each in without])
+    # A pseudo-value is n times the whole's number minus n - 1 times the number without a block.
+    spread = (n - 1) * float(np.array([scaled(each) for each in without]).std(ddof=1))
     t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
-    half = t * float(pseudo.std(ddof=1)) / math.sqrt(n)
+    half = t * spread / math.sqrt(n)
     method = f"{what}; jackknife over {n} blocks, Student t, 95 %"
-    if log:
-        low, high = value * math.exp(-half), value * math.exp(half)
-    else:
+    if may_be_zero:
         low, high = max(0.0, value - half), value + half
+    else:
+        low, high = value * math.exp(-half), value * math.exp(half)
     return Estimate(value, low, high, n, unit, method)
 
 

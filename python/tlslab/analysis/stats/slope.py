@@ -29,7 +29,7 @@ def slope(what: str, connections: list[int], size: list[int]) -> Slope:
     """Bytes per connection. Two levels give no interval; fewer raise ValueError."""
     if len(set(connections)) < 2:
         raise ValueError("a slope needs two levels at least")
-    x, y = np.array(connections, float), np.array(size, float)
+    x, y = np.array(connections), np.array(size)
     value, n = float(scipy.stats.linregress(x, y).slope), len(connections)
     if n < 3:
         return Slope(what, value, None, None, n)

@@ -126,10 +126,9 @@ def _proposals(logs: Array) -> set[tuple[int, ...]]:
     # Von Neumann's estimate: the few differences at change points hardly raise it. With AR(1) noise
     # it is twice the variance times 1 - f; the long-run variance is (1 + f) / (1 - f) times that.
     noise = max(_MIN_NOISE, float(np.diff(logs).std()) / math.sqrt(2))
-    # KernelCPD with this kernel is PELT on means; the class Pelt is the same without compiled code.
-    search = ruptures.KernelCPD(kernel="linear", min_size=_MIN_SEGMENT, jump=1).fit(
-        logs.reshape(-1, 1)
-    )
+    # KernelCPD with its own kernel, the linear one, is PELT on means; the class Pelt is the same
+    # without compiled code.
+    search = ruptures.KernelCPD(min_size=_MIN_SEGMENT).fit(logs)
     found = {_best_single(logs)}
     for f in _COEFFICIENTS:
         penalty = _PROPOSED * math.log(n) * noise**2 * (1 + f) / (1 - f) ** 2

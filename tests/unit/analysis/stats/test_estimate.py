@@ -112,6 +112,12 @@ def test_values_that_differ_by_rounding_are_the_same(
     assert method.startswith("all trials" if same else "Student t")
 
 
+def test_without_a_scale_the_method_is_of_values() -> None:
+    _, interval, method = mean_interval(np.array([1.0, 3.0]))
+    assert interval == pytest.approx((2 - 12.7062, 2 + 12.7062), rel=1e-4)
+    assert method == "Student t on values, 95 %: too few trials for a bootstrap"
+
+
 def test_few_values_get_student_t_and_say_so() -> None:
     values = [100.0, 102.0, 98.0, 101.0, 99.0]
     found = estimate(values, "us")

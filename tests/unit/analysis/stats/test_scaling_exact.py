@@ -1,12 +1,14 @@
 """The scalability law, the knee and the jackknife on values with known answers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy
 
+from tlslab.analysis.stats.estimate import Array
 from tlslab.analysis.stats.scaling import (
     Block,
     Law,
@@ -86,6 +88,25 @@ def test_the_law_is_the_least_squares_fit_of_logarithms() -> None:
     assert law.per_one.value == pytest.approx(math.exp(found[:-2].mean()), rel=1e-4)
 
 
+@pytest.mark.parametrize("seed", [5, 6, 7, 8])
+def test_the_fit_knows_its_derivative(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Four evaluations; a derivative by differences, or a wrong one, takes ten at least."""
+    calls = 0
+    fit = scipy.optimize.least_squares
+
+    def counted(residuals: Callable[[Array], Array], *rest: Any, **more: Any) -> Any:
+        def each(shape: Array) -> Array:
+            nonlocal calls
+            calls += 1
+            return residuals(shape)
+
+        return fit(each, *rest, **more)
+
+    monkeypatch.setattr(scipy.optimize, "least_squares", counted)
+    assert fitted_peak(noisy(seed)) is not None
+    assert 0 < calls <= 7
+
+
 def test_a_level_without_throughput_was_not_measured() -> None:
     blocks = noisy(4)
     stalled = [dict(block) for block in blocks]
@@ -106,6 +127,7 @@ def test_a_peak_takes_four_levels_and_any_unit() -> None:
     slow = [{n: x / 1e6 for n, x in block.items()} for block in four]
     assert fitted_peak(slow) == pytest.approx(peak / 1e6, rel=1e-3)
     assert law_of(slow).per_one.value == pytest.approx(law_of(four).per_one.value / 1e6, rel=1e-3)
+    assert law_of(slow).r_squared == pytest.approx(law_of(four).r_squared, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -137,13 +159,20 @@ def test_the_fit_names_its_units_and_method() -> None:
     assert {each.n for each in estimates} == {5}
 
 
-def test_the_share_explained_is_of_the_logarithms_of_all_values() -> None:
-    blocks = noisy(6)
+LEVEL = [{n: 100.0 + 5 * (i % 2) + i for i, n in enumerate(LEVELS)}] * 5
+
+
+@pytest.mark.parametrize("blocks", [noisy(6), LEVEL], ids=["of speeds", "almost level"])
+def test_the_share_explained_is_of_the_logarithms_of_all_values(blocks: Sequence[Block]) -> None:
     law = law_of(blocks)
     pairs = [(n, x) for block in blocks for n, x in block.items()]
     logs = np.log([x for _, x in pairs])
     left = logs - np.log([law.at(n) for n, _ in pairs])
     assert law.r_squared == pytest.approx(1 - (left**2).sum() / ((logs - logs.mean()) ** 2).sum())
+    assert law.r_squared < 0.95
+
+
+def test_of_equal_throughput_all_is_explained() -> None:
     assert law_of([dict.fromkeys(LEVELS, 1.0)] * 5).r_squared == 1.0
 
 
@@ -193,7 +222,7 @@ def test_a_peak_that_one_block_alone_shows_is_taken_as_the_furthest_without_it()
 
 def test_the_jackknife_by_hand() -> None:
     """Pseudo-values 12, 10, 8, 10, 10: their standard error is the root of 2 / 5."""
-    found = jackknifed(10.0, [9.5, 10.0, 10.5, 10.0, 10.0], "1/s", "a mean", log=False)
+    found = jackknifed(10.0, [9.5, 10.0, 10.5, 10.0, 10.0], "1/s", "a mean", may_be_zero=True)
     half = 2.776445 * math.sqrt(2 / 5)
     assert (found.low, found.high) == pytest.approx((10 - half, 10 + half), rel=1e-6)
     method = "a mean; jackknife over 5 blocks, Student t, 95 %"
@@ -218,7 +247,7 @@ def test_what_is_nothing_without_a_block_counts_as_a_billionth() -> None:
 
 
 def test_a_number_that_may_be_nothing_ends_there() -> None:
-    found = jackknifed(1.0, [0.5, 1.0, 1.5, 1.0, 1.0], "", "a mean", log=False)
+    found = jackknifed(1.0, [0.5, 1.0, 1.5, 1.0, 1.0], "", "a mean", may_be_zero=True)
     assert found.low == 0.0
     assert jackknifed(3.0, [], "s", "a mean") == Estimate(
         3.0, None, None, 0, "s", "fewer than 5 blocks: no interval"

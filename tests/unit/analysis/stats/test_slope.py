@@ -29,15 +29,24 @@ def test_the_interval_is_students_at_least() -> None:
     assert found.n == 3
 
 
-def test_the_interval_is_the_union_over_the_coefficients_that_are_not_excluded() -> None:
-    """By the covariances of AR(1) noise, without the transform of Prais and Winsten."""
+def correlated(seed: int, coefficient: float) -> tuple[list[int], list[int]]:
+    """Levels, and memory with noise of which neighbours are so much alike."""
     x = np.array([1000.0 * (i + 1) for i in range(24)])
-    noise = ar1(np.random.default_rng(5), len(x), 0.7, 200_000, "normal")
+    noise = ar1(np.random.default_rng(seed), len(x), coefficient, 200_000, "normal")
     y = np.round(5_000_000 + 4000 * x + noise)
+    return x.astype(int).tolist(), y.astype(int).tolist()
+
+
+def by_coefficient(connections: list[int], size: list[int]) -> list[tuple[float, float, float]]:
+    """The likelihood of each coefficient, and the ends of its interval of 96 %.
+
+    By the covariances of AR(1) noise themselves, without the transform of Prais and Winsten.
+    """
+    x, y = np.array(connections, float), np.array(size, float)
     design = np.column_stack([np.ones_like(x), x])
-    apart = np.abs(np.subtract.outer(np.arange(24), np.arange(24)))
+    apart = np.abs(np.subtract.outer(np.arange(len(x)), np.arange(len(x))))
     degrees = len(x) - 2
-    likely, ends = [], []
+    found = []
     for f in np.arange(9) / 10:
         inverse = np.linalg.inv(f**apart / (1 - f**2))
         squares = design.T @ inverse @ design
@@ -45,15 +54,37 @@ def test_the_interval_is_the_union_over_the_coefficients_that_are_not_excluded()
         rest = y - design @ fitted
         variance = rest @ inverse @ rest / degrees
         determinants = np.linalg.slogdet(inverse)[1] - np.linalg.slogdet(squares)[1]
-        likely.append(determinants - degrees * np.log(variance))
         half = scipy.stats.t.ppf(0.98, degrees) * np.sqrt(variance * np.linalg.inv(squares)[1, 1])
-        ends.append((fitted[1] - half, fitted[1] + half))
-    kept = [e for e, each in zip(ends, likely, strict=True) if max(likely) - each <= 6.634897]
-    assert 1 < len(kept) < len(ends)
-    found = slope("client", x.astype(int).tolist(), y.astype(int).tolist())
+        likely = determinants - degrees * np.log(variance)
+        found.append((float(likely), float(fitted[1] - half), float(fitted[1] + half)))
+    return found
+
+
+# Small coefficients are excluded, or large ones, some of them only just.
+@pytest.mark.parametrize(("seed", "coefficient"), [(5, 0.7), (1, 0.0), (3, 0.0)])
+def test_the_interval_is_the_union_over_the_coefficients_that_are_not_excluded(
+    seed: int, coefficient: float
+) -> None:
+    x, y = correlated(seed, coefficient)
+    each = by_coefficient(x, y)
+    most = max(likely for likely, _, _ in each)
+    kept = [ends for likely, *ends in each if most - likely <= 6.634897]
+    assert 1 < len(kept) < len(each)
+    found = slope("client", x, y)
     assert found.value == pytest.approx(scipy.stats.linregress(x, y).slope)
     assert found.low == pytest.approx(min(found.value, *(low for low, _ in kept)), rel=1e-6)
     assert found.high == pytest.approx(max(found.value, *(high for _, high in kept)), rel=1e-6)
+
+
+def test_the_likeliest_coefficient_is_never_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all others are: a likelihood that is as high as the highest is kept."""
+    monkeypatch.setattr("tlslab.analysis.stats.slope.EXCLUDED", 1.0)
+    monkeypatch.setattr("tlslab.analysis.stats.slope.CONFIDENCE", -0.04)
+    x, y = correlated(5, 0.7)
+    _, low, high = max(by_coefficient(x, y))
+    found = slope("client", x, y)
+    assert found.low == pytest.approx(min(found.value, low), rel=1e-6)
+    assert found.high == pytest.approx(max(found.value, high), rel=1e-6)
 
 
 @pytest.mark.simulation
@@ -115,7 +146,7 @@ def test_the_interval_holds_the_truth_where_a_drift_levels_off(tails: Tails) -> 
 
 def test_two_levels_have_no_interval_and_one_no_slope() -> None:
     assert slope("client", [1, 2], [5, 9]) == Slope("client", 4.0, None, None, 2)
-    with pytest.raises(ValueError, match="two levels"):
+    with pytest.raises(ValueError, match=r"^a slope needs two levels at least$"):
         slope("client", [1, 1], [5, 9])
 
 
