@@ -73,8 +73,8 @@ def headline(found: History) -> str:
         return "No cell has a usable value in any of the runs."
     if not total:
         return (
-            f"Too few runs: a change needs {found.least_runs} usable runs of a cell, and no cell has "
-            "as many."
+            f"Too few runs: a change needs {found.least_runs} usable runs of a cell, and no cell "
+            "has as many."
         )
     cells = changed_cells(found)
     if not cells:
