@@ -47,6 +47,12 @@ def test_what_a_lean_client_saves_is_not_in_its_limit(contents: RunContents) -> 
     assert client_limit_us(lean, made_primitives()) == pytest.approx(expected)
 
 
+def test_a_record_that_names_no_key_share_has_a_new_one(contents: RunContents) -> None:
+    full = record_of(contents)
+    bare = replace(full, spec={})
+    assert client_limit_us(bare, made_primitives()) == client_limit_us(full, made_primitives())
+
+
 def test_a_handshake_without_a_request_has_a_bare_connection(contents: RunContents) -> None:
     bare = replace(record_of(contents), requests=0)
     assert client_limit_us(bare, made_primitives()) == pytest.approx(10 + 30 + 50 + SESSION_US)

@@ -14,6 +14,7 @@ from tlslab.analysis.stats.estimate import (
     Spread,
     _bootstrap,
     _possible,
+    _spread,
     _student,
     estimate,
     family_interval,
@@ -226,7 +227,8 @@ def test_the_spread_is_of_the_wider_half(low_high: tuple[float, float]) -> None:
     found = Estimate(100.0, *low_high, 5, "1/s", "Student t")
     exact = Estimate(50.0, 50.0, 50.0, 2, "1/s", "Student t")
     half = max(math.log(low_high[1] / 100), math.log(100 / low_high[0]))
-    for spread in (spread_of_ratio(found, exact), spread_of_ratio(exact, found)):
+    ratios = spread_of_ratio(found, exact), spread_of_ratio(exact, found)
+    for spread in (_spread(found), *ratios):
         assert spread is not None
         assert spread.error == pytest.approx(half / T4, rel=1e-6)
         assert spread.degrees == pytest.approx(4)
