@@ -13,8 +13,9 @@ use tlslab_system::clock::MILLISECOND;
 
 use super::http::RequestArguments;
 use super::tls::TlsArguments;
-use super::{STEP, milliseconds, time};
+use super::STEP;
 use crate::load::problem::Problem;
+use crate::values::{milliseconds, time};
 
 /// The command line of `hold`.
 #[derive(Debug, Args)]

@@ -6,8 +6,9 @@ use clap::Args;
 use tlslab_contract::spec::{SpecError, Trust};
 use tlslab_probe::{ProbeLimits, ProbeSpec, Topic};
 
-use super::{milliseconds, names, read_spec, tls};
+use super::{names, read_spec, tls};
 use crate::load::problem::Problem;
+use crate::values::{self, milliseconds};
 
 /// The command line of `probe`.
 #[derive(Debug, Args)]
@@ -46,11 +47,11 @@ pub struct ProbeCommand {
     rate: Option<u32>,
 
     /// The time that the probe takes at most [default: 2m]
-    #[arg(long, value_name = "TIME", value_parser = super::time)]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
     time: Option<Duration>,
 
     /// The time that all steps of a connection may take [default: 5s]
-    #[arg(long, value_name = "TIME", value_parser = super::time)]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
     timeout: Option<Duration>,
 
     /// Read the specification of the probe (JSON) from this file, or from standard input with -
@@ -126,7 +127,7 @@ pub struct ProbeArguments {
     probe_rate: Option<u32>,
 
     /// The time that a probe takes at most [default: 2m]
-    #[arg(long, hide = true, value_name = "TIME", value_parser = super::time, requires = "probe", conflicts_with = "urls")]
+    #[arg(long, hide = true, value_name = "TIME", value_parser = values::time, requires = "probe", conflicts_with = "urls")]
     probe_time: Option<Duration>,
 }
 
