@@ -67,8 +67,8 @@ pub fn measured_alone(spec: RunSpec, authority: &Authority) -> RunRecord {
     done.record
 }
 
-/// Whether the test of this name is in a process of its own; if not, runs it there, and asserts that
-/// it passes.
+/// Whether the test of this name is in a process of its own; if not, runs it there, and asserts
+/// that it passes.
 pub fn by_itself(test: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return true;

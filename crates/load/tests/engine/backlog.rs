@@ -1,5 +1,5 @@
-//! Servers with hardly any room for connections that wait: their SYNs are lost, and sent again after a
-//! second. What is measured then is true, and is said to be.
+//! Servers with hardly any room for connections that wait: their SYNs are lost, and sent again
+//! after a second. What is measured then is true, and is said to be.
 
 use crate::harness::{BACKENDS, measured, spec, trust, with_minimal_client};
 use tlslab_contract::record::{RunRecord, VerdictCode};

@@ -1,7 +1,7 @@
 //! Two back ends agree: against the same server, on every cell that both can do, with the offer
 //! pinned, they negotiate the same facts and receive the same bytes; and what their ClientHellos do
-//! not have in common is known to the byte. The engine's minimal client agrees with both, in full and
-//! lean, and sends what rustls sends.
+//! not have in common is known to the byte. The engine's minimal client agrees with both, in full
+//! and lean, and sends what rustls sends.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -27,9 +27,9 @@ const COUNT: u64 = 8;
 /// handshake with one differs from the next by N bytes at most, whoever makes it.
 const DER: u64 = 4;
 
-/// How much longer rustls' ClientHello is than OpenSSL's. In TLS 1.2: 2 bytes of a suite and 7 of an
-/// extension that only rustls sends, less 5 of one that only OpenSSL sends. With a hybrid group: the
-/// 6 bytes of ec_point_formats, which OpenSSL sends with plain elliptic curves only.
+/// How much longer rustls' ClientHello is than OpenSSL's. In TLS 1.2: 2 bytes of a suite and 7 of
+/// an extension that only rustls sends, less 5 of one that only OpenSSL sends. With a hybrid group:
+/// the 6 bytes of ec_point_formats, which OpenSSL sends with plain elliptic curves only.
 fn longer_by(cell: &TlsSpec) -> u64 {
     match cell.versions[0] {
         TlsVersion::Tls12 => 4,

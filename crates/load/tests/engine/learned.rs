@@ -1,5 +1,5 @@
-//! What a run learns of the server before its load: the key share that it takes, and whether it takes
-//! the minimal client.
+//! What a run learns of the server before its load: the key share that it takes, and whether it
+//! takes the minimal client.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -68,7 +68,8 @@ fn without_a_group_each_connection_sends_the_share_that_the_server_takes() {
     }
 }
 
-/// Serves connections one after the other, but refuses those of these numbers, until one sends nothing.
+/// Serves connections one after the other, but refuses those of these numbers, until one sends
+/// nothing.
 fn refusing(listener: &TcpListener, server: &LockstepServer, refused: &[usize]) -> usize {
     let mut served = 0;
     loop {

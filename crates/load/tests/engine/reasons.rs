@@ -1,5 +1,5 @@
-//! What a record says of the reasons of failures, and what servers are sent before the end: alerts and
-//! errors of HTTP/2, read off the wire by the peer that has broken a rule.
+//! What a record says of the reasons of failures, and what servers are sent before the end: alerts
+//! and errors of HTTP/2, read off the wire by the peer that has broken a rule.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -46,8 +46,8 @@ fn spec_of(client: &str, address: SocketAddr) -> RunSpec {
     }
 }
 
-/// What became of a client's connections, all of which met the fault but those of the preflight: one
-/// by each client that the run has.
+/// What became of a client's connections, all of which met the fault but those of the preflight:
+/// one by each client that the run has.
 fn met(client: &str, authority: &Authority, fault: &Fault) -> Outcomes {
     let preflights = if matches!(client, "minimal" | "lean") { 2 } else { 1 };
     let peer = Peer::start(&settings(authority), preflights, Arc::clone(fault));
@@ -177,8 +177,8 @@ fn errors_of_http2_are_reported_with_their_code_before_the_end() {
         ("a PING of 7 bytes", frame(PING, 0, 0, &[7; 7]), goes(6), "frame_size_error"),
         ("PING of a stream", frame(PING, 0, 1, &[7; 8]), goes(1), "protocol_error"),
         ("the connection's window", window(0), goes(3), "flow_control_error"),
-        // The library ends the whole connection for this and all other errors of a stream, as RFC 9113,
-        // section 5.4, allows.
+        // The library ends the whole connection for this and all other errors of a stream, as RFC
+        // 9113, section 5.4, allows.
         ("a stream's window", window(1), goes(3), "flow_control_error"),
         ("PRIORITY of stream 0", frame(PRIORITY, 0, 0, &[0; 5]), goes(1), "protocol_error"),
         (

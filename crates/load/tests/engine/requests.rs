@@ -117,8 +117,8 @@ fn a_body_goes_with_every_request_over_http2() {
     spec.http.expect_status = statuses("405");
     let record = measured(spec, TrustAnchors::Anyone);
     assert_all_completed(&record);
-    // This server answers before it has read all (RFC 9113, section 8.1), and the connection ends then:
-    // at least a frame of each body has left.
+    // This server answers before it has read all (RFC 9113, section 8.1), and the connection ends
+    // then: at least a frame of each body has left.
     assert!(record.bytes.sent > 20 * 16_384, "{}", record.bytes.sent);
 }
 

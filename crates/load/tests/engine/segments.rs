@@ -1,5 +1,5 @@
-//! In what segments the clients speak, by the server's own count (tcp(7), `TCP_INFO`), and how they end
-//! the connection: `docs/clients-on-the-wire.md` says so to readers.
+//! In what segments the clients speak, by the server's own count (tcp(7), `TCP_INFO`), and how they
+//! end the connection: `docs/clients-on-the-wire.md` says so to readers.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,7 +13,8 @@ use tlslab_testkit::certificates::Authority;
 use tlslab_testkit::lockstep::LockstepServer;
 use tlslab_testkit::tls_server::{Settings, Version};
 
-/// A certificate of this size does not fit into one segment of a real path, nor into OpenSSL's buffer.
+/// A certificate of this size does not fit into one segment of a real path, nor into OpenSSL's
+/// buffer.
 const CHAIN: usize = 8 * 1024;
 
 /// What the server sends at once, and the time until it goes on: the client sees each piece alone.
@@ -115,8 +116,8 @@ fn seen(change: impl FnOnce(RunSpec) -> RunSpec, backend: BackendChoice) -> Seen
     assert_eq!(record.minimal_client > 0, minimal);
     drop(TcpStream::connect(address));
     let mut all = server.join().unwrap();
-    // The preflight's come first; of the run's the first one is the library's. A segment that is sent
-    // again, since the machine is busy, only adds: the fewest are what the client had to send.
+    // The preflight's come first; of the run's the first one is the library's. A segment that is
+    // sent again, since the machine is busy, only adds: the fewest are what the client had to send.
     let alike = all.split_off(all.len() - (CONNECTIONS - 1));
     assert!(alike.iter().all(|seen| seen.ended_by_fin == alike[0].ended_by_fin), "{alike:?}");
     alike.into_iter().min_by_key(|seen| seen.segments).unwrap()
@@ -141,8 +142,8 @@ fn the_finished_leaves_with_the_request_unless_it_is_to_be_separate() {
     // ClientHello; ChangeCipherSpec, Finished and request.
     assert_eq!(seen(|spec| spec, Rustls), Seen { segments: 2, ended_by_fin: false });
     assert_eq!(seen(|spec| spec, Openssl), Seen { segments: 2, ended_by_fin: false });
-    // rustls sends its ChangeCipherSpec when it has the ServerHello, in a segment of its own where the
-    // rest of the server's flight comes later.
+    // rustls sends its ChangeCipherSpec when it has the ServerHello, in a segment of its own where
+    // the rest of the server's flight comes later.
     assert_eq!(seen(by_library, Rustls), Seen { segments: 3, ended_by_fin: false });
     assert_eq!(seen(separate, Rustls), Seen { segments: 3, ended_by_fin: false });
     assert_eq!(seen(separate, Openssl), Seen { segments: 3, ended_by_fin: false });

@@ -1,5 +1,6 @@
-//! Certificates as `openssl req -x509` makes them, which are their own authority: trusted by `--ca`, they
-//! pass for their names while they are valid, to both back ends and to the minimal client.
+//! Certificates as `openssl req -x509` makes them, which are their own authority: trusted by
+//! `--ca`, they pass for their names while they are valid, to both back ends and to the minimal
+//! client.
 
 use std::fs;
 use std::path::PathBuf;

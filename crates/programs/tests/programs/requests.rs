@@ -1,5 +1,5 @@
-//! What is asked for and what comes of it, from the command line: other statuses, several URLs, other
-//! formats, and the programs' own words.
+//! What is asked for and what comes of it, from the command line: other statuses, several URLs,
+//! other formats, and the programs' own words.
 
 use std::fs;
 use std::process::Command;

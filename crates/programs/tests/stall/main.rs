@@ -14,8 +14,8 @@ use nix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 use support::{Running, Temporary, record};
 
-/// Connections a second, and how many of them: three seconds. What piles up in the stall is worked off
-/// before the next one is due.
+/// Connections a second, and how many of them: three seconds. What piles up in the stall is worked
+/// off before the next one is due.
 const RATE: f64 = 20.0;
 const COUNT: usize = 60;
 

@@ -121,8 +121,8 @@ fn every_way_of_resumption_is_reported_apart() {
     assert_eq!(found, none);
 }
 
-/// The reference server is asked, by its own count as well: OpenSSL resumes by the key alone where a
-/// client wants it, rustls never does, and both take early data where they are told to.
+/// The reference server is asked, by its own count as well: OpenSSL resumes by the key alone where
+/// a client wants it, rustls never does, and both take early data where they are told to.
 #[test]
 fn a_key_alone_and_early_data_are_found_by_a_try() {
     use tlslab_serve::{ServeSpec, Server, ServerBackend};

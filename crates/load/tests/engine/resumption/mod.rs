@@ -1,4 +1,5 @@
-//! Resumption, early data and HelloRetryRequest: what the record says must be what the server counted.
+//! Resumption, early data and HelloRetryRequest: what the record says must be what the server
+//! counted.
 
 mod collecting;
 mod early_data;

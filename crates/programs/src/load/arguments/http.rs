@@ -123,8 +123,8 @@ fn header(text: &str) -> Result<HeaderField, String> {
     Ok(HeaderField { name: name.to_owned(), value: value.trim().to_owned() })
 }
 
-/// A body: text, or the bytes of a file by `@FILE`. A file's name without `@` is taken for a mistake, and
-/// refused.
+/// A body: text, or the bytes of a file by `@FILE`. A file's name without `@` is taken for a
+/// mistake, and refused.
 fn body(words: &str) -> Result<RequestBody, Problem> {
     let Some(path) = words.strip_prefix('@') else {
         if Path::new(words).is_file() {

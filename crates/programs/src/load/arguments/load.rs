@@ -20,8 +20,8 @@ pub struct LoadArguments {
     #[arg(short, long, default_value = "1", value_parser = connections, value_name = "N[,N...]")]
     pub connections: Connections,
 
-    /// Open loop: new connections a second, whether or not earlier ones have ended: 500 or 500/s, in
-    /// steps 100,200,400, or in a ramp 100..5000 over 30s (also: --rate 100..5000 --over 30s)
+    /// Open loop: new connections a second, whether or not earlier ones have ended: 500 or 500/s,
+    /// in steps 100,200,400, or in a ramp 100..5000 over 30s (also: --rate 100..5000 --over 30s)
     #[arg(long, value_name = "R|R,R...|A..B over TIME")]
     rate: Option<String>,
 
@@ -34,8 +34,8 @@ pub struct LoadArguments {
     #[arg(long, value_enum, default_value = "constant", value_name = "PROCESS", requires = "rate")]
     arrivals: Process,
 
-    /// Run the workers in real time (SCHED_FIFO), so that no other program on their processors delays
-    /// a connection that is due; needs root, and a processor that the server does not use
+    /// Run the workers in real time (SCHED_FIFO), so that no other program on their processors
+    /// delays a connection that is due; needs root, and a processor that the server does not use
     #[arg(long, requires = "rate")]
     realtime: bool,
 
@@ -44,7 +44,8 @@ pub struct LoadArguments {
     seed: u64,
 
     /// The length of each step, instead of an equal part of --duration
-    #[arg(long, value_parser = time, value_name = "TIME", conflicts_with_all = ["duration", "count"])]
+    #[arg(long, value_parser = time, value_name = "TIME",
+        conflicts_with_all = ["duration", "count"])]
     step: Option<Duration>,
 
     /// With unlimited requests: the time in which all connections must be open; the warm-up begins

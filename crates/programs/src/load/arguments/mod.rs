@@ -46,7 +46,8 @@ pub struct Arguments {
     threads: u32,
 
     /// How long to measure: 500ms, 10s, 2m [default: 10s, or what a ramp or --step asks for]
-    #[arg(short, long, value_parser = time, value_name = "TIME", conflicts_with = "count", help_heading = "Load")]
+    #[arg(short, long, value_parser = time, value_name = "TIME", conflicts_with = "count",
+        help_heading = "Load")]
     duration: Option<Duration>,
 
     /// How many connections to measure, instead of a time
@@ -54,11 +55,13 @@ pub struct Arguments {
     count: Option<u64>,
 
     /// Load before the measurement begins
-    #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME", help_heading = "Load")]
+    #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME",
+        help_heading = "Load")]
     warmup: Duration,
 
     /// Requests on each connection: a number, or 'unlimited'
-    #[arg(long, value_parser = requests, default_value = "1", value_name = "N|unlimited", help_heading = "Requests")]
+    #[arg(long, value_parser = requests, default_value = "1", value_name = "N|unlimited",
+        help_heading = "Requests")]
     requests_per_connection: RequestsPerConnection,
 
     /// Close each connection once the handshake is done, without a request
@@ -96,8 +99,8 @@ pub struct Arguments {
     #[arg(long, value_parser = time, value_name = "TIME", help_heading = "Target")]
     timeout: Option<Duration>,
 
-    /// Append the secrets of all connections to this file, in the format of SSLKEYLOGFILE, so that a
-    /// packet capture can be decrypted. This flag alone turns it on; no environment variable does
+    /// Append the secrets of all connections to this file, in the format of SSLKEYLOGFILE, so that
+    /// a packet capture can be decrypted. This flag alone turns it on; no environment variable does
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub keylog: Option<String>,
 
@@ -125,9 +128,10 @@ pub struct Arguments {
     #[arg(long, help_heading = "Output")]
     pub events: bool,
 
-    /// Get ready, print the event `ready`, and start the load at the instant that a line on standard
-    /// input gives: {"start_at_ns":N,"unix_s":U}. N is that instant by this host's CLOCK_MONOTONIC, U
-    /// the same by the wall clock of the record. With --spec - the specification is the line before
+    /// Get ready, print the event `ready`, and start the load at the instant that a line on
+    /// standard input gives: {"start_at_ns":N,"unix_s":U}. N is that instant by this host's
+    /// CLOCK_MONOTONIC, U the same by the wall clock of the record. With --spec - the specification
+    /// is the line before
     #[arg(long, help_heading = "Output", requires_all = ["json", "events"],
         conflicts_with_all = ["probe", "levels", "preflight", "print_schema"])]
     pub barrier: bool,

@@ -108,8 +108,8 @@ fn in_milliseconds(time: Duration) -> u32 {
 #[command(next_help_heading = "Probe")]
 pub struct ProbeArguments {
     /// Find out what a server accepts, without load, and stop; with --spec, that is a probe's
-    #[arg(long, hide = true, value_name = "HOST[:PORT]|URL", num_args = 0..=1, default_missing_value = "",
-        conflicts_with_all = ["urls", "urls_file", "preflight"])]
+    #[arg(long, hide = true, value_name = "HOST[:PORT]|URL", num_args = 0..=1,
+        default_missing_value = "", conflicts_with_all = ["urls", "urls_file", "preflight"])]
     probe: Option<String>,
 
     /// Find out only this: versions, suites, groups, signature_schemes, certificates, alpn,
@@ -127,7 +127,8 @@ pub struct ProbeArguments {
     probe_rate: Option<u32>,
 
     /// The time that a probe takes at most [default: 2m]
-    #[arg(long, hide = true, value_name = "TIME", value_parser = values::time, requires = "probe", conflicts_with = "urls")]
+    #[arg(long, hide = true, value_name = "TIME", value_parser = values::time,
+        requires = "probe", conflicts_with = "urls")]
     probe_time: Option<Duration>,
 }
 

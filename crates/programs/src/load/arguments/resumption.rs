@@ -18,7 +18,8 @@ pub struct ResumptionArguments {
     #[arg(long, value_name = "SHARE")]
     resume_ratio: Option<f64>,
 
-    /// Send the first request of each resumed connection as early data; a rejected one is sent again
+    /// Send the first request of each resumed connection as early data; a rejected one is sent
+    /// again
     #[arg(long)]
     early_data: bool,
 
@@ -27,7 +28,8 @@ pub struct ResumptionArguments {
     #[arg(long)]
     hello_retry: bool,
 
-    /// The same with a key share of this group, which the server must lack; --group names the others
+    /// The same with a key share of this group, which the server must lack; --group names the
+    /// others
     #[arg(long, value_name = "GROUP", conflicts_with = "hello_retry")]
     offer_share: Option<Group>,
 }

@@ -7,8 +7,9 @@ use tlslab_contract::spec::{Close, Finished};
 /// ordinary clients do.
 #[derive(Debug, Args)]
 pub struct ShapeArguments {
-    /// How a connection is closed: by a TCP reset, which leaves no TIME_WAIT behind, or, as browsers
-    /// do, by a close_notify and a FIN (some 28,000 connections a minute from each --source address)
+    /// How a connection is closed: by a TCP reset, which leaves no TIME_WAIT behind, or, as
+    /// browsers do, by a close_notify and a FIN (some 28,000 connections a minute from each
+    /// --source address)
     #[arg(long, value_enum, default_value = "reset", value_name = "reset|fin")]
     close: CloseName,
 

@@ -59,8 +59,8 @@ pub struct TlsArguments {
     #[arg(long, value_name = "FILE", requires = "client_cert")]
     client_key: Option<String>,
 
-    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: all of them
-    /// are unsafe, and offered only where another option asks for them
+    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: all of
+    /// them are unsafe, and offered only where another option asks for them
     #[arg(long)]
     allow_obsolete: bool,
 

@@ -15,7 +15,8 @@ pub struct UrlArguments {
     /// asked for in turn, in a random order
     #[arg(
         value_name = "URL",
-        required_unless_present_any = ["spec", "print_schema", "probe", "urls_file", "completion", "man"],
+        required_unless_present_any =
+            ["spec", "print_schema", "probe", "urls_file", "completion", "man"],
         conflicts_with = "spec"
     )]
     pub urls: Vec<String>,
@@ -38,8 +39,8 @@ pub struct UrlArguments {
     )]
     file: Option<String>,
 
-    /// Connect to this host and port in place of the URL's; names, header fields and the certificate
-    /// check stay the URL's
+    /// Connect to this host and port in place of the URL's; names, header fields and the
+    /// certificate check stay the URL's
     #[arg(long, value_name = "HOST:PORT", help_heading = "Requests")]
     pub connect_to: Option<String>,
 }

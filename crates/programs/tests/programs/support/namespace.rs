@@ -5,8 +5,8 @@ use std::process::Command;
 /// Set for a test that is in its namespaces.
 const INSIDE: &str = "TLSLAB_TEST_INSIDE";
 
-/// Whether the test of this name is in namespaces of its own, with a loopback interface; if not, runs
-/// it there, and asserts that it passes.
+/// Whether the test of this name is in namespaces of its own, with a loopback interface; if not,
+/// runs it there, and asserts that it passes.
 pub fn inside(test: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap();

@@ -82,7 +82,10 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4096) })]
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(4096)
+        })]
 
         #[test]
         fn no_cut_changes_what_is_read(bytes in response(), piece in 1..40_usize) {
