@@ -7,9 +7,9 @@ use std::io::{self, ErrorKind};
 use mio::event::Event;
 use mio::net::TcpStream;
 
+use self::pause::Pause;
 use super::context::Context;
 use super::edge_socket::EdgeSocket;
-use self::pause::Pause;
 use super::http::{Asked, Body, Multiplexed, Request, read};
 use super::stats::WorkerCounts;
 use super::tls::{Inbound, RECORD, Session, TlsFailure};

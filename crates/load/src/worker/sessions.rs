@@ -19,12 +19,7 @@ pub struct Sessions<B: Backend> {
 
 impl<B: Backend> Sessions<B> {
     /// Sessions of this back end for a worker with N slots, which waits on this poller.
-    pub fn new(
-        backend: B,
-        share: &Share<'_>,
-        slots: usize,
-        poller: &Poller,
-    ) -> io::Result<Self> {
+    pub fn new(backend: B, share: &Share<'_>, slots: usize, poller: &Poller) -> io::Result<Self> {
         let refiller =
             share.refill.map(|refill| Refiller::new(refill, share.script, slots, poller));
         Ok(Self { backend, mix: share.mix, refiller: refiller.transpose()? })

@@ -1,9 +1,7 @@
 //! Encodes the output of rustls into a connection's own buffer: messages, early data, records.
 
 use rustls::client::ClientConnectionData;
-use rustls::unbuffered::{
-    EncodeError, EncodeTlsData, EncryptError, TransmitTlsData, WriteTraffic,
-};
+use rustls::unbuffered::{EncodeError, EncodeTlsData, EncryptError, TransmitTlsData, WriteTraffic};
 
 /// The initial room for an encoded flight in bytes. rustls reports if more is needed (the
 /// ClientHello of a hybrid group has some 1,400 bytes).

@@ -11,9 +11,9 @@ use tlslab_contract::spec::{
 use tlslab_load::hold::Plan;
 use tlslab_system::clock::MILLISECOND;
 
+use super::STEP;
 use super::http::RequestArguments;
 use super::tls::TlsArguments;
-use super::STEP;
 use crate::load::problem::Problem;
 use crate::values::{milliseconds, time};
 
