@@ -27,7 +27,8 @@ crate=$(python3 -c 'if True:
 ' "$build/metadata.json")
 boringssl=$crate/deps/boringssl
 
-stamp=$(cat "$manifest" "${manifest%.toml}.lock" tests/bogo/cases_test.go scripts/bogo.sh | sha256sum | cut -c 1-16)
+sources=("$manifest" "${manifest%.toml}.lock" tests/bogo/cases_test.go scripts/bogo.sh)
+stamp=$(cat "${sources[@]}" | sha256sum | cut -c 1-16)
 if [ ! -x "$build/runner-$stamp" ]; then
     rm -rf "$build/source" "$build"/runner-*
     mkdir -p "$build/source/ssl/test" "$build/source/util"
@@ -44,7 +45,8 @@ if [ ! -x "$build/runner-$stamp" ]; then
     new_key EC channel_id -pkeyopt ec_paramgen_curve:P-256
     new_key ED25519 ed25519
     # go.sum of the crate says what its modules hold.
-    (cd "$runner" && GOFLAGS="-mod=readonly -buildvcs=false" go test -c -vet=off -o "$build/new" .) >"$build/log" 2>&1 || {
+    export GOFLAGS="-mod=readonly -buildvcs=false"
+    (cd "$runner" && go test -c -vet=off -o "$build/new" .) >"$build/log" 2>&1 || {
         cat "$build/log" >&2
         fail "BoGo's runner could not be built: see above"
     }

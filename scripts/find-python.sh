@@ -10,13 +10,15 @@ fits() {
     "$1" -c "import ensurepip, sys, venv; sys.exit('%d.%d' % sys.version_info[:2] != '$2')" 2>/dev/null
 }
 
+by_pyenv=${PYENV_ROOT:-$HOME/.pyenv}/versions
 for version in "${versions[@]}"; do
-    for candidate in "python$version" python3 "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python3; do
+    for candidate in "python$version" python3 "$by_pyenv/$version".*/bin/python3; do
         if command -v "$candidate" >/dev/null && fits "$candidate" "$version"; then
             command -v "$candidate"
             exit 0
         fi
     done
 done
-echo "no Python ${versions[*]} with its module venv is here: install one (Debian: python3 and python3-venv)" >&2
+echo "no Python ${versions[*]} with its module venv is here:" \
+    "install one (Debian: python3 and python3-venv)" >&2
 exit 3

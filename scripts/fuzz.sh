@@ -19,9 +19,12 @@ fi
 # otherwise (docs/adr/0019).
 export RUSTC_BOOTSTRAP=1
 cargo_fuzz() { "$tools/bin/cargo-fuzz" "$1" --target-dir target/fuzz/build "${@:2}"; }
+# As `cargo clippy`, which lacks the flags of this build: its build scripts would run once more.
+clippy() { RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings cargo_fuzz check; }
 quietly() { "$@" >target/fuzz/log 2>&1 || { cat target/fuzz/log >&2 && exit 1; }; }
 mkdir -p target/fuzz
 quietly cargo_fuzz build
+quietly clippy
 
 run() {
     local target=$1 log=target/fuzz/$1.log

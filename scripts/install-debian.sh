@@ -6,9 +6,12 @@ set -euo pipefail
 
 # program or file that shows that it is there : package that brings it
 needed=(nginx:nginx-light setpriv:util-linux taskset:util-linux openssl:openssl tcpdump:tcpdump
-    chromium:chromium node:nodejs ip:iproute2 softhsm2-util:softhsm2 pkcs11-tool:opensc valgrind:valgrind sslscan:sslscan man:man-db zsh:zsh fish:fish
-    apache2:apache2-bin haproxy:haproxy caddy:caddy lighttpd:lighttpd /usr/lib/lighttpd/mod_openssl.so:lighttpd-mod-openssl h2o:h2o prometheus-node-exporter:prometheus-node-exporter prometheus:prometheus mvn:maven javac:openjdk-17-jdk-headless
-    perf:linux-perf)
+    chromium:chromium node:nodejs ip:iproute2 softhsm2-util:softhsm2 pkcs11-tool:opensc
+    valgrind:valgrind sslscan:sslscan man:man-db zsh:zsh fish:fish
+    apache2:apache2-bin haproxy:haproxy caddy:caddy
+    lighttpd:lighttpd /usr/lib/lighttpd/mod_openssl.so:lighttpd-mod-openssl h2o:h2o
+    prometheus-node-exporter:prometheus-node-exporter prometheus:prometheus
+    mvn:maven javac:openjdk-17-jdk-headless perf:linux-perf)
 if [ "${1:-}" = fuzz ]; then
     needed=(c++:g++)
 fi
@@ -72,6 +75,7 @@ announce=$(dirname "$0")/announce.sh
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -o DPkg::Lock::Timeout=300 -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 for service in "${services[@]}"; do
-    command -v systemctl >/dev/null && "${as_root[@]}" systemctl --quiet disable "$service" 2>/dev/null || true
+    command -v systemctl >/dev/null &&
+        "${as_root[@]}" systemctl --quiet disable "$service" 2>/dev/null || true
 done
 "$announce" $$ end "Debian packages"

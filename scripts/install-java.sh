@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Fetches Apache Tomcat from Maven Central, builds the tomcat-native library that comes with it, and puts both
-# into .cache/tomcat of this checkout; does nothing when they are there.
+# Fetches Apache Tomcat from Maven Central, builds the tomcat-native library that comes with it, and
+# puts both into .cache/tomcat of this checkout; does nothing when they are there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 version=11.0.25
-sum=81339c046dff1b363a80a3bccf80cb391660a6828dd8ae042180ceb11c8b1614317143e60b311b9e791dab585bb046b777234667acce7dca2203a74b37bf20f2
+sum=81339c046dff1b363a80a3bccf80cb391660a6828dd8ae042180ceb11c8b1614
+sum+=317143e60b311b9e791dab585bb046b777234667acce7dca2203a74b37bf20f2
 cache=.cache
 home=$cache/tomcat
 
@@ -35,11 +36,13 @@ tar --extract --gzip --file "$archive" --directory "$work/tomcat" --strip-compon
     "apache-tomcat-$version/bin" "apache-tomcat-$version/lib" \
     "apache-tomcat-$version/LICENSE" "apache-tomcat-$version/NOTICE"
 mkdir "$work/native"
-tar --extract --gzip --file "$work/tomcat/bin/tomcat-native.tar.gz" --directory "$work/native" --strip-components 1
+tar --extract --gzip --file "$work/tomcat/bin/tomcat-native.tar.gz" --directory "$work/native" \
+    --strip-components 1
 java_home=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
 (
     cd "$work/native/native"
-    ./configure --with-apr="$(command -v apr-1-config)" --with-java-home="$java_home" --prefix="$PWD/installed"
+    ./configure --with-apr="$(command -v apr-1-config)" --with-java-home="$java_home" \
+        --prefix="$PWD/installed"
     make
     make install
 ) >"$work/log" 2>&1 || fail "tomcat-native could not be built; its last words:"

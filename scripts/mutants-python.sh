@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 
 version=3.8.1
 modules=("$@")
-[ $# -gt 0 ] || modules=(stats/estimate stats/slope limit capacity/saturation stats/steady_state stats/scaling)
+[ $# -gt 0 ] ||
+    modules=(stats/estimate stats/slope limit capacity/saturation stats/steady_state stats/scaling)
 read -ra again <<<"${AGAIN:-}"
 folder=$PWD/target/mutants/python
 sources=$folder/sources

@@ -13,6 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from kept_pages import ROOT, kept_names, kept_page, page_of
 from playwright.sync_api import Browser, sync_playwright
@@ -20,7 +21,7 @@ from playwright.sync_api import Browser, sync_playwright
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
 
 WIDTHS = (390, 768, 1280)
-SCHEMES = ("light", "dark")
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 HEIGHT = 800
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# schema.sh write: writes schema/ from the Rust and Python types. schema.sh check: fails if schema/ has drifted.
+# schema.sh write: writes schema/ from the Rust and Python types. schema.sh check: fails if schema/ has
+# drifted.
 set -euo pipefail
 load=.venv/bin/tlslab-load
 python=.venv/bin/python

@@ -39,9 +39,11 @@ for version in 3.11 3.12 3.13; do
         *) tests=("${few[@]}") ;;
     esac
     .venv/bin/uv venv --quiet --clear --python "$python" "$venv"
-    .venv/bin/uv pip install --quiet --python "$venv" --require-hashes -r requirements.lock -r requirements-test.lock
-    .venv/bin/uv pip install --quiet --python "$venv" --no-deps "$wheels"/tlslab-*.whl
+    install=(.venv/bin/uv pip install --quiet --python "$venv")
+    "${install[@]}" --require-hashes -r requirements.lock -r requirements-test.lock
+    "${install[@]}" --no-deps "$wheels"/tlslab-*.whl
     "$venv/bin/python" -W error::SyntaxWarning -c "$import_all"
     "$venv/bin/python" -m pytest -q -n auto --dist loadfile -p no:cacheprovider "${tests[@]}"
-    TLSLAB_SHORT_RUNS=1 "$venv/bin/tlslab" run groups --quick --set group=X25519 --out "$(mktemp -d)/run" >/dev/null || [ $? -eq 1 ]
+    TLSLAB_SHORT_RUNS=1 "$venv/bin/tlslab" run groups --quick --set group=X25519 \
+        --out "$(mktemp -d)/run" >/dev/null || [ $? -eq 1 ]
 done

@@ -13,8 +13,9 @@ from tlslab.model.finding import Summary
 # idle at the end.
 LONGEST_FIRST = (
     "test_how_to.py", "test_documentation.py", "test_cluster.py", "test_pages.py", "test_bogo.py",
-    "test_several_hosts.py", "test_why.py", "test_recommended_configurations.py",
-    "test_prove.py", "test_several_generators.py", "test_command_line.py", "test_suites.py",
+    "test_several_hosts.py", "test_hosts_come_and_go.py", "test_why.py",
+    "test_recommended_configurations.py", "test_prove.py", "test_several_generators.py",
+    "test_command_line.py", "test_suites.py",
     "test_kills.py", "test_benchmarks.py", "test_capacity.py", "test_tomcat.py",
     "test_studies.py", "test_runtimes.py", "test_runs.py", "test_plan.py", "test_dist.py",
     "test_coverage.py", "test_kept_pages.py",

@@ -1,4 +1,5 @@
-//! Any offer as a ClientHello, read back; and what is left of it when bytes of it are changed or missing.
+//! Any offer as a ClientHello, read back; and what is left of it when bytes of it are changed or
+//! missing.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{Result, Unstructured};

@@ -3,5 +3,5 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some((piece, response)) = bytes.split_first() else { return };
-    tlslab_wire::http::invariants::hold(response, usize::from(*piece));
+    tlslab_wire::http::invariants::responses::hold(response, usize::from(*piece));
 });

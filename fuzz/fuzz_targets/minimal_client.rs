@@ -1,5 +1,5 @@
-//! Scripted servers under the right keys, to the minimal client and to rustls' own: the bytes say what is
-//! in the flight, and how it is edited.
+//! Scripted servers under the right keys, to the minimal client and to rustls' own: the bytes say
+//! what is in the flight, and how it is edited.
 #![no_main]
 
 use std::cell::LazyCell;

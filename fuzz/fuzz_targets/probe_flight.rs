@@ -1,5 +1,5 @@
-//! Any bytes as a server's answer to a probe; the first says in what pieces they arrive, or that they
-//! arrive without end.
+//! Any bytes as a server's answer to a probe; the first says in what pieces they arrive, or that
+//! they arrive without end.
 #![no_main]
 
 use tlslab_wire::tls::invariants::answers::{hold_answer, hold_end};

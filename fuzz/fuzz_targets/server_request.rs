@@ -3,5 +3,5 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some((piece, request)) = bytes.split_first() else { return };
-    tlslab_fuzz::server_http::invariants::hold(request, usize::from(*piece));
+    tlslab_wire::http::invariants::requests::hold(request, usize::from(*piece));
 });

@@ -1,10 +1,7 @@
-//! What the fuzz targets call: the readers and their invariants from `tlslab-wire` and
-//! `tlslab-contract`, and what stands in crates with a TLS library of its own, built from the files
-//! (docs/adr/0019): the minimal client, with ring for its cryptography, and the reference server's
-//! reader of requests.
-#![allow(dead_code, reason = "only the readers are called")]
+//! The minimal client for its fuzz target, built from its files with ring for the cryptography
+//! (docs/adr/0019). The other targets call `tlslab-wire` and `tlslab-contract`.
+#![allow(dead_code, reason = "only the minimal client is called")]
 
-/// The client side.
 #[path = "../../crates/tls/src/rustls"]
 pub mod rustls {
     pub mod certificate_error;
@@ -30,14 +27,6 @@ pub mod rustls {
             }
         }
     }
-}
-
-/// The reference server's side.
-#[path = "../../crates/serve/src/http"]
-pub mod server_http {
-    mod content;
-    pub mod invariants;
-    mod request;
 }
 
 pub use tlslab_wire::tls::*;

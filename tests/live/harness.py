@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -185,13 +186,18 @@ def trials(folder: Path) -> list[bytes]:
     return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
 
 
+def read_trials(folder: Path) -> list[dict[str, Any]]:
+    """The trials of a run folder."""
+    return [json.loads(line) for line in trials(folder)]
+
+
 def assert_finished(ended: Ended, folder: Path) -> None:
     """The whole plan was carried out, and the exit code matches the verdicts.
 
     On a busy machine such a short measurement may be invalid. The run then reports this, which is
     not a failure of the program.
     """
-    done = [json.loads(line) for line in trials(folder)]
+    done = read_trials(folder)
     assert {trial["status"] for trial in done} <= {"done", "unsupported"}, ended.err
     barred = {trial["cell"] for trial in done if trial["status"] == "unsupported"}
     plan = json.loads((folder / "plan.json").read_text())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from live.harness import Tlslab, wait_for_trials
+from live.harness import Tlslab, read_trials, wait_for_trials
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, find_jar, run_fork
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import make_material
@@ -51,15 +51,11 @@ def write(folder: Path, runtime: str, blocks: int = 1) -> str:
     return "tiny.toml"
 
 
-def trials(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
-
-
 def test_keys_in_memory_and_behind_pkcs11_in_both_runtimes(tlslab: Tlslab, tmp_path: Path) -> None:
     name = write(tmp_path, '["jdk-newest", "engine"]')
     ended = tlslab.run("run", name, "--out", "r")
     assert ended.code == 0, ended.err
-    found = trials(tmp_path / "r")
+    found = read_trials(tmp_path / "r")
     assert {trial["status"] for trial in found} == {"done"}
     assert len(found) == 6
     for trial in found:
@@ -95,7 +91,7 @@ def test_a_java_that_crashes_once_and_one_that_does_not_start(
         "--set", "keys=memory", "--out", "r", JAVA_HOME=str(crashing.parents[1]),
     )  # fmt: skip
     assert ended.code == 0, ended.err
-    assert [trial["status"] for trial in trials(tmp_path / "r")] == ["failed", "done"]
+    assert [trial["status"] for trial in read_trials(tmp_path / "r")] == ["failed", "done"]
     assert "benchmark_failed" in (tmp_path / "r" / "summary.json").read_text()
 
     crashing.write_text("#!/bin/sh\necho 'no room for the heap' >&2\nexit 1\n")
@@ -104,7 +100,7 @@ def test_a_java_that_crashes_once_and_one_that_does_not_start(
         "--set", "keys=memory", "--out", "q", JAVA_HOME=str(crashing.parents[1]),
     )  # fmt: skip
     assert ended.code == 1
-    found = {trial["factors"]["runtime"]: trial for trial in trials(tmp_path / "q")}
+    found = {trial["factors"]["runtime"]: trial for trial in read_trials(tmp_path / "q")}
     assert found["jdk-in-crashing"]["reason"]["class"] == "runtime_missing"
     assert "no room for the heap" in found["jdk-in-crashing"]["reason"]["message"]
     assert [trial["status"] for trial in found.values()].count("done") == 1
@@ -137,11 +133,11 @@ def test_an_interrupted_run_is_resumed(tlslab: Tlslab, tmp_path: Path) -> None:
     wait_for_trials(tmp_path / "r", 1)
     process.send_signal(signal.SIGINT)
     assert tlslab.finish(process).code == 130
-    before = len(trials(tmp_path / "r"))
+    before = len(read_trials(tmp_path / "r"))
     assert 1 <= before < 4
     ended = tlslab.run("run", name, "--resume", "r", "--set", "keys=memory")
     assert ended.code == 0, ended.err
-    assert len(trials(tmp_path / "r")) == 4
+    assert len(read_trials(tmp_path / "r")) == 4
 
 
 THROUGH_THE_CLUSTER = """
@@ -164,7 +160,8 @@ def test_a_node_of_the_cluster_is_killed(tlslab: Tlslab, tmp_path: Path) -> None
         "run", name, "--set", "keys=cluster", "--set", "benchmark=sign", "--out", "r"
     )
     assert ended.code == 0, ended.err
-    signed, *loads = sorted(trials(tmp_path / "r"), key=lambda trial: trial["timeline"] is not None)
+    made = read_trials(tmp_path / "r")
+    signed, *loads = sorted(made, key=lambda trial: trial["timeline"] is not None)
     assert signed["benchmarks"]["sample"]["iterations"][0]["signers_cpu_us"] > 0
     assert len(loads) == 2
     for load in loads:

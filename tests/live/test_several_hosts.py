@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from live.accounts import assert_accounts
+from live.harness import read_trials
 from live.hosts import Hosts, NamespaceHost, cluster, lacking
 from live.lab_on_cluster import Lab, address, assert_nothing_of_the_lab, served, until
 from tlslab.experiment.short import VARIABLE
@@ -74,12 +75,6 @@ warmup_ms = 200
 measure_ms = 1000
 """
 
-# The lead of a host's clock; the largest distance of starts; the resolution of seconds since 1970
-# in 64 bits.
-AHEAD_S = 3_000
-START_LIMIT_S = 0.001
-BLUR_S = 2e-6
-
 # An address of the head that the guard considers public (RFC 5737).
 PUBLIC = "198.51.100.7"
 TOKEN = "0123456789abcdef"
@@ -100,11 +95,6 @@ http {{
     }}
 }}
 """
-
-
-def trials(folder: Path) -> list[dict[str, Any]]:
-    lines = (folder / "trials.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
 
 
 @dataclass(frozen=True)
@@ -149,7 +139,7 @@ def test_a_capacity_study_by_two_hosts_names_them_and_what_is_known_of_their_clo
     assert "  g1: " in out
     assert "  g2: " in out
     assert "clock known to" in out
-    runs = [run for trial in trials(tmp_path / "r") for run in trial["runs"].values()]
+    runs = [run for trial in read_trials(tmp_path / "r") for run in trial["runs"].values()]
     for run in runs:
         hosts = {each["name"]: each for each in run["record"]["hosts"]}
         assert set(hosts) == {"g1", "g2"}
@@ -192,7 +182,7 @@ def test_a_search_takes_a_second_generator_where_the_first_was_the_limit(
     )
     code, out, err = calm.lab.finish(child)
     assert code in (0, 1), err
-    made = trials(tmp_path / "r")
+    made = read_trials(tmp_path / "r")
     assert {trial["status"] for trial in made} == {"done"}, err
     searches = [trial for trial in made if trial["factors"]["stage"] == "search"]
     taken = [trial["factors"]["generators"] for trial in searches]
@@ -320,7 +310,7 @@ def test_the_server_of_another_host_is_metered_by_the_exporter_there(
         wanted = ["run", file, "--target", f"https://{server}/bytes/100", *place]
         code, _, err = calm.lab.run(*wanted, "--server-metrics", metrics, "--generators", "2")
     assert code in (0, 1), err
-    for trial in trials(tmp_path / "r"):
+    for trial in read_trials(tmp_path / "r"):
         run = trial["runs"]["capacity"]
         assert {each["name"] for each in run["record"]["hosts"]} == {"g1", "g2"}
         assert run["record"]["address"] == server
@@ -332,94 +322,3 @@ def test_the_server_of_another_host_is_metered_by_the_exporter_there(
         assert cell["estimates"]["server_cpu_us_per_connection"]["value"] > 0
     for generator in (calm.g1, calm.g2):
         assert_nothing_of_the_lab(generator)
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Iterator[tuple[Lab, list[NamespaceHost]]]:
-    hosts = tmp_path / "hosts"
-    hosts.mkdir()
-    with cluster(hosts, ["g1", "g2"]) as (_, made):
-        yield Lab(made[0]), made
-
-
-def _die(host: NamespaceHost) -> None:
-    host.die()
-
-
-def _cut(host: NamespaceHost) -> None:
-    host.cut()
-
-
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize(
-    ("policy", "harm"),
-    [("fail", _die), ("keep", _die), ("keep", _cut)],
-    ids=["fail-die", "keep-die", "keep-cut"],
-)
-def test_a_host_that_is_lost_in_the_middle_is_a_verdict_and_never_a_smaller_sum(
-    there: tuple[Lab, list[NamespaceHost]],
-    small: Small,
-    tmp_path: Path,
-    policy: str,
-    harm: Callable[[NamespaceHost], None],
-) -> None:
-    lab, (head, g1, g2) = there
-    file = str(tmp_path / small(blocks=2, measure_ms=3_000))
-    place = ["--listen", head.address, "--out", str(tmp_path / "r"), "--on-lost-host", policy]
-    child = lab.start("run", file, "--target", "nginx", "--generators", "2", *place)
-    lab.measuring(g1, child)
-    harm(g1)
-    code, _, err = lab.finish(child)
-    assert code == 1, err
-    assert "warning: the generator g1 was lost: " in err
-    first, *later = trials(tmp_path / "r")
-    assert len(later) == 3
-    if policy == "fail":
-        # No trial is made by only some of the generators that started it.
-        assert (first["status"], first["reason"]["class"]) == ("failed", "host_lost")
-        assert "g1" in first["reason"]["message"]
-    else:
-        records = [run["record"] for run in first["runs"].values()]
-        lost = [each for record in records for each in record["hosts"] if each.get("lost")]
-        assert {each["name"] for each in lost} == {"g1"}
-        verdicts = {each["code"] for record in records for each in record["verdicts"]}
-        assert "host_lost" in verdicts
-    for trial in later:
-        assert trial["status"] == "done"
-        for run in trial["runs"].values():
-            assert {each["name"] for each in run["record"]["hosts"]} == {"g2"}
-    assert_nothing_of_the_lab(g2)
-
-
-@pytest.mark.alone
-@pytest.mark.timeout(400)
-def test_all_hosts_are_taken_also_one_that_joined_late_with_another_clock(
-    tmp_path: Path, small: Small
-) -> None:
-    hosts = tmp_path / "hosts"
-    hosts.mkdir()
-    with cluster(hosts, ["g1"]) as (network, (head, _)):
-        network.add("late", monotonic_s=AHEAD_S).start_ray(head.address)
-        lab = Lab(head)
-        place = ["--listen", head.address, "--out", str(tmp_path / "r")]
-        wanted = ["run", str(tmp_path / small(blocks=2)), "--target", "nginx", *place]
-        code, _, err = lab.run(*wanted, "--generators", address(head))
-        assert code in (0, 1), err
-    apart = []
-    for trial in trials(tmp_path / "r"):
-        for run in trial["runs"].values():
-            each = {host["name"]: host for host in run["record"]["hosts"]}
-            assert set(each) == {"g1", "late"}
-            g1, late = each["g1"], each["late"]
-            clocks = [host["found"]["clock"] for host in (g1, late)]
-            errors = [abs(clocks[0]["offset_s"]), abs(clocks[1]["offset_s"] - AHEAD_S)]
-            known = [clock["uncertainty_s"] for clock in clocks]
-            assert all(error <= limit for error, limit in zip(errors, known, strict=True))
-            # Namespaces share one kernel: the distance of the starts is known without a clock
-            # reading.
-            apart_s = late["started"]["monotonic_s"] - AHEAD_S - g1["started"]["monotonic_s"]
-            said_s = late["start_skew_s"] - g1["start_skew_s"]
-            assert abs(said_s - apart_s) <= sum(known) + BLUR_S
-            apart.append(abs(apart_s))
-    # If other programs keep the machine busy, a start may be late, but not in every run.
-    assert min(apart) <= START_LIMIT_S, apart

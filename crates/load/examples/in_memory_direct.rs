@@ -1,8 +1,8 @@
 //! A direct loop over rustls in memory, for `make bench`: what `tlslab-load in-memory` is
 //! compared with.
 //!
-//! `in_memory_direct COUNT [full|resumed]` makes N TLS 1.3 handshakes with the settings that
-//! are the default there (TLS_AES_128_GCM_SHA256, X25519, ECDSA P-256, full verification, single-use
+//! `in_memory_direct COUNT [full|resumed]` makes N TLS 1.3 handshakes with the settings that are
+//! the default there (TLS_AES_128_GCM_SHA256, X25519, ECDSA P-256, full verification, single-use
 //! tickets) and nothing besides: no check of what was negotiated, no clock, no histogram, no choice
 //! of a library. It prints, as JSON, the processor time of one in microseconds.
 

@@ -72,7 +72,10 @@ pub enum RunError {
     #[error("there was no load: {0}")]
     NoStart(String),
     /// The agreed start had already passed.
-    #[error("the instant of the start had passed {:.1} ms before", *.late as f64 / MILLISECOND as f64)]
+    #[error(
+        "the instant of the start had passed {:.1} ms before",
+        *.late as f64 / MILLISECOND as f64
+    )]
     LateStart {
         /// Time since the agreed start, in nanoseconds.
         late: Nanos,

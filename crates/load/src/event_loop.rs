@@ -132,6 +132,12 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         })
     }
 
+    /// The time in flight of the busy connections since their start, in nanoseconds.
+    pub fn flown(&self, now: Nanos) -> u128 {
+        let spent = self.busy().map(|connection| now.saturating_sub(connection.started()));
+        spent.map(u128::from).sum()
+    }
+
     /// The current time of the loop's clock.
     #[inline]
     pub fn now(&self) -> Nanos {

@@ -174,8 +174,8 @@ pub struct Pacing {
     /// Arrivals that have become due, and arrivals that were taken.
     seen: u64,
     taken: u64,
-    /// Arrivals that [`Pacing::newly_waiting`] no longer counts: `seen` at its last call, or `taken`
-    /// at [`Pacing::begin`].
+    /// Arrivals that [`Pacing::newly_waiting`] no longer counts: `seen` at its last call, or
+    /// `taken` at [`Pacing::begin`].
     counted: u64,
     /// Arrivals that may still become due, in a run that ends by count.
     left: u64,

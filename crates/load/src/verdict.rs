@@ -240,7 +240,8 @@ fn busiest(evidence: &Evidence<'_>) -> Option<f64> {
 fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {
     let busiest = busiest(evidence).unwrap_or_default();
     let message = format!(
-        "a worker was busy {} % of the time: the generator was the bottleneck, rates are lower bounds",
+        "a worker was busy {} % of the time: the generator was the bottleneck, rates are lower \
+         bounds",
         whole_percent(busiest)
     );
     let limit = if evidence.open_loop.is_some() { SATURATED_OPEN } else { SATURATED };
@@ -277,8 +278,8 @@ fn wrong_times(evidence: &Evidence<'_>) -> Option<String> {
     let workers = evidence.workers.len().max(1) as f64;
     let blur = CLOCK_BLUR_S * evidence.outcomes.attempts as f64 + PREEMPTION_S * workers;
     let message = format!(
-        "completed connections were in flight for {flown:.3} s in all, but their service times make \
-         {found:.3} s (Little's law)"
+        "completed connections were in flight for {flown:.3} s in all, but their service times \
+         make {found:.3} s (Little's law)"
     );
     ((found - flown).abs() > LITTLES_LAW_LIMIT * flown.max(0.0) + blur).then_some(message)
 }

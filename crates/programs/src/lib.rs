@@ -1,7 +1,11 @@
-//! The common part of the programs (usage errors, completions, manual pages), and the program
-//! `tlslab-load` itself.
+//! The common part of the programs (usage errors, values of options, completions, manual pages),
+//! and the programs themselves, without their allocators. They are part of the library because
+//! cargo compiles a library in parallel with its dependencies, and a program only after them
+//! (docs/adr/0053).
 
 pub mod load;
+pub mod serve;
+mod values;
 
 use std::io::{self, Write as _};
 

@@ -1,13 +1,16 @@
 //! The states of a connection: handshake, request, response, close.
 
+mod pause;
+
 use std::io::{self, ErrorKind};
 
 use mio::event::Event;
 use mio::net::TcpStream;
 
+use self::pause::Pause;
 use super::context::Context;
 use super::edge_socket::EdgeSocket;
-use super::http::{Body, Multiplexed, Parsed, Request, parse};
+use super::http::{Asked, Body, Multiplexed, Request, read};
 use super::stats::WorkerCounts;
 use super::tls::{Inbound, RECORD, Session, TlsFailure};
 use tlslab_system::clock::{Nanos, SECOND};
@@ -64,8 +67,8 @@ pub(super) struct Connection<S> {
     deadline: Nanos,
     /// Received plaintext that is not parsed yet.
     request: Vec<u8>,
-    /// The instant at which a complete request is to be answered.
-    answer_at: Option<Nanos>,
+    /// The pause before the next answer.
+    pause: Pause,
     /// Whether the peer has ended its side of the session and will send no more requests.
     ended: bool,
     /// Whether the connection ends after the response.
@@ -88,7 +91,7 @@ impl<S: Session> Connection<S> {
             state: State::Handshake,
             deadline: now + PATIENCE,
             request: Vec::new(),
-            answer_at: None,
+            pause: Pause::default(),
             ended: false,
             close: false,
             begun: false,
@@ -222,7 +225,7 @@ impl<S: Session> Connection<S> {
             let due = http2.next_due();
             let fate = if self.ended { Some(Fate::Waits) } else { self.receive(context)? };
             return Ok(match (fate, due) {
-                (Some(Fate::Waits), Some(due)) => Some(self.wait_until(due)),
+                (Some(Fate::Waits), Some(due)) => Some(self.pause.wait_until(due)),
                 (fate, _) => fate,
             });
         }
@@ -232,14 +235,15 @@ impl<S: Session> Connection<S> {
     /// Answers a complete request, or else receives more.
     fn take_request(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
         if self.state == State::Request {
-            match parse(&self.request) {
-                Parsed::Incomplete => {}
-                parsed => {
-                    if let Some(fate) = self.pause(context) {
-                        return Ok(Some(fate));
-                    }
-                    return self.answer(parsed, context).map(|()| None);
+            if let Some(asked) = read(&self.request) {
+                let pause = self.pause.before_answer(context.now, context.timing.pause);
+                if let Some(Fate::Pauses(due)) = pause {
+                    self.deadline = due + PATIENCE;
                 }
+                if pause.is_some() {
+                    return Ok(pause);
+                }
+                return self.answer(asked, context).map(|()| None);
             }
             if self.ended {
                 self.end(context.now);
@@ -253,39 +257,20 @@ impl<S: Session> Connection<S> {
         self.receive(context)
     }
 
-    /// The pause before the answer, which simulates work, if it is not over.
-    fn pause(&mut self, context: &Context<'_>) -> Option<Fate> {
-        match self.answer_at {
-            None if context.timing.pause == 0 => None,
-            None => {
-                let due = context.now + context.timing.pause;
-                self.answer_at = Some(due);
-                self.deadline = due + PATIENCE;
-                Some(Fate::Pauses(due))
-            }
-            Some(due) if due > context.now => Some(Fate::Waits),
-            Some(_) => {
-                self.answer_at = None;
-                None
-            }
-        }
-    }
-
-    fn answer(&mut self, parsed: Parsed, context: &mut Context<'_>) -> io::Result<()> {
+    fn answer(&mut self, asked: Asked, context: &mut Context<'_>) -> io::Result<()> {
         context.plaintext.clear();
-        let mut body = match parsed {
-            Parsed::Request(request, length) => {
+        let mut body = match asked {
+            Ok((request, length)) => {
                 self.request.drain(..length);
                 self.close |= request.close;
                 let request = Request { close: self.close, ..request };
                 context.responder.respond(request, || context.shared.stats(), context.plaintext)
             }
-            Parsed::Bad(status) => {
+            Err(status) => {
                 self.close = true;
                 context.responder.refuse(status, context.plaintext);
                 Body::default()
             }
-            Parsed::Incomplete => return Ok(()),
         };
         // The head and the first bytes of the body share a record.
         let room = RECORD.saturating_sub(context.plaintext.len());
@@ -317,12 +302,6 @@ impl<S: Session> Connection<S> {
             self.state = State::Response(body);
         }
         Ok(None)
-    }
-
-    /// Waits for the socket and for an instant, which the worker is given once.
-    fn wait_until(&mut self, due: Nanos) -> Fate {
-        let is_known = self.answer_at.replace(due) == Some(due);
-        if is_known { Fate::Waits } else { Fate::Pauses(due) }
     }
 
     fn is_idle(&self) -> bool {

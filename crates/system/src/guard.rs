@@ -43,7 +43,8 @@ pub enum GuardError {
     },
     /// The address is neither loopback nor allowed.
     #[error(
-        "refused to load {host} ({address}): only loopback addresses and hosts that you list are targets"
+        "refused to load {host} ({address}): only loopback addresses and hosts that you list are \
+         targets"
     )]
     NotAllowed {
         /// The host as given.

@@ -76,8 +76,8 @@ impl Target {
     }
 }
 
-/// Whether a URL is a list: another URL follows a comma or blank, or anything follows the slash of an
-/// origin. The lab has the same rule (`servers_in` of python/tlslab/cli/values.py).
+/// Whether a URL is a list: another URL follows a comma or blank, or anything follows the slash of
+/// an origin. The lab has the same rule (`servers_in` of python/tlslab/cli/values.py).
 fn is_list(url: &str) -> bool {
     let is_url = |part: &str| {
         part.split_once("://").is_some_and(|(scheme, _)| {

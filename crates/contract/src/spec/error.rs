@@ -4,6 +4,7 @@ use super::load::LoadError;
 use super::request;
 use super::tls::SERVER_NAMES_LIMIT;
 use super::{SPEC_SCHEMA, THREADS_LIMIT};
+use tlslab_wire::http::h2::STREAMS_LIMIT;
 use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
 use tlslab_wire::target::UrlError;
 use tlslab_wire::tls::PROTOCOL_NAME_LIMIT;
@@ -26,12 +27,13 @@ pub enum SpecError {
     #[error("threads ({0}) may be {THREADS_LIMIT} at most")]
     TooManyThreads(u32),
     #[error(
-        "a run with unlimited requests on a connection ends by time, not by count; give stop.duration_ms"
+        "a run with unlimited requests on a connection ends by time, not by count; give \
+         stop.duration_ms"
     )]
     CountOfUnlimited,
     #[error("handshake_only sends no request; leave requests_per_connection at 1")]
     HandshakeOnlyWithRequests,
-    #[error("http.streams ({0}) may be {limit} at most", limit = tlslab_wire::http::h2::STREAMS_LIMIT)]
+    #[error("http.streams ({0}) may be {STREAMS_LIMIT} at most")]
     TooManyStreams(u32),
     #[error("several streams on a connection exist in HTTP/2 only; give http.version 2")]
     StreamsNeedHttp2,

@@ -92,7 +92,10 @@ mod tests {
     const STOP: &str = r#","stop":{"count":1}"#;
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4096) })]
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(4096)
+        })]
 
         #[test]
         fn any_json_is_refused_or_comes_back(json in spec()) {
@@ -100,7 +103,11 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_refused_or_come_back(json in spec(), at in any::<prop::sample::Index>(), byte: u8) {
+        fn any_bytes_are_refused_or_come_back(
+            json in spec(),
+            at in any::<prop::sample::Index>(),
+            byte: u8,
+        ) {
             let mut bytes = json.into_bytes();
             let at = at.index(bytes.len());
             bytes[at] = byte;

@@ -128,7 +128,8 @@ pub enum LoadError {
     #[error("connection_steps must each be from 1 to connections ({0})")]
     Step(u32),
     #[error(
-        "with unlimited requests on a connection, connection_steps must rise: no connection would end"
+        "with unlimited requests on a connection, connection_steps must rise: no connection would \
+         end"
     )]
     FallingSteps,
     #[error("an open loop needs connections that end: unlimited requests need a closed loop")]
@@ -138,7 +139,8 @@ pub enum LoadError {
     )]
     RealtimeInClosedLoop,
     #[error(
-        "open_within_ms must be at least {OPEN_WITHIN_LEAST}: open connections are counted 20 times a second"
+        "open_within_ms must be at least {OPEN_WITHIN_LEAST}: open connections are counted 20 \
+         times a second"
     )]
     OpenWithin,
     #[error("open_within_ms needs unlimited requests on a connection, and no steps")]

@@ -127,8 +127,8 @@ pub fn clocks_moved(parts: &[Named], findings: &HostFindings) -> Option<Verdict>
 fn clock_moved(found: &HostFound) -> Option<Verdict> {
     let clock = found.clock?;
     let message = format!(
-        "its clock moved by {:.1} ms against the others' during the run, beyond its drift: its load \
-         was not at the same time as theirs",
+        "its clock moved by {:.1} ms against the others' during the run, beyond its drift: its \
+         load was not at the same time as theirs",
         clock.moved_s * 1e3
     );
     (clock.moved_s > CLOCK_LIMIT_S).then_some(Verdict { code: VerdictCode::ClockMoved, message })
@@ -151,8 +151,8 @@ pub fn shared_processors_saturated(parts: &[Named], findings: &HostFindings) -> 
     let ((_, processor), (names, busy)) =
         shared.into_iter().find(|(_, (names, busy))| names.len() > 1 && *busy >= limit)?;
     let message = format!(
-        "processor {processor}, which {} share, was busy {:.0} % of the time: the generators were the \
-         bottleneck, rates are lower bounds",
+        "processor {processor}, which {} share, was busy {:.0} % of the time: the generators were \
+         the bottleneck, rates are lower bounds",
         names.join(" and "),
         busy * 100.0
     );

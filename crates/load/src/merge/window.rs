@@ -58,8 +58,8 @@ pub fn not_simultaneous<'r>(
     let message = match common_window(records) {
         Some(window) if window.seconds >= TOGETHER * shortest => return None,
         Some(window) => format!(
-            "the generators measured together for {:.2} s of {shortest:.2} s: start them at the same \
-             time; their rates do not add up to a load that the server had",
+            "the generators measured together for {:.2} s of {shortest:.2} s: start them at the \
+             same time; their rates do not add up to a load that the server had",
             window.seconds
         ),
         None => {
@@ -85,8 +85,8 @@ pub fn started_apart(parts: &[Named]) -> Option<String> {
     let begun = |part: &Named| part.record.started.map_or(f64::MIN, |start| start.unix_s);
     let last = parts.iter().max_by(|a, b| begun(a).total_cmp(&begun(b)))?;
     Some(format!(
-        "{} began {:.1} ms after the first generator: the rate in the {:.2} s in which all measured \
-         is in `common`",
+        "{} began {:.1} ms after the first generator: the rate in the {:.2} s in which all \
+         measured is in `common`",
         last.name,
         window.start_skew_s * 1e3,
         window.seconds

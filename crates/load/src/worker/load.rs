@@ -1,13 +1,12 @@
 //! The load of one worker: starts connections in its slots, and records how they end.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io;
 
 use super::in_flight::InFlight;
 use super::open_loop::OpenLoop;
 use super::recv_low_water::RecvLowWater;
-use super::refill::Refiller;
+use super::sessions::Sessions;
+use super::thinking::Thinking;
 use super::timekeeper::Timekeeper;
 use super::{Report, SWEEP, Share};
 use crate::connection::{Connection, Context, Start, Turn};
@@ -19,7 +18,7 @@ use tlslab_contract::record::{CpuTime, WorkerUsage};
 use tlslab_system::clock::{Clock, MILLISECOND, Nanos};
 use tlslab_system::poller::Poller;
 use tlslab_system::socket::Socket;
-use tlslab_tls::{Backend, HandshakeKind};
+use tlslab_tls::Backend;
 use tlslab_wire::outcome::{Failure, Outcome};
 
 /// Pause of a closed loop's slot after a failed connection, which keeps a dead server from being
@@ -33,14 +32,12 @@ type Events<B, C> = EventLoop<<B as Backend>::Session, C>;
 /// ended; in an open loop it waits for the next arrival.
 pub struct Load<'r, B: Backend> {
     share: Share<'r>,
-    backend: B,
+    sessions: Sessions<B>,
     open_loop: Option<OpenLoop<B::Session>>,
     /// In a closed loop: the instant until which each slot pauses after a failure.
     resting: Vec<Option<Nanos>>,
-    /// Connections in think time, by the instant of their next request.
-    thinking: BinaryHeap<Reverse<(Nanos, usize)>>,
+    thinking: Thinking,
     low_water: RecvLowWater,
-    refiller: Option<Refiller<B::Session>>,
     in_flight: InFlight,
     started: u64,
     time: Timekeeper,
@@ -59,16 +56,13 @@ impl<'r, B: Backend> Load<'r, B> {
         let open_loop = share.arrivals.take().map(|arrivals| OpenLoop::new(arrivals, slots));
         let mut recorder = Recorder::new(share.schedule.steps, open_loop.is_some());
         recorder.trace = Trace::new(share.trace);
-        let refiller =
-            share.refill.map(|refill| Refiller::new(refill, share.script, slots, poller));
         let (processor, cpu) = (share.processor, CpuTime::default());
         Ok(Self {
-            backend,
+            sessions: Sessions::new(backend, &share, slots, poller)?,
             resting: if open_loop.is_some() { Vec::new() } else { vec![None; slots] },
             open_loop,
-            thinking: BinaryHeap::with_capacity(slots),
+            thinking: Thinking::new(slots),
             low_water: RecvLowWater::new(share.script, share.mix.is_full()),
-            refiller: refiller.transpose()?,
             in_flight: InFlight::default(),
             started: share.primed,
             time: Timekeeper::new(share.schedule),
@@ -106,15 +100,12 @@ impl<'r, B: Backend> Load<'r, B> {
         }
         if status.is_asked() {
             let waiting = self.open_loop.as_ref().map_or(0, OpenLoop::waiting);
-            // Connections that end during the drain are not counted as ended.
-            let is_over = self.time.phase() >= Phase::Drain;
-            let in_flight = if is_over {
-                self.recorder.in_flight_at_stop
-            } else {
-                self.in_flight.count() as u64
+            let in_flight = match self.time.phase() {
+                // Connections that end during the drain are not counted as ended.
+                Phase::Drain | Phase::Done => self.recorder.in_flight_at_stop,
+                Phase::Warmup | Phase::Measure => self.in_flight.count() as u64,
             };
-            let counts = [in_flight, waiting];
-            self.time.report(now, status, &mut self.recorder, counts);
+            self.time.report(now, status, &mut self.recorder, [in_flight, waiting]);
         }
         self.time.enter(phase, self.in_flight.count())
     }
@@ -126,7 +117,7 @@ impl<'r, B: Backend> Load<'r, B> {
             self.recorder.due(open_loop.start_measurement(at, attempts, self.share.count));
         }
         self.in_flight.restart(now);
-        self.recorder.flight.before = flown(events, now);
+        self.recorder.flight.before = events.flown(now);
         self.time.start_measurement(now);
     }
 
@@ -134,16 +125,13 @@ impl<'r, B: Backend> Load<'r, B> {
         if let Some(open_loop) = &mut self.open_loop {
             let schedule = self.time.schedule();
             let end = schedule.drain.unwrap_or(now);
-            self.recorder.due(open_loop.look(end));
-            let arrivals = &mut self.recorder.arrivals;
-            arrivals.waiting_at_stop = open_loop.waiting();
-            arrivals.window = end.saturating_sub(schedule.measure);
+            open_loop.end_measurement(schedule.measure, end, &mut self.recorder);
         }
         let recorder = &mut self.recorder;
         (self.usage.cpu, self.usage.seconds) = self.time.end_measurement(now, recorder);
         recorder.in_flight_at_stop = self.in_flight.count() as u64;
         recorder.flight.within = self.in_flight.spent(now);
-        recorder.flight.unfinished = flown(events, now);
+        recorder.flight.unfinished = events.flown(now);
         let slow = events.busy().filter(|connection| connection.connects_slowly(now));
         recorder.slow_connects += slow.count() as u64;
         if recorder.trace.is_wanted() {
@@ -154,7 +142,7 @@ impl<'r, B: Backend> Load<'r, B> {
     /// The next end of a phase, a step or a think time.
     pub fn next_change(&self, now: Nanos) -> Nanos {
         let change = self.time.schedule().next_change(now).unwrap_or(Nanos::MAX);
-        self.thinking.peek().map_or(change, |Reverse((at, _))| change.min(*at))
+        change.min(self.thinking.next_end())
     }
 
     /// The instant to wake at for the next arrival of an open loop.
@@ -172,40 +160,28 @@ impl<'r, B: Backend> Load<'r, B> {
 
     /// Continues connections whose think time is over.
     pub fn wake<C: Clock>(&mut self, events: &mut Events<B, C>) {
-        while let Some(&Reverse((at, slot))) = self.thinking.peek() {
-            if at > events.now() {
-                return;
-            }
-            self.thinking.pop();
+        while let Some(slot) = self.thinking.take_over(|| events.now()) {
             events.go_on(self, slot);
         }
     }
 
-    /// Open loop: creates the session of the next connection before its arrival. Not done in runs
-    /// that resume, because the session to resume is not known yet.
+    /// Open loop: creates the session of the next connection before its arrival, if possible.
     pub fn prepare<C: Clock>(&mut self, clock: &C) {
         if let Some(open_loop) = &mut self.open_loop
-            && self.share.mix.is_full()
+            && let Some(backend) = self.sessions.ahead()
         {
-            open_loop.prepare(&mut self.backend, self.time.phase(), clock);
+            open_loop.prepare(backend, self.time.phase(), clock);
         }
     }
 
-    /// Collects sessions until there are enough. Stops if the server issues none: connections
-    /// without a session then make full handshakes, which count as unexpected.
+    /// Collects sessions to resume until there are enough.
     pub fn collect<C: Clock>(&mut self, events: &mut Events<B, C>) -> io::Result<()> {
-        let Some(refiller) = &mut self.refiller else { return Ok(()) };
-        if self.time.phase() >= Phase::Drain || refiller.is_vain() {
-            self.refiller = None;
-            self.fill(events);
-            return Ok(());
-        }
-        let collected = refiller.collect(&mut self.backend)?;
+        let collected = self.sessions.collect(self.time.phase() >= Phase::Drain)?;
         self.started += collected.started;
         if self.time.phase() == Phase::Measure {
             self.recorder.refilled(collected.completed);
         }
-        if refiller.is_fed(&self.backend) {
+        if collected.feeds {
             self.fill(events);
         }
         Ok(())
@@ -271,10 +247,10 @@ impl<'r, B: Backend> Load<'r, B> {
 
     /// True if a connection may start in this slot now.
     fn may_start(&mut self, slot: usize) -> bool {
-        let Self { refiller, share, backend, recorder, .. } = self;
-        if refiller.as_mut().is_some_and(|refiller| refiller.starves(&share.mix, backend)) {
+        if self.sessions.starves() {
             return false;
         }
+        let Self { share, recorder, .. } = self;
         let level = share.levels[recorder.step().min(share.levels.len() - 1)];
         match self.time.phase() {
             Phase::Warmup => slot < level,
@@ -303,16 +279,16 @@ impl<'r, B: Backend> Load<'r, B> {
         self.share.status.report_started(self.started);
         self.in_flight.start(now);
         let is_known = socket.is_some();
-        let wanted = self.share.mix.next_kind();
+        let wanted = self.sessions.next_kind();
         let ahead = self.open_loop.as_mut().and_then(OpenLoop::take_session);
-        let (backend, script) = (&mut self.backend, self.share.script);
-        let session = || ahead.map_or_else(|| open(backend, wanted), Ok);
+        let (sessions, script) = (&mut self.sessions, self.share.script);
+        let session = || ahead.map_or_else(|| sessions.open(wanted), Ok);
         let start = Start { number, wanted, intended, socket };
         let mut connection = match Connection::start(session, script, events.clock(), start) {
             Ok(connection) => Box::new(connection),
             Err(failure) => return self.not_begun(slot, failure, now, events),
         };
-        self.wake_at(&mut connection.link.socket, self.low_water.bytes());
+        self.low_water.set(&mut connection.link.socket);
         // If another arrival is already due, its connect precedes this connection's ClientHello.
         let waits = self.open_loop.is_some() && self.next_start() <= events.now();
         if let Err(failure) = events.attach(self, slot, connection, Entry { is_known, waits }) {
@@ -326,13 +302,6 @@ impl<'r, B: Backend> Load<'r, B> {
         match &self.open_loop {
             Some(open_loop) => open_loop.next_start(self.time.phase()),
             None => Nanos::MAX,
-        }
-    }
-
-    /// Sets the number of received bytes at which a socket wakes this worker.
-    fn wake_at(&mut self, socket: &mut Socket, bytes: u32) {
-        if socket.wake_at(bytes).is_err() {
-            self.low_water.give_up();
         }
     }
 
@@ -398,9 +367,9 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
     fn waits(&mut self, slot: usize, connection: &mut Connection<B::Session>, turn: Turn) -> Care {
         match turn {
             Turn::Read if self.low_water.waits(connection.wait(), connection.flight()) => {
-                self.wake_at(&mut connection.link.socket, 1);
+                self.low_water.unset(&mut connection.link.socket);
             }
-            Turn::Think(until) => self.thinking.push(Reverse((until, slot))),
+            Turn::Think(until) => self.thinking.add(slot, until),
             Turn::Read | Turn::Write | Turn::Ended(_) => {}
         }
         Care::Busy
@@ -409,7 +378,7 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
     /// Makes bytes that have arrived wake the worker, even if fewer than expected.
     fn swept(&mut self, connection: &mut Connection<B::Session>, now: Nanos) {
         if now >= connection.started() + SWEEP {
-            self.wake_at(&mut connection.link.socket, 1);
+            self.low_water.unset(&mut connection.link.socket);
         }
     }
 
@@ -426,21 +395,4 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
         let socket = Some(connection.link.socket).filter(Socket::resets);
         self.free(slot, outcome, socket, events);
     }
-}
-
-/// The time in flight of all current connections since their start, in nanoseconds.
-fn flown<S: tlslab_tls::Session, C: Clock>(events: &EventLoop<S, C>, now: Nanos) -> u128 {
-    let spent = events.busy().map(|connection| now.saturating_sub(connection.started()));
-    spent.map(u128::from).sum()
-}
-
-/// A session for a connection of this kind. Without a session to resume, the connection makes a
-/// full handshake, which the accounting counts as unexpected; the sessions that it receives are
-/// resumed next.
-fn open<B: Backend>(backend: &mut B, wanted: HandshakeKind) -> Result<B::Session, Failure> {
-    let resumed = match wanted {
-        HandshakeKind::Full => None,
-        HandshakeKind::Resumed => backend.resume()?,
-    };
-    resumed.map_or_else(|| backend.open(), Ok)
 }

@@ -6,7 +6,9 @@ mod load;
 mod open_loop;
 mod recv_low_water;
 mod refill;
+mod sessions;
 mod status;
+mod thinking;
 mod timekeeper;
 mod wakeup_lead;
 

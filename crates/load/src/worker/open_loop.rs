@@ -4,6 +4,7 @@
 use super::wakeup_lead::WakeupLead;
 use crate::pacing::{Arrivals, Pacing};
 use crate::phase::Phase;
+use crate::recorder::Recorder;
 use tlslab_system::clock::{Clock, Nanos};
 use tlslab_tls::Backend;
 
@@ -35,6 +36,14 @@ impl<S> OpenLoop<S> {
         self.pacing.look(at);
         let taken = attempts + self.pacing.waiting();
         self.pacing.begin(count.map_or(u64::MAX, |count| count.saturating_sub(taken)))
+    }
+
+    /// Ends the measurement of this interval.
+    pub fn end_measurement(&mut self, start: Nanos, end: Nanos, recorder: &mut Recorder) {
+        recorder.due(self.look(end));
+        let arrivals = &mut recorder.arrivals;
+        arrivals.waiting_at_stop = self.waiting();
+        arrivals.window = end.saturating_sub(start);
     }
 
     /// True if an arrival is waiting or due.

@@ -8,6 +8,7 @@
 //! times do not change: a response wakes its connection at the same instant as without the option.
 
 use crate::connection::{Script, Wait};
+use tlslab_system::socket::Socket;
 
 /// Limit of corrections: how often tickets may be larger than estimated. They arrive in several
 /// packets.
@@ -32,10 +33,24 @@ impl RecvLowWater {
         Self { bytes: 1, lessons: if alike { LESSONS } else { 0 } }
     }
 
-    /// The number of bytes that wake a worker in the next connection, both for the server's
-    /// handshake flight and for the response.
-    pub fn bytes(self) -> u32 {
-        self.bytes
+    /// Sets the low-water mark of the next connection, both for the server's handshake flight and
+    /// for the response.
+    #[inline]
+    pub fn set(&mut self, socket: &mut Socket) {
+        self.wake_at(socket, self.bytes);
+    }
+
+    /// Makes every byte wake the worker of this connection.
+    #[inline]
+    pub fn unset(&mut self, socket: &mut Socket) {
+        self.wake_at(socket, 1);
+    }
+
+    #[inline]
+    fn wake_at(&mut self, socket: &mut Socket, bytes: u32) {
+        if socket.wake_at(bytes).is_err() {
+            self.give_up();
+        }
     }
 
     /// Evaluates what a woken connection still waits for. `flight` is the size of the server's
@@ -83,15 +98,15 @@ mod tests {
         let mut low_water = fresh();
         assert!(!low_water.waits(Wait::Start, Some(800)));
         assert!(low_water.waits(Wait::Tickets(79), Some(800)));
-        assert_eq!(low_water.bytes(), 80);
+        assert_eq!(low_water.bytes, 80);
         assert!(low_water.waits(Wait::Tickets(158), Some(800)));
         assert!(!low_water.waits(Wait::Start, Some(800)));
         low_water.completed(2_400);
-        assert_eq!(low_water.bytes(), 159);
+        assert_eq!(low_water.bytes, 159);
         // Connections that began earlier are still woken by their tickets, which teaches nothing
         // new.
         (0..100).for_each(|_| assert!(low_water.waits(Wait::Tickets(79), Some(800))));
-        assert_eq!(low_water.bytes(), 159);
+        assert_eq!(low_water.bytes, 159);
     }
 
     #[test]
@@ -99,9 +114,9 @@ mod tests {
         let mut low_water = fresh();
         low_water.waits(Wait::Tickets(158), Some(800));
         assert!(low_water.waits(Wait::Rest, Some(800)));
-        assert_eq!(low_water.bytes(), 1);
+        assert_eq!(low_water.bytes, 1);
         low_water.waits(Wait::Tickets(158), Some(800));
-        assert_eq!(low_water.bytes(), 1);
+        assert_eq!(low_water.bytes, 1);
     }
 
     #[test]
@@ -109,7 +124,7 @@ mod tests {
         for flight in [None, Some(158)] {
             let mut low_water = fresh();
             low_water.waits(Wait::Tickets(158), flight);
-            assert_eq!(low_water.bytes(), 1, "{flight:?}");
+            assert_eq!(low_water.bytes, 1, "{flight:?}");
         }
     }
 
@@ -118,13 +133,13 @@ mod tests {
         let mut low_water = fresh();
         low_water.waits(Wait::Tickets(158), Some(800));
         low_water.completed(158);
-        assert_eq!(low_water.bytes(), 1);
+        assert_eq!(low_water.bytes, 1);
     }
 
     #[test]
     fn tickets_without_end_are_not_learnt() {
         let mut low_water = fresh();
         (1..100).for_each(|came| _ = low_water.waits(Wait::Tickets(came), Some(800)));
-        assert_eq!(low_water.bytes(), 1);
+        assert_eq!(low_water.bytes, 1);
     }
 }

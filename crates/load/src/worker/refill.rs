@@ -28,12 +28,14 @@ pub struct Refiller<S> {
 }
 
 /// The full handshakes of one turn.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Collected {
     /// Full handshakes started.
     pub started: u64,
     /// Full handshakes completed.
     pub completed: u64,
+    /// Whether a connection that was waiting for a session may start now.
+    pub feeds: bool,
 }
 
 impl<S: Session> Refiller<S> {
@@ -64,6 +66,7 @@ impl<S: Session> Refiller<S> {
         Ok(Collected {
             started: self.collector.started() - started,
             completed: self.collector.completed() - completed,
+            feeds: self.feeds(backend),
         })
     }
 
@@ -75,9 +78,9 @@ impl<S: Session> Refiller<S> {
     }
 
     /// True if a connection was waiting for a session and one has arrived; ends the wait.
-    pub fn is_fed<B: Backend>(&mut self, backend: &B) -> bool {
-        let is_fed = self.starved && backend.resumable() > 0;
-        self.starved &= !is_fed;
-        is_fed
+    fn feeds<B: Backend>(&mut self, backend: &B) -> bool {
+        let feeds = self.starved && backend.resumable() > 0;
+        self.starved &= !feeds;
+        feeds
     }
 }

@@ -6,8 +6,8 @@ use tlslab_tls::rustls::certificate_error::{
 };
 
 /// The remedy for an unknown fault.
-pub const ANY: &str = "give its CA, or its own certificate, with --ca FILE and a name that it is for \
-                       with --sni NAME, or do not check it with --insecure";
+pub const ANY: &str = "give its CA, or its own certificate, with --ca FILE and a name that it is \
+                       for with --sni NAME, or do not check it with --insecure";
 
 /// The fault of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +72,8 @@ impl Fault {
                 "give a name that the certificate is for with --sni NAME, or correct the host"
             }
             (Self::UnknownAuthority, Trust::Pem(_)) => {
-                "the file of --ca FILE is not its CA: give the certificate of the CA that issued it, \
-                 or the server's own"
+                "the file of --ca FILE is not its CA: give the certificate of the CA that issued \
+                 it, or the server's own"
             }
             (Self::UnknownAuthority, _) => {
                 "give its CA, or its own certificate, with --ca FILE, or do not check it with \

@@ -1,6 +1,4 @@
-//! The program `tlslab-load`, without its allocator. It is part of the library because cargo
-//! compiles a library in parallel with its dependencies, and a program only after them
-//! (docs/adr/0053).
+//! The program `tlslab-load`.
 
 mod arguments;
 mod barrier;

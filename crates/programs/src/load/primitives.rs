@@ -13,10 +13,10 @@ use tlslab_microbench::primitives::{
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, Group};
 
-use crate::load::arguments::{milliseconds, time};
 use crate::load::ending::{Ending, INTERRUPTED};
 use crate::load::problem::Problem;
 use crate::load::{interrupt_flag, print_json};
+use crate::values::{milliseconds, time};
 
 /// Measures the cost of each TLS primitive on this machine: key exchanges, signatures, hashes, key
 /// schedules, record protection, and the bare TCP connection over loopback.

@@ -292,8 +292,8 @@ fn a_trace_has_a_line_for_each_attempt_and_its_instants_in_order() {
     let record = record(&said);
     let text = fs::read_to_string(trace.path()).unwrap();
     let mut lines = text.lines();
-    let header = "connection,local_port,intended_ns,started_ns,established_ns,secured_ns,answered_ns,\
-                  ended_ns,outcome";
+    let header = "connection,local_port,intended_ns,started_ns,established_ns,secured_ns,\
+                  answered_ns,ended_ns,outcome";
     assert_eq!(lines.next(), Some(header));
     let (mut completed, mut in_flight) = (0, 0);
     for (number, line) in lines.enumerate() {

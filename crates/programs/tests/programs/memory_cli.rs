@@ -1,4 +1,5 @@
-//! The modes of `tlslab-load` that need no server, `in-memory` and `primitives`, by the older options.
+//! The modes of `tlslab-load` that need no server, `in-memory` and `primitives`, by the older
+//! options.
 
 use crate::support::{refused, run, schema, verdicts};
 

@@ -4,8 +4,6 @@
 mod content;
 mod date;
 mod digests;
-#[cfg(test)]
-mod invariants;
 mod multiplexed;
 mod request;
 mod response;
@@ -13,5 +11,5 @@ mod response;
 pub(super) use content::Body;
 pub use content::{BODY_LIMIT, BODY_PERIOD};
 pub(super) use multiplexed::Multiplexed;
-pub(super) use request::{Parsed, Request, parse};
+pub(super) use request::{Asked, Request, read};
 pub(super) use response::Responder;

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use super::content::Body;
-use super::request::{Answer, HEAD_LIMIT, Status, answer};
+use super::request::{Answer, Status, answer};
 use super::response::{Responder, SERVER};
 use crate::stats::Stats;
 use tlslab_system::clock::Nanos;
 use tlslab_wire::http::h2::session::{Broken, Events, FrameHead, GoAway, Kind, Session};
+use tlslab_wire::http::request::HEAD_LIMIT;
 
 /// The highest number of concurrent requests of a client; nginx has the same limit.
 const STREAM_LIMIT: u32 = 128;

@@ -1,23 +1,8 @@
-//! Parses requests.
+//! Finds the resource that a request asks for.
 
 use super::content::BODY_LIMIT;
-
-/// The highest length of a request's head in bytes.
-pub(super) const HEAD_LIMIT: usize = 16 * 1024;
-
-/// The highest number of header fields in a request; a browser sends some 20.
-const HEADER_LIMIT: usize = 100;
-
-/// The result of parsing the bytes received so far.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Parsed {
-    /// The head is not complete yet.
-    Incomplete,
-    /// A request whose head has N bytes.
-    Request(Request, usize),
-    /// An invalid request. Nothing more can be read from the connection.
-    Bad(Status),
-}
+use tlslab_wire::http::decimal;
+use tlslab_wire::http::request::{Head, HeadError, parse, path};
 
 /// The properties of a request that its answer depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,32 +45,36 @@ pub enum Status {
     NotImplemented,
 }
 
-/// Parses a request at the start of the received bytes.
-pub fn parse(received: &[u8]) -> Parsed {
-    let mut headers = [httparse::EMPTY_HEADER; HEADER_LIMIT];
-    let mut head = httparse::Request::new(&mut headers);
-    match head.parse(received) {
-        Ok(httparse::Status::Complete(length)) if length <= HEAD_LIMIT => match understand(&head) {
-            Ok(request) => Parsed::Request(request, length),
-            Err(status) => Parsed::Bad(status),
-        },
-        Ok(httparse::Status::Partial) if received.len() <= HEAD_LIMIT => Parsed::Incomplete,
-        Ok(_) | Err(httparse::Error::TooManyHeaders) => Parsed::Bad(Status::HeadTooLarge),
-        Err(_) => Parsed::Bad(Status::BadRequest),
+impl From<HeadError> for Status {
+    fn from(error: HeadError) -> Self {
+        match error {
+            HeadError::Malformed => Self::BadRequest,
+            HeadError::TooLarge => Self::HeadTooLarge,
+        }
     }
 }
 
-fn understand(head: &httparse::Request<'_, '_>) -> Result<Request, Status> {
-    let http10 = head.version == Some(0);
-    let framing = Framing::read(head.headers)?;
-    if !http10 && framing.hosts != 1 {
-        return Err(Status::BadRequest);
+impl From<Head<'_>> for Request {
+    fn from(head: Head<'_>) -> Self {
+        // The body is not read, so the connection ends: a body could be mistaken for the next
+        // request.
+        Self {
+            answer: answer(head.method, head.target),
+            head_only: head.method == "HEAD",
+            close: head.has_body || !head.persistent,
+            http10: head.http10,
+        }
     }
-    let method = head.method.unwrap_or_default();
-    let answer = answer(method, head.path.unwrap_or_default());
-    // The body is not read, so the connection ends: a body could be mistaken for the next request.
-    let close = framing.has_body || framing.close || (http10 && !framing.keep_alive);
-    Ok(Request { answer, head_only: method == "HEAD", close, http10 })
+}
+
+/// A request with the length of its head, or the status that refuses it: nothing more can be read
+/// from the connection then.
+pub type Asked = Result<(Request, usize), Status>;
+
+/// The request at the start of the received bytes; `None` if its head is not complete yet.
+pub fn read(received: &[u8]) -> Option<Asked> {
+    let head = parse(received).transpose()?;
+    Some(head.map(|(head, length)| (head.into(), length)).map_err(Status::from))
 }
 
 /// The resource of a method and a request target.
@@ -97,50 +86,6 @@ pub fn answer(method: &str, target: &str) -> Answer {
         }
         _ => Answer::Error(Status::NotImplemented),
     }
-}
-
-/// Header fields that concern the connection and the body.
-#[derive(Debug, Default)]
-struct Framing {
-    hosts: usize,
-    has_body: bool,
-    close: bool,
-    keep_alive: bool,
-}
-
-impl Framing {
-    fn read(headers: &[httparse::Header<'_>]) -> Result<Self, Status> {
-        let mut framing = Self::default();
-        for header in headers {
-            let is = |name: &str| header.name.eq_ignore_ascii_case(name);
-            if is("host") {
-                framing.hosts += 1;
-            } else if is("connection") {
-                framing.close |= lists(header.value, b"close");
-                framing.keep_alive |= lists(header.value, b"keep-alive");
-            } else if is("transfer-encoding") {
-                framing.has_body = true;
-            } else if is("content-length") {
-                framing.has_body |= decimal(header.value).ok_or(Status::BadRequest)? > 0;
-            }
-        }
-        Ok(framing)
-    }
-}
-
-/// True if a comma-separated list contains an element, ignoring case.
-fn lists(value: &[u8], element: &[u8]) -> bool {
-    value.split(|byte| *byte == b',').any(|part| part.trim_ascii().eq_ignore_ascii_case(element))
-}
-
-/// The path of a request target in origin form or absolute form, without the query.
-fn path(target: &str) -> &str {
-    let after_scheme = target.strip_prefix("https://").or_else(|| target.strip_prefix("http://"));
-    let path = match after_scheme {
-        Some(rest) => rest.find('/').map_or("/", |slash| &rest[slash..]),
-        None => target,
-    };
-    path.split('?').next().unwrap_or_default()
 }
 
 fn route(path: &str) -> Answer {
@@ -155,21 +100,13 @@ fn route(path: &str) -> Answer {
     }
 }
 
-/// A number of decimal digits only.
-fn decimal(text: &[u8]) -> Option<u64> {
-    if !text.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(text).ok()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn request(text: &str) -> Request {
-        match parse(text.as_bytes()) {
-            Parsed::Request(request, length) => {
+        match read(text.as_bytes()) {
+            Some(Ok((request, length))) => {
                 assert_eq!(length, text.len());
                 request
             }
@@ -207,29 +144,6 @@ mod tests {
     }
 
     #[test]
-    fn a_head_may_come_in_any_pieces() {
-        let text = b"GET /bytes/1 HTTP/1.1\r\nHost: a\r\n\r\n";
-        for length in 0..text.len() {
-            assert_eq!(parse(&text[..length]), Parsed::Incomplete);
-        }
-        let mut two = text.to_vec();
-        two.extend_from_slice(b"GET /b");
-        assert!(matches!(parse(&two), Parsed::Request(_, length) if length == text.len()));
-    }
-
-    #[test]
-    fn the_connection_ends_when_either_side_cannot_go_on() {
-        let close = |lines: &str| request(&format!("GET / {lines}\r\n\r\n")).close;
-        assert!(!close("HTTP/1.1\r\nHost: a"));
-        assert!(close("HTTP/1.1\r\nHost: a\r\nConnection: x, Close"));
-        assert!(close("HTTP/1.0"));
-        assert!(!close("HTTP/1.0\r\nConnection: Keep-Alive"));
-        assert!(close("HTTP/1.1\r\nHost: a\r\nContent-Length: 1"));
-        assert!(!close("HTTP/1.1\r\nHost: a\r\nContent-Length: 0"));
-        assert!(close("HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked"));
-    }
-
-    #[test]
     fn methods_are_reported_apart() {
         let of = |method: &str| request(&format!("{method} /stats HTTP/1.1\r\nHost: a\r\n\r\n"));
         assert!(of("HEAD").head_only && !of("GET").head_only);
@@ -238,28 +152,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_refused() {
-        let bad = Parsed::Bad(Status::BadRequest);
-        for text in [
-            "\x16\x03\x01\x02\x00\x01",
-            "GET\r\n\r\n",
-            "GET / HTTP/2.0\r\n\r\n",
-            "GET / HTTP/1.1\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n",
-        ] {
-            assert_eq!(parse(text.as_bytes()), bad, "{text:?}");
-        }
+    fn the_connection_ends_after_a_body_and_where_the_client_ends_it() {
+        let close = |field: &str| request(&format!("GET / HTTP/1.1\r\nHost: a\r\n{field}\r\n"));
+        assert!(!close("").close && !close("Content-Length: 0\r\n").close);
+        assert!(close("Content-Length: 1\r\n").close);
+        assert!(close("Connection: close\r\n").close);
     }
 
     #[test]
-    fn heads_are_bounded() {
-        let too_large = Parsed::Bad(Status::HeadTooLarge);
-        let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(HEAD_LIMIT));
-        assert_eq!(parse(long.as_bytes()), too_large);
-        assert_eq!(parse(format!("{long}\r\n\r\n").as_bytes()), too_large);
-        let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(HEADER_LIMIT));
-        assert_eq!(parse(many.as_bytes()), too_large);
+    fn errors_of_the_head_have_their_status() {
+        assert_eq!(read(b"GET / HTTP/1.1\r\nHost: a\r\n"), None);
+        assert_eq!(read(b"GET\r\n\r\n"), Some(Err(Status::BadRequest)));
+        assert_eq!(read(&[b'x'; 20_000]), Some(Err(Status::HeadTooLarge)));
     }
 }

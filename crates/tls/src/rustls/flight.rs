@@ -1,7 +1,7 @@
-//! Encodes the output of rustls into a connection's own buffer: messages, records, early data.
+//! Encodes the output of rustls into a connection's own buffer: messages, early data, records.
 
 use rustls::client::ClientConnectionData;
-use rustls::unbuffered::{EncodeError, EncodeTlsData, TransmitTlsData};
+use rustls::unbuffered::{EncodeError, EncodeTlsData, EncryptError, TransmitTlsData, WriteTraffic};
 
 /// The initial room for an encoded flight in bytes. rustls reports if more is needed (the
 /// ClientHello of a hybrid group has some 1,400 bytes).
@@ -67,8 +67,39 @@ pub fn encrypt_early(
     encrypted.is_ok()
 }
 
+/// Encrypts plaintext; returns false if the keys may not protect another record.
+#[inline]
+pub fn encrypt(
+    buffer: &mut Vec<u8>,
+    traffic: &mut WriteTraffic<'_, ClientConnectionData>,
+    plaintext: &[u8],
+) -> bool {
+    let mut exhausted = false;
+    encode(buffer, |buffer| match traffic.encrypt(plaintext, buffer) {
+        Ok(length) => Ok(length),
+        Err(EncryptError::InsufficientSize(needs)) => Err(needs.required_size),
+        Err(EncryptError::EncryptExhausted) => {
+            exhausted = true;
+            Ok(0)
+        }
+    });
+    !exhausted
+}
+
+/// Appends a close_notify alert, unless the keys may not protect another record.
+pub fn encode_close_notify(
+    buffer: &mut Vec<u8>,
+    traffic: &mut WriteTraffic<'_, ClientConnectionData>,
+) {
+    encode(buffer, |buffer| match traffic.queue_close_notify(buffer) {
+        Ok(length) => Ok(length),
+        Err(EncryptError::InsufficientSize(needs)) => Err(needs.required_size),
+        Err(EncryptError::EncryptExhausted) => Ok(0),
+    });
+}
+
 /// Grows the buffer until `encoder` finds enough room after the content.
-pub fn encode(buffer: &mut Vec<u8>, mut encoder: impl FnMut(&mut [u8]) -> Result<usize, usize>) {
+fn encode(buffer: &mut Vec<u8>, mut encoder: impl FnMut(&mut [u8]) -> Result<usize, usize>) {
     let kept = buffer.len();
     let mut room = FLIGHT_SIZE;
     loop {

@@ -13,13 +13,13 @@ use std::sync::Arc;
 use rustls::ClientConfig;
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
-use rustls::unbuffered::{ConnectionState, EncryptError};
+use rustls::unbuffered::ConnectionState;
 
 use self::processing::{Machine, State};
 use super::client_identity::take_shown;
 use super::facts::negotiated;
 use super::failure::reason;
-use super::flight::{encode, encode_flight, encrypt_early};
+use super::flight::{encode_close_notify, encode_flight, encrypt, encrypt_early};
 use super::minimal::{ClientHelloTemplate, MinimalClient};
 use super::signed_with;
 use super::tickets::{self, Ticket};
@@ -306,16 +306,7 @@ impl Session for RustlsSession {
         else {
             return Ok(Progress::Closed);
         };
-        let mut exhausted = false;
-        encode(&mut self.state.outgoing, |buffer| match traffic.encrypt(plaintext, buffer) {
-            Ok(length) => Ok(length),
-            Err(EncryptError::InsufficientSize(needs)) => Err(needs.required_size),
-            Err(EncryptError::EncryptExhausted) => {
-                exhausted = true;
-                Ok(0)
-            }
-        });
-        if exhausted {
+        if !encrypt(&mut self.state.outgoing, &mut traffic, plaintext) {
             return Err(self.state.give_up(&mut self.machine, "the keys are worn out"));
         }
         self.send_outgoing(socket, Step::FirstByte)?;
@@ -333,13 +324,7 @@ impl Session for RustlsSession {
                 if let Ok(ConnectionState::WriteTraffic(mut traffic)) =
                     connection.process_tls_records(&mut self.partial).state
                 {
-                    encode(&mut self.state.outgoing, |buffer| {
-                        match traffic.queue_close_notify(buffer) {
-                            Ok(length) => Ok(length),
-                            Err(EncryptError::InsufficientSize(needs)) => Err(needs.required_size),
-                            Err(EncryptError::EncryptExhausted) => Ok(0),
-                        }
-                    });
+                    encode_close_notify(&mut self.state.outgoing, &mut traffic);
                 }
             }
         }

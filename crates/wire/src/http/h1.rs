@@ -2,7 +2,7 @@
 //! the requests.
 
 use super::body::{BodyMeter, BodyRule};
-use super::{HEAD_LIMIT, INTERIM_LIMIT, Seen, server_name};
+use super::{HEAD_LIMIT, INTERIM_LIMIT, Seen, decimal, server_name};
 
 /// The highest number of header fields in a response.
 const FIELD_LIMIT: usize = 128;
@@ -295,7 +295,7 @@ impl<'h> Framing<'h> {
         for field in fields {
             let is = |name: &str| field.name.eq_ignore_ascii_case(name);
             if is("content-length") {
-                let length = parse_length(field.value)?;
+                let length = decimal(field.value).ok_or(HttpError::Length)?;
                 if framing.length.is_some_and(|stated| stated != length) {
                     return Err(HttpError::Length);
                 }
@@ -330,13 +330,6 @@ impl<'h> Framing<'h> {
         }
         Ok(framing)
     }
-}
-
-fn parse_length(value: &[u8]) -> Result<u64, HttpError> {
-    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
-        return Err(HttpError::Length);
-    }
-    str::from_utf8(value).ok().and_then(|text| text.parse().ok()).ok_or(HttpError::Length)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod h2;
 #[cfg(any(test, feature = "invariants"))]
 pub mod invariants;
 pub mod message;
+pub mod request;
 
 use crate::sanitize::sanitize;
 use body::Hash;
@@ -60,6 +61,15 @@ pub struct Seen {
     pub digest: Option<Hash>,
     /// The Server field, shortened, without control characters.
     pub server: Option<String>,
+}
+
+/// A number of decimal digits only.
+#[inline]
+pub fn decimal(text: &[u8]) -> Option<u64> {
+    if !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// The Server field in its kept form.

@@ -24,8 +24,9 @@ proptest! {
         let (mine, theirs) = samples.split_at(samples.len() / 2);
         let parts = named(vec![record(mine), record(theirs)]);
         let of_all = failed.values().sum::<u64>();
-        let totals = LastTotals { completed, failed, unexpected, in_flight, ..LastTotals::default() };
-        let findings = HostFindings { lost: vec![lost(totals)], found: BTreeMap::new() };
+        let last =
+            LastTotals { completed, failed, unexpected, in_flight, ..LastTotals::default() };
+        let findings = HostFindings { lost: vec![lost(last)], found: BTreeMap::new() };
         let merged = crate::merge::merge(&parts, &findings).unwrap();
         let rest = merge(&parts).unwrap();
         prop_assert!(merged.outcomes.balanced());

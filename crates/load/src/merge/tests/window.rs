@@ -22,8 +22,8 @@ fn starts_that_are_apart_by_more_than_a_millisecond_are_noted() {
     };
     let apart = of(0.0123);
     assert_eq!(apart.verdicts[0].code, VerdictCode::Valid);
-    let words = "host-1 began 12.3 ms after the first generator: the rate in the 0.99 s in which all \
-                 measured is in `common`";
+    let words = "host-1 began 12.3 ms after the first generator: the rate in the 0.99 s in which \
+                 all measured is in `common`";
     assert_eq!(apart.notes.last().unwrap(), words);
     assert!(!of(0.0005).notes.iter().any(|note| note.contains("began")));
     let separate = of(0.25);

@@ -11,10 +11,11 @@ use tlslab_contract::spec::{
 use tlslab_load::hold::Plan;
 use tlslab_system::clock::MILLISECOND;
 
+use super::STEP;
 use super::http::RequestArguments;
 use super::tls::TlsArguments;
-use super::{STEP, milliseconds, time};
 use crate::load::problem::Problem;
+use crate::values::{milliseconds, time};
 
 /// The command line of `hold`.
 #[derive(Debug, Args)]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tlslab_contract::spec::load::{ArrivalProcess, LoadSpec, Ramp, Rate};
 
-use super::time;
 use crate::load::problem::Problem;
+use crate::values::{milliseconds, time};
 
 /// The highest number of connections in a trace. Each takes 72 bytes of memory during the run.
 const TRACE_LIMIT: u32 = 1_000_000;
@@ -44,7 +44,8 @@ pub struct LoadArguments {
     seed: u64,
 
     /// Length of each step, instead of an equal part of --duration
-    #[arg(long, value_parser = time, value_name = "TIME", conflicts_with_all = ["duration", "count"])]
+    #[arg(long, value_parser = time, value_name = "TIME",
+        conflicts_with_all = ["duration", "count"])]
     step: Option<Duration>,
 
     /// With unlimited requests: time in which all connections must open. The warm-up starts when
@@ -100,7 +101,7 @@ impl LoadArguments {
             realtime: self.realtime,
             seed: self.seed,
             connection_steps: self.connections.steps(),
-            open_within_ms: super::milliseconds(self.open_within),
+            open_within_ms: milliseconds(self.open_within),
             think_us: u64::try_from(self.think.as_micros()).unwrap_or(u64::MAX),
             trace: 0,
         })
@@ -160,7 +161,7 @@ fn rate(words: &str, over: Option<Duration>, measure: Option<Duration>) -> Resul
     };
     if let Some((from, to)) = rates.split_once("..") {
         let over = length.or(over).or(measure).unwrap_or(RAMP);
-        let over_ms = super::milliseconds(over);
+        let over_ms = milliseconds(over);
         return Ok(Rate::Ramp(Ramp { from: number(from)?, to: number(to)?, over_ms }));
     }
     if length.or(over).is_some() {

@@ -28,6 +28,7 @@ use self::shape::ShapeArguments;
 use self::tls::TlsArguments;
 use self::urls::UrlArguments;
 use crate::load::problem::Problem;
+use crate::values::{Processors, milliseconds, processors, time};
 
 /// The command line of a load.
 #[derive(Debug, Parser)]
@@ -45,7 +46,8 @@ pub struct Arguments {
     threads: u32,
 
     /// Length of the measurement: 500ms, 10s, 2m [default: 10s, or that of the ramp or steps]
-    #[arg(short, long, value_parser = time, value_name = "TIME", conflicts_with = "count", help_heading = "Load")]
+    #[arg(short, long, value_parser = time, value_name = "TIME", conflicts_with = "count",
+        help_heading = "Load")]
     duration: Option<Duration>,
 
     /// Number of connections to measure, instead of a time
@@ -53,11 +55,13 @@ pub struct Arguments {
     count: Option<u64>,
 
     /// Length of the warm-up, which is not counted
-    #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME", help_heading = "Load")]
+    #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME",
+        help_heading = "Load")]
     warmup: Duration,
 
     /// Number of requests on each connection, or 'unlimited'
-    #[arg(long, value_parser = requests, default_value = "1", value_name = "N|unlimited", help_heading = "Requests")]
+    #[arg(long, value_parser = requests, default_value = "1", value_name = "N|unlimited",
+        help_heading = "Requests")]
     requests_per_connection: RequestsPerConnection,
 
     /// Close each connection after the handshake, without a request
@@ -317,35 +321,10 @@ fn read_file(path: &str) -> Result<String, Problem> {
     fs::read_to_string(path).map_err(|e| Problem::usage(format!("cannot read '{path}': {e}")))
 }
 
-/// A time in whole milliseconds.
-pub fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
 /// The default length of a measurement.
 const LENGTH: Duration = Duration::from_secs(10);
 /// The default time limit of each step of a connection, in a load.
 const STEP: Duration = Duration::from_secs(10);
-
-/// The longest time that an option accepts: a day.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
-
-/// Reads a time: `500ms`, `10s`, `2m`.
-pub fn time(text: &str) -> Result<Duration, String> {
-    let wanted = || format!("'{text}' is not a time; write 500ms, 10s or 2m");
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let number: f64 = number.parse().map_err(|_| wanted())?;
-    let seconds = match unit {
-        "ms" => number / 1000.0,
-        "" | "s" => number,
-        "m" => number * 60.0,
-        "h" => number * 3600.0,
-        _ => return Err(wanted()),
-    };
-    let time = Duration::try_from_secs_f64(seconds).map_err(|_| wanted())?;
-    if time > LONGEST { Err(format!("'{text}' is longer than a day")) } else { Ok(time) }
-}
 
 fn requests(text: &str) -> Result<RequestsPerConnection, String> {
     match text {
@@ -357,49 +336,11 @@ fn requests(text: &str) -> Result<RequestsPerConnection, String> {
     }
 }
 
-/// A list of processors, in the syntax of taskset.
-#[derive(Debug, Clone, Default)]
-pub struct Processors(pub Vec<usize>);
-
-/// Reads a list of processors: `0,2-3`.
-pub fn processors(text: &str) -> Result<Processors, String> {
-    let wanted = || format!("'{text}' is not a list of processors; write 1 or 0,2-3");
-    let mut list = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let first: usize = first.parse().map_err(|_| wanted())?;
-        let last: usize = last.parse().map_err(|_| wanted())?;
-        if first > last || last >= 1024 {
-            return Err(wanted());
-        }
-        list.extend(first..=last);
-    }
-    Ok(Processors(list))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use tlslab_contract::spec::{Authenticate, BodyCheck, ClientChoice, HttpVersion, KeyShare};
     use tlslab_wire::names::Group;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
-        assert_eq!(time("2m"), Ok(Duration::from_secs(120)));
-        for wrong in ["", "s", "5x", "-1s", "1e9h", "48h"] {
-            assert!(time(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn processors_are_listed_and_ranged() {
-        assert_eq!(processors("0,2-3").unwrap().0, [0, 2, 3]);
-        for wrong in ["", "a", "3-1", "0-", "0-99999"] {
-            assert!(processors(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn flags_make_a_specification() {

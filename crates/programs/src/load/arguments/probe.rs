@@ -6,8 +6,9 @@ use clap::Args;
 use tlslab_contract::spec::{SpecError, Trust};
 use tlslab_probe::{ProbeLimits, ProbeSpec, Topic};
 
-use super::{milliseconds, names, read_spec, tls};
+use super::{names, read_spec, tls};
 use crate::load::problem::Problem;
+use crate::values::{self, milliseconds};
 
 /// The command line of `probe`.
 #[derive(Debug, Args)]
@@ -46,11 +47,11 @@ pub struct ProbeCommand {
     rate: Option<u32>,
 
     /// Time limit of the whole probe [default: 2m]
-    #[arg(long, value_name = "TIME", value_parser = super::time)]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
     time: Option<Duration>,
 
     /// Time limit of each connection, all steps together [default: 5s]
-    #[arg(long, value_name = "TIME", value_parser = super::time)]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
     timeout: Option<Duration>,
 
     /// Read the specification of the probe, as JSON, from this file; - is standard input
@@ -108,8 +109,8 @@ fn in_milliseconds(time: Duration) -> u32 {
 #[command(next_help_heading = "Probe")]
 pub struct ProbeArguments {
     /// Find out what a server accepts, without load, and exit. A --spec is then that of a probe
-    #[arg(long, hide = true, value_name = "HOST[:PORT]|URL", num_args = 0..=1, default_missing_value = "",
-        conflicts_with_all = ["urls", "urls_file", "preflight"])]
+    #[arg(long, hide = true, value_name = "HOST[:PORT]|URL", num_args = 0..=1,
+        default_missing_value = "", conflicts_with_all = ["urls", "urls_file", "preflight"])]
     probe: Option<String>,
 
     /// Topics to probe: versions, suites, groups, signature_schemes, certificates, alpn,
@@ -127,7 +128,8 @@ pub struct ProbeArguments {
     probe_rate: Option<u32>,
 
     /// Time limit of a whole probe [default: 2m]
-    #[arg(long, hide = true, value_name = "TIME", value_parser = super::time, requires = "probe", conflicts_with = "urls")]
+    #[arg(long, hide = true, value_name = "TIME", value_parser = values::time,
+        requires = "probe", conflicts_with = "urls")]
     probe_time: Option<Duration>,
 }
 

@@ -15,7 +15,8 @@ pub struct UrlArguments {
     /// port; they are requested in random order
     #[arg(
         value_name = "URL",
-        required_unless_present_any = ["spec", "print_schema", "probe", "urls_file", "completion", "man"],
+        required_unless_present_any =
+            ["spec", "print_schema", "probe", "urls_file", "completion", "man"],
         conflicts_with = "spec"
     )]
     pub urls: Vec<String>,

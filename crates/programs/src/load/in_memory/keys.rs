@@ -27,7 +27,8 @@ pub struct KeyArguments {
     key_side: Option<SideName>,
 
     /// Sign by this PKCS #11 module, a shared library
-    #[arg(long, value_name = "FILE", conflicts_with = "signers", requires_all = ["pkcs11_token", "pkcs11_key"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "signers",
+        requires_all = ["pkcs11_token", "pkcs11_key"])]
     pkcs11_module: Option<PathBuf>,
 
     /// Label of the token

@@ -15,10 +15,10 @@ use tlslab_microbench::in_memory::{
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
-use crate::load::arguments::{Processors, milliseconds, processors, time};
 use crate::load::ending::Ending;
 use crate::load::problem::Problem;
 use crate::load::{interrupt_flag, print_json};
+use crate::values::{Processors, milliseconds, processors, time};
 
 /// Measures TLS handshakes, or the transfer of records, with client and server in one thread:
 /// without sockets, without the kernel, and without state that threads share.

@@ -78,8 +78,8 @@ fn handshakes(text: &mut String, found: &HandshakeResult) {
     if found.on_processor < UNDISTURBED && found.signatures.is_empty() {
         let _ = writeln!(
             text,
-            "note: other programs were served too (a thread had {:.0} % of its time): the rate is a \
-             lower bound",
+            "note: other programs were served too (a thread had {:.0} % of its time): the rate is \
+             a lower bound",
             found.on_processor * 100.0
         );
     }

@@ -17,8 +17,8 @@ pub fn what_to_do(record: &RunRecord, code: VerdictCode) -> Option<String> {
             return Some(about_most(record, &outcomes.unexpected, "unexpected_"));
         }
         VerdictCode::ClientSaturated => {
-            "give the generator more threads (--threads) on processors that the server does not use \
-             (--cpu), or less work (--lean)"
+            "give the generator more threads (--threads) on processors that the server does not \
+             use (--cpu), or less work (--lean)"
         }
         VerdictCode::LittlesLaw => {
             "repeat the run with nothing else on the generator's processors; if it is so again, \
@@ -32,8 +32,8 @@ pub fn what_to_do(record: &RunRecord, code: VerdictCode) -> Option<String> {
             "give arrivals more slots (--connections), or ask for a lower --rate"
         }
         VerdictCode::ResumeRatio => {
-            "have the server give a session for each connection that is to resume one, or ask for a \
-             smaller --resume-ratio"
+            "have the server give a session for each connection that is to resume one, or ask for \
+             a smaller --resume-ratio"
         }
         VerdictCode::Stalled => "see the server's log for why it stopped, and repeat the run",
         VerdictCode::NothingCompleted => {

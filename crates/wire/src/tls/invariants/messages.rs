@@ -185,7 +185,10 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20_000) })]
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(20_000)
+        })]
 
         #[test]
         fn nothing_is_let_in_that_rustls_refuses(

@@ -121,7 +121,10 @@ fn response() -> impl Strategy<Value = Response> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4_096) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(4_096)
+    })]
 
     #[test]
     fn what_is_valid_is_read_as_it_was_meant(response in response(), piece in 1..80_usize) {

@@ -1,21 +1,21 @@
 //! Resumption, early data and HelloRetryRequest: the record must agree with the server's counts.
 
+mod collecting;
+mod early_data;
+mod hello_retry;
+
 use std::net::SocketAddr;
 
 use crate::harness::{BACKENDS, measured, spec, trust, try_run};
 use openssl::x509::X509;
 use tlslab_contract::record::{RunRecord, VerdictCode};
-use tlslab_contract::spec::{
-    Authenticate, BackendChoice, HelloRetry, KeyShare, RequestsPerConnection, Resume, RunSpec, Stop,
-};
+use tlslab_contract::spec::{Authenticate, BackendChoice, KeyShare, Resume, RunSpec, Stop};
 use tlslab_serve::{Resumption, ServeSpec, Server, ServerBackend, Stats};
 use tlslab_testkit::certificates::{Authority, Key};
-use tlslab_testkit::peers::script::Act;
-use tlslab_testkit::peers::{Peer, bare, forgetting};
+use tlslab_testkit::peers::{Peer, forgetting};
 use tlslab_testkit::tls_server::{Settings, Version};
 use tlslab_tls::TrustAnchors;
 use tlslab_tls::self_signed::self_signed;
-use tlslab_wire::names::Group;
 use tlslab_wire::names::KeyKind;
 
 const SERVERS: [ServerBackend; 2] = [ServerBackend::Openssl, ServerBackend::Rustls];
@@ -186,78 +186,12 @@ fn sixty_four_connections_at_once_find_a_ticket_of_their_own_each() {
     }
 }
 
-#[test]
-fn early_data_is_taken_as_often_as_the_server_says() {
-    for server_backend in SERVERS {
-        let resumption = Resumption { psk: true, early_data: 4096, ..Resumption::default() };
-        let (server, trust) = reference(server_backend, resumption);
-        let mut records = Vec::new();
-        for (backend, requests) in BACKENDS.into_iter().zip([1, 3]) {
-            let mut spec = resuming(server.address(), backend, Resume::Psk, 40);
-            spec.tls.early_data = true;
-            spec.tls.resume_ratio = Some(0.5);
-            spec.requests_per_connection = RequestsPerConnection::Count(requests);
-            let record = measured(spec, trust.clone());
-            assert_resumed(&record, 20, 20);
-            let kinds = &record.kinds;
-            assert_eq!((kinds.early_data_accepted, kinds.early_data_rejected), (20, 0));
-            assert_eq!(record.requests, 40 * u64::from(requests));
-            records.push(record);
-        }
-        let stats = server.stop().unwrap();
-        assert_eq!(stats.handshakes.early_data, 2 * (20 + 1));
-        assert_counted(&stats, &records);
-    }
-}
-
-#[test]
-fn a_request_longer_than_the_early_data_allowed_goes_on_after_the_handshake() {
-    for server_backend in SERVERS {
-        let resumption = Resumption { psk: true, early_data: 7, ..Resumption::default() };
-        let (server, trust) = reference(server_backend, resumption);
-        for backend in BACKENDS {
-            let mut spec = resuming(server.address(), backend, Resume::Psk, 10);
-            spec.tls.early_data = true;
-            let record = measured(spec, trust.clone());
-            assert_resumed(&record, 10, 0);
-            assert_eq!((record.kinds.early_data_accepted, record.requests), (10, 10));
-        }
-    }
-}
-
 /// A peer of this version with settings that a test may change, and the authority to trust.
 fn settings(version: Version) -> (Settings, TrustAnchors) {
     let authority = Authority::new("tlslab test");
     let identities = vec![authority.issue(Key::P256)];
     let (version, body_length) = (Some(version), 100);
     (Settings { identities, version, body_length, ..Settings::default() }, trust(&authority))
-}
-
-#[test]
-fn rejected_early_data_is_counted_and_sent_again() {
-    let (settings, trust) = settings(Version::Tls13);
-    let peer = Peer::honest(&Settings { early_data: 4096, ..settings });
-    for backend in BACKENDS {
-        let mut spec = resuming(peer.address(), backend, Resume::Psk, 20);
-        spec.tls.early_data = true;
-        let record = measured(spec, trust.clone());
-        assert_resumed(&record, 20, 0);
-        let kinds = &record.kinds;
-        assert_eq!((kinds.early_data_accepted, kinds.early_data_rejected), (0, 20));
-        assert_eq!(record.requests, 20);
-    }
-}
-
-#[test]
-fn a_ticket_that_lets_no_early_data_be_sent_is_found_before_the_load() {
-    let (settings, trust) = settings(Version::Tls13);
-    let peer = Peer::honest(&settings);
-    for backend in BACKENDS {
-        let mut spec = resuming(peer.address(), backend, Resume::Psk, 20);
-        spec.tls.early_data = true;
-        let error = try_run(spec, trust.clone()).unwrap_err();
-        assert_eq!(error.class(), "unexpected_early_data", "{error}");
-    }
 }
 
 #[test]
@@ -307,149 +241,5 @@ fn a_lean_client_resumes_what_it_began_with_and_without_authentication() {
         let record = measured(spec, trust.clone());
         assert_eq!((record.kinds.full, record.kinds.resumed), (30, 30), "{:?}", record.outcomes);
         assert!(record.authenticated < 60);
-    }
-}
-
-#[test]
-fn a_hello_retry_request_is_forced_and_seen_on_every_connection() {
-    for server_backend in SERVERS {
-        let (server, trust) = reference(server_backend, Resumption::default());
-        for backend in BACKENDS {
-            for groups in [vec![], vec![Group::P256]] {
-                let mut spec = resuming(server.address(), backend, Resume::None, 10);
-                spec.tls.hello_retry = Some(HelloRetry::Decoy);
-                spec.tls.groups = groups;
-                let record = measured(spec, trust.clone());
-                assert_eq!((record.outcomes.completed, record.facts.len()), (10, 1));
-                assert!(record.facts[0].facts.hello_retry_request);
-            }
-        }
-    }
-}
-
-#[test]
-fn a_share_that_the_server_lacks_is_asked_to_be_replaced_and_one_that_it_has_is_not() {
-    let (mut settings, trust) = settings(Version::Tls13);
-    settings.groups = "X25519:P-256".to_owned();
-    let peer = Peer::honest(&settings);
-    for backend in BACKENDS {
-        let mut spec = resuming(peer.address(), backend, Resume::None, 10);
-        spec.tls.groups = vec![Group::P256];
-        spec.tls.hello_retry = Some(HelloRetry::Share(Group::P384));
-        let record = measured(spec.clone(), trust.clone());
-        assert_eq!((record.outcomes.completed, record.facts.len()), (10, 1));
-        assert!(record.facts[0].facts.hello_retry_request);
-        assert_eq!(record.facts[0].facts.group, "P-256");
-        spec.tls.hello_retry = Some(HelloRetry::Share(Group::X25519));
-        let error = try_run(spec, trust.clone()).unwrap_err();
-        assert_eq!(error.class(), "unexpected_hello_retry_request", "{error}");
-    }
-}
-
-#[test]
-fn sessions_of_tls12_are_collected_for_any_number_of_connections_and_a_long_response() {
-    for server_backend in SERVERS {
-        let (server, trust) = reference(server_backend, ALL);
-        for backend in BACKENDS {
-            for resume in [Resume::Id, Resume::Ticket] {
-                for connections in [1, 40, 100] {
-                    let count = 2 * u64::from(connections);
-                    let spec = resuming(server.address(), backend, resume, count);
-                    let url = format!("https://{}/bytes/20000", server.address());
-                    let record = measured(RunSpec { connections, url, ..spec }, trust.clone());
-                    assert_resumed(&record, count, 0);
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn a_thousand_connections_resume_in_tls12() {
-    let (server, trust) = reference(ServerBackend::Openssl, ALL);
-    for backend in BACKENDS {
-        let spec = resuming(server.address(), backend, Resume::Ticket, 1000);
-        let url = format!("https://{}/bytes/20000", server.address());
-        let record = measured(RunSpec { connections: 1000, url, ..spec }, trust.clone());
-        assert_resumed(&record, 1000, 0);
-    }
-}
-
-/// A TLS 1.3 peer that sends a ticket with each full handshake, and none with a resumed one.
-fn unrenewing() -> (Settings, TrustAnchors) {
-    let (settings, trust) = settings(Version::Tls13);
-    (Settings { renews_no_ticket: true, ..settings }, trust)
-}
-
-/// Asserts that full handshakes, which are in no count, kept the pool full, and that a note states
-/// this.
-fn assert_refilled(record: &RunRecord) {
-    let given = record.preflight.sessions.unwrap();
-    assert_eq!((given.full, given.resumed), (1, 0));
-    assert_eq!(record.outcomes.unexpected.len(), 0, "{:?}", record.outcomes);
-    assert!(record.kinds.refill_connections > 0, "{:?}", record.kinds);
-    let note = format!("{} full handshakes beside the load", record.kinds.refill_connections);
-    assert!(record.notes.iter().any(|reported| reported.contains(&note)), "{:?}", record.notes);
-    let blamed = [VerdictCode::Unexpected, VerdictCode::ResumeRatio, VerdictCode::LittlesLaw];
-    assert!(record.verdicts.iter().all(|v| !blamed.contains(&v.code)), "{:?}", record.verdicts);
-}
-
-#[test]
-fn a_server_that_renews_no_ticket_is_resumed_all_the_same() {
-    let (settings, trust) = unrenewing();
-    for backend in BACKENDS {
-        for ratio in [1.0, 0.5] {
-            let peer = Peer::honest(&settings);
-            let mut spec = resuming(peer.address(), backend, Resume::Psk, 200);
-            spec.tls.resume_ratio = Some(ratio);
-            let record = measured(spec, trust.clone());
-            let resumed = (200.0 * ratio) as u64;
-            assert_resumed(&record, resumed, 200 - resumed);
-            assert_refilled(&record);
-            // The last of the collecting connections may have ended uncounted.
-            let kinds = record.kinds;
-            let full = 1 + kinds.full + kinds.primed_connections + kinds.refill_connections;
-            let counted = peer.handshakes();
-            assert_eq!(counted.1, 1 + resumed);
-            assert!((full..=full + 16).contains(&counted.0), "{counted:?} {kinds:?}");
-        }
-    }
-}
-
-#[test]
-fn an_open_loop_finds_sessions_on_a_server_that_renews_none() {
-    let (settings, trust) = unrenewing();
-    let peer = Peer::honest(&settings);
-    for backend in BACKENDS {
-        let mut spec = resuming(peer.address(), backend, Resume::Psk, 100);
-        spec.load.rate = serde_json::from_str(r#"{"constant":200}"#).unwrap();
-        let record = measured(RunSpec { connections: 16, ..spec }, trust.clone());
-        assert_resumed(&record, 100, 0);
-        assert_refilled(&record);
-    }
-}
-
-#[test]
-fn a_server_that_renews_tickets_is_not_asked_for_more() {
-    let (settings, trust) = settings(Version::Tls13);
-    let peer = Peer::honest(&settings);
-    for backend in BACKENDS {
-        let record = measured(resuming(peer.address(), backend, Resume::Psk, 50), trust.clone());
-        let given = record.preflight.sessions.unwrap();
-        assert_eq!((given.full, given.resumed), (2, 1));
-        assert_eq!((record.kinds.refill_connections, record.notes.len()), (0, 0));
-    }
-}
-
-#[test]
-fn a_run_ends_where_the_server_has_no_more_sessions_to_give() {
-    let (settings, trust) = unrenewing();
-    for backend in BACKENDS {
-        // The preflight's two connections, nine that prime, and some of the load.
-        let peer = Peer::start(&settings, 2 + 9 + 20, bare(vec![Act::Reset]));
-        let record = measured(resuming(peer.address(), backend, Resume::Psk, 60), trust.clone());
-        let outcomes = &record.outcomes;
-        assert!((1..=20).contains(&outcomes.completed), "{outcomes:?}");
-        assert_eq!(outcomes.ended(), 60, "{outcomes:?}");
     }
 }
