@@ -140,7 +140,8 @@ def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | 
         middle = _median(found)
         method = f"median of {n} repetitions, some of them known as a bound only: no interval"
         load = Estimate(middle.load, None, None, n, RATE, method)
-        return Capacity(load, middle.bound, n, missed, exceeded, middle.end)
+        end = middle.end if middle.bound == "between" else None
+        return Capacity(load, middle.bound, n, missed, exceeded, end)
     if any(each.bound == "between" for each in found):
         method = f"the highest load at which each of {n} repetitions is known to meet the objective"
         load = Estimate(min(each.load for each in found), None, None, n, RATE, method)

@@ -113,7 +113,7 @@ def test_one_repetition_of_many_that_missed_does_not_decide() -> None:
     assert clean is not None
     # The middle one of five: one is below all others.
     assert found.load.value == pytest.approx(clean.load.value, rel=0.02)
-    assert (found.load.low, found.load.high) == (None, None)
+    assert (found.load.low, found.load.high, found.end) == (None, None, None)
     assert found.reservation == "1 of 5 repetitions missed it at their lowest load"
 
 
