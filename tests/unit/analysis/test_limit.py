@@ -7,7 +7,7 @@ import pytest
 from factories.primitives import PRIMITIVES_US, made_primitives
 from factories.run import CLIENT_US, SERVER_US, made_run
 from tlslab.analysis import summarise
-from tlslab.analysis.limit import client_limit_us, limit_ratios, server_limit_us
+from tlslab.analysis.limit import _sum, client_limit_us, limit_ratios, server_limit_us
 from tlslab.model.primitives import Primitive, Primitives
 from tlslab.model.record import RunRecord
 from tlslab.model.run import RunContents
@@ -165,6 +165,12 @@ def test_without_connections_there_is_no_limit(contents: RunContents) -> None:
     reused = replace(full, spec={**full.spec, "tls": {"key_share": "reused"}})
     without = made_primitives(without="generate")
     assert client_limit_us(reused, without) is None
+
+
+def test_a_limit_is_more_than_nothing() -> None:
+    assert _sum([0.25, 0.5]) == 0.75
+    assert _sum([0.0]) is None
+    assert _sum([0.25, None]) is None
 
 
 def test_a_trial_without_runs_has_no_ratios(contents: RunContents) -> None:
