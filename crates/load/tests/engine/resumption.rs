@@ -17,6 +17,7 @@ use tlslab_tls::TrustAnchors;
 use tlslab_tls::self_signed::self_signed;
 use tlslab_wire::names::Group;
 use tlslab_wire::names::KeyKind;
+use tlslab_wire::wording::counted;
 
 const SERVERS: [ServerBackend; 2] = [ServerBackend::Openssl, ServerBackend::Rustls];
 
@@ -386,7 +387,8 @@ fn assert_refilled(record: &RunRecord) {
     assert_eq!((given.full, given.resumed), (1, 0));
     assert_eq!(record.outcomes.unexpected.len(), 0, "{:?}", record.outcomes);
     assert!(record.kinds.refill_connections > 0, "{:?}", record.kinds);
-    let note = format!("{} full handshakes beside the load", record.kinds.refill_connections);
+    let made = counted(record.kinds.refill_connections, "full handshake");
+    let note = format!("{made} beside the load");
     assert!(record.notes.iter().any(|reported| reported.contains(&note)), "{:?}", record.notes);
     let blamed = [VerdictCode::Unexpected, VerdictCode::ResumeRatio, VerdictCode::LittlesLaw];
     assert!(record.verdicts.iter().all(|v| !blamed.contains(&v.code)), "{:?}", record.verdicts);
