@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use tlslab_contract::record::{CountedFacts, Kinds, Preflight, SessionsGiven};
 use tlslab_tls::{ClientSettings, Facts, HTTP_2};
 use tlslab_wire::names::{CipherSuite, TlsVersion};
+use tlslab_wire::wording::counted;
 
 /// The notes for these settings, this preflight, these negotiated facts, and these kinds of
 /// handshake.
@@ -34,9 +35,9 @@ pub fn notes(
     if let Some(SessionsGiven { full, resumed: 0 }) = preflight.sessions {
         notes.push(format!(
             "the server gives no session ticket on a resumed connection ({full} on a full \
-             handshake): {} full handshakes beside the load collected the sessions to resume; they \
-             are in no count, rate and latency, but in the processor time of both sides",
-            kinds.refill_connections
+             handshake): {} beside the load collected the sessions to resume, which is in no count, \
+             rate and latency, but in the processor time of both sides",
+            counted(kinds.refill_connections, "full handshake")
         ));
     }
     notes.extend(barred(facts().chain([first])));

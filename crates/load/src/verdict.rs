@@ -7,6 +7,7 @@ use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
     FlightTimes, Interval, Kinds, OpenLoop, Summary, Verdict, VerdictCode, WorkerUsage,
 };
+use tlslab_wire::wording::{counted, decimal, grouped};
 
 /// The processor share above which a worker of a closed loop limits the load.
 pub(crate) const SATURATED: f64 = 0.95;
@@ -123,13 +124,17 @@ fn valid(evidence: &Evidence<'_>) -> String {
         (0, _) => format!("valid: {generator}, and no connection failed"),
         (1, 0) => format!("valid: {generator}, and the one connection completed"),
         (_, 0) if evidence.requests > ended => {
-            let requests = evidence.requests;
-            format!(
-                "valid: {generator}, and none of {requests} requests and {ended} connections failed"
-            )
+            let requests = counted(evidence.requests, "request");
+            let ended = counted(ended, "connection");
+            format!("valid: {generator}, and none of {requests} and {ended} failed")
         }
-        (_, 0) => format!("valid: {generator}, and none of {ended} connections failed"),
-        _ => format!("valid: {generator}, and {lost} of {ended} connections did not complete"),
+        (_, 0) => {
+            format!("valid: {generator}, and none of {} failed", counted(ended, "connection"))
+        }
+        _ => {
+            let (lost, ended) = (grouped(lost), counted(ended, "connection"));
+            format!("valid: {generator}, and {lost} of {ended} did not complete")
+        }
     }
 }
 
@@ -139,14 +144,8 @@ fn whole_percent(share: f64) -> f64 {
     (share.min(1.0) * 100.0).floor()
 }
 
-/// A number with its noun in singular or plural: `1 connection`, `2 connections`.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{ending}")
-}
-
 fn interrupted(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let message = format!("interrupted after {:.1} s of measurement", evidence.seconds);
+    let message = format!("interrupted after {} s of measurement", decimal(evidence.seconds, 1));
     evidence.interrupted.then_some(Verdict { code: VerdictCode::Interrupted, message })
 }
 
@@ -160,10 +159,12 @@ fn stalled(evidence: &Evidence<'_>) -> Option<Verdict> {
     let silence = evidence.seconds - last.at_s - last.seconds;
     let longest = evidence.summaries["service"].max_ms / 1e3;
     let message = format!(
-        "the server stopped answering: {} got nothing to the end for the last {silence:.1} s or \
-         more, the longest before took {longest:.3} s; rate and latencies are those of the time \
-         before, averaged over all of it",
-        counted(waiting, "connection")
+        "the server stopped answering: {} received nothing in the last {} s or more; the longest \
+         earlier one took {} s. Latencies are those before the stop; the rate is averaged over the \
+         whole measurement",
+        counted(waiting, "connection"),
+        decimal(silence, 1),
+        decimal(longest, 3)
     );
     (silence >= SILENCE_S * 0.99 && silence >= SILENCE_TIMES * longest)
         .then_some(Verdict { code: VerdictCode::Stalled, message })
@@ -172,7 +173,7 @@ fn stalled(evidence: &Evidence<'_>) -> Option<Verdict> {
 fn nothing_completed(evidence: &Evidence<'_>) -> Option<Verdict> {
     let message = match evidence.outcomes.attempts {
         1 => "the one connection did not complete".to_owned(),
-        attempts => format!("none of {attempts} connections completed"),
+        attempts => format!("none of {} completed", counted(attempts, "connection")),
     };
     (evidence.outcomes.completed == 0 && evidence.requests == 0)
         .then_some(Verdict { code: VerdictCode::NothingCompleted, message })
@@ -183,17 +184,18 @@ fn troubles(evidence: &Evidence<'_>) -> Option<Verdict> {
     exceeds(count, evidence.outcomes).then(|| {
         let classes = listed(&evidence.outcomes.failed, evidence.outcomes);
         let ended = counted(evidence.outcomes.ended(), "connection");
-        let message = format!("{count} of {ended} failed: {classes}");
+        let message = format!("{} of {ended} failed: {classes}", grouped(count));
         Verdict { code: VerdictCode::Failures, message }
     })
 }
 
 fn unexpected(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let count = evidence.outcomes.unexpected.values().sum();
+    let count: u64 = evidence.outcomes.unexpected.values().sum();
     exceeds(count, evidence.outcomes).then(|| {
         let facts = listed(&evidence.outcomes.unexpected, evidence.outcomes);
         let ended = counted(evidence.outcomes.ended(), "handshake");
         let verb = if count == 1 { "was" } else { "were" };
+        let count = grouped(count);
         let message = format!("{count} of {ended} {verb} not the one asked for: {facts}");
         Verdict { code: VerdictCode::Unexpected, message }
     })
@@ -222,10 +224,15 @@ fn exceeds(count: u64, outcomes: &Outcomes) -> bool {
 
 /// The classes with their counts, each with its most frequent reason.
 fn listed(counts: &std::collections::BTreeMap<String, u64>, outcomes: &Outcomes) -> String {
-    let part = |(class, count): (&String, &u64)| match outcomes.reasons_of(class).next() {
-        Some(most) if most.count == *count => format!("{class} {count}: {}", most.reason),
-        Some(most) => format!("{class} {count}, {} of them: {}", most.count, most.reason),
-        None => format!("{class} {count}"),
+    let part = |(class, count): (&String, &u64)| {
+        let all = grouped(*count);
+        match outcomes.reasons_of(class).next() {
+            Some(most) if most.count == *count => format!("{class} {all}: {}", most.reason),
+            Some(most) => {
+                format!("{class} {all}, {} of them: {}", grouped(most.count), most.reason)
+            }
+            None => format!("{class} {all}"),
+        }
     };
     counts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
@@ -278,8 +285,10 @@ fn wrong_times(evidence: &Evidence<'_>) -> Option<String> {
     let workers = evidence.workers.len().max(1) as f64;
     let blur = CLOCK_BLUR_S * evidence.outcomes.attempts as f64 + PREEMPTION_S * workers;
     let message = format!(
-        "completed connections were in flight for {flown:.3} s in all, but their service times \
-         make {found:.3} s (Little's law)"
+        "completed connections were in flight for {} s in all, but their service times make {} s \
+         (Little's law)",
+        decimal(flown, 3),
+        decimal(found, 3)
     );
     ((found - flown).abs() > LITTLES_LAW_LIMIT * flown.max(0.0) + blur).then_some(message)
 }
@@ -295,8 +304,9 @@ fn lost_connections(evidence: &Evidence<'_>) -> Option<String> {
     let mean = evidence.flight.times().within_s / evidence.seconds;
     let limit = LITTLES_LAW_LIMIT + PREEMPTION_S / evidence.seconds;
     let message = format!(
-        "{} to be kept in flight, {mean:.1} on average",
-        counted(kept.into(), "connection")
+        "{} to be kept in flight, {} on average",
+        counted(kept, "connection"),
+        decimal(mean, 1)
     );
     ((mean / f64::from(kept) - 1.0).abs() > limit).then_some(message)
 }
@@ -312,11 +322,12 @@ fn late_arrivals(evidence: &Evidence<'_>) -> Option<Verdict> {
     };
     let OpenLoop { arrivals, blocked, .. } = open_loop;
     let why = if blocked > 0 {
-        format!("{blocked} of {arrivals} arrivals found no free slot (raise --connections)")
+        let (blocked, arrivals) = (grouped(blocked), counted(arrivals, "arrival"));
+        format!("{blocked} of {arrivals} found no free slot (raise --connections)")
     } else {
         "the generator, or its processor, was busy with something else".to_owned()
     };
-    let message = format!("{late} started {late_ms:.1} ms late or more: {why}");
+    let message = format!("{late} started {} ms late or more: {why}", decimal(late_ms, 1));
     (late_ms > LATE_LIMIT_MS).then_some(Verdict { code: VerdictCode::LateArrivals, message })
 }
 
@@ -324,8 +335,8 @@ fn late_arrivals(evidence: &Evidence<'_>) -> Option<Verdict> {
 fn rate_not_achieved(evidence: &Evidence<'_>) -> Option<Verdict> {
     let OpenLoop { arrivals, started, offered_per_s, achieved_per_s, .. } = evidence.open_loop?;
     let missing = arrivals.abs_diff(started) as f64;
-    let message =
-        format!("{achieved_per_s:.1} connections/s were started, {offered_per_s:.1} were due");
+    let [achieved, offered] = [achieved_per_s, offered_per_s].map(|rate| decimal(rate, 1));
+    let message = format!("{achieved} connections/s were started, {offered} were due");
     (missing > 1.0 + RATE_LIMIT * arrivals as f64)
         .then_some(Verdict { code: VerdictCode::RateNotAchieved, message })
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use tlslab_contract::record::SlowConnects;
+use tlslab_wire::wording::{counted, grouped};
 
 /// The kernel's counter before a run, if the server is on this machine.
 #[derive(Debug, Clone, Copy)]
@@ -15,27 +16,28 @@ pub struct Overflows {
 impl Overflows {
     /// Reads the counter, if the server's address is on this machine.
     pub fn begin(server: SocketAddr) -> Self {
-        Self { before: is_local(server.ip()).then(counted).flatten() }
+        Self { before: is_local(server.ip()).then(current).flatten() }
     }
 
     /// The number of overflows of an accept queue since then.
     pub fn since(self) -> Option<u64> {
-        Some(counted()?.saturating_sub(self.before?))
+        Some(current()?.saturating_sub(self.before?))
     }
 }
 
 /// The note about connections that waited a second or more to connect, if any did.
 pub fn note(waited: SlowConnects) -> Option<String> {
     let SlowConnects { count, listen_overflows } = waited;
-    let connections = if count == 1 { "connection" } else { "connections" };
+    let connections = counted(count, "connection");
     let why = match listen_overflows {
         None => "the server's backlog is too short, or packets were lost on the way".to_owned(),
         Some(0) => "and no listen queue of this machine overflowed: packets were lost".to_owned(),
-        Some(1) => "the server's backlog is too short (ListenOverflows rose by 1)".to_owned(),
-        Some(n) => format!("the server's backlog is too short (ListenOverflows rose by {n})"),
+        Some(n) => {
+            format!("the server's backlog is too short (ListenOverflows rose by {})", grouped(n))
+        }
     };
     let joint = if listen_overflows == Some(0) { "," } else { ":" };
-    (count > 0).then(|| format!("{count} {connections} waited 1 s or more to connect{joint} {why}"))
+    (count > 0).then(|| format!("{connections} waited 1 s or more to connect{joint} {why}"))
 }
 
 /// True if an address is this machine's: only such an address can be bound.
@@ -44,7 +46,7 @@ fn is_local(address: IpAddr) -> bool {
 }
 
 /// The kernel's current ListenOverflows; `None` if unavailable.
-fn counted() -> Option<u64> {
+fn current() -> Option<u64> {
     listen_overflows(&fs::read_to_string("/proc/net/netstat").ok()?)
 }
 
@@ -93,6 +95,10 @@ mod tests {
             "3 connections waited 1 s or more to connect: the server's backlog is too short \
              (ListenOverflows rose by 9)"
         );
+        assert!(
+            note(2_127, Some(1_500)).unwrap().starts_with("2,127 connections waited 1 s or more")
+        );
+        assert!(note(2_127, Some(1_500)).unwrap().ends_with("(ListenOverflows rose by 1,500)"));
         assert!(note(1, None).unwrap().starts_with("1 connection waited 1 s or more to connect: "));
         assert!(!note(3, Some(0)).unwrap().contains("backlog"));
     }

@@ -26,6 +26,8 @@ pub const CONTINUATION: u8 = 9;
 
 /// Flag: the stream ends with this frame.
 pub const END_STREAM: u8 = 1;
+/// Flag of SETTINGS and PING: an acknowledgement.
+pub const ACKNOWLEDGEMENT: u8 = 1;
 /// Flag: the header block ends with this frame.
 pub const END_HEADERS: u8 = 4;
 

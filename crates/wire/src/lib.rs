@@ -1,5 +1,5 @@
 //! Formats on the wire, with their readers and writers: names and code points, URLs, TLS and HTTP
-//! with their rules, and the outcomes of connections. No I/O and no TLS library, so that the fuzz
+//! with their rules, the outcomes of connections, and the wording of numbers. No I/O and no TLS library, so that the fuzz
 //! targets can build this crate.
 
 pub mod http;
@@ -11,3 +11,4 @@ pub mod sanitize;
 pub mod target;
 pub mod time;
 pub mod tls;
+pub mod wording;

@@ -16,7 +16,7 @@ from tlslab.model.finding import CellVerdict, Note
 from tlslab.model.record import RunRecord
 from tlslab.model.run_faults import run_faults
 from tlslab.model.trial import Trial, TrialRun
-from tlslab.model.wording import figure, percent
+from tlslab.model.wording import counted, figure, percent
 
 # A worker that computes for all but a twentieth of its time has a queue between its waits.
 SATURATED = 0.95
@@ -83,7 +83,8 @@ def _backlog(record: RunRecord) -> Note | None:
     said = [note for note in record.notes if " to connect" in note]
     count = record.slow_connects.count
     return Note(
-        "backlog", said[0] if said else f"{count} connections waited 1 s or more to connect"
+        "backlog",
+        said[0] if said else f"{counted(count, 'connection')} waited 1 s or more to connect",
     )
 
 

@@ -241,11 +241,12 @@ def progress_line(event: Mapping[str, Any]) -> str:
     """One second of a run for people, in the engine's own words; times are of that second."""
     pace = Pace.of(event)
     line = (
-        f"{event['at_s']:4.0f} s  {pace.connections_per_s:8.0f} connections/s  "
-        f"{pace.requests_per_s:8.0f} requests/s  {pace.in_flight:5} in flight  {pace.failed} failed"
+        f"{event['at_s']:4.0f} s  {pace.connections_per_s:8,.0f} connections/s  "
+        f"{pace.requests_per_s:8,.0f} requests/s  {pace.in_flight:5,} in flight  "
+        f"{pace.failed:,} failed"
     )
     if event.get("waiting"):
-        line += f"  {event['waiting']} waiting"
+        line += f"  {event['waiting']:,} waiting"
     for name in ("service", "response", "exchange"):
         times = event.get(name)
         if times and not (name == "exchange" and event.get("service")):

@@ -174,7 +174,7 @@ def _hosts(record: RunRecord) -> Rows:
 
 def _steps(record: RunRecord) -> Rows:
     for step in record.steps:
-        level = f"{step.connections} at once" if step.rate is None else f"{step.rate:g}/s"
+        level = f"{step.connections:,} at once" if step.rate is None else f"{step.rate:,g}/s"
         times = step.summaries.get("service" if step.rate is None else "response")
         failed = sum(step.failed.values()) + sum(step.unexpected.values())
         # Steps of merged records have no times.

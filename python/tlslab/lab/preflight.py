@@ -98,11 +98,12 @@ def check_files(connections: int) -> Check:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + OTHER_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
-        return Check("files", "ok", f"{soft} open files allowed, {needed} needed")
+        return Check("files", "ok", f"{soft:,} open files allowed, {needed:,} needed")
     raisable = hard == resource.RLIM_INFINITY or hard >= needed
     remedy = f"ulimit -n {needed}" if raisable else "raise the hard limit (limits.conf, systemd)"
-    message = f"the limit of {soft} open files is below the {needed} needed for {connections}"
-    return Check("files", "hard", f"{message} connections", f"{remedy}, or fewer connections")
+    message = f"the limit of {soft:,} open files is below the {needed:,} needed for"
+    wanted = counted(connections, "connection")
+    return Check("files", "hard", f"{message} {wanted}", f"{remedy}, or fewer connections")
 
 
 def check_ports(connections: int) -> Check:
@@ -118,12 +119,12 @@ def check_ports(connections: int) -> Check:
     ports = high - low + 1
     remedy = "sysctl net.ipv4.ip_local_port_range='1024 65535', or fewer connections"
     if connections > ports:
-        message = f"{connections} connections need more than the {ports} local ports"
+        message = f"{connections:,} connections need more than the {ports:,} local ports"
         return Check("ports", "hard", message, remedy)
     if connections > ports // 2:
-        message = f"{connections} connections take most of the {ports} local ports"
+        message = f"{connections:,} connections take most of the {ports:,} local ports"
         return Check("ports", "warning", message, remedy)
-    return Check("ports", "ok", f"{ports} local ports for {counted(connections, 'connection')}")
+    return Check("ports", "ok", f"{ports:,} local ports for {counted(connections, 'connection')}")
 
 
 def check_processors(managed: bool) -> Check:

@@ -257,5 +257,5 @@ class State:
 def step_words(step: Step) -> str:
     """A step of a capacity experiment: its stage and its load."""
     stage = step.stage.replace("_", " ")
-    load = f"{step.rate:,.0f}/s" if step.rate is not None else f"{step.connections} at once"
+    load = f"{step.rate:,.0f}/s" if step.rate is not None else f"{step.connections:,} at once"
     return f"{stage}, {load}"

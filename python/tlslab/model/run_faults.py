@@ -50,7 +50,7 @@ def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
             yield Note(verdict.code, f"{kind}: {verdict.message}")
     if not outcomes.balanced:
         yield Note(
-            "accounting", f"{kind}: {outcomes.attempts} attempts do not match their outcomes"
+            "accounting", f"{kind}: {outcomes.attempts:,} attempts do not match their outcomes"
         )
     if record.seconds <= 0 or (
         record.requests == 0 if kind == "keep_alive" else outcomes.completed == 0
@@ -76,7 +76,7 @@ def _listed(counts: Mapping[str, int], outcomes: Outcomes) -> str:
     """Each class with its count and its most frequent reason."""
     items = sorted(counts.items(), key=lambda item: -item[1])
     return ", ".join(
-        f"{name} {count}{_most(outcomes.reasons_of(name), count)}" for name, count in items
+        f"{name} {count:,}{_most(outcomes.reasons_of(name), count)}" for name, count in items
     )
 
 
@@ -84,7 +84,7 @@ def _most(reasons: Sequence[FailureReason], count: int) -> str:
     if not reasons:
         return ""
     most = reasons[0]
-    share = "" if most.count == count else f", {most.count} of them"
+    share = "" if most.count == count else f", {most.count:,} of them"
     return f"{share}: {most.reason}"
 
 
@@ -103,7 +103,8 @@ def _littles_law(kind: str, record: RunRecord) -> Note | None:
         return None
     outcomes = record.outcomes
     if service.n != outcomes.completed:
-        message = f"{outcomes.completed} connections completed, {service.n} times were recorded"
+        connections = counted(outcomes.completed, "connection")
+        message = f"{connections} completed, {service.n:,} times were recorded"
         return Note("littles_law", f"{kind}: {message}")
     found = service.n * service.mean_ms / 1000
     flown = flight.within_s + flight.before_s - flight.troubled_s - flight.unfinished_s

@@ -38,9 +38,10 @@ def _levels(backend: BackendScale) -> Table:
 def _notes(backend: BackendScale) -> list[Text]:
     """The memory of one connection; if not all were held, only that fact."""
     if not backend.valid:
-        failed = ", ".join(f"{count} {name}" for name, count in backend.failed.items()) or "none"
+        failed = ", ".join(f"{count:,} {name}" for name, count in backend.failed.items()) or "none"
         attempts = counted(backend.attempts, "connection")
-        words = f"of {attempts} {backend.alive} were held, {backend.lost} lost, failed: {failed}"
+        held = f"{backend.alive:,} were held, {backend.lost:,} lost"
+        words = f"of {attempts} {held}, failed: {failed}"
         return [Text(plain(f"{words}: no memory per connection"), style="red")]
     if not backend.slopes:
         return [Text("one level gives no slope", style="yellow")]

@@ -87,8 +87,8 @@ def notes(validation: Validation) -> list[str]:
     for rate in validation.rates:
         if not rate.valid:
             found.append(
-                f"invalid at {rate.rate:g}/s: {rate.completed} completed, {rate.matched} found in "
-                f"the capture, {rate.missing} missing there, "
+                f"invalid at {rate.rate:g}/s: {rate.completed:,} completed, {rate.matched:,} found "
+                f"in the capture, {rate.missing:,} missing there, "
                 f"{counted(rate.dropped, 'packet')} dropped"
             )
     return found

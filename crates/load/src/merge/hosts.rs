@@ -7,9 +7,10 @@ use tlslab_contract::record::{
     CpuTime, Environment, HostFound, HostPart, LastTotals, LostHost, RunRecord, Verdict,
     VerdictCode, WorkerUsage,
 };
+use tlslab_wire::wording::{counted, decimal};
 
 use super::{HostFindings, Named};
-use crate::verdict::{SATURATED, SATURATED_OPEN, counted};
+use crate::verdict::{SATURATED, SATURATED_OPEN};
 
 /// The fact under which unexpected handshakes of a lost host are counted. The host reported only
 /// their number.
@@ -127,9 +128,9 @@ pub fn clocks_moved(parts: &[Named], findings: &HostFindings) -> Option<Verdict>
 fn clock_moved(found: &HostFound) -> Option<Verdict> {
     let clock = found.clock?;
     let message = format!(
-        "its clock moved by {:.1} ms against the others' during the run, beyond its drift: its \
-         load was not at the same time as theirs",
-        clock.moved_s * 1e3
+        "its clock moved by {} ms against the others' during the run, beyond its drift: its load \
+         was not at the same time as theirs",
+        decimal(clock.moved_s * 1e3, 1)
     );
     (clock.moved_s > CLOCK_LIMIT_S).then_some(Verdict { code: VerdictCode::ClockMoved, message })
 }

@@ -1,6 +1,7 @@
 //! The time in which all generators were measuring.
 
 use tlslab_contract::record::{CommonWindow, RunRecord, Verdict, VerdictCode};
+use tlslab_wire::wording::decimal;
 
 use super::Named;
 
@@ -85,10 +86,10 @@ pub fn started_apart(parts: &[Named]) -> Option<String> {
     let begun = |part: &Named| part.record.started.map_or(f64::MIN, |start| start.unix_s);
     let last = parts.iter().max_by(|a, b| begun(a).total_cmp(&begun(b)))?;
     Some(format!(
-        "{} began {:.1} ms after the first generator: the rate in the {:.2} s in which all \
-         measured is in `common`",
+        "{} began {} ms after the first generator: the rate in the {:.2} s in which all measured \
+         is in `common`",
         last.name,
-        window.start_skew_s * 1e3,
+        decimal(window.start_skew_s * 1e3, 1),
         window.seconds
     ))
 }

@@ -1,6 +1,7 @@
 use super::*;
 use tlslab_contract::record::CpuTime;
 use tlslab_system::clock::MILLISECOND;
+use tlslab_wire::reason::CountedReason;
 
 mod simulation;
 
@@ -128,6 +129,48 @@ fn flight(within: u64, before: u64, unfinished: u64) -> Flight {
 fn a_run_without_fault_is_valid() {
     assert_eq!(verdicts_of(|_| ()), [VerdictCode::Valid]);
     assert_eq!(verdicts_of(open), [VerdictCode::Valid]);
+}
+
+/// The run's connections, of which N failed, most of them for one reason.
+fn reset(made: &mut Made, count: u64) {
+    let (class, reason) = ("reset".to_owned(), "by the peer".to_owned());
+    made.outcomes.failed.insert(class.clone(), count);
+    let most = CountedReason { class, reason, count: count - 1, examples: Vec::new() };
+    made.outcomes.reasons = vec![most];
+}
+
+#[test]
+fn numbers_of_sentences_are_written_as_in_tables() {
+    assert!(message(|_| ()).ends_with("and none of 10,000 connections failed"));
+    let kept = message(|made| made.requests = 20_000);
+    assert!(kept.ends_with("and none of 20,000 requests and 10,000 connections failed"), "{kept}");
+    let few = message(|made| {
+        made.outcomes.completed = 1_999_000;
+        made.outcomes.failed.insert("reset".to_owned(), 1_000);
+        made.summaries.get_mut("service").unwrap().n = 1_999_000;
+        made.flight = flight(2 * 1_999_000, 10, 10);
+    });
+    assert!(few.ends_with("and 1,000 of 2,000,000 connections did not complete"), "{few}");
+    let failed = message(|made| reset(made, 2_127));
+    let words = "2,127 of 12,127 connections failed: reset 2,127, 2,126 of them: by the peer";
+    assert_eq!(failed, words);
+    let unexpected = message(|made| {
+        made.outcomes.unexpected.insert("group".to_owned(), 2_127);
+    });
+    let words = "2,127 of 12,127 handshakes were not the one asked for: group 2,127";
+    assert_eq!(unexpected, words);
+    let late = message(|made| {
+        open(made);
+        made.open_loop.as_mut().unwrap().blocked = 1_500;
+        made.summaries.get_mut("start_delay").unwrap().p999_ms = 1_234.5;
+    });
+    assert!(late.contains(" started 1,234.5 ms late or more: 1,500 of 10,000 arrivals"), "{late}");
+    let missed = message(|made| {
+        open(made);
+        let open_loop = made.open_loop.as_mut().unwrap();
+        (open_loop.started, open_loop.achieved_per_s) = (8_000, 4_000.0);
+    });
+    assert_eq!(missed, "4,000.0 connections/s were started, 5,000.0 were due");
 }
 
 #[test]

@@ -22,6 +22,9 @@ use tlslab_wire::reason::EXAMPLES_LIMIT;
 /// The number of connections of each run.
 const CONNECTIONS: u64 = 4;
 
+/// The highest increment of a window (RFC 9113, section 6.9.1). No window has room for it.
+const WINDOW_LIMIT: u32 = 0x7fff_ffff;
+
 /// Longer than a peer takes to record what it has received.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -156,44 +159,57 @@ fn head() -> Vec<u8> {
     frame(HEADERS, END_HEADERS, 1, STATUS_200)
 }
 
-#[test]
-fn errors_of_http2_are_reported_with_their_code_before_the_end() {
+/// An error of HTTP/2: its name, the server's bytes, what the client says, how the reason begins.
+type H2Error<'n> = (&'n str, Vec<u8>, Vec<Said>, &'n str);
+
+/// Every client says that before it ends the connection, and the record has the reason.
+fn assert_reported<'n>(errors: impl IntoIterator<Item = H2Error<'n>>) {
     let authority = Authority::new("tlslab test");
-    let window = |stream| frame(WINDOW_UPDATE, 0, stream, &0x7fff_ffff_u32.to_be_bytes());
-    let upper = [STATUS_200, &field("Server", "a")].concat();
+    for (name, bytes, said, reason) in errors {
+        for (reported, outcomes) in answers(&authority, &bytes) {
+            assert_eq!(reported, said, "{name}: {outcomes:?}");
+            let [counted] = &outcomes.reasons[..] else { panic!("{name}: {outcomes:?}") };
+            assert_eq!((&*counted.class, counted.count), ("http_protocol", CONNECTIONS), "{name}");
+            assert!(counted.reason.starts_with(reason), "{name}: {}", counted.reason);
+        }
+    }
+}
+
+/// A WINDOW_UPDATE.
+fn window(stream: u32, increment: u32) -> Vec<u8> {
+    frame(WINDOW_UPDATE, 0, stream, &increment.to_be_bytes())
+}
+
+#[test]
+fn connection_errors_of_http2_are_reported_with_their_code_before_the_end() {
+    let goes = |code| vec![Said::GoAway(code)];
     let lists = [STATUS_200.to_vec(), field("x", &"y".repeat(100)).repeat(640)].concat();
     let pushed = [&2_u32.to_be_bytes()[..], &[0x82, 0x84, 0x87]].concat();
-    let lengthy = [STATUS_200, &field("content-length", "2")].concat();
-    let longer =
-        [frame(HEADERS, END_HEADERS, 1, &lengthy), frame(DATA, END_STREAM, 1, b"abc")].concat();
-    let goes = |code| vec![Said::GoAway(code)];
     let parts: Vec<u8> = [
         frame(HEADERS, 0, 1, &lists[..16_000]),
         lists[16_000..].chunks(16_000).flat_map(|part| frame(CONTINUATION, 0, 1, part)).collect(),
         frame(CONTINUATION, END_HEADERS, 1, &[]),
     ]
     .concat();
-    for (name, bytes, said, reason) in [
+    assert_reported([
         ("a PING of 7 bytes", frame(PING, 0, 0, &[7; 7]), goes(6), "frame_size_error"),
         ("PING of a stream", frame(PING, 0, 1, &[7; 8]), goes(1), "protocol_error"),
-        ("the connection's window", window(0), goes(3), "flow_control_error"),
-        // The library ends the whole connection for this and all other stream errors, as RFC 9113,
-        // section 5.4, allows.
-        ("a stream's window", window(1), goes(3), "flow_control_error"),
+        ("the connection's window", window(0, WINDOW_LIMIT), goes(3), "flow_control_error"),
+        ("an update of the connection's window by 0", window(0, 0), goes(1), "protocol_error"),
+        ("an update of an idle stream's window", window(9, 1), goes(1), "protocol_error"),
         ("PRIORITY of stream 0", frame(PRIORITY, 0, 0, &[0; 5]), goes(1), "protocol_error"),
         (
-            "a frame of 16,385 bytes",
-            [head(), frame(DATA, 0, 1, &[0; 16_385])].concat(),
+            "PRIORITY of 4 bytes of an idle stream",
+            frame(PRIORITY, 0, 9, &[0; 4]),
             goes(6),
             "frame_size_error",
         ),
         (
-            "a field in upper case",
-            frame(HEADERS, END_HEADERS, 1, &upper),
-            goes(1),
-            "protocol_error",
+            "HEADERS of 16,385 bytes",
+            frame(HEADERS, END_HEADERS, 1, &[0; 16_385]),
+            goes(6),
+            "frame_size_error",
         ),
-        ("a longer body than its length", longer, goes(1), "protocol_error"),
         (
             "a block that does not unpack",
             frame(HEADERS, END_HEADERS, 1, &[0xff; 16]),
@@ -208,14 +224,48 @@ fn errors_of_http2_are_reported_with_their_code_before_the_end() {
             "enhance_your_calm (a flood",
         ),
         ("a list of 64 KiB", parts, goes(11), "enhance_your_calm (a header list"),
-    ] {
-        for (reported, outcomes) in answers(&authority, &bytes) {
-            assert_eq!(reported, said, "{name}: {outcomes:?}");
-            let [counted] = &outcomes.reasons[..] else { panic!("{name}: {outcomes:?}") };
-            assert_eq!((&*counted.class, counted.count), ("http_protocol", CONNECTIONS), "{name}");
-            assert!(counted.reason.starts_with(reason), "{name}: {}", counted.reason);
-        }
-    }
+    ]);
+}
+
+#[test]
+fn stream_errors_of_http2_name_the_stream_before_the_end() {
+    let resets = |code| vec![Said::Reset(1, code), Said::GoAway(code)];
+    let headers = |fields: &[u8]| frame(HEADERS, END_HEADERS, 1, &[STATUS_200, fields].concat());
+    let body = |bytes: &[u8]| frame(DATA, END_STREAM, 1, bytes);
+    let lengthy = headers(&field("content-length", "2"));
+    let interim = frame(HEADERS, END_HEADERS, 1, &field(":status", "103"));
+    let late = [&field("a", "b")[..], STATUS_200].concat();
+    let trailers = frame(HEADERS, END_HEADERS, 1, &field("a", "b"));
+    let malformed = [
+        ("a field in upper case", headers(&field("Server", "a"))),
+        ("a second status", headers(STATUS_200)),
+        ("a status behind a field", frame(HEADERS, END_HEADERS, 1, &late)),
+        ("no status", frame(HEADERS, END_HEADERS, 1, &field("server", "a"))),
+        ("a field of the connection", headers(&field("connection", "close"))),
+        ("a longer body than its length", [lengthy.clone(), body(b"abc")].concat()),
+        ("a shorter body than its length", [lengthy.clone(), body(b"a")].concat()),
+        ("no body in spite of its length", [lengthy, body(b"")].concat()),
+        ("trailers that do not end the stream", [head(), trailers].concat()),
+        ("interim responses without end", interim.repeat(200)),
+    ];
+    let malformed = malformed.map(|(name, bytes)| (name, bytes, resets(1), "protocol_error"));
+    assert_reported(malformed);
+    assert_reported([
+        ("a stream's window", window(1, WINDOW_LIMIT), resets(3), "flow_control_error"),
+        ("an update of a stream's window by 0", window(1, 0), resets(1), "protocol_error"),
+        (
+            "PRIORITY of 4 bytes",
+            frame(PRIORITY, 0, 1, &[0; 4]),
+            resets(6),
+            "frame_size_error (PRIORITY of another length than 5)",
+        ),
+        (
+            "DATA of 16,385 bytes",
+            [head(), frame(DATA, 0, 1, &[0; 16_385])].concat(),
+            resets(6),
+            "frame_size_error (DATA of more than 16,384 bytes)",
+        ),
+    ]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tlslab_load::check::Checked;
 use tlslab_load::trace::Trace;
 use tlslab_load::watch::{Observer, Percentiles, Progress, Totals};
+use tlslab_wire::wording::{decimal, grouped};
 
 use crate::load::server::{ServerProcesses, ServerUsage};
 use crate::load::totals::totals_json;
@@ -146,12 +147,14 @@ fn event(progress: &Progress) -> Value {
 /// One line for people; times are those of the last second.
 fn line(progress: &Progress) -> String {
     let Progress { at_s, connections_per_s, requests_per_s, in_flight, failed, .. } = *progress;
+    let [connections, requests] = [connections_per_s, requests_per_s].map(|rate| decimal(rate, 0));
+    let (in_flight, failed) = (grouped(in_flight), grouped(failed));
     let mut line = format!(
-        "{at_s:4.0} s  {connections_per_s:8.0} connections/s  {requests_per_s:8.0} requests/s  \
-         {in_flight:5} in flight  {failed} failed"
+        "{at_s:4.0} s  {connections:>8} connections/s  {requests:>8} requests/s  \
+         {in_flight:>5} in flight  {failed} failed"
     );
     if progress.waiting > 0 {
-        line.push_str(&format!("  {} waiting", progress.waiting));
+        line.push_str(&format!("  {} waiting", grouped(progress.waiting)));
     }
     let kinds = [
         ("service", progress.service),

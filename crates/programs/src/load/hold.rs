@@ -7,6 +7,7 @@ use serde_json::json;
 use tlslab_contract::spec::{HttpVersion, RunSpec, SpecError};
 use tlslab_load::check::check;
 use tlslab_load::hold::{HoldRecord, Level, Plan, hold};
+use tlslab_wire::wording::{counted, decimal, grouped};
 
 use crate::load::ending::{AGAINST, Ending, INTERRUPTED};
 use crate::load::problem::Problem;
@@ -54,7 +55,7 @@ fn report(output: Output, level: &Level) {
         let event = json!({ "event": "held", "level": level });
         let _ = writeln!(io::stderr(), "{event}");
     } else if !output.json {
-        let _ = writeln!(io::stderr(), "{} connections held", level.connections);
+        let _ = writeln!(io::stderr(), "{} held", counted(level.connections, "connection"));
     }
 }
 
@@ -66,11 +67,13 @@ fn text(record: &HoldRecord) -> String {
         let kib = level.memory.anonymous as f64 / 1024.0;
         let more = level.memory.anonymous.saturating_sub(empty) as f64 / 1024.0;
         let each = more / level.connections.max(1) as f64;
-        text += &format!("{:>12} {kib:>14.0} {each:>18.2}\n", level.connections);
+        let (connections, kib) = (grouped(level.connections), decimal(kib, 0));
+        text += &format!("{connections:>12} {kib:>14} {:>18}\n", decimal(each, 2));
     }
-    text += &format!("{} answered again, {} lost\n", record.alive, record.lost);
+    let (alive, lost) = (grouped(record.alive), grouped(record.lost));
+    text += &format!("{alive} answered again, {lost} lost\n");
     for (class, count) in &record.failed {
-        text += &format!("  {count} {class}\n");
+        text += &format!("  {} {class}\n", grouped(*count));
     }
     text
 }

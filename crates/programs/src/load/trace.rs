@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use tlslab_load::trace::{Trace, TracedConnection};
 use tlslab_wire::outcome::Outcome;
+use tlslab_wire::wording::{counted, grouped};
 
 use crate::load::problem::Problem;
 
@@ -31,10 +32,10 @@ impl TraceFile {
     pub fn write(self, trace: &Trace) -> Result<(), Problem> {
         let Self { path, file } = self;
         if trace.left_out > 0 {
-            let (kept, left_out) = (trace.connections.len(), trace.left_out);
-            let words = format!(
-                "tlslab-load: '{path}' has room for {kept} connections; {left_out} are left out"
-            );
+            let kept = counted(trace.connections.len() as u64, "connection");
+            let left_out = grouped(trace.left_out);
+            let words =
+                format!("tlslab-load: '{path}' has room for {kept}; {left_out} are left out");
             // A closed standard error does not end the run.
             let _ = writeln!(io::stderr(), "{words}");
         }

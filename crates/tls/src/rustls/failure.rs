@@ -1,6 +1,6 @@
 //! The failure class and the reason of a rustls error.
 
-use rustls::{AlertDescription, CertificateError, Error};
+use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 
 use super::certificate_error;
 use super::variant_name::word;
@@ -33,7 +33,9 @@ pub fn reason(error: &Error, whole: Option<bool>) -> Reason {
             None => "bad_record_mac or decrypt_error".into(),
         },
         Error::PeerSentOversizedRecord => "record_overflow".into(),
-        Error::InvalidMessage(message) => format!("decode_error ({})", word(message)),
+        Error::InvalidMessage(message) => {
+            format!("{} ({})", alert_words((*message).into()), word(message))
+        }
         Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } => {
             "unexpected_message".into()
         }
@@ -43,9 +45,29 @@ pub fn reason(error: &Error, whole: Option<bool>) -> Reason {
         Error::General(words) => words.clone(),
         other => word(other),
     };
-    let words = error.to_string();
+    let words = match error {
+        Error::InvalidMessage(message) => details(message),
+        // The library's message is the debug name of what the reason says in words.
+        Error::PeerMisbehaved(_) | Error::PeerIncompatible(_) | Error::AlertReceived(_) => {
+            String::new()
+        }
+        _ => error.to_string(),
+    };
     let says_more = !name.contains(&words);
     Reason::named(name).with(if says_more { words } else { String::new() })
+}
+
+/// Details of a message that cannot be decoded; empty if there are none.
+fn details(message: &InvalidMessage) -> String {
+    use InvalidMessage as M;
+    match message {
+        M::MissingData(part) | M::TrailingData(part) | M::IllegalEmptyList(part) => {
+            format!("in {part}")
+        }
+        M::UnexpectedMessage(kind) => (*kind).to_owned(),
+        M::DuplicateExtension(number) => format!("extension {number}"),
+        _ => String::new(),
+    }
 }
 
 fn alert_words(alert: AlertDescription) -> String {
@@ -56,8 +78,8 @@ fn alert_words(alert: AlertDescription) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustls::PeerMisbehaved;
     use rustls::pki_types::UnixTime;
-    use rustls::{InvalidMessage, PeerMisbehaved};
     use std::time::Duration;
 
     #[test]
@@ -85,6 +107,12 @@ mod tests {
             assert_eq!(reason(&error, whole).name, name);
         }
         let held = InvalidMessage::UnexpectedMessage("held").into();
-        assert_eq!(reason(&held, None).name, "decode_error (unexpected message)");
+        let said = reason(&held, None).in_one_line();
+        assert_eq!(said, "decode_error (unexpected message): held");
+        let twice = InvalidMessage::DuplicateExtension(51).into();
+        let said = reason(&twice, None).in_one_line();
+        assert_eq!(said, "illegal_parameter (duplicate extension): extension 51");
+        let refused = Error::AlertReceived(AlertDescription::HandshakeFailure);
+        assert_eq!(reason(&refused, None).in_one_line(), "received handshake_failure");
     }
 }

@@ -204,7 +204,7 @@ def _validation(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iter
                             f"own times over a capture's, {trial.validation.achieved:,.0f}/s",
                             f"within {worst:.1%}".replace("%", " %"),
                             f"{comparison.ratio:.4f}",
-                            f"median of {phase.n} connections; {JUDGEMENT_WORDS[judged]}",
+                            f"median of {phase.n:,} connections; {JUDGEMENT_WORDS[judged]}",
                         )
 
 

@@ -51,7 +51,7 @@ def _warming(named: Named, rules: WarmUpRules) -> Figure:
         id="warm-up",
         title="A fresh JVM gets warm",
         caption=(
-            f"New connections/s in a closed loop of {rules.connections}, from the start of the "
+            f"New connections/s in a closed loop of {rules.connections:,}, from the start of the "
             f"first server of each runtime until the last {rules.steady} rates are within "
             f"{percent(rules.width)} of their mean. All that is measured comes after it."
         ),

@@ -24,6 +24,7 @@ from tlslab.model.plan import Cell, PlannedTrial
 from tlslab.model.probe import Probed
 from tlslab.model.profile import Profile
 from tlslab.model.trial import Reason, Trial
+from tlslab.model.wording import counted
 from tlslab.targets.external import Hook, HookError
 
 HOOK_FAILED = "hook_failed"
@@ -196,5 +197,5 @@ def _against(trial: Trial, choices: tuple[Choice, ...]) -> str | None:
 
 
 def _reported(wrong: Mapping[str, int], total: int, level: str) -> str:
-    others = ", ".join(f"{count} {taken}" for taken, count in wrong.items())
-    return f"of {total} connections the server chose {others} instead of {level}"
+    others = ", ".join(f"{count:,} {taken}" for taken, count in wrong.items())
+    return f"of {counted(total, 'connection')} the server chose {others} instead of {level}"

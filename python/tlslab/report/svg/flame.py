@@ -31,7 +31,7 @@ def draw_flame(flame: Flame, colours: Mapping[str, int]) -> Markup:
     return tag(
         "svg",
         tag("title", clean(f"Flame graph: {flame.title}")),
-        tag("desc", f"{flame.samples} samples; the widest frames are listed below."),
+        tag("desc", f"{flame.samples:,} samples; the widest frames are listed below."),
         joined(frames),
         xmlns="http://www.w3.org/2000/svg",
         class_="flame",
@@ -45,7 +45,7 @@ def _frame(frame: Frame, height: float, colour: int | None) -> Markup:
     name = clean(frame.name.rpartition("`")[2], 2 + round(frame.share * _LETTERS))
     share = f"{100 * frame.share:.1f} %"
     content = [
-        tag("title", clean(f"{frame.name}: {share}, {frame.samples} samples, {frame.part}")),
+        tag("title", clean(f"{frame.name}: {share}, {frame.samples:,} samples, {frame.part}")),
         tag("rect", width="100%", height=str(_FRAME)),
     ]
     if frame.share >= _NAMED:

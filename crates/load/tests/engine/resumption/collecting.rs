@@ -9,6 +9,7 @@ use tlslab_testkit::peers::script::Act;
 use tlslab_testkit::peers::{Peer, bare};
 use tlslab_testkit::tls_server::{Settings, Version};
 use tlslab_tls::TrustAnchors;
+use tlslab_wire::wording::counted;
 
 #[test]
 fn sessions_of_tls12_are_collected_for_any_number_of_connections_and_a_long_response() {
@@ -52,7 +53,8 @@ fn assert_refilled(record: &RunRecord) {
     assert_eq!((given.full, given.resumed), (1, 0));
     assert_eq!(record.outcomes.unexpected.len(), 0, "{:?}", record.outcomes);
     assert!(record.kinds.refill_connections > 0, "{:?}", record.kinds);
-    let note = format!("{} full handshakes beside the load", record.kinds.refill_connections);
+    let made = counted(record.kinds.refill_connections, "full handshake");
+    let note = format!("{made} beside the load");
     assert!(record.notes.iter().any(|reported| reported.contains(&note)), "{:?}", record.notes);
     let blamed = [VerdictCode::Unexpected, VerdictCode::ResumeRatio, VerdictCode::LittlesLaw];
     assert!(record.verdicts.iter().all(|v| !blamed.contains(&v.code)), "{:?}", record.verdicts);

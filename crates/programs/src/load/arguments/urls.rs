@@ -12,7 +12,7 @@ use crate::load::problem::Problem;
 #[derive(Debug, Args)]
 pub struct UrlArguments {
     /// URL to request: https://HOST:PORT/PATH or HOST:PORT. Several URLs must have one host and
-    /// port; they are requested in random order
+    /// port; they are requested in random order. For several servers, start one tlslab-load each
     #[arg(
         value_name = "URL",
         required_unless_present_any =
@@ -80,8 +80,9 @@ fn paths(urls: &[(String, u32)]) -> Result<Vec<WeightedPath>, Problem> {
         let first = origin.get_or_insert_with(|| here.clone());
         if *first != here {
             let message = format!(
-                "'{url}' is on another host or port than '{}'; a run loads one server: start one \
-                 tlslab-load for each",
+                "'{url}' is on another host or port than '{}'; a run loads one server, because one \
+                 rate over two servers describes neither: start one tlslab-load for each, at the same \
+                 time, each on its own processors (--cpu) and with its own record (-o)",
                 urls[0].0
             );
             return Err(Problem::usage(message));
@@ -153,6 +154,7 @@ mod tests {
     fn what_is_no_set_of_urls_is_refused() {
         for (flags, words) in [
             (&["https://a/", "https://b/"][..], "is on another host or port than 'https://a/'"),
+            (&["https://a/", "https://b/"], "start one tlslab-load for each, at the same time"),
             (&["https://a/", "https://a:444/"], "is on another host or port"),
             (&["https://a/", "--weight", "1,2"], "--weight has 2 for 1 URLs"),
             (&["--urls", "/no/such"], "cannot read '/no/such'"),

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use tlslab_microbench::in_memory::{BulkResult, HandshakeResult, InMemoryRecord};
+use tlslab_wire::wording::{counted, decimal, grouped};
 
 /// The share of time on a processor below which other programs disturbed the measurement.
 const UNDISTURBED: f64 = 0.95;
@@ -44,8 +45,11 @@ fn handshakes(text: &mut String, found: &HandshakeResult) {
     let outcomes = &found.outcomes;
     let _ = writeln!(
         text,
-        "{} handshakes of {} completed in {:.2} s, {:.0}/s",
-        outcomes.completed, outcomes.attempts, found.seconds, found.handshakes_per_s
+        "{} of {} completed in {} s, {}/s",
+        counted(outcomes.completed, "handshake"),
+        grouped(outcomes.attempts),
+        decimal(found.seconds, 2),
+        decimal(found.handshakes_per_s, 0)
     );
     let _ = writeln!(text, "{:>12}  {:>9}", "", "µs of CPU per handshake");
     for (name, cost) in [("client", found.client.cpu_us), ("server", found.server.cpu_us)] {
@@ -60,11 +64,11 @@ fn handshakes(text: &mut String, found: &HandshakeResult) {
         "service", service.p50_ms, service.p90_ms, service.p99_ms, service.max_ms
     );
     let flights: Vec<_> =
-        found.flights.iter().map(|f| format!("{} {:.0}", f.from, f.bytes)).collect();
+        found.flights.iter().map(|f| format!("{} {}", f.from, decimal(f.bytes, 0))).collect();
     let _ = writeln!(text, "flights in bytes: {}", flights.join(", "));
     for node in &found.signatures {
         let failed: u64 = node.failed.values().sum();
-        let (name, made) = (&node.node, node.signatures);
+        let (name, made, failed) = (&node.node, grouped(node.signatures), grouped(failed));
         let _ = writeln!(text, "signatures by {name}: {made}, failed: {failed}");
     }
     if let Some(signing) = found.summaries.get("signing") {

@@ -7,6 +7,7 @@ use tlslab_probe::{
     Accepted, Chain, Compression, FailedProtocol, Named, Order, ProbeRecord, Protections, Protocol,
     Protocols, Refusal, Renegotiation, Resumption, Suite,
 };
+use tlslab_wire::wording::{counted, grouped};
 
 /// The width of the first column in characters.
 const NAME: usize = 26;
@@ -38,7 +39,8 @@ pub fn table(record: &ProbeRecord) -> String {
             offer.refusal.as_ref().map_or("yes".to_owned(), |r| format!("no{}", refused(r)));
         table.row(&format!("offer {}", number + 1), &answer);
     }
-    table.row("connections", &format!("{} in {}", record.connections, time(record.seconds)));
+    let connections = grouped(record.connections);
+    table.row("connections", &format!("{connections} in {}", time(record.seconds)));
     record.hints.iter().for_each(|hint| table.row("hint", hint));
     if let Some(why) = &record.incomplete {
         table.row("incomplete", why);
@@ -100,9 +102,9 @@ impl Table {
         self.row("  names", &format!("{}{more}{fits}", chain.names.join(", ")));
         let (from, to) = (date(certificate.not_before), date(certificate.not_after));
         self.row("  valid", &format!("{from} to {to}"));
-        self.row("  signed by", &format!("{}, {} bytes", chain.signature_algorithm, chain.bytes));
+        self.row("  signed by", &format!("{}, {}", chain.signature_algorithm, size(chain.bytes)));
         let order = if chain.in_order { "" } else { ", out of order" };
-        let length = format!("{} of {} bytes", certificate.chain_length, certificate.chain_bytes);
+        let length = format!("{} of {}", certificate.chain_length, size(certificate.chain_bytes));
         self.row("  chain", &format!("{length}{order}"));
         let trusted = match (&chain.trusted, &chain.problem) {
             (None, _) => "not checked".to_owned(),
@@ -111,7 +113,7 @@ impl Table {
         };
         self.row("  trusted", &trusted);
         let staple = chain.staple.as_ref();
-        let staple = staple.map(|staple| format!("{}, {} bytes", staple.status, staple.bytes));
+        let staple = staple.map(|staple| format!("{}, {}", staple.status, size(staple.bytes)));
         self.row("  OCSP staple", &staple.unwrap_or("none".to_owned()));
     }
 
@@ -149,7 +151,7 @@ impl Table {
                     Some(true) => ", accepted",
                     Some(false) => ", rejected",
                 };
-                format!("{bytes} bytes{tried}")
+                format!("{}{tried}", counted(bytes, "byte"))
             }
         };
         self.row("early data", &early);
@@ -219,6 +221,10 @@ fn yes(answer: Option<bool>) -> &'static str {
 /// Seconds; milliseconds if those would round to zero.
 fn time(seconds: f64) -> String {
     if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
+}
+
+fn size(bytes: usize) -> String {
+    counted(bytes as u64, "byte")
 }
 
 /// The date of an instant in seconds since 1970.

@@ -12,10 +12,11 @@ use std::io;
 use terminal_size::{Width, terminal_size_of};
 use tlslab_contract::record::{OpenLoop, RunRecord, VerdictCode};
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
+use tlslab_wire::wording::{counted, grouped};
 
 use self::advice::what_to_do;
 pub use self::csv::csv;
-use self::tables::{count, figure, grouped};
+use self::tables::figure;
 use crate::load::server::ServerUsage;
 
 /// The lowest width of a summary in columns.
@@ -69,12 +70,14 @@ fn headline(record: &RunRecord) -> String {
     let spec = &record.spec;
     let mut text = String::new();
     let load = match spec.load.rate {
-        Some(_) => format!("open loop, at most {} at once", count(spec.connections, "connection")),
-        None => format!("{} at once", count(spec.connections, "connection")),
+        Some(_) => {
+            format!("open loop, at most {} at once", counted(spec.connections, "connection"))
+        }
+        None => format!("{} at once", counted(spec.connections, "connection")),
     };
     let seconds = figure((record.seconds > 0.0).then_some(record.seconds), 2);
     line_of(&mut text, &format!("{} at {} by {}", spec.url, record.address, record.backend));
-    line_of(&mut text, &format!("{load}, {}, {seconds} s", count(spec.threads, "worker thread")));
+    line_of(&mut text, &format!("{load}, {}, {seconds} s", counted(spec.threads, "worker thread")));
     text.push('\n');
     let connections = (record.outcomes.completed, "connection", "completed");
     let requests = (record.requests, "request", "answered");
@@ -86,7 +89,7 @@ fn headline(record: &RunRecord) -> String {
     };
     for (number, name, done) in rates {
         let rate = figure((record.seconds > 0.0).then(|| number as f64 / record.seconds), 1);
-        line_of(&mut text, &format!("{rate:>12} {name}s/s  {} {done}", count(number, name)));
+        line_of(&mut text, &format!("{rate:>12} {name}s/s  {} {done}", counted(number, name)));
     }
     if let Some(common) = &record.common {
         let rate = figure(common.connections_per_s, 1);
@@ -97,7 +100,7 @@ fn headline(record: &RunRecord) -> String {
     if spec.requests_per_connection == RequestsPerConnection::Unlimited {
         let ended = record.outcomes.completed;
         let also = if ended > 0 { format!("; {} ended", grouped(ended)) } else { String::new() };
-        let kept = count(spec.connections, "connection");
+        let kept = counted(spec.connections, "connection");
         line_of(&mut text, &format!("{:>12} {kept} kept open{also}", ""));
     }
     if let Some(open_loop) = &record.open_loop {
@@ -147,13 +150,13 @@ fn whose_times(record: &RunRecord) -> Option<String> {
     let (client, times) = record.load_client()?;
     let mut line = format!(
         "note: latencies of the {client} client ({})",
-        count(times.connections, "connection")
+        counted(times.connections, "connection")
     );
     for (name, times) in record.clients.iter().filter(|(name, _)| *name != client) {
         let [p50, .., max] = tables::quantiles(&times.summaries["handshake"]);
         line += &format!(
             "; {} of the {name} client are apart: handshake p50 {} ms, max {} ms",
-            count(times.connections, "connection"),
+            counted(times.connections, "connection"),
             figure(p50, 3),
             figure(max, 3)
         );

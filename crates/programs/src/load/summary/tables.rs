@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tlslab_contract::record::{CountedName, RunRecord, StepResult, Summary};
+use tlslab_wire::wording::{counted, decimal, grouped, plain};
 
 use super::table::{Lead, Table};
 use super::unit;
@@ -162,16 +163,17 @@ fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
         let busy = busy.map_or(NOTHING.to_owned(), |busy| format!("{busy:.0} %"));
         table.rows.push([vec![name], times.to_vec(), vec![busy, what]].concat());
     };
-    let mut workers = count(record.spec.threads, "worker thread");
+    let mut workers = counted(record.spec.threads, "worker thread");
     if record.kinds.refill_connections > 0 {
-        let beside = count(record.kinds.refill_connections, "full handshake");
+        let beside = counted(record.kinds.refill_connections, "full handshake");
         workers += &format!("; {beside} beside the load included");
     }
     row("generator".to_owned(), record.cpu.user_us, record.cpu.system_us, workers);
     if let Some(ServerUsage { name, processes, ticks: (user, system) }) = server {
         // The kernel counts in ticks; fewer than ten are not significant.
         if user + system >= 10 {
-            let what = format!("{} that {}", count(*processes as u64, "process"), verb(*processes));
+            let what =
+                format!("{} that {}", counted(*processes as u64, "process"), verb(*processes));
             row(format!("server ({name})"), user * TICK_US, system * TICK_US, what);
         }
     }
@@ -201,7 +203,7 @@ fn hosts(record: &RunRecord) -> Option<Table> {
             grouped(host.outcomes.ended() - host.outcomes.completed),
             busy.map_or(NOTHING.to_owned(), |busy| format!("{busy:.0} %")),
             figure(after, 3),
-            count(host.connections, "connection"),
+            counted(host.connections, "connection"),
         ]);
     }
     (!table.rows.is_empty()).then_some(table)
@@ -217,8 +219,8 @@ fn steps(record: &RunRecord) -> Option<Table> {
 /// One step of a measurement in steps: its level and its results.
 fn step(step: &StepResult) -> Vec<String> {
     let level = match step.rate {
-        Some(rate) => format!("{rate} connections/s"),
-        None => count(step.connections, "connection"),
+        Some(rate) => format!("{} connections/s", plain(rate)),
+        None => counted(step.connections, "connection"),
     };
     let each = |count: u64| (step.seconds > 0.0).then(|| count as f64 / step.seconds);
     let troubles: u64 = step.failed.values().chain(step.unexpected.values()).sum();
@@ -235,34 +237,7 @@ fn step(step: &StepResult) -> Vec<String> {
     ]
 }
 
-/// A number with N decimals and grouped thousands; a dash for `None`.
+/// A number with N decimals; a dash for `None`.
 pub fn figure(value: Option<f64>, decimals: usize) -> String {
-    let Some(value) = value else { return NOTHING.to_owned() };
-    let text = format!("{value:.decimals$}");
-    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    whole.parse().map_or(text.clone(), |whole: u64| format!("{}{rest}", grouped(whole)))
-}
-
-/// A count with grouped thousands.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A count with its noun: `1 connection`, `2 connections`, `2 processes`.
-pub fn count(number: impl Into<u64>, name: &str) -> String {
-    let number = number.into();
-    let ending = match (number, name.ends_with('s')) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{} {name}{ending}", grouped(number))
+    value.map_or_else(|| NOTHING.to_owned(), |value| decimal(value, decimals))
 }

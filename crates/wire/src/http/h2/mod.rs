@@ -152,7 +152,7 @@ impl Client {
     /// The server violated the protocol, reset a stream, answered with another status or body than
     /// expected, or ended the connection with an error. The first failed request ends the
     /// connection, as in HTTP/1.1. After a protocol violation, [`Client::outgoing`] contains the
-    /// error frame for the server, and nothing follows it.
+    /// error frames for the server, and nothing follows them.
     pub fn take(&mut self, bytes: &[u8], now: Nanos) -> Result<(), Failure> {
         self.streams.at(now);
         let taken = self.session.receive(&mut self.streams, bytes).map_err(refused);
@@ -179,9 +179,9 @@ impl Client {
         if goes_on { Ok(()) } else { Err(Failure::HttpProtocol) }
     }
 
-    /// Prepares the last frame to the server, and stores the reason. A connection error is sent in
-    /// a GOAWAY, a stream error in a RST_STREAM. The session prepares the frames for errors that it
-    /// has found; for errors found by the client, the client sends the code.
+    /// Prepares the last frames to the server, and stores the reason. The error is sent in a GOAWAY,
+    /// behind a RST_STREAM if it is one of a stream. The session prepares the frames for errors that
+    /// it has found; for errors found by the client, the client sends the code.
     fn part(&mut self, failure: Failure) {
         if failure != Failure::HttpProtocol {
             self.to_make = false;

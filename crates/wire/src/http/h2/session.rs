@@ -1,17 +1,26 @@
-//! nghttp2's sessions behind a safe interface. This file contains every call into the C library;
-//! [`callbacks`] contains the functions that C calls.
+//! nghttp2's sessions behind a safe interface. This file contains the calls into the C library;
+//! [`callbacks`] contains the functions that C calls. [`stream_errors`] finds errors of a single
+//! stream, which the library does not tell from errors of the connection.
 //!
 //! A [`Session`] consumes received plaintext and produces plaintext to send; it does no I/O. Each
 //! call borrows an [`Events`], to which the session reports what it has read. So a session holds no
 //! reference to its user, and its user holds none to C's memory.
 
 mod callbacks;
+mod frame;
+mod stream_errors;
 
 use std::ffi::{CStr, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use libnghttp2_sys as sys;
+
+pub use frame::{FrameHead, GoAway, HEAD, Kind};
+use stream_errors::{StreamState, Watch, breach};
+
+/// The length of the client connection preface (RFC 9113, section 3.4).
+const PREFACE: usize = 24;
 
 /// The highest number of CONTINUATION frames after a HEADERS frame, as in nghttp2's default.
 const CONTINUATION_LIMIT: usize = 8;
@@ -21,74 +30,6 @@ const ANSWER_LIMIT: usize = 100;
 
 /// The highest number of fields in a sent response.
 const FIELDS: usize = 8;
-
-/// The type of a frame (RFC 9113, section 11.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the variants are the registry's own names")]
-pub enum Kind {
-    Data,
-    Headers,
-    ResetStream,
-    Settings,
-    PushPromise,
-    GoAway,
-    Continuation,
-    /// A frame that is not part of a response: PRIORITY, PING, WINDOW_UPDATE, an extension.
-    Other,
-}
-
-impl Kind {
-    fn of(number: u8) -> Self {
-        match u32::from(number) {
-            sys::NGHTTP2_DATA => Self::Data,
-            sys::NGHTTP2_HEADERS => Self::Headers,
-            sys::NGHTTP2_RST_STREAM => Self::ResetStream,
-            sys::NGHTTP2_SETTINGS => Self::Settings,
-            sys::NGHTTP2_PUSH_PROMISE => Self::PushPromise,
-            sys::NGHTTP2_GOAWAY => Self::GoAway,
-            sys::NGHTTP2_CONTINUATION => Self::Continuation,
-            _ => Self::Other,
-        }
-    }
-}
-
-/// A frame header.
-#[derive(Debug, Clone, Copy)]
-pub struct FrameHead {
-    /// The type of the frame.
-    pub kind: Kind,
-    /// The stream of the frame; 0: the connection.
-    pub stream: i32,
-    /// The length of the payload in bytes.
-    pub length: usize,
-    flags: u8,
-}
-
-impl FrameHead {
-    fn of(head: &sys::nghttp2_frame_hd) -> Self {
-        let kind = Kind::of(head.type_);
-        Self { kind, stream: head.stream_id, length: head.length, flags: head.flags }
-    }
-
-    /// For DATA and HEADERS frames: true if the peer sends nothing more on this stream.
-    pub fn ends_stream(&self) -> bool {
-        u32::from(self.flags) & sys::NGHTTP2_FLAG_END_STREAM != 0
-    }
-
-    /// For SETTINGS frames: true for an acknowledgement.
-    pub fn is_acknowledgement(&self) -> bool {
-        u32::from(self.flags) & sys::NGHTTP2_FLAG_ACK != 0
-    }
-}
-
-/// The peer is ending the connection (RFC 9113, section 6.8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GoAway {
-    /// No stream above this one was or will be processed.
-    pub last_stream: i32,
-    /// The error code (RFC 9113, section 7).
-    pub code: u32,
-}
 
 /// The session must not continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +70,14 @@ pub type Field<'f> = (&'f [u8], &'f [u8]);
 #[derive(Debug)]
 pub struct Session<E> {
     raw: NonNull<sys::nghttp2_session>,
+    watch: Watch,
     events: PhantomData<fn(&mut E)>,
+}
+
+/// What the functions that C calls work on during a call.
+struct Lent<'c, E> {
+    events: &'c mut E,
+    watch: &'c mut Watch,
 }
 
 // SAFETY: a session is plain memory of its own without ties to a thread, and `Session` hands out no
@@ -139,12 +87,12 @@ unsafe impl<E> Send for Session<E> {}
 impl<E: Events> Session<E> {
     /// A client session; `None` if memory is exhausted.
     pub fn client() -> Option<Self> {
-        Self::new(sys::nghttp2_session_client_new2)
+        Self::new(sys::nghttp2_session_client_new2, Watch::new(0, false))
     }
 
     /// A server session; `None` if memory is exhausted.
     pub fn server() -> Option<Self> {
-        Self::new(sys::nghttp2_session_server_new2)
+        Self::new(sys::nghttp2_session_server_new2, Watch::new(PREFACE, true))
     }
 
     fn new(
@@ -154,6 +102,7 @@ impl<E: Events> Session<E> {
             *mut c_void,
             *const sys::nghttp2_option,
         ) -> c_int,
+        watch: Watch,
     ) -> Option<Self> {
         let mut raw = ptr::null_mut();
         let (mut callbacks, mut option) = (ptr::null_mut(), ptr::null_mut());
@@ -173,7 +122,7 @@ impl<E: Events> Session<E> {
             sys::nghttp2_option_del(option);
             sys::nghttp2_session_callbacks_del(callbacks);
         }
-        Some(Self { raw: NonNull::new(raw)?, events: PhantomData })
+        Some(Self { raw: NonNull::new(raw)?, watch, events: PhantomData })
     }
 
     /// Sends these settings (RFC 9113, section 6.5.2), and sets the connection's flow-control
@@ -193,6 +142,24 @@ impl<E: Events> Session<E> {
 
     /// Processes received plaintext.
     pub fn receive(&mut self, events: &mut E, bytes: &[u8]) -> Result<(), Broken> {
+        let (mut fed, mut at) = (0, 0);
+        while let Some(head) = self.watch.suspect(bytes, &mut at) {
+            // The state of the stream depends on the frames in front of this one.
+            let start = at.saturating_sub(HEAD);
+            self.feed(events, &bytes[fed..start])?;
+            fed = start;
+            // SAFETY: the session is valid.
+            let state = unsafe { state_of(self.raw.as_ptr(), head.stream) };
+            if let Some((code, words)) = breach(&head, state) {
+                events.violation(words);
+                self.watch.fail(head.stream, code);
+                return self.terminate(code);
+            }
+        }
+        self.feed(events, &bytes[fed..])
+    }
+
+    fn feed(&mut self, events: &mut E, bytes: &[u8]) -> Result<(), Broken> {
         // SAFETY: the session and the bytes are valid; the callbacks get `events`, which has no
         // other user during the call, and which is taken back after it.
         let taken = self.lending(events, |raw| unsafe {
@@ -201,7 +168,8 @@ impl<E: Events> Session<E> {
         if taken == bytes.len() as isize { Ok(()) } else { Err(Broken) }
     }
 
-    /// Appends waiting plaintext to send: all of it, or up to a frame more than N bytes.
+    /// Appends waiting plaintext to send: all of it, or up to a frame more than N bytes. A GOAWAY
+    /// for an error of a stream comes behind a RST_STREAM.
     pub fn send(&mut self, events: &mut E, to: &mut Vec<u8>, limit: usize) -> Result<(), Broken> {
         while to.len() < limit {
             let mut made = ptr::null();
@@ -214,8 +182,9 @@ impl<E: Events> Session<E> {
                 Ok(length) => {
                     // SAFETY: the library has produced that number of bytes, which live until the
                     // next call.
-                    let frames = unsafe { std::slice::from_raw_parts(made, length) };
-                    to.extend_from_slice(frames);
+                    let frame = unsafe { std::slice::from_raw_parts(made, length) };
+                    to.extend(self.watch.reset_before(frame).into_iter().flatten());
+                    to.extend_from_slice(frame);
                 }
                 Err(_) => return Err(Broken),
             }
@@ -229,8 +198,9 @@ impl<E: Events> Session<E> {
         call: impl FnOnce(*mut sys::nghttp2_session) -> T,
     ) -> T {
         let raw = self.raw.as_ptr();
+        let mut lent = Lent { events, watch: &mut self.watch };
         // SAFETY: the session is valid; it only stores the pointer, for the callbacks of this call.
-        unsafe { sys::nghttp2_session_set_user_data(raw, ptr::from_mut(events).cast()) };
+        unsafe { sys::nghttp2_session_set_user_data(raw, (&raw mut lent).cast()) };
         let result = call(raw);
         // SAFETY: as above.
         unsafe { sys::nghttp2_session_set_user_data(raw, ptr::null_mut()) };
@@ -243,6 +213,9 @@ impl<E: Events> Session<E> {
         fields: impl ExactSizeIterator<Item = Field<'f>>,
         body: bool,
     ) -> Result<i32, Broken> {
+        if body {
+            self.watch.expect_early_ends();
+        }
         let length = fields.len();
         let (mut few, many): (_, Vec<_>);
         let list = if length <= FIELDS {
@@ -338,6 +311,19 @@ pub fn version() -> &'static str {
     // SAFETY: with 0 the call always returns a static struct with a static text.
     let text = unsafe { CStr::from_ptr((*sys::nghttp2_version(0)).version_str) };
     text.to_str().unwrap_or_default()
+}
+
+/// The state of a stream.
+///
+/// # Safety
+/// The session must be valid.
+unsafe fn state_of(raw: *mut sys::nghttp2_session, stream: i32) -> StreamState {
+    // SAFETY: by this function's own contract.
+    match unsafe { sys::nghttp2_session_get_stream_remote_close(raw, stream) } {
+        0 => StreamState::Open,
+        1 => StreamState::Ended,
+        _ => StreamState::Absent,
+    }
 }
 
 /// The source of bodies: [`Events::fill`].

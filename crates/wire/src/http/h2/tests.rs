@@ -143,6 +143,23 @@ fn one_request_is_begun_until_the_server_has_said_how_many_may_be() {
 }
 
 #[test]
+fn data_behind_the_end_of_a_response_is_an_error_of_its_stream() {
+    let content = Some(vec![b'x'; 100_000].into());
+    let mut client = Client::expecting(BodyRule::Count, StatusSet::default(), content).unwrap();
+    client.begin(&request(), 0).unwrap();
+    // The server ends its side of the stream while the request's body still waits for a window.
+    while !said(&mut client).is_empty() {}
+    let answered = [&[0, 0, 0, 4, 0, 0, 0, 0, 0][..], &[0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88]].concat();
+    assert_eq!(client.take(&answered, 1), Ok(()));
+    assert_eq!(client.take(&[0, 0, 1, 0, 0, 0, 0, 0, 1, b'a'], 2), Err(Failure::HttpProtocol));
+    let reset = [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 5];
+    let goaway = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5];
+    assert!(said(&mut client).ends_with(&[&reset[..], &goaway].concat()));
+    let reason = client.reason().unwrap();
+    assert_eq!(reason.name, "stream_closed (DATA behind the end of its stream)");
+}
+
+#[test]
 fn the_first_request_to_be_overdue_decides() {
     let mut streams = Streams::new(BodyRule::Count);
     assert_eq!(streams.overdue(9, 5, 5, 1), Overdue::Until(10));

@@ -201,7 +201,7 @@ def _share_by_size(
         return None
     shares = ", ".join(f"{_share_words(row)} with {row.bits} bits" for row in known)
     text = (
-        f"{place.label}, {suite}: {load.connections} handshakes within {load.seconds:g} s are "
+        f"{place.label}, {suite}: {load.connections:,} handshakes within {load.seconds:g} s are "
         f"{shares} of the server's time; made in the warm-up they are none of it."
     )
     said = (text, _verdict_on_the_study(known))

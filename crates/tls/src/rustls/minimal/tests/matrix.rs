@@ -406,7 +406,9 @@ passes: what stands in front of it is read first.
 Alerts: the minimal client, and each library for what it refuses by itself (`tls_protocol`), send the \
 alert that RFC 8446 names. For a rule that tlslab finds on rustls or OpenSSL (`rule_...`), the server \
 gets the alert while records are in the clear, that is for what its ServerHello and the records before \
-it break. No alert is sent for a rule that is found later, when only the library has the keys:
+it break. Behind it only the library has the keys, and neither library has a public call that sends an \
+alert of the caller's choice: `SSL_shutdown` of OpenSSL and `send_close_notify` of rustls send \
+close_notify. No alert is sent for a rule that is found then:
 - rustls: `empty_record` in an encrypted record;
 - OpenSSL: `empty_record` in an encrypted record, `extension` in EncryptedExtensions and Certificate, \
 `change_cipher_spec` behind the server's Finished, `hello_request` in TLS 1.3.

@@ -1,7 +1,9 @@
-//! The functions that C calls. In each, `user` is the `E` that [`Session::lending`](super::Session)
-//! lends for the outer call, and every other pointer is valid during the inner call.
+//! The functions that C calls. In each, `user` is the [`Lent`] that
+//! [`Session::lending`](super::Session) lends for the outer call, and every other pointer is valid
+//! during the inner call.
 
-use super::{Broken, Events, FrameHead, GoAway, Kind};
+use super::stream_errors::reported;
+use super::{Broken, Events, FrameHead, GoAway, Kind, Lent, state_of};
 use libnghttp2_sys as sys;
 use std::ffi::{CStr, c_int, c_void};
 use std::slice;
@@ -19,16 +21,17 @@ pub unsafe extern "C" fn begin<E: Events>(
     user: *mut c_void,
 ) -> c_int {
     // SAFETY: see the module.
-    let (events, head) = unsafe { (&mut *user.cast::<E>(), &*head) };
+    let (lent, head) = unsafe { (&mut *user.cast::<Lent<'_, E>>(), FrameHead::of(&*head)) };
+    lent.watch.begin(&head);
     // The library ignores PRIORITY frames, including this error (RFC 9113, section 6.3).
-    if u32::from(head.type_) == sys::NGHTTP2_PRIORITY && head.stream_id == 0 {
-        events.violation("PRIORITY of stream 0");
+    if head.kind == Kind::Priority && head.stream == 0 {
+        lent.events.violation("PRIORITY of stream 0");
         // SAFETY: see the module; a session may be terminated from within its callbacks.
         return unsafe {
             sys::nghttp2_session_terminate_session(session, sys::NGHTTP2_PROTOCOL_ERROR)
         };
     }
-    code(events.begin(&FrameHead::of(head)))
+    code(lent.events.begin(&head))
 }
 
 pub unsafe extern "C" fn field<E: Events>(
@@ -43,15 +46,15 @@ pub unsafe extern "C" fn field<E: Events>(
 ) -> c_int {
     // SAFETY: see the module; every frame begins with its header, and both texts have the given
     // lengths.
-    let (events, stream, name, value) = unsafe {
+    let (lent, stream, name, value) = unsafe {
         (
-            &mut *user.cast::<E>(),
+            &mut *user.cast::<Lent<'_, E>>(),
             (*frame).hd.stream_id,
             slice::from_raw_parts(name, name_length),
             slice::from_raw_parts(value, value_length),
         )
     };
-    code(events.field(stream, name, value))
+    code(lent.events.field(stream, name, value))
 }
 
 pub unsafe extern "C" fn data<E: Events>(
@@ -63,8 +66,9 @@ pub unsafe extern "C" fn data<E: Events>(
     user: *mut c_void,
 ) -> c_int {
     // SAFETY: see the module; `bytes` has the given length.
-    let (events, bytes) = unsafe { (&mut *user.cast::<E>(), slice::from_raw_parts(bytes, length)) };
-    code(events.data(stream, bytes))
+    let (lent, bytes) =
+        unsafe { (&mut *user.cast::<Lent<'_, E>>(), slice::from_raw_parts(bytes, length)) };
+    code(lent.events.data(stream, bytes))
 }
 
 pub unsafe extern "C" fn frame<E: Events>(
@@ -73,28 +77,42 @@ pub unsafe extern "C" fn frame<E: Events>(
     user: *mut c_void,
 ) -> c_int {
     // SAFETY: see the module; the header determines the valid field of the union.
-    let (events, frame) = unsafe { (&mut *user.cast::<E>(), &*frame) };
+    let (lent, frame) = unsafe { (&mut *user.cast::<Lent<'_, E>>(), &*frame) };
+    lent.watch.end();
     // SAFETY: every frame begins with its header.
     let head = FrameHead::of(unsafe { &frame.hd });
     if head.kind != Kind::GoAway {
-        return code(events.frame(&head));
+        return code(lent.events.frame(&head));
     }
     // SAFETY: the header says that it is a GOAWAY frame.
     let goaway = unsafe { &frame.goaway };
     let notice = GoAway { last_stream: goaway.last_stream_id, code: goaway.error_code };
-    code(events.go_away(notice))
+    code(lent.events.go_away(notice))
 }
 
 pub unsafe extern "C" fn violation<E: Events>(
-    _: *mut sys::nghttp2_session,
-    _: *const sys::nghttp2_frame,
+    session: *mut sys::nghttp2_session,
+    frame: *const sys::nghttp2_frame,
     error: c_int,
     user: *mut c_void,
 ) -> c_int {
-    // SAFETY: see the module; the library's error messages are static.
-    let (events, words) =
-        unsafe { (&mut *user.cast::<E>(), CStr::from_ptr(sys::nghttp2_strerror(error))) };
-    events.violation(words.to_str().unwrap_or_default());
+    // SAFETY: see the module; every frame begins with its header, and the library's error messages
+    // are static.
+    let (lent, head, words) = unsafe {
+        (
+            &mut *user.cast::<Lent<'_, E>>(),
+            FrameHead::of(&(*frame).hd),
+            CStr::from_ptr(sys::nghttp2_strerror(error)),
+        )
+    };
+    // SAFETY: see the module; neither call changes the session.
+    let (state, serves) = unsafe {
+        (state_of(session, head.stream), sys::nghttp2_session_check_server_session(session) != 0)
+    };
+    if let Some(code) = reported(&head, state, error, serves) {
+        lent.watch.fail(head.stream, code);
+    }
+    lent.events.violation(words.to_str().unwrap_or_default());
     0
 }
 
@@ -105,7 +123,7 @@ pub unsafe extern "C" fn closed<E: Events>(
     user: *mut c_void,
 ) -> c_int {
     // SAFETY: see the module.
-    unsafe { &mut *user.cast::<E>() }.closed(stream, error);
+    unsafe { &mut *user.cast::<Lent<'_, E>>() }.events.closed(stream, error);
     0
 }
 
@@ -119,9 +137,9 @@ pub unsafe extern "C" fn fill<E: Events>(
     user: *mut c_void,
 ) -> sys::nghttp2_ssize {
     // SAFETY: see the module; `room` has the given length, and is C's own memory.
-    let (events, room) =
-        unsafe { (&mut *user.cast::<E>(), slice::from_raw_parts_mut(room, length)) };
-    let (filled, last) = events.fill(stream, room);
+    let (lent, room) =
+        unsafe { (&mut *user.cast::<Lent<'_, E>>(), slice::from_raw_parts_mut(room, length)) };
+    let (filled, last) = lent.events.fill(stream, room);
     if last {
         // SAFETY: see the module.
         unsafe { *flags |= sys::NGHTTP2_DATA_FLAG_EOF };
