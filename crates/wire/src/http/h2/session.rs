@@ -1,6 +1,6 @@
 //! nghttp2's sessions behind a safe interface. This file contains the calls into the C library;
 //! [`callbacks`] contains the functions that C calls. [`stream_errors`] finds errors of a single
-//! stream, which the library does not tell from errors of the connection.
+//! stream, which the library does not distinguish from errors of the connection.
 //!
 //! A [`Session`] consumes received plaintext and produces plaintext to send; it does no I/O. Each
 //! call borrows an [`Events`], to which the session reports what it has read. So a session holds no
