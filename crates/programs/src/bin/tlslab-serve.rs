@@ -40,7 +40,7 @@ const PROCESSOR_LIMIT: usize = 1024;
 /// ended it. No session is resumed unless --resumption says so: no tickets are sent and no sessions
 /// are kept.
 #[derive(Parser)]
-#[command(name = "tlslab-serve", version, max_term_width = 100)]
+#[command(name = "tlslab-serve", version = tlslab_programs::VERSION, max_term_width = 100)]
 struct Arguments {
     /// Address and port to listen on; port 0: any that is free
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]

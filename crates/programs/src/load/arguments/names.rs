@@ -38,11 +38,6 @@ const OPTIONS: &[(&str, &str)] = &[
     ("warmup_ms", "--warmup"),
 ];
 
-/// A sentence about a probe's specification, in the words of `tlslab-load probe`.
-pub fn in_options_of_probe(words: &str) -> String {
-    in_options(words).replace("--probe-", "--")
-}
-
 /// A sentence about a specification, in the words of the command line.
 pub fn in_options(words: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
