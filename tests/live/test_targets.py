@@ -3,9 +3,11 @@
 import json
 
 from live.harness import Tlslab
-from tlslab.model.names import SUITES
+from tlslab.model.names import GROUPS, SUITES
+from tlslab.targets.reference import RUSTLS_GROUPS, RUSTLS_SUITES
 
 SERVERS = ("reference", "nginx", "apache", "haproxy")
+RUSTLS = "reference-rustls"
 
 TAKES = {
     "reference": ["burn", "dh_bits", "ocsp_stapling", "workers"],
@@ -32,6 +34,21 @@ def test_each_server_is_listed_with_what_it_was_seen_to_accept(tlslab: Tlslab) -
         assert each["front"] == (name in ("nginx", "haproxy"))
         assert each["behind"] == (name != "reference")
     assert "MLKEM768" in found["reference"]["groups"]["1.3"]
+
+
+def test_the_reference_server_on_rustls_is_found_with_what_the_lab_asks_of_it(
+    tlslab: Tlslab,
+) -> None:
+    ended = tlslab.run("targets", "--json", RUSTLS)
+    assert ended.code == 0, ended.err
+    (found,) = json.loads(ended.out)
+    assert found["problem"] is None
+    assert found["backend"] == "rustls"
+    # The probe finds what the lab does not ask for: all of the library's.
+    assert found["groups"]["1.3"] == [g.name for g in GROUPS if g.name in RUSTLS_GROUPS]
+    suites = {name for names in found["suites"].values() for name in names}
+    assert suites == set(RUSTLS_SUITES)
+    assert found["takes"] == ["burn", "ocsp_stapling", "workers"]
 
 
 def test_the_table_has_every_server_and_an_unknown_one_is_refused(tlslab: Tlslab) -> None:

@@ -132,3 +132,26 @@ def test_cargo_installs_the_two_programs(tmp_path: Path) -> None:
     run("cargo", "install", "--quiet", "--locked", "--path", "crates/programs", "--root", tmp_path)
     for name in PROGRAMS[1:]:
         assert run(tmp_path / "bin" / name, "--version").startswith(name)
+
+
+def test_cargo_installs_them_without_openssl_and_they_name_what_they_lack(tmp_path: Path) -> None:
+    run(
+        "cargo", "install", "--quiet", "--locked", "--no-default-features",
+        "--path", "crates/programs", "--root", tmp_path,
+    )  # fmt: skip
+    load, serve = (tmp_path / "bin" / name for name in PROGRAMS[1:])
+    assert run(load, "--version").endswith("(without OpenSSL)\n")
+    for line in (
+        (load, "probe", "localhost:1", "--only", "alpn"),
+        (load, "--json", "--probe", "localhost:1"),
+        (load, "in-memory", "-t", "2"),
+        (load, "primitives", "--backend", "openssl"),
+        (load, "--backend", "openssl", "localhost:1"),
+        (load, "schema", "probe"),
+        (serve,),
+    ):
+        ended = subprocess.run(line, capture_output=True, text=True, check=False)
+        assert ended.returncode == 3, line
+        assert "this build has no OpenSSL" in ended.stderr
+        assert "`make setup` builds it" in ended.stderr
+    assert "X25519" in run(load, "primitives", "--time", "1ms", "--group", "X25519", "--no-tcp")

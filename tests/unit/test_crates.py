@@ -6,6 +6,7 @@ the file that defines it. Tests beside the code are left out: they may import wh
 """
 
 import re
+import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -142,3 +143,34 @@ def test_a_type_that_is_spread_is_found(tmp_path: Path) -> None:
         "// impl Three {}\n"
     )
     assert spread_types(sources) == {("crate/src/more.rs", "One")}
+
+
+def built(*selected: str) -> dict[str, set[str]]:
+    """The crates that cargo builds for a selection, build scripts included, with their features."""
+    command = ["cargo", "tree", "--offline", "--locked", "--edges", "no-dev", "--prefix", "none"]
+    done = subprocess.run(
+        [*command, "--format", "{p}|{f}", *selected],
+        cwd=CRATES, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    lines = [line.removesuffix(" (*)").partition("|") for line in done.stdout.splitlines() if line]
+    return {crate.split()[0]: set(features.split(",")) for crate, _, features in lines}
+
+
+PROGRAMS = ("--package", "tlslab-programs")
+
+
+def test_the_programs_can_be_built_without_openssl() -> None:
+    by_perl_and_make = {"openssl", "openssl-sys", "openssl-src"}
+    assert by_perl_and_make < set(built(*PROGRAMS))
+    without = set(built(*PROGRAMS, "--no-default-features"))
+    assert without & by_perl_and_make == set()
+    assert {"tlslab-load", "tlslab-serve", "rustls"} < without
+
+
+def test_tests_and_packages_share_what_is_compiled() -> None:
+    """A crate with other features is compiled again: OpenSSL alone takes minutes."""
+    programs, workspace = built(*PROGRAMS), built("--workspace")
+    assert programs == {name: workspace[name] for name in programs}
+    without = built(*PROGRAMS, "--no-default-features")
+    others = {name for name in without if not name.startswith("tlslab-")}
+    assert {name: without[name] for name in others} == {name: programs[name] for name in others}

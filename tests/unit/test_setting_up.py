@@ -111,6 +111,24 @@ def test_a_command_that_is_cancelled_ends_with_what_it_started_and_says_nothing(
     assert not psutil.pid_exists(started) or psutil.Process(started).status() == "zombie"
 
 
+@pytest.mark.parametrize(("value", "given"), [("", False), ("1", True)])
+def test_the_environment_leaves_openssl_out_of_the_package(
+    tmp_path: Path, value: str, given: bool
+) -> None:
+    cargo = tmp_path / "cargo"
+    asked = tmp_path / "asked"
+    script = f'#!/bin/sh\n[ "$1" = build ] || exec cargo "$@"\necho "$@" >{asked}\nexit 1\n'
+    cargo.write_text(script, "utf-8")
+    cargo.chmod(0o755)
+    environment = {**os.environ, "CARGO": str(cargo), "TLSLAB_WITHOUT_OPENSSL": value}
+    command = [sys.executable, "setup.py", "--quiet", "build_rust"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+    assert done.returncode != 0
+    words = asked.read_text("utf-8").split()
+    assert "tlslab-load" in words
+    assert ("--no-default-features" in words) is given
+
+
 def test_progress_of_cargo_counts_crates(progress: ModuleType) -> None:
     said = b"   Compiling libc v0.2\n    Building [===>   ] 97/143: openssl-sys(build), cc\r"
     assert progress.Cargo([]).at(said) == "97 of 143 crates: openssl-sys(build), cc"

@@ -18,6 +18,7 @@ use tlslab_tls::certificates::certificate_group;
 use tlslab_tls::choice::{Choice, choose};
 use tlslab_tls::expectation::Expectation;
 use tlslab_tls::identity::{Identity, IdentityError};
+#[cfg(feature = "openssl")]
 use tlslab_tls::openssl::OpensslBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::{
@@ -247,6 +248,7 @@ fn one_connection(
 ) -> Result<PreflightResult, BackendError> {
     Ok(match backend {
         Choice::Rustls => preflight(&mut RustlsBackend::new(settings)?, script),
+        #[cfg(feature = "openssl")]
         Choice::Openssl => preflight(&mut OpensslBackend::new(settings)?, script),
     })
 }
@@ -267,6 +269,7 @@ fn two_connections(
     }
     Ok(match backend {
         Choice::Rustls => both(RustlsBackend::new(settings)?, script),
+        #[cfg(feature = "openssl")]
         Choice::Openssl => both(OpensslBackend::new(settings)?, script),
     })
 }

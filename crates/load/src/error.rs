@@ -124,6 +124,7 @@ impl RunError {
             Self::Guard(GuardError::NameNotFound { .. }) => "name_not_found".to_owned(),
             Self::Guard(GuardError::NameTimedOut { .. }) => "timeout_name".to_owned(),
             Self::Guard(_) | Self::Exceeded(_) => "target_refused".to_owned(),
+            Self::Backend(BackendError::NotBuilt { .. }) => "not_built".to_owned(),
             Self::Backend(_) => "unsupported".to_owned(),
             Self::Preflight { error, .. } => match error.outcome {
                 Outcome::Failed(failure) => failure.to_string(),

@@ -23,7 +23,6 @@ use tlslab_system::environment::environment;
 use tlslab_system::guard::GuardError;
 use tlslab_system::memory::Memory;
 use tlslab_tls::choice::Choice;
-use tlslab_tls::openssl::OpensslBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::versions::versions;
 use tlslab_tls::{Backend, ClientSettings, Session};
@@ -136,8 +135,11 @@ pub fn hold(
         Choice::Rustls => {
             Holder::new(RustlsBackend::new(settings)?, &script, interrupt, blank)?.run(plan, report)
         }
-        Choice::Openssl => Holder::new(OpensslBackend::new(settings)?, &script, interrupt, blank)?
-            .run(plan, report),
+        #[cfg(feature = "openssl")]
+        Choice::Openssl => {
+            let backend = tlslab_tls::openssl::OpensslBackend::new(settings)?;
+            Holder::new(backend, &script, interrupt, blank)?.run(plan, report)
+        }
     }?)
 }
 

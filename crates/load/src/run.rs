@@ -31,7 +31,6 @@ use tlslab_system::clock::{Clock, MonotonicClock, Nanos};
 use tlslab_system::guard::{GuardError, Permit};
 use tlslab_system::processor::{pin, run_in_real_time};
 use tlslab_tls::choice::Choice;
-use tlslab_tls::openssl::OpensslBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::{Backend, BackendError};
 
@@ -60,9 +59,10 @@ pub fn run_from(
         Choice::Rustls => {
             load(spec, checked, observer, interrupt, starter, || RustlsBackend::new(settings))
         }
-        Choice::Openssl => {
-            load(spec, checked, observer, interrupt, starter, || OpensslBackend::new(settings))
-        }
+        #[cfg(feature = "openssl")]
+        Choice::Openssl => load(spec, checked, observer, interrupt, starter, || {
+            tlslab_tls::openssl::OpensslBackend::new(settings)
+        }),
     }
 }
 

@@ -12,6 +12,13 @@ use std::io::{self, Write as _};
 use clap::CommandFactory;
 use clap_complete::Shell;
 
+/// The version of the programs. A build without OpenSSL says so.
+pub const VERSION: &str = if cfg!(feature = "openssl") {
+    env!("CARGO_PKG_VERSION")
+} else {
+    concat!(env!("CARGO_PKG_VERSION"), " (without OpenSSL)")
+};
+
 /// The usage error of clap in one line: the fault, and the probable intention.
 pub fn usage_line(error: &clap::Error) -> String {
     let text = error.to_string();

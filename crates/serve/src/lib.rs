@@ -31,7 +31,7 @@ pub use tlslab_tls::identity::{Identity, IdentityError};
 use context::Timing;
 use limits::WorkerLimits;
 use stats::Shared;
-use tls::{Acceptor, openssl::OpensslAcceptor, rustls::RustlsAcceptor};
+use tls::{Acceptor, rustls::RustlsAcceptor};
 use tlslab_system::usage::process_cpu;
 use worker::Worker;
 
@@ -53,7 +53,14 @@ impl Server {
     pub fn start(spec: &ServeSpec) -> Result<Self, ServeError> {
         spec.check()?;
         match spec.backend {
-            ServerBackend::Openssl => Self::start_with(spec, &OpensslAcceptor::new(spec)?),
+            #[cfg(feature = "openssl")]
+            ServerBackend::Openssl => {
+                Self::start_with(spec, &tls::openssl::OpensslAcceptor::new(spec)?)
+            }
+            #[cfg(not(feature = "openssl"))]
+            ServerBackend::Openssl => {
+                Err(tlslab_tls::BackendError::NotBuilt { lacking: None }.into())
+            }
             ServerBackend::Rustls => Self::start_with(spec, &RustlsAcceptor::new(spec)?),
         }
     }

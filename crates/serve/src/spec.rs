@@ -2,11 +2,12 @@
 
 use std::net::SocketAddr;
 
-use openssl::x509::X509;
+use rustls_pki_types::CertificateDer;
 
 use crate::burn::BURN_LIMIT;
 use tlslab_system::clock::{Nanos, SECOND};
 use tlslab_tls::BackendError;
+use tlslab_tls::certificates;
 use tlslab_tls::identity::{Identity, IdentityError};
 use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
 use tlslab_wire::tls::obsolete::SHORTEST_PRIME;
@@ -71,7 +72,7 @@ pub const DH_SIZES: [u32; 7] = [1024, 1536, 2048, 3072, 4096, 6144, 8192];
 #[derive(Debug, Clone)]
 pub struct ClientAuth {
     /// The trust anchors for clients' certificates.
-    pub(super) authorities: Vec<X509>,
+    pub(super) authorities: Vec<CertificateDer<'static>>,
     /// Whether a client without a certificate is refused. A client with an invalid one always is.
     pub required: bool,
 }
@@ -79,8 +80,7 @@ pub struct ClientAuth {
 impl ClientAuth {
     /// Trusts the certificates in a PEM text. `None` if it contains none, or an invalid one.
     pub fn from_pem(authorities: &str, required: bool) -> Option<Self> {
-        let authorities = X509::stack_from_pem(authorities.as_bytes()).ok()?;
-        (!authorities.is_empty()).then_some(Self { authorities, required })
+        Some(Self { authorities: certificates::from_pem(authorities)?, required })
     }
 }
 
@@ -267,6 +267,9 @@ impl ServeError {
             Self::System(_) => {
                 "check that the system has memory, files and processes left (ulimit -a)"
             }
+            Self::Backend(BackendError::NotBuilt { .. }) => {
+                "`make setup` builds it, or give --backend rustls"
+            }
             Self::Backend(_) => {
                 "ask for what this library has, or give the other one with --backend"
             }
@@ -279,7 +282,11 @@ impl ServeError {
     pub fn is_usage(&self) -> bool {
         !matches!(
             self,
-            Self::Listen { .. } | Self::Pin { .. } | Self::WorkerPanicked | Self::System(_)
+            Self::Listen { .. }
+                | Self::Pin { .. }
+                | Self::WorkerPanicked
+                | Self::System(_)
+                | Self::Backend(BackendError::NotBuilt { .. })
         )
     }
 }

@@ -1,5 +1,6 @@
 //! The choice of the back end that makes the handshakes.
 
+#[cfg(feature = "openssl")]
 use super::openssl::OpensslBackend;
 use super::rustls::RustlsBackend;
 use super::{BackendError, ClientSettings};
@@ -11,6 +12,7 @@ pub enum Choice {
     /// rustls on aws-lc-rs.
     Rustls,
     /// The built-in OpenSSL.
+    #[cfg(feature = "openssl")]
     Openssl,
 }
 
@@ -19,6 +21,7 @@ impl Choice {
     pub fn name(self) -> &'static str {
         match self {
             Self::Rustls => super::rustls::NAME,
+            #[cfg(feature = "openssl")]
             Self::Openssl => super::openssl::NAME,
         }
     }
@@ -29,14 +32,24 @@ impl Choice {
 /// setting.
 pub fn choose(asked: BackendChoice, settings: &ClientSettings) -> Result<Choice, BackendError> {
     let rustls = || RustlsBackend::new(settings).map(|_| Choice::Rustls);
-    let openssl = || OpensslBackend::new(settings).map(|_| Choice::Openssl);
     match asked {
         BackendChoice::Rustls => rustls(),
-        BackendChoice::Openssl => openssl(),
-        BackendChoice::Auto if settings.allow_obsolete => openssl(),
+        BackendChoice::Openssl => openssl(settings, None),
+        BackendChoice::Auto if settings.allow_obsolete => openssl(settings, None),
         BackendChoice::Auto => match rustls() {
-            Err(BackendError::Unsupported { .. }) => openssl(),
+            Err(BackendError::Unsupported { what, .. }) => openssl(settings, Some(what)),
             other => other,
         },
     }
+}
+
+#[cfg(feature = "openssl")]
+fn openssl(settings: &ClientSettings, _: Option<String>) -> Result<Choice, BackendError> {
+    OpensslBackend::new(settings).map(|_| Choice::Openssl)
+}
+
+/// `lacking`: the feature that rustls lacks, if that is the reason to ask for OpenSSL.
+#[cfg(not(feature = "openssl"))]
+fn openssl(_: &ClientSettings, lacking: Option<String>) -> Result<Choice, BackendError> {
+    Err(BackendError::NotBuilt { lacking })
 }

@@ -1,15 +1,21 @@
 //! A certificate with its chain and key, which are checked to belong together.
 
-use openssl::hash::MessageDigest;
-use openssl::ocsp::{OcspResponse, OcspResponseStatus};
-use openssl::pkey::{Id, PKey, Private};
-use openssl::ssl::SslContextBuilder;
-use openssl::x509::X509;
-use rustls::crypto::CryptoProvider;
-use rustls::sign::CertifiedKey;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+#[cfg(feature = "openssl")]
+mod by_openssl;
 
-use crate::openssl::ffi::add_to_chain;
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::sign::any_supported_type;
+use rustls::sign::CertifiedKey;
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use sha2::{Digest as _, Sha256};
+use x509_parser::asn1_rs::{Enumerated, FromDer as _, Sequence};
+use x509_parser::certificate::X509Certificate;
+use x509_parser::parse_x509_certificate;
+
+use crate::certificates::{self, PublicKeyKind};
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::tls::obsolete::SHORTEST_PRIME;
 
@@ -17,8 +23,9 @@ use tlslab_wire::tls::obsolete::SHORTEST_PRIME;
 #[derive(Debug, Clone)]
 pub struct Identity {
     /// The owner's certificate, followed by the intermediate certificates.
-    chain: Vec<X509>,
-    key: PKey<Private>,
+    chain: Vec<CertificateDer<'static>>,
+    key: Arc<PrivateKeyDer<'static>>,
+    kind: PublicKeyKind,
     /// The OCSP response for the owner's certificate, DER.
     ocsp_response: Option<Vec<u8>>,
 }
@@ -53,21 +60,15 @@ impl Identity {
     /// # Errors
     /// One of the two is absent or unreadable, or they do not belong together.
     pub fn from_pem(chain: &str, key: &str) -> Result<Self, IdentityError> {
-        let chain = X509::stack_from_pem(chain.as_bytes())
-            .ok()
-            .filter(|chain| !chain.is_empty())
-            .ok_or(IdentityError::NoCertificate)?;
-        // Without a callback OpenSSL would ask for the password on the terminal.
-        let key = PKey::private_key_from_pem_callback(key.as_bytes(), |_| Ok(0))
-            .map_err(|_| IdentityError::NoKey)?;
-        let identity = Self { chain, key, ocsp_response: None };
-        if !matches!(identity.key.id(), Id::RSA | Id::EC | Id::ED25519) {
-            return Err(IdentityError::KeyKind(identity.key_kind()));
+        let chain = certificates::from_pem(chain).ok_or(IdentityError::NoCertificate)?;
+        let key =
+            PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| IdentityError::NoKey)?;
+        let kind = PublicKeyKind::of(&read(&chain[0])?);
+        if let PublicKeyKind::Other(name) = kind {
+            return Err(IdentityError::KeyKind(name));
         }
-        match identity.chain[0].public_key() {
-            Ok(public) if public.public_eq(&identity.key) => Ok(identity),
-            _ => Err(IdentityError::KeyMismatch),
-        }
+        check_pair(&chain[0], &key)?;
+        Ok(Self { chain, key: Arc::new(key), kind, ocsp_response: None })
     }
 
     /// The same identity with a DER-encoded OCSP response, which a server staples for clients that
@@ -76,10 +77,10 @@ impl Identity {
     /// # Errors
     /// The bytes are not an OCSP response, or it has an error status (RFC 6960, section 4.2.1).
     pub fn with_ocsp_response(self, der: Vec<u8>) -> Result<Self, IdentityError> {
-        match OcspResponse::from_der(&der).map(|response| response.status()) {
-            Ok(OcspResponseStatus::SUCCESSFUL) => Ok(Self { ocsp_response: Some(der), ..self }),
-            _ => Err(IdentityError::OcspResponse),
+        if !is_successful(&der) {
+            return Err(IdentityError::OcspResponse);
         }
+        Ok(Self { ocsp_response: Some(der), ..self })
     }
 
     /// The OCSP response to staple, DER.
@@ -89,77 +90,90 @@ impl Identity {
 
     /// The kind and size of the key: `RSA-2048`, `ECDSA P-256`, `Ed25519`.
     pub fn key_kind(&self) -> String {
-        match (self.key.id(), self.key.bits()) {
-            (Id::RSA, bits) => format!("RSA-{bits}"),
-            (Id::EC, bits) => format!("ECDSA P-{bits}"),
-            (Id::ED25519, _) => "Ed25519".to_owned(),
-            (other, _) => format!("number {}", other.as_raw()),
-        }
+        self.kind.to_string()
     }
 
     /// The kind of the key, if the key is short enough to require `allow_obsolete`.
     pub fn short_key(&self) -> Option<String> {
-        (self.key.id() == Id::RSA && self.key.bits() < SHORTEST_PRIME).then(|| self.key_kind())
+        let is_short =
+            matches!(self.kind, PublicKeyKind::Rsa(bits) if bits < SHORTEST_PRIME as usize);
+        is_short.then(|| self.key_kind())
     }
 
     /// The algorithm of the key, without its size. An OpenSSL context holds one certificate per
     /// algorithm.
     pub fn algorithm(&self) -> &'static str {
-        algorithm(self.key.id())
+        match self.kind {
+            PublicKeyKind::Rsa(_) => "RSA",
+            PublicKeyKind::Ecdsa(_) | PublicKeyKind::OtherEcdsa(_) => "ECDSA",
+            PublicKeyKind::Ed25519 | PublicKeyKind::Other(_) => "Ed25519",
+        }
     }
 
     /// The owner's certificate, DER.
-    pub fn certificate(&self) -> Vec<u8> {
-        // A certificate that was parsed from DER can be encoded as DER: this fails only without
-        // memory.
-        self.chain[0].to_der().unwrap_or_default()
+    pub fn certificate(&self) -> &[u8] {
+        &self.chain[0]
     }
 
     /// The SHA-256 digest of the owner's certificate in hex.
     pub fn fingerprint(&self) -> String {
-        let digest = self.chain[0].digest(MessageDigest::sha256());
-        digest.map(|d| d.iter().map(|byte| format!("{byte:02x}")).collect()).unwrap_or_default()
+        Sha256::digest(self.certificate()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Adds the certificate, its chain and its key to an OpenSSL context. Certificates of other
     /// algorithms stay.
-    pub fn install(&self, context: &mut SslContextBuilder) -> Result<(), IdentityError> {
-        let mut set = || {
-            let (own, others) = self.chain.split_first().expect("a chain is never empty");
-            context.set_certificate(own)?;
-            context.set_private_key(&self.key)?;
-            others.iter().try_for_each(|certificate| add_to_chain(context, certificate))
-        };
-        set().map_err(|e| IdentityError::Refused { backend: "openssl", message: e.to_string() })
+    #[cfg(feature = "openssl")]
+    pub fn install(
+        &self,
+        context: &mut openssl::ssl::SslContextBuilder,
+    ) -> Result<(), IdentityError> {
+        by_openssl::install(&self.chain, &self.key, context)
+            .map_err(|e| IdentityError::Refused { backend: "openssl", message: e.to_string() })
     }
 
     /// The certificate, its chain and its key as a rustls type.
     pub fn certified(&self, with: &CryptoProvider) -> Result<CertifiedKey, IdentityError> {
         let refused = |message: String| IdentityError::Refused { backend: "rustls", message };
-        let chain: Result<_, _> = self.chain.iter().map(|c| c.to_der()).collect();
-        let chain: Vec<Vec<u8>> = chain.map_err(|e| refused(e.to_string()))?;
-        let key = self.key.private_key_to_pkcs8().map_err(|e| refused(e.to_string()))?;
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
-        let chain = chain.into_iter().map(CertificateDer::from).collect();
-        let certified = CertifiedKey::from_der(chain, key, with);
+        let certified = CertifiedKey::from_der(self.chain.clone(), self.key.clone_key(), with);
         let mut certified = certified.map_err(|e| refused(e.to_string()))?;
         certified.ocsp.clone_from(&self.ocsp_response);
         Ok(certified)
     }
 }
 
-/// The algorithm of a key, without its size.
-pub fn algorithm(id: Id) -> &'static str {
-    match id {
-        Id::RSA => "RSA",
-        Id::EC => "ECDSA",
-        _ => "Ed25519",
-    }
+fn read<'c>(certificate: &'c CertificateDer<'_>) -> Result<X509Certificate<'c>, IdentityError> {
+    let read = parse_x509_certificate(certificate);
+    read.map(|(_, certificate)| certificate).map_err(|_| IdentityError::NoCertificate)
 }
 
+/// Checks that a certificate and a key belong together. Keys that aws-lc does not take, such as
+/// short ones, are OpenSSL's.
+fn check_pair(
+    certificate: &CertificateDer<'_>,
+    key: &PrivateKeyDer<'_>,
+) -> Result<(), IdentityError> {
+    let signing = any_supported_type(key);
+    let own = signing.as_ref().ok().and_then(|signing| signing.public_key());
+    let certified = read(certificate)?;
+    if own.is_some_and(|own| own.as_ref() == certified.public_key().raw) {
+        return Ok(());
+    }
+    #[cfg(feature = "openssl")]
+    return by_openssl::check_pair(certificate, key);
+    #[cfg(not(feature = "openssl"))]
+    Err(if signing.is_ok() { IdentityError::KeyMismatch } else { IdentityError::NoKey })
+}
+
+/// True if an OCSP response has the status `successful` (RFC 6960, section 4.2.1).
+fn is_successful(response: &[u8]) -> bool {
+    let Ok((_, response)) = Sequence::from_der(response) else { return false };
+    matches!(Enumerated::from_der(&response.content), Ok((_, Enumerated(0))))
+}
+
+/// The key belongs to the certificate.
 impl PartialEq for Identity {
     fn eq(&self, other: &Self) -> bool {
-        self.certificate() == other.certificate() && self.key.public_eq(&other.key)
+        self.certificate() == other.certificate()
     }
 }
 
@@ -178,7 +192,7 @@ mod tests {
         let (certificate, key) = pair();
         let identity = Identity::from_pem(&certificate, &key).unwrap();
         assert_eq!((identity.key_kind().as_str(), identity.algorithm()), ("ECDSA P-256", "ECDSA"));
-        let fingerprint = openssl::sha::sha256(&identity.certificate());
+        let fingerprint = Sha256::digest(identity.certificate());
         let hex: String = fingerprint.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(identity.fingerprint(), hex);
     }

@@ -18,6 +18,7 @@ pub mod choice;
 pub mod expectation;
 pub mod identity;
 pub mod keylog;
+#[cfg(feature = "openssl")]
 pub mod openssl;
 mod pool;
 pub mod rustls;
@@ -122,6 +123,9 @@ impl ClientSettings {
     }
 }
 
+/// The name of the OpenSSL back end in specifications and records.
+pub const OPENSSL_NAME: &str = "openssl";
+
 /// With [`Authenticate::Sampled`], the first connection of each server name and 1 in N after it are
 /// authenticated in full.
 pub const SAMPLING_PERIOD: u32 = 128;
@@ -147,6 +151,16 @@ pub enum BackendError {
         /// The library's message.
         message: String,
     },
+    /// The build leaves OpenSSL out (the cargo feature `openssl`).
+    #[error("{}this build has no OpenSSL", describe_lacking(.lacking))]
+    NotBuilt {
+        /// The feature that rustls lacks, if that is the reason to ask for OpenSSL.
+        lacking: Option<String>,
+    },
+}
+
+fn describe_lacking(lacking: &Option<String>) -> String {
+    lacking.as_ref().map(|what| format!("rustls has no {what}, and ")).unwrap_or_default()
 }
 
 /// Creates the sessions of one worker.

@@ -1,8 +1,8 @@
 //! A certification authority and a certificate for this machine, generated on demand.
 
-use openssl::error::ErrorStack;
-use openssl::pkey::PKey;
-use openssl::rsa::Rsa;
+#[cfg(feature = "openssl")]
+mod short_rsa;
+
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType,
     ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PublicKeyData, RsaKeySize,
@@ -18,7 +18,7 @@ fn generate(kind: KeyKind) -> Result<KeyPair, rcgen::Error> {
         KeyKind::EcdsaP256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256),
         KeyKind::EcdsaP384 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384),
         KeyKind::EcdsaP521 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512),
-        // aws-lc generates no keys of this size: see `ShortRsa`.
+        // aws-lc generates no keys of this size; OpenSSL does.
         KeyKind::Rsa1024 => Err(rcgen::Error::KeyGenerationUnavailable),
         KeyKind::Rsa2048 => rsa(RsaKeySize::_2048),
         KeyKind::Rsa3072 => rsa(RsaKeySize::_3072),
@@ -125,35 +125,23 @@ fn make(kind: KeyKind, purpose: ExtendedKeyUsagePurpose) -> Result<Made, Identit
     let made = || -> Result<Made, rcgen::Error> {
         let authority =
             CertifiedIssuer::self_signed(authority_params(kind)?, generate(issuer(kind))?)?;
-        let (certificate, key) = if kind == KeyKind::Rsa1024 {
-            let key =
-                ShortRsa::generate(1024).map_err(|_| rcgen::Error::KeyGenerationUnavailable)?;
-            (subject_params(purpose)?.signed_by(&RsaPublic(&key.public), &authority)?, key.private)
-        } else {
-            let key = generate(kind)?;
-            let certificate = subject_params(purpose)?.signed_by(&key, &authority)?;
-            (certificate, PrivateKey { pem: key.serialize_pem(), der: key.serialize_der() })
+        let (certificate, key) = match kind {
+            #[cfg(feature = "openssl")]
+            KeyKind::Rsa1024 => {
+                let generated = short_rsa::generate(1024);
+                let (public, key) =
+                    generated.map_err(|_| rcgen::Error::KeyGenerationUnavailable)?;
+                (subject_params(purpose)?.signed_by(&RsaPublic(&public), &authority)?, key)
+            }
+            _ => {
+                let key = generate(kind)?;
+                let certificate = subject_params(purpose)?.signed_by(&key, &authority)?;
+                (certificate, PrivateKey { pem: key.serialize_pem(), der: key.serialize_der() })
+            }
         };
         Ok((certificate, key, authority))
     };
     made().map_err(|e| IdentityError::NotMade { kind, message: e.to_string() })
-}
-
-/// An RSA key shorter than aws-lc generates, for the subject of a certificate.
-struct ShortRsa {
-    /// The public key, PKCS #1 in DER.
-    public: Vec<u8>,
-    private: PrivateKey,
-}
-
-impl ShortRsa {
-    fn generate(bits: u32) -> Result<Self, ErrorStack> {
-        let rsa = Rsa::generate(bits)?;
-        let public = rsa.public_key_to_der_pkcs1()?;
-        let key = PKey::from_rsa(rsa)?;
-        let pem = String::from_utf8_lossy(&key.private_key_to_pem_pkcs8()?).into_owned();
-        Ok(Self { public, private: PrivateKey { pem, der: key.private_key_to_pkcs8()? } })
-    }
 }
 
 fn authority_params(kind: KeyKind) -> Result<CertificateParams, rcgen::Error> {

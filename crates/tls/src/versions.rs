@@ -8,6 +8,7 @@ pub fn versions() -> BTreeMap<String, String> {
         ("tlslab", env!("CARGO_PKG_VERSION")),
         ("rustls", env!("RUSTLS_VERSION")),
         ("aws-lc-sys", env!("AWS_LC_SYS_VERSION")),
+        #[cfg(feature = "openssl")]
         ("openssl", openssl::version::version()),
         ("nghttp2", tlslab_wire::http::h2::session::version()),
     ]

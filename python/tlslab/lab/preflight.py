@@ -14,9 +14,10 @@ from typing import Literal
 
 import psutil
 
-from tlslab.lab.programs import REMEDY, find_program
+from tlslab.lab.programs import REMEDY, find_program, has_openssl, without_openssl
+from tlslab.model.deployment import REFERENCE_SERVERS
 from tlslab.model.wording import counted
-from tlslab.targets import MANAGED
+from tlslab.targets import MANAGED, RustlsReference
 
 Level = Literal["ok", "warning", "hard"]
 
@@ -62,31 +63,47 @@ def check_run(connections: int, targets: Sequence[str], managed: bool) -> tuple[
 
 def check_all(connections: int) -> tuple[Check, ...]:
     """All checks, for `tlslab doctor`; a missing server is then only a warning."""
+    # A build without OpenSSL serves with rustls.
+    own = next((name for name in REFERENCE_SERVERS if MANAGED[name].installed), "reference")
     servers = (
         Check(kind.name, "ok", f"{kind.name} is installed")
         if kind.installed
         else _missing(kind.name, kind.remedy, "warning")
         for kind in MANAGED.values()
-        if kind.name != "reference"
+        if kind.name != own
     )
-    return (*check_run(connections, ("reference",), managed=True), *servers)
+    return (*check_run(connections, (own,), managed=True), *servers)
 
 
 def check_programs(targets: Sequence[str], managed: bool, level: Level = "hard") -> Iterator[Check]:
     """The programs that a run starts; `level` applies to a missing server."""
-    own = ["tlslab-load", "tlslab-serve"] if "reference" in targets else ["tlslab-load"]
+    serves = any(name in REFERENCE_SERVERS for name in targets)
+    own = ["tlslab-load", "tlslab-serve"] if serves else ["tlslab-load"]
     for name in own:
         found = find_program(name)
-        yield Check(name, "ok", f"{name} is installed") if found else _missing(name, REMEDY)
+        yield _of_program(found, targets) if found else _missing(name, REMEDY)
     for name in ("setpriv", "taskset") if managed else ("setpriv",):
         if shutil.which(name):
             yield Check(name, "ok", f"{name} is installed")
         else:
             yield _missing(name, "apt-get install util-linux")
-    kinds = [MANAGED[name] for name in targets if name in MANAGED and name != "reference"]
-    for kind in kinds:
-        if not kind.installed:
+    for kind in (MANAGED[name] for name in targets if name in MANAGED):
+        if kind.installed:
+            continue
+        if kind.name not in REFERENCE_SERVERS:
             yield _missing(kind.name, kind.remedy, level)
+        elif found := find_program("tlslab-serve"):
+            fault = without_openssl(found)
+            yield Check(kind.name, level, fault.message, fault.remedy)
+
+
+def _of_program(program: str, targets: Sequence[str]) -> Check:
+    """A program that is there; only the reference server on rustls needs no OpenSSL in it."""
+    name = Path(program).name
+    if set(targets) == {RustlsReference.name} or has_openssl(program):
+        return Check(name, "ok", f"{name} is installed")
+    fault = without_openssl(program)
+    return Check(name, "warning", fault.message, fault.remedy)
 
 
 def _missing(name: str, remedy: str, level: Level = "hard") -> Check:

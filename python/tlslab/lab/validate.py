@@ -19,6 +19,7 @@ from tlslab.lab.private import private_folder
 from tlslab.lab.resolution import INSTANTS, measure_resolution
 from tlslab.lab.specs import EXPECTED_STATUS, Aim, preflight_spec
 from tlslab.lab.stage import Stage, staged
+from tlslab.model.deployment import REFERENCE_SERVERS
 from tlslab.model.errors import EngineError
 from tlslab.model.profile import Profile
 from tlslab.model.validation import SCHEMA, RateResult, Validation
@@ -65,7 +66,7 @@ def validate(request: Request, reported: Callable[[RateResult], None]) -> Valida
     if asked_for():
         request = replace(request, rates=request.rates[-1:], seconds=min(request.seconds, 0.5))
     engine = local_pool()
-    placement = place(request.target in ("reference", "nginx"))
+    placement = place(request.target in (*REFERENCE_SERVERS, "nginx"))
     with private_folder() as folder:
         stage = Stage(
             folder=folder,
@@ -102,7 +103,7 @@ def validate(request: Request, reported: Callable[[RateResult], None]) -> Valida
                     validate_rate(engine, spec, rate, request.interface, placement, folder)
                 )
                 reported(rates[-1])
-    pause = request.pause_ms if request.target == "reference" else 0
+    pause = request.pause_ms if request.target in REFERENCE_SERVERS else 0
     return Validation(SCHEMA, request.target, backend, pause, tuple(rates))
 
 

@@ -5,7 +5,19 @@ from dataclasses import dataclass
 NO_FRONT = "none"
 
 # The servers that the lab can start; targets.registry knows how.
-MANAGED_SERVERS = ("reference", "node", "tomcat", "nginx", "apache", "haproxy", "caddy")
+MANAGED_SERVERS = (
+    "reference",
+    "reference-rustls",
+    "node",
+    "tomcat",
+    "nginx",
+    "apache",
+    "haproxy",
+    "caddy",
+)
+
+# The server that is part of tlslab, by its TLS library: OpenSSL, rustls.
+REFERENCE_SERVERS = MANAGED_SERVERS[:2]
 
 
 @dataclass(frozen=True)

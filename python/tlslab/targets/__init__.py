@@ -7,7 +7,7 @@ stops it; an external target is a URL and is never touched.
 from tlslab.targets.base import Front, Running, Setting, Target
 from tlslab.targets.certificates import Authority
 from tlslab.targets.nginx import Nginx
-from tlslab.targets.reference import Reference
+from tlslab.targets.reference import Reference, RustlsReference
 from tlslab.targets.registry import MANAGED, Kind, build, find_kind, lacking
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Nginx",
     "Reference",
     "Running",
+    "RustlsReference",
     "Setting",
     "Target",
     "build",

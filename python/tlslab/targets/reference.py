@@ -1,4 +1,4 @@
-"""The reference target: `tlslab-serve`, with the OpenSSL back end.
+"""The reference targets: `tlslab-serve`, with the OpenSSL back end or with rustls.
 
 One library serves all groups, so that differences between groups are not differences between
 libraries.
@@ -9,14 +9,15 @@ import os
 import select
 import signal
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from tlslab.model.errors import CannotRunError
-from tlslab.model.names import OBSOLETE_TLS_VERSIONS
+from tlslab.model.names import OBSOLETE_TLS_VERSIONS, SUITES
 from tlslab.targets.base import Running, Setting, pinned, require
 from tlslab.targets.certificates import Authority
 from tlslab.targets.process import ServerProcess
-from tlslab.targets.programs import REMEDY, find_program
+from tlslab.targets.programs import REMEDY, find_program, has_openssl, without_openssl
 
 START_S = 10.0
 
@@ -35,12 +36,31 @@ def find_reference() -> str | None:
     return find_program(PROGRAM)
 
 
+# The groups, and the ciphers of the suites, of the server on rustls. On OpenSSL it has all.
+RUSTLS_GROUPS = (
+    "X25519",
+    "P-256",
+    "P-384",
+    "P-521",
+    "X25519MLKEM768",
+    "SecP256r1MLKEM768",
+    "MLKEM768",
+)
+_RUSTLS_CIPHERS = ("AES_128_GCM_SHA256", "AES_256_GCM_SHA384", "CHACHA20_POLY1305_SHA256")
+RUSTLS_SUITES = tuple(
+    suite.name
+    for suite in SUITES
+    if (suite.tls == "1.3" or suite.name.startswith("TLS_ECDHE_"))
+    and suite.name.endswith(_RUSTLS_CIPHERS)
+)
+
+
 # The server's versions if an experiment needs obsolete protocols.
 OBSOLETE_VERSIONS = (*OBSOLETE_TLS_VERSIONS, "1.2")
 
 
 class Reference:
-    """The server that comes with tlslab."""
+    """The server that comes with tlslab, on OpenSSL."""
 
     name = "reference"
     backend = "openssl"
@@ -49,9 +69,17 @@ class Reference:
     def __init__(self, setting: Setting, program: str | None = None) -> None:
         self._setting = setting
         self._program = require(program or find_reference(), PROGRAM, REMEDY)
+        if program is None and self.needs_openssl() and not has_openssl(self._program):
+            raise without_openssl(self._program)
+        self._groups, self._suites = setting.groups, setting.suites
         self._authority = Authority(setting.folder, (setting.listen,))
         self._certificates: list[str] = []
         self.path = f"/bytes/{setting.document_bytes}"
+
+    @classmethod
+    def needs_openssl(cls) -> bool:
+        """Whether a program that was built without OpenSSL is not enough."""
+        return cls.backend == "openssl"
 
     @property
     def trust_pem(self) -> str:
@@ -73,7 +101,7 @@ class Reference:
         command = [self._program, "--listen", f"{setting.host}:0", "--backend", self.backend]
         command += ["--idle", f"{setting.idle_s}s", "--pause", f"{setting.pause_ms}ms"]
         command += ["--threads", str(setting.workers)]
-        for option, names in (("--group", setting.groups), ("--suite", setting.suites)):
+        for option, names in (("--group", self._groups), ("--suite", self._suites)):
             for name in names:
                 command += [option, name]
         if setting.burn is not None:
@@ -95,6 +123,30 @@ class Reference:
             process.stop()
             raise
         return Running(f"https://{ready['address']}{self.path}", process, events.handshakes)
+
+
+class RustlsReference(Reference):
+    """The same server on rustls."""
+
+    name = "reference-rustls"
+    backend = "rustls"
+
+    def prepare(self) -> dict[tuple[str, str], str]:
+        """Makes the certificates. Returns the levels that rustls lacks."""
+        super().prepare()
+        self._groups = tuple(name for name in self._groups if name in RUSTLS_GROUPS)
+        self._suites = tuple(name for name in self._suites if name in RUSTLS_SUITES)
+        return {
+            **self._lacking("group", self._setting.groups, self._groups),
+            **self._lacking("suite", self._setting.suites, self._suites),
+            **self._lacking("resume", ("psk-only",), ()),
+        }
+
+    def _lacking(
+        self, factor: str, wanted: Iterable[str], known: Iterable[str]
+    ) -> dict[tuple[str, str], str]:
+        reason = f"{self.software} with {self.backend} lacks it"
+        return {(factor, level): reason for level in wanted if level not in known}
 
 
 class EventReader:

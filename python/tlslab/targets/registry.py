@@ -16,8 +16,8 @@ from tlslab.targets.fronted import Fronted
 from tlslab.targets.haproxy import HAProxy
 from tlslab.targets.nginx import Nginx
 from tlslab.targets.node import Node, find_node
-from tlslab.targets.programs import REMEDY
-from tlslab.targets.reference import Reference, find_reference
+from tlslab.targets.programs import REMEDY, has_openssl
+from tlslab.targets.reference import Reference, RustlsReference, find_reference
 from tlslab.targets.tomcat import Tomcat, find_tomcat
 
 # Factors of a deployment that not every server supports; `processors` works for all (taskset), and
@@ -69,9 +69,14 @@ class Kind:
         return self.find() is not None
 
 
-def _reference() -> Installation | None:
-    found = find_reference()
-    return Installation(found, Reference.software, Reference.backend) if found else None
+def _reference(server: type[Reference]) -> Callable[[], Installation | None]:
+    def find() -> Installation | None:
+        found = find_reference()
+        if found is None or (server.needs_openssl() and not has_openssl(found)):
+            return None
+        return Installation(found, server.software, server.backend)
+
+    return find
 
 
 def _configured(server: type[ConfiguredServer]) -> Callable[[], Installation | None]:
@@ -100,7 +105,14 @@ _STAPLES = _WORKERS_AND_DH | {STAPLING}
 _JAVA = _WORKERS_AND_DH | {"jdk", "connector"}
 
 _KINDS = (
-    Kind("reference", _reference, Reference, REMEDY, _STAPLES | {"burn"}),
+    Kind("reference", _reference(Reference), Reference, REMEDY, _STAPLES | {"burn"}),
+    Kind(
+        "reference-rustls",
+        _reference(RustlsReference),
+        RustlsReference,
+        REMEDY,
+        _STAPLES - {"dh_bits"} | {"burn"},
+    ),
     Kind(
         "node",
         _node,

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import sys
 from pathlib import Path
 
 import psutil
@@ -91,3 +92,21 @@ def test_a_saving_governor_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_a_check_reads_as_one_line() -> None:
     assert Check("x", "hard", "too few", "get more").text == "too few: get more"
     assert Check("x", "ok", "enough").text == "enough"
+
+
+def test_programs_without_openssl_are_reported_unless_nothing_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Programs are looked for beside Python.
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    for name in ("tlslab-load", "tlslab-serve"):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{name} 1.2 (without OpenSSL)'\n", "utf-8")
+        (tmp_path / name).chmod(0o755)
+
+    def checks(target: str) -> dict[str, Check]:
+        return {check.name: check for check in preflight.check_programs((target,), True)}
+
+    assert {check.level for check in checks("reference-rustls").values()} == {"ok"}
+    assert checks("reference")["reference"].level == "hard"
+    assert "make setup" in checks("reference")["reference"].remedy
+    assert checks("https://localhost/")["tlslab-load"].level == "warning"

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from tlslab.model.errors import CannotRunError
-from tlslab.targets import Reference
+from tlslab.targets import MANAGED, Reference, RustlsReference
 from tlslab.targets import reference as reference_module
 from tlslab.targets.base import Setting
 
@@ -44,6 +44,43 @@ def test_the_servers_address_and_counts_are_read_from_its_events(tmp_path: Path)
     assert command[command.index("--group") + 1] == "X25519"
     running.stop()
     assert not running.process.alive()
+
+
+def test_what_rustls_lacks_is_left_out_of_its_server_and_named(tmp_path: Path) -> None:
+    program = tmp_path / "serve"
+    program.write_text(f"#!{sys.executable}\n{SERVER}", "utf-8")
+    program.chmod(0o755)
+    suites = ("TLS_AES_128_CCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
+    setting = Setting(tmp_path, ("rsa-2048",), ("X25519", "X448", "P-521"), 1, (), suites=suites)
+    server = RustlsReference(setting, str(program))
+    reason = "tlslab-serve with rustls lacks it"
+    assert server.prepare() == {
+        ("group", "X448"): reason,
+        ("suite", "TLS_AES_128_CCM_SHA256"): reason,
+        ("resume", "psk-only"): reason,
+    }
+    running = server.start()
+    command = psutil.Process(running.process.pid).cmdline()
+    running.stop()
+    given = [after for word, after in pairwise(command) if word in ("--group", "--suite")]
+    assert given == ["X25519", "P-521", suites[1]]
+    assert command[command.index("--backend") + 1] == "rustls"
+
+
+def test_a_program_without_openssl_serves_with_rustls_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "serve"
+    program.write_text("#!/bin/sh\necho 'tlslab-serve 1.2 (without OpenSSL)'\n", "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(reference_module, "find_program", lambda name: str(program))
+    setting = Setting(tmp_path, ("ecdsa-p256",), ("X25519",), 1, ())
+    with pytest.raises(CannotRunError, match="built without OpenSSL") as error:
+        Reference(setting)
+    assert "make setup" in error.value.remedy
+    RustlsReference(setting)
+    assert not MANAGED["reference"].installed
+    assert MANAGED["reference-rustls"].installed
 
 
 def test_a_planted_slowdown_is_an_option_of_the_server(tmp_path: Path) -> None:

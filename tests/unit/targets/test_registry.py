@@ -80,7 +80,8 @@ def test_what_a_server_does_not_take_is_a_reason() -> None:
 def test_a_server_that_staples_from_no_file_is_named_with_those_that_do() -> None:
     reason = lacking(Deployment("apache", ocsp_stapling=True))
     assert reason == (
-        "apache staples no OCSP response from a file: these do: reference, node, nginx, haproxy"
+        "apache staples no OCSP response from a file: these do: reference, reference-rustls, node, "
+        "nginx, haproxy"
     )
     # Every server can work without it.
     assert all(lacking(Deployment(name)) is None for name in MANAGED)

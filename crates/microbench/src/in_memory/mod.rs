@@ -29,7 +29,6 @@ pub use record::{
     BulkResult, BulkSide, Flight, HandshakeFacts, HandshakeResult, IN_MEMORY_SCHEMA,
     InMemoryRecord, NodeSignatures, SideCost,
 };
-pub(crate) use spec::default_scheme;
 pub use spec::{BulkSpec, Direction, HandshakeForm, InMemorySpec};
 pub use tlslab_remote_keys::{
     ClusterKey, KeyAway, KeyError, KeyPlace, KeySide, Pkcs11Key, Secret, SigningNode,

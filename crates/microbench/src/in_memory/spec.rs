@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::InMemoryError;
+use crate::default_scheme::default_scheme;
 use tlslab_contract::spec::{BackendChoice, Stop};
 use tlslab_remote_keys::{KeyAway, KeySide};
 use tlslab_wire::names::KeyKind;
@@ -254,17 +255,6 @@ fn default_suite(tls: TlsVersion, certificate: KeyKind) -> CipherSuite {
         (TlsVersion::Tls13, _) => 0x1301,
         (_, Some(SignatureKey::Rsa)) => 0xc02f,
         _ => 0xc02b,
-    })
-}
-
-/// The default scheme of a kind of key: the hash of the curve, or PSS with SHA-256 for RSA.
-pub(crate) fn default_scheme(key: KeyKind) -> SignatureScheme {
-    SignatureScheme::from_code_point(match key {
-        KeyKind::EcdsaP256 => 0x0403,
-        KeyKind::EcdsaP384 => 0x0503,
-        KeyKind::EcdsaP521 => 0x0603,
-        KeyKind::Rsa1024 | KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => 0x0804,
-        KeyKind::Ed25519 => 0x0807,
     })
 }
 

@@ -6,6 +6,7 @@
 
 mod aws_lc;
 mod key_schedule;
+#[cfg(feature = "openssl")]
 mod openssl;
 mod operation;
 mod record;
@@ -21,11 +22,11 @@ pub use record::{PRIMITIVES_SCHEMA, Primitive, PrimitivesRecord, PrimitivesSpec}
 pub use tcp::{RESPONSE_BYTES, TCP};
 
 use self::operation::{Operation, measure_all};
-use crate::in_memory::default_scheme;
+use crate::default_scheme::default_scheme;
 use tlslab_system::environment::environment;
 use tlslab_system::processor;
 use tlslab_tls::versions::versions;
-use tlslab_tls::{openssl as openssl_backend, rustls as rustls_backend};
+use tlslab_tls::{BackendError, OPENSSL_NAME, rustls as rustls_backend};
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, SignatureScheme};
 
@@ -45,6 +46,8 @@ pub enum PrimitivesError {
     Tcp(io::Error),
     #[error("cannot make a certificate: {0}")]
     Certificate(String),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
 }
 
 impl PrimitivesError {
@@ -75,12 +78,11 @@ pub fn measure(
         processor::pin(processor).map_err(|source| PrimitivesError::Pin { processor, source })?;
     }
     let mut operations = Vec::new();
-    let made = |message: String| PrimitivesError::Certificate(message);
     if spec.has_backend(rustls_backend::NAME) {
-        aws_lc::operations(&spec, &mut operations).map_err(made)?;
+        aws_lc::operations(&spec, &mut operations).map_err(PrimitivesError::Certificate)?;
     }
-    if spec.has_backend(openssl_backend::NAME) {
-        openssl::operations(&spec, &mut operations).map_err(made)?;
+    if spec.has_backend(OPENSSL_NAME) {
+        add_openssl(&spec, &mut operations)?;
     }
     let time = Duration::from_millis(spec.time_ms);
     let mut primitives = measure_all(operations, time, interrupt);
@@ -94,6 +96,20 @@ pub fn measure(
         environment: environment(),
         primitives,
     })
+}
+
+#[cfg(feature = "openssl")]
+fn add_openssl(spec: &PrimitivesSpec, all: &mut Vec<Operation>) -> Result<(), PrimitivesError> {
+    openssl::operations(spec, all).map_err(PrimitivesError::Certificate)
+}
+
+/// A build without OpenSSL measures what it has, unless OpenSSL is asked for by name.
+#[cfg(not(feature = "openssl"))]
+fn add_openssl(spec: &PrimitivesSpec, _: &mut Vec<Operation>) -> Result<(), PrimitivesError> {
+    if spec.backends.is_empty() {
+        return Ok(());
+    }
+    Err(BackendError::NotBuilt { lacking: None }.into())
 }
 
 /// The first obsolete item of a specification, if any.

@@ -6,11 +6,13 @@ mod certificate;
 mod ending;
 mod events;
 mod hold;
+#[cfg_attr(not(feature = "openssl"), path = "no_in_memory.rs")]
 mod in_memory;
 mod keylog;
 mod merge;
 mod mode;
 mod primitives;
+#[cfg_attr(not(feature = "openssl"), path = "no_probe.rs")]
 mod probe;
 mod problem;
 mod server;
@@ -84,9 +86,7 @@ fn instead_of_load(arguments: &Arguments) -> Result<Option<Ending>, Problem> {
         return Ok(Some(Ending::SILENT));
     }
     if arguments.probe.asked() {
-        let spec = arguments.probe_spec()?;
-        let problem = |error: &_| arguments.problem(error);
-        return probe::carry_out(spec, arguments.json(), problem).map(Some);
+        return probe::by_flags(arguments).map(Some);
     }
     if arguments.print_spec {
         return print_spec(arguments).map(Some);

@@ -7,9 +7,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tlslab_contract::record::RunRecord;
 use tlslab_contract::spec::RunSpec;
 use tlslab_load::hold::HoldRecord;
-use tlslab_microbench::in_memory::InMemoryRecord;
 use tlslab_microbench::primitives::PrimitivesRecord;
-use tlslab_probe::{ProbeRecord, ProbeSpec};
 
 use crate::load::arguments::hold::HoldCommand;
 use crate::load::arguments::load::with_ramp_joined;
@@ -56,7 +54,7 @@ const USUAL: [&str; 25] = [
 #[derive(Debug, Parser)]
 #[command(
     name = "tlslab-load",
-    version,
+    version = crate::VERSION,
     max_term_width = 100,
     propagate_version = true,
     disable_help_subcommand = true,
@@ -159,9 +157,7 @@ impl Mode {
     pub fn carry_out(self) -> Result<Ending, Problem> {
         match self {
             Self::Run(arguments) => crate::load::measure(&arguments),
-            Self::Probe(command) => {
-                probe::carry_out(command.spec()?, command.json, |error| command.problem(error))
-            }
+            Self::Probe(command) => probe::by_command(&command),
             Self::Merge(command) => merge::carry_out(&command),
             Self::Hold(command) => {
                 let output = hold::Output { json: command.json, events: command.events };
@@ -180,10 +176,10 @@ pub fn print_schema(format: Schema) -> Result<Ending, Problem> {
         Schema::Spec => schemars::schema_for!(RunSpec),
         Schema::Record => schemars::schema_for!(RunRecord),
         Schema::Hold => schemars::schema_for!(HoldRecord),
-        Schema::InMemory => schemars::schema_for!(InMemoryRecord),
+        Schema::InMemory => in_memory::schema()?,
         Schema::Primitives => schemars::schema_for!(PrimitivesRecord),
-        Schema::ProbeSpec => schemars::schema_for!(ProbeSpec),
-        Schema::Probe => schemars::schema_for!(ProbeRecord),
+        Schema::ProbeSpec => probe::schemas()?[0].clone(),
+        Schema::Probe => probe::schemas()?[1].clone(),
     })?;
     Ok(Ending::SILENT)
 }

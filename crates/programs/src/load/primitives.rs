@@ -138,6 +138,7 @@ impl From<PrimitivesError> for Problem {
         let class = match error {
             PrimitivesError::Pin { .. } => "pin",
             PrimitivesError::NotLoopback(_) => "target_refused",
+            PrimitivesError::Backend(_) => "not_built",
             _ if error.is_usage() => "usage",
             _ => "primitives",
         };

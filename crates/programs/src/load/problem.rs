@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use tlslab_contract::spec::Trust;
 use tlslab_load::error::RunError;
-use tlslab_probe::ProbeError;
+use tlslab_tls::BackendError;
 use tlslab_wire::sanitize::sanitize;
 
 use crate::load::certificate::{self, Fault};
@@ -46,6 +46,13 @@ impl Problem {
     pub fn of_class(class: &str, message: String, is_usage: bool) -> Self {
         let exit = if is_usage { USAGE } else { COULD_NOT_RUN };
         Self { class: class.to_owned(), message, remedy: None, exit }
+    }
+
+    /// A mode that needs OpenSSL, in a build that leaves it out.
+    #[cfg(not(feature = "openssl"))]
+    pub fn without_openssl(mode: &str) -> Self {
+        let message = format!("this build has no OpenSSL, which {mode} needs");
+        Self::of_class("not_built", message, false)
     }
 
     /// The exit status.
@@ -141,6 +148,7 @@ pub fn remedy(class: &str) -> &'static str {
         "files_exhausted" => "raise the file limit (ulimit -n) or lower --connections",
         "ports_exhausted" => "widen net.ipv4.ip_local_port_range or wait a minute",
         "unsupported" => "leave --backend at auto, or ask for something else",
+        "not_built" => "`make setup` builds it",
         "source" => "give addresses of this machine, of the target's family, with --source",
         "pin" => "give processors that are online with --cpu",
         "no_start" => "with --barrier, give the start as a line on standard input (see --help)",
@@ -199,18 +207,14 @@ impl From<RunError> for Problem {
         let message = error.to_string();
         match error {
             RunError::ClientIdentity(_) => Self::usage(message),
-            RunError::Backend(_) => Self::of_class("unsupported", message, true),
+            RunError::Backend(BackendError::Unsupported { .. } | BackendError::Refused { .. }) => {
+                Self::of_class("unsupported", message, true)
+            }
             other => {
                 let remedy = other.status().map(remedy_of_status);
                 Self { remedy, ..Self::of_class(&other.class(), message, false) }
             }
         }
-    }
-}
-
-impl From<ProbeError> for Problem {
-    fn from(error: ProbeError) -> Self {
-        Self::of_class(&error.class(), error.to_string(), false)
     }
 }
 
@@ -300,7 +304,16 @@ mod tests {
             RunError::Realtime(io()),
             RunError::System(io()),
         ];
-        let named = ["usage", "unsupported", "output", "no_tls", "key", "handshake", "primitives"];
+        let named = [
+            "usage",
+            "unsupported",
+            "not_built",
+            "output",
+            "no_tls",
+            "key",
+            "handshake",
+            "primitives",
+        ];
         let of_errors = errors.into_iter().map(|error| Problem::from(error).class);
         of_errors.chain(named.map(str::to_owned)).collect()
     }

@@ -26,17 +26,6 @@ pub fn anchors(trust: &Trust) -> Result<TrustAnchors, Problem> {
     }
 }
 
-/// The trust anchors of a probe, which may have none: it only reports a chain that is not accepted.
-pub fn anchors_of_probe(trust: &Trust) -> Result<TrustAnchors, Problem> {
-    match trust {
-        Trust::System => {
-            let found = rustls_native_certs::load_native_certs().certs;
-            Ok(TrustAnchors::Certificates(found.iter().map(|c| c.as_ref().to_vec()).collect()))
-        }
-        other => anchors(other),
-    }
-}
-
 /// The text of a file of certificates; an error with its name if it contains none.
 pub fn from_file(path: &str) -> Result<String, Problem> {
     let said = |what: String| Problem::usage(format!("--ca '{path}' {what}"));

@@ -24,7 +24,7 @@ const TICKETS_LIMIT: usize = 32;
 /// {"event":"stopped","stats":...} at its end by SIGTERM or SIGINT. Without --resumption no session
 /// is resumed: the server sends no tickets and keeps no sessions.
 #[derive(Parser)]
-#[command(name = "tlslab-serve", version, max_term_width = 100)]
+#[command(name = "tlslab-serve", version = crate::VERSION, max_term_width = 100)]
 pub struct Arguments {
     /// Address and port to listen on; port 0: any free port
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]

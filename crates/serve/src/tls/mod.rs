@@ -3,6 +3,7 @@
 //! A session receives bytes as arguments and writes its own bytes to a writer; it does no other
 //! I/O. So both back ends make the same number of system calls.
 
+#[cfg(feature = "openssl")]
 pub(super) mod openssl;
 pub(super) mod rustls;
 

@@ -5,16 +5,17 @@ use std::io::{self, ErrorKind, Read, Write};
 use openssl::bn::BigNum;
 use openssl::dh::Dh;
 use openssl::error::ErrorStack;
+use openssl::pkey::Id;
 use openssl::ssl::{
     AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod, SslMode,
     SslOptions, SslSessionCacheMode, SslStream, SslVerifyMode, SslVersion, select_next_proto,
 };
-use openssl::x509::X509VerifyResult;
 use openssl::x509::store::X509StoreBuilder;
+use openssl::x509::{X509, X509VerifyResult};
 
 use super::{Acceptor, HTTP2, Inbound, RECORD, Session, TlsFailure};
 use crate::spec::{ClientAuth, Resumption, SESSIONS, ServeError, ServeSpec};
-use tlslab_tls::identity::{Identity, algorithm};
+use tlslab_tls::identity::Identity;
 use tlslab_tls::openssl::{ffi, legacy};
 use tlslab_tls::{BackendError, EarlyData, HandshakeKind};
 use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
@@ -176,12 +177,22 @@ fn set_stapling(
     })
 }
 
+/// The algorithm of a key, as [`Identity::algorithm`] names it.
+fn algorithm(id: Id) -> &'static str {
+    match id {
+        Id::RSA => "RSA",
+        Id::EC => "ECDSA",
+        _ => "Ed25519",
+    }
+}
+
 /// Requests certificates of clients, and verifies them.
 fn set_client_auth(context: &mut SslContextBuilder, auth: &ClientAuth) -> Result<(), ErrorStack> {
     let mut store = X509StoreBuilder::new()?;
     for authority in &auth.authorities {
-        store.add_cert(authority.clone())?;
-        context.add_client_ca(authority)?;
+        let authority = X509::from_der(authority)?;
+        context.add_client_ca(&authority)?;
+        store.add_cert(authority)?;
     }
     context.set_cert_store(store.build());
     let mode = match auth.required {

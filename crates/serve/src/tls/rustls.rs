@@ -11,11 +11,12 @@ use rustls::server::{
 };
 use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedCipherSuite};
-use rustls_pki_types::CertificateDer;
 
 use super::{Acceptor, HTTP2, Inbound, Session, TlsFailure};
 use crate::spec::{ClientAuth, Resumption, SESSIONS, ServeError, ServeSpec};
+use tlslab_contract::spec::KeyShare;
 use tlslab_tls::identity::{Identity, IdentityError};
+use tlslab_tls::rustls::key_exchange::implementation;
 use tlslab_tls::{BackendError, HandshakeKind};
 use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
 
@@ -89,18 +90,18 @@ fn client_verifier(
     let refused = |message: String| BackendError::Refused { backend: NAME, message };
     let mut roots = RootCertStore::empty();
     for authority in &auth.authorities {
-        let der = authority.to_der().map_err(|e| refused(e.to_string()))?;
-        roots.add(CertificateDer::from(der)).map_err(|e| refused(e.to_string()))?;
+        roots.add(authority.clone()).map_err(|e| refused(e.to_string()))?;
     }
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
     let verifier = if auth.required { verifier } else { verifier.allow_unauthenticated() };
     verifier.build().map_err(|e| refused(e.to_string()))
 }
 
+/// The groups of the provider, and P-521, which aws-lc has as well.
 fn groups(asked: &[Group]) -> Result<Vec<&'static dyn SupportedKxGroup>, BackendError> {
-    select("group", asked, aws_lc_rs::ALL_KX_GROUPS, |group| {
-        Group::from_code_point(u16::from(group.name()))
-    })
+    let more = implementation(Group::P521, KeyShare::Fresh);
+    let all: Vec<_> = aws_lc_rs::ALL_KX_GROUPS.iter().copied().chain(more).collect();
+    select("group", asked, &all, |group| Group::from_code_point(u16::from(group.name())))
 }
 
 fn suites(asked: &[CipherSuite]) -> Result<Vec<SupportedCipherSuite>, BackendError> {

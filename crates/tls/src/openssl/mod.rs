@@ -30,8 +30,7 @@ use tickets::Ticket;
 
 pub use session::OpensslSession;
 
-/// The name of this back end in records.
-pub const NAME: &str = "openssl";
+pub use super::OPENSSL_NAME as NAME;
 
 /// OpenSSL could not create a session. The only cause is a lack of memory.
 const OUT_OF_MEMORY: Failure = Failure::System(libc::ENOMEM);

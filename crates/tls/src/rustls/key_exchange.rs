@@ -5,12 +5,13 @@
 //! generated once and offered by every connection: this saves the client the key generation and
 //! changes nothing for the server.
 
+#[cfg(feature = "openssl")]
+mod x448;
+
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use aws_lc_rs::{agreement, kem};
-use openssl::derive::Deriver;
-use openssl::pkey::{Id, PKey, Private};
 use rustls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup, aws_lc_rs::kx_group};
 use rustls::ffdhe_groups::FfdheGroup;
 use rustls::{Error, NamedGroup, PeerMisbehaved, ProtocolVersion};
@@ -19,12 +20,13 @@ use super::ffi::{self, X25519_LENGTH};
 use tlslab_contract::spec::KeyShare;
 use tlslab_wire::names::Group;
 
-/// The groups that this back end can offer.
-pub const GROUPS: [Group; 8] = [
+/// The groups that this back end can offer. X448 is OpenSSL's.
+pub const GROUPS: [Group; 7 + cfg!(feature = "openssl") as usize] = [
     Group::X25519,
     Group::P256,
     Group::P384,
     Group::P521,
+    #[cfg(feature = "openssl")]
     Group::X448,
     Group::X25519MlKem768,
     Group::SecP256r1MlKem768,
@@ -94,7 +96,8 @@ fn generate(group: Group) -> Option<Arc<dyn Key>> {
         Group::P256 => Arc::new(EcdhKey::generate(&agreement::ECDH_P256)?),
         Group::P384 => Arc::new(EcdhKey::generate(&agreement::ECDH_P384)?),
         Group::P521 => Arc::new(EcdhKey::generate(&agreement::ECDH_P521)?),
-        Group::X448 => Arc::new(X448Key::generate()?),
+        #[cfg(feature = "openssl")]
+        Group::X448 => Arc::new(x448::X448Key::generate()?),
         Group::MlKem768 => Arc::new(MlKemKey::generate()?),
         Group::X25519MlKem768 => Arc::new(HybridKey::new(
             [generate(Group::MlKem768)?, generate(Group::X25519)?],
@@ -168,33 +171,6 @@ impl Key for X25519Key {
     fn agree(&self, peer: &[u8]) -> Option<Vec<u8>> {
         let peer: &[u8; X25519_LENGTH] = peer.try_into().ok()?;
         ffi::x25519(&self.key, peer)
-    }
-}
-
-/// An X448 key (RFC 7748) from OpenSSL; aws-lc has no X448.
-struct X448Key {
-    key: PKey<Private>,
-    share: Vec<u8>,
-}
-
-impl X448Key {
-    fn generate() -> Option<Self> {
-        let key = PKey::generate_x448().ok()?;
-        let share = key.raw_public_key().ok()?;
-        Some(Self { key, share })
-    }
-}
-
-impl Key for X448Key {
-    fn share(&self) -> &[u8] {
-        &self.share
-    }
-
-    fn agree(&self, peer: &[u8]) -> Option<Vec<u8>> {
-        let peer = PKey::public_key_from_raw_bytes(peer, Id::X448).ok()?;
-        let mut deriver = Deriver::new(&self.key).ok()?;
-        deriver.set_peer(&peer).ok()?;
-        deriver.derive_to_vec().ok()
     }
 }
 

@@ -249,10 +249,17 @@ def on_words(target: TargetInfo, setting: Mapping[str, str]) -> str:
     return f"on {number_word(count)} {plural} of {server_name(target)}{where}"
 
 
+# The lab's own server in a sentence.
+_REFERENCE = {
+    "reference": "the reference server",
+    "reference-rustls": "the reference server on rustls",
+}
+
+
 def server_name(target: TargetInfo) -> str:
     """A managed server in a sentence: `the reference server`, `nginx behind haproxy`."""
     front, plus, back = target.name.partition("+")
-    names = ["the reference server" if each == "reference" else each for each in (back, front)]
+    names = [_REFERENCE.get(each, each) for each in (back, front)]
     return " behind ".join(names) if plus else names[1]
 
 

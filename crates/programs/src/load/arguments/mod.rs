@@ -4,6 +4,7 @@ pub mod hold;
 mod http;
 pub mod load;
 mod names;
+#[cfg_attr(not(feature = "openssl"), path = "no_probe.rs")]
 pub mod probe;
 mod resumption;
 mod shape;
@@ -20,7 +21,6 @@ use serde::de::DeserializeOwned;
 use tlslab_contract::spec::{
     Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA, SpecError, Stop,
 };
-use tlslab_probe::ProbeSpec;
 
 use self::load::LoadArguments;
 use self::probe::ProbeArguments;
@@ -224,9 +224,10 @@ impl Arguments {
     }
 
     /// The specification of a probe, from JSON or from flags.
-    pub fn probe_spec(&self) -> Result<ProbeSpec, Problem> {
+    #[cfg(feature = "openssl")]
+    pub fn probe_spec(&self) -> Result<tlslab_probe::ProbeSpec, Problem> {
         if let Some(source) = &self.spec {
-            let spec: ProbeSpec = read_spec(source)?;
+            let spec: tlslab_probe::ProbeSpec = read_spec(source)?;
             let target = self.probe.target();
             return if target.is_empty() || target == spec.target {
                 Ok(spec)

@@ -38,11 +38,6 @@ const OPTIONS: &[(&str, &str)] = &[
     ("warmup_ms", "--warmup"),
 ];
 
-/// A message about a probe's specification, with the options of `tlslab-load probe`.
-pub fn in_options_of_probe(words: &str) -> String {
-    in_options(words).replace("--probe-", "--")
-}
-
 /// A message about a specification, with options in place of fields.
 pub fn in_options(words: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';

@@ -96,7 +96,9 @@ impl ProbeCommand {
     pub fn problem(&self, error: &SpecError) -> Problem {
         let words = error.to_string();
         let is_file = self.spec.is_some();
-        Problem::usage(if is_file { words } else { names::in_options_of_probe(&words) })
+        // The options of `probe` are those of `--probe` without their prefix.
+        let in_options = |words: &str| names::in_options(words).replace("--probe-", "--");
+        Problem::usage(if is_file { words } else { in_options(&words) })
     }
 }
 

@@ -174,6 +174,7 @@ impl TlsArguments {
     }
 
     /// The name for SNI, if one is given.
+    #[cfg(feature = "openssl")]
     pub fn name(&self) -> Option<String> {
         self.sni.first().cloned()
     }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 use tlslab_contract::spec::{BackendChoice, Stop};
 use tlslab_microbench::in_memory::{
-    BulkSpec, Direction, HandshakeForm, InMemoryError, InMemorySpec, KeyError, measure,
+    BulkSpec, Direction, HandshakeForm, InMemoryError, InMemoryRecord, InMemorySpec, KeyError,
+    measure,
 };
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
@@ -122,6 +123,11 @@ enum DirectionName {
 
 /// The default record sizes in bytes, from small messages to full records.
 const RECORD_SIZES: [u32; 4] = [256, 1024, 4096, 16 * 1024];
+
+/// The JSON Schema of the record.
+pub fn schema() -> Result<schemars::Schema, Problem> {
+    Ok(schemars::schema_for!(InMemoryRecord))
+}
 
 /// Measures and prints the record.
 pub fn run(arguments: Arguments) -> Result<Ending, Problem> {
