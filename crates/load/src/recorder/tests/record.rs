@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tlslab_contract::histogram::decoded;
 use tlslab_contract::record::{CountedName, OpenLoop, StepResult};
 use tlslab_contract::spec::load::Rate;
 use tlslab_wire::outcome::{Failure, Mismatch};
@@ -218,6 +219,8 @@ fn the_record_of_an_open_loop_has_what_was_noted() {
     assert_eq!(found.server_names, [name("a.test", 0), name("b.test", 1)]);
     // One client made all connections.
     assert_eq!((found.clients.len(), found.summaries["service"].n), (0, 1));
+    let encoded = found.histograms.iter().map(|(name, text)| (name, decoded(text).unwrap().len()));
+    assert!(encoded.eq(found.summaries.iter().map(|(name, summary)| (name, summary.n))));
     assert_eq!((found.carried, found.slow_connects, found.minimal_client), (4, 10, 1));
     let FlightTimes { within_s, before_s, troubled_s, unfinished_s } = found.flight.times();
     assert_eq!([within_s, before_s, troubled_s, unfinished_s], [1.0, 2.0, 3.0, 4.0]);
