@@ -16,7 +16,7 @@ case $part in
         programs=(--lib)
         ;;
     accounting)
-        crate=load files='crates/load/src/recorder/*.rs' tests=(recorder:: merge::)
+        crate=load files='crates/load/src/recorder/*.rs' tests=(recorder::)
         left_out='crates/load/src/recorder/tests.rs'
         programs=(--lib)
         [ -z "${THOROUGH:-}" ] || programs=(--lib --test=engine) tests=()

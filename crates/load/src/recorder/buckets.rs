@@ -81,6 +81,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_bounds_are_round_from_a_tenth_of_a_millisecond_to_ten_seconds() {
+        let below_a_second =
+            [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000];
+        let from_a_second = [1_000_000, 2_500_000, 5_000_000, 10_000_000];
+        let microseconds: Vec<u64> = [&below_a_second[..], &from_a_second].concat();
+        assert!(BOUNDS.into_iter().eq(microseconds.into_iter().map(|bound| 1_000 * bound)));
+    }
+
+    #[test]
     fn a_bucket_holds_the_times_up_to_its_bound() {
         let mut buckets = Buckets::default();
         for (index, bound) in BOUNDS.into_iter().enumerate() {

@@ -265,7 +265,7 @@ impl Recorder {
         if let Some(facts) = facts {
             self.count_facts(facts);
         }
-        self.parts[self.step].trouble(outcome, 1);
+        self.parts[self.step].troubles.add(outcome, 1);
     }
 
     /// Records the counts of priming.

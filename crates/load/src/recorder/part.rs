@@ -17,7 +17,6 @@ pub struct Part {
     pub troubles: Troubles,
     pub started: u64,
     pub completed: u64,
-    pub troubled: u64,
     pub requests: u64,
     /// Start and length of the step, and the worker's processor time.
     at: Nanos,
@@ -32,18 +31,11 @@ impl Part {
             troubles: Troubles::default(),
             started: 0,
             completed: 0,
-            troubled: 0,
             requests: 0,
             at: 0,
             length: 0,
             cpu: CpuTime::default(),
         }
-    }
-
-    /// Counts connections that did not complete, by outcome.
-    pub fn trouble(&mut self, outcome: Outcome, count: u64) {
-        self.troubled += count;
-        self.troubles.add(outcome, count);
     }
 
     /// Closes the part, which lasted from `from` to `to`. `start` is the start of the measurement.
@@ -74,7 +66,6 @@ impl Part {
         for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
             mine.merge(theirs);
         }
-        self.troubled += other.troubled;
         self.troubles.merge(&other.troubles);
         self.started += other.started;
         self.completed += other.completed;

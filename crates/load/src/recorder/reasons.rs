@@ -80,7 +80,7 @@ impl Reasons {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tlslab_wire::outcome::Failure;
+    use tlslab_wire::outcome::{Failure, Mismatch};
 
     const FAILED: Outcome = Outcome::Failed(Failure::TlsProtocol);
 
@@ -120,6 +120,23 @@ mod tests {
         assert!(outcomes.balanced());
         let last = outcomes.reasons.last().unwrap();
         assert_eq!((&*last.reason, last.count), (OTHER, 10_000 - REASONS_LIMIT as u64));
+    }
+
+    #[test]
+    fn a_class_whose_every_connection_has_a_reason_has_no_others() {
+        let unexpected = Outcome::Unexpected(Mismatch::Group);
+        let mut reasons = Reasons::default();
+        for (outcome, name) in
+            [(FAILED, "c"), (FAILED, "a"), (FAILED, "b"), (unexpected, "b"), (FAILED, "b")]
+        {
+            reasons.note(outcome, &Reason::named(name), 1);
+        }
+        let mut outcomes = outcomes(4);
+        outcomes.unexpected.insert("group".to_owned(), 1);
+        let found = reasons.of(&outcomes);
+        let found = found.iter().map(|of| (&*of.class, &*of.reason, of.count));
+        let class = "tls_protocol";
+        assert!(found.eq([("group", "b", 1), (class, "b", 2), (class, "a", 1), (class, "c", 1)]));
     }
 
     #[test]

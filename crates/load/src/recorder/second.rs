@@ -168,4 +168,15 @@ mod tests {
         assert!((service.p99_ms - 2.0).abs() < 0.03, "{service:?}");
         assert_eq!((all.response(), all.exchange()), (None, None));
     }
+
+    #[test]
+    fn a_time_of_a_minute_is_recorded_and_one_of_an_hour_counts_as_the_highest() {
+        for (time, median_ms) in [(60 * SECOND, 60_000.0), (3600 * SECOND, 64_000.0)] {
+            let mut second = Second::new();
+            second.exchange.saturating_record(time);
+            let found = second.exchange().unwrap();
+            // Of two significant digits.
+            assert!((found.p50_ms / median_ms - 1.0).abs() < 0.01, "{found:?}");
+        }
+    }
 }

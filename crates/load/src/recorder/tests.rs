@@ -71,6 +71,23 @@ fn the_notes_of_workers_add_up() {
 }
 
 #[test]
+fn facts_are_the_same_whoever_made_the_connection_and_checked_the_server() {
+    let mut recorder = Recorder::new(1, false);
+    for (authenticated, minimal_client) in [(true, true), (false, true), (true, false)] {
+        let facts = Negotiated { authenticated, minimal_client, ..negotiated(1) };
+        recorder.completed(&Milestones::default(), 1, facts, &Bytes::default());
+    }
+    assert_eq!(recorder.facts.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [3]);
+    assert_eq!((recorder.authenticated, recorder.minimal_client), (2, 2));
+}
+
+#[test]
+fn a_connect_is_slow_from_a_tick_before_the_first_retransmission() {
+    // One second (RFC 6298, section 2.1); a tick of the slowest kernel timer takes 10 ms.
+    assert_eq!(SLOW_CONNECT + 10 * MILLISECOND, SECOND);
+}
+
+#[test]
 fn a_server_that_shows_ever_new_facts_takes_no_more_memory() {
     let mut recorder = Recorder::new(1, false);
     let connections = 2 * FACTS_LIMIT as u64;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tlslab_contract::histogram::decoded;
 use tlslab_contract::record::{CountedName, OpenLoop, StepResult};
 use tlslab_contract::spec::load::Rate;
 use tlslab_wire::outcome::{Failure, Mismatch};
@@ -159,6 +160,7 @@ fn stepped() -> Recorder {
     (0..2).for_each(|_| recorder.started(Some(1)));
     recorder.completed(&CLOSED, END, negotiated(1), &BYTES);
     recorder.troubled(FAILED, Some(negotiated(2)));
+    assert_eq!(recorder.step(), 0);
     recorder.close_step(1, SECOND, 2 * SECOND, 4 * SECOND, CPU);
     assert_eq!(recorder.step(), 1);
     recorder.started(Some(1));
@@ -217,6 +219,8 @@ fn the_record_of_an_open_loop_has_what_was_noted() {
     assert_eq!(found.server_names, [name("a.test", 0), name("b.test", 1)]);
     // One client made all connections.
     assert_eq!((found.clients.len(), found.summaries["service"].n), (0, 1));
+    let encoded = found.histograms.iter().map(|(name, text)| (name, decoded(text).unwrap().len()));
+    assert!(encoded.eq(found.summaries.iter().map(|(name, summary)| (name, summary.n))));
     assert_eq!((found.carried, found.slow_connects, found.minimal_client), (4, 10, 1));
     let FlightTimes { within_s, before_s, troubled_s, unfinished_s } = found.flight.times();
     assert_eq!([within_s, before_s, troubled_s, unfinished_s], [1.0, 2.0, 3.0, 4.0]);
@@ -226,11 +230,13 @@ fn the_record_of_an_open_loop_has_what_was_noted() {
 fn steps_of_connections_have_their_level_and_two_clients_their_own_times() {
     let mut spec = spec();
     spec.load.connection_steps = vec![2, 5];
-    let workers = [4, 6].map(|end| {
+    let workers = [(4, 1), (6, 2)].map(|(end, times)| {
         let mut recorder = Recorder::new(2, false);
         recorder.completed(&CLOSED, END, negotiated(1), &BYTES);
-        recorder.completed(&CLOSED, END, resumed(EarlyData::None), &BYTES);
-        recorder.request(&CLOSED, END, false, 100, 1000);
+        for _ in 0..times {
+            recorder.completed(&CLOSED, END, resumed(EarlyData::None), &BYTES);
+            recorder.request(&CLOSED, END, false, 100, 1000);
+        }
         recorder.close_step(1, SECOND, (end - 1) * SECOND, end * SECOND, CPU);
         recorder.close_step(1, SECOND, end * SECOND, (2 * end) * SECOND, CPU);
         recorder
@@ -242,15 +248,15 @@ fn steps_of_connections_have_their_level_and_two_clients_their_own_times() {
         (step.connections, step.rate, step.at_s, step.seconds, step.completed, step.requests)
     };
     // The earliest start and the longest duration of the two workers.
-    let expected = [(2, None, 4.0, 1.0, 4, 2), (5, None, 5.0, 6.0, 0, 0)];
+    let expected = [(2, None, 4.0, 1.0, 5, 3), (5, None, 5.0, 6.0, 0, 0)];
     assert!(found.steps.iter().map(of).eq(expected));
     assert_eq!(found.steps[0].cpu, CpuTime { user_us: 10, system_us: 12 });
-    assert_eq!(found.steps[0].summaries["service"].n, 4);
-    assert_eq!((found.requests, found.open_loop), (2, None));
+    assert_eq!(found.steps[0].summaries["service"].n, 5);
+    assert_eq!((found.requests, found.open_loop), (3, None));
     let clients = found.clients.iter().map(|(name, of)| (name.as_str(), of.connections));
-    assert!(clients.eq([("library", 2), ("minimal", 2)]));
+    assert!(clients.eq([("library", 3), ("minimal", 2)]));
     let library = &found.clients["library"].summaries;
-    assert_eq!((library["handshake_full"].n, library["handshake_resumed"].n), (0, 2));
+    assert_eq!((library["handshake_full"].n, library["handshake_resumed"].n), (0, 3));
     assert!(recorded_without_steps(&spec).steps.is_empty());
 }
 
@@ -289,14 +295,14 @@ fn names_add_up_over_workers() {
         names.count(1, outcome);
     }
     names.count(0, FAILED);
-    for (name, outcome) in [(2, FAILED), (1, Outcome::Completed), (0, FAILED)] {
+    for (name, outcome) in [(2, FAILED), (1, Outcome::Completed), (1, UNEXPECTED), (0, FAILED)] {
         others.count(name, outcome);
     }
     names.merge(&others);
     let listed = ["a", "b", "c", "d"].map(str::to_owned);
     let found = names.of(&listed);
     let counts = found.iter().map(|of| (&*of.name, of.completed, of.failed, of.unexpected));
-    assert!(counts.eq([("a", 0, 2, 0), ("b", 3, 0, 1), ("c", 0, 1, 0), ("d", 0, 0, 0)]));
+    assert!(counts.eq([("a", 0, 2, 0), ("b", 3, 0, 2), ("c", 0, 1, 0), ("d", 0, 0, 0)]));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::rustls::signed_with;
 use crate::rustls::verifier::Verifier;
 use tlslab_wire::outcome::Failure;
 use tlslab_wire::reason::Reason;
-use tlslab_wire::tls::fault::{DECODE_ERROR, DECRYPT_ERROR, Fault, ILLEGAL_PARAMETER};
+use tlslab_wire::tls::fault::{DECODE_ERROR, Fault, ILLEGAL_PARAMETER};
 use tlslab_wire::tls::messages::for_each_certificate;
 
 /// The 64 spaces before the context string of a signature; a hash follows the string (section
@@ -79,7 +79,6 @@ fn refused(error: &Error, signed: bool) -> AuthError {
     let failure = failure(error, signed);
     let alert = match error {
         Error::NoCertificatesPresented => DECODE_ERROR,
-        _ if failure == Failure::Signature => DECRYPT_ERROR,
         Error::InvalidCertificate(why) => AlertDescription::from(why.clone()).into(),
         _ => ILLEGAL_PARAMETER,
     };

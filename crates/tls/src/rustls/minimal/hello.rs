@@ -184,3 +184,32 @@ fn client_hello(config: &Arc<ClientConfig>, server_name: &ServerName<'static>) -
     }
     Some(record)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rustls::key_exchange::implementation;
+    use tlslab_contract::spec::KeyShare;
+    use tlslab_wire::names::Group;
+
+    /// The record of a ClientHello with one suite, no session ID, and these key shares.
+    fn hello(shares: &[u8]) -> Vec<u8> {
+        let length = |more: usize| ((shares.len() + more) as u16).to_be_bytes();
+        let before = [0; HEADER + RANDOM + RANDOM_LENGTH];
+        let suite_and_compression = [0, 0, 2, 0x13, 0x01, 1, 0];
+        let lengths = [length(6), [0, 51], length(2), length(0)].concat();
+        [&before[..], &suite_and_compression, &lengths, shares].concat()
+    }
+
+    #[test]
+    fn a_key_share_is_found_if_it_is_the_only_one_and_of_the_group() {
+        let group = implementation(Group::X25519, KeyShare::Reused).unwrap();
+        let [x25519, p256] = [&[0, 29, 0, 2, 7, 8][..], &[0, 23, 0, 1, 9]];
+        let record = hello(x25519);
+        assert_eq!(share(&record, group), Some(record.len() - 2..record.len()));
+        assert_eq!(share(&hello(p256), group), None);
+        assert_eq!(share(&hello(&[x25519, p256].concat()), group), None);
+        assert_eq!(share(&hello(&[p256, x25519].concat()), group), None);
+        assert_eq!(share(&hello(&[]), group), None);
+    }
+}

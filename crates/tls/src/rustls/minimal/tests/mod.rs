@@ -223,6 +223,15 @@ fn a_key_that_is_worn_is_renewed() {
 }
 
 #[test]
+fn a_client_that_closes_tells_the_server() {
+    let (mut client, mut server) = connected(&template(Group::X25519), server_config(false));
+    let mut outgoing = Vec::new();
+    client.close(&mut outgoing).unwrap();
+    server.read_tls(&mut &outgoing[..]).unwrap();
+    assert!(server.process_new_packets().unwrap().peer_has_closed());
+}
+
+#[test]
 fn a_server_that_asks_for_a_certificate_gets_none() {
     let (mut client, mut server) = connected(&template(Group::X25519), server_config(true));
     assert!(server.peer_certificates().is_none_or(<[_]>::is_empty));

@@ -263,12 +263,25 @@ fn nothing_comes_between_the_parts_of_a_message() {
 
 #[test]
 fn nothing_goes_on_behind_a_change_of_keys_in_one_record() {
-    let mut peer = Peer::new();
-    peer.say_all_but_finished();
-    let mut both = message(FINISHED, peer.secrets.finished(Side::Server).as_ref());
-    both.extend(message(NEW_SESSION_TICKET, &[0; 16]));
-    let mut record = peer.seal(HANDSHAKE, &both);
-    assert!(peer.client.record(&mut record, &mut Vec::new()).is_err());
+    let assert_refused = |mut client: MinimalClient, mut record: Vec<u8>| {
+        let said = client.record(&mut record, &mut Vec::new());
+        assert_eq!(said, Err(Failure::TlsProtocol));
+        let reason = client.reason().unwrap().name;
+        assert!(reason.contains("goes on behind a change of keys"), "{reason}");
+    };
+    let (client, _) = begun(&template(Group::X25519));
+    let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
+    let hello = message(SERVER_HELLO, &server_hello(&client, &*own));
+    let next = message(RIGHT[0].0, RIGHT[0].1);
+    assert_refused(client, plain(HANDSHAKE, &[hello, next].concat()));
+    for (before, kind) in [(RIGHT.len(), FINISHED), (RIGHT.len() + 1, KEY_UPDATE)] {
+        let mut peer = Peer::new();
+        peer.say_first(before);
+        // Both messages are valid, each in a record of its own.
+        let both = [kind, NEW_SESSION_TICKET].map(|kind| message(kind, &peer.right_body(kind)));
+        let record = peer.seal(HANDSHAKE, &both.concat());
+        assert_refused(peer.client, record);
+    }
 }
 
 #[test]
