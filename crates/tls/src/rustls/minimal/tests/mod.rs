@@ -223,7 +223,7 @@ fn a_key_that_is_worn_is_renewed() {
 }
 
 #[test]
-fn a_client_that_closes_tells_the_server() {
+fn a_client_that_closes_sends_close_notify() {
     let (mut client, mut server) = connected(&template(Group::X25519), server_config(false));
     let mut outgoing = Vec::new();
     client.close(&mut outgoing).unwrap();
