@@ -159,7 +159,7 @@ def test_a_comparison_says_its_own_sentence_first_and_nothing_twice() -> None:
     text = "\n".join(lines)
     assert "connections_per_s" not in text
     assert "requests/s" not in text
-    assert text.count("Absolute rates across machines") == 1
+    assert text.count("Absolute rates depend on") == 1
     assert render_csv(summary).startswith("baseline,candidate,estimate,words,ratio")
 
 

@@ -214,7 +214,7 @@ def test_a_shared_processor_makes_a_lower_bound() -> None:
     summary = summarise(contents)
     assert [cell.verdict for cell in summary.cells] == ["valid", "at_least"]
     assert "shared_processor" in {note.code for note in summary.cells[1].reasons}
-    assert "had to share" in texts(summary, "scaling")[0]
+    assert "shared one of these processors" in texts(summary, "scaling")[0]
     assert texts(summary, "scaling")[0].startswith("nginx takes at least 1.")
 
 

@@ -146,7 +146,7 @@ def test_unlike_machines_have_histories_of_their_own_unless_they_are_joined() ->
     assert "--across-machines joins them" in apart.warnings[0]
     joined = history(runs, across_machines=True)
     assert len(of(joined, "X25519").values) == 16
-    assert "Absolute rates across machines" in joined.warnings[0]
+    assert "Absolute rates depend on" in joined.warnings[0]
 
 
 def test_another_workload_or_target_is_another_history() -> None:
