@@ -80,9 +80,8 @@ def command(
 ) -> None:
     """Compare a configuration with the present one, on the same server, in turns.
 
-    Measures full and resumed handshakes and requests, finds what changes for known clients, and
-    gives a verdict. Ends with 0 for "deploy" and "no difference", with 1 for "do not", with 4 if
-    the run cannot tell.
+    Measures full and resumed handshakes and requests, and finds what changes for known clients.
+    Ends with 0 for "deploy" and "no difference", with 1 for "do not", with 4 for "cannot tell".
     """
     from tlslab.cli import proving
     from tlslab.lab.experiment_run import Request

@@ -53,7 +53,7 @@ def test_it_says_what_differs_and_what_rates_mean(capacity_runs: tuple[Side, Sid
     found = overlay(*capacity_runs)
     differences = next(table for table in found.tables if table.id == "differences")
     assert ("levels: server", "nginx", "apache") in differences.rows
-    assert "across machines" in found.environment.warnings[0]
+    assert "depend on" in found.environment.warnings[0]
     assert found.answer is not None
     # Three repetitions of the maximum.
     assert found.answer.lacking is not None
