@@ -107,6 +107,15 @@ impl Heads {
         let skipped = self.skip.min(bytes.len() - *at);
         self.skip -= skipped;
         *at += skipped;
+        if self.arrived == 0
+            && let Some((head, _)) = bytes[*at..].split_first_chunk()
+        {
+            let head = FrameHead::read(*head);
+            self.skip = head.length;
+            *at += HEAD;
+            return Some(head);
+        }
+        // The header arrives in pieces.
         let taken = (HEAD - self.arrived).min(bytes.len() - *at);
         self.head[self.arrived..][..taken].copy_from_slice(&bytes[*at..][..taken]);
         self.arrived += taken;
