@@ -214,10 +214,9 @@ _GATED = """
 
 `make bench-gate` runs [docs/ci/gate.sh](ci/gate.sh) on two reference servers: equal ones, and one
 that burns more processor time than the other (`tlslab-serve --burn`). Stopped: exit code 1, slower
-than both measurements of the server as it is. Passed: a slowdown of more than the gate is excluded
-against both. Open: exit code 0 with the warning "cannot tell". Blocks are those of the server with
-the change; half as many are made before and after. Trials are as short as those of the self-test
-(bench/gate.toml).
+by more than the gate. Passed: a slowdown of more than the gate is excluded. Open: exit code 0 with
+the warning "cannot tell". Each block has a trial of both servers. Trials are as short as those of
+the self-test (bench/gate.toml).
 
 | date | machine | gate | blocks | time | planted | runs | stopped | passed | open | command |
 |---|---|---|---|---|---|---|---|---|---|---|"""

@@ -1,8 +1,9 @@
 """The summary of a run, made by the analyst of its kind of experiment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from tlslab.analysis.compare import Measured
 from tlslab.model.finding import Summary
 from tlslab.model.registry import Registry
 from tlslab.model.run import RunContents
@@ -10,6 +11,9 @@ from tlslab.model.run import RunContents
 Analyst = Callable[[RunContents], Summary]
 
 ANALYSTS: Registry[Analyst] = Registry()
+
+# The cells with their values by block, of the kinds that measure every cell in every block.
+MEASURED: Registry[Callable[[RunContents], Sequence[Measured]]] = Registry()
 
 # Findings about the run itself, the only ones of a run with fewer than five blocks.
 _OF_THE_RUN = (

@@ -1,4 +1,4 @@
-"""`tlslab compare`: a comparison of two run folders."""
+"""`tlslab compare`: a comparison of two run folders, or of two servers of one run."""
 
 import json
 from enum import StrEnum
@@ -25,7 +25,13 @@ class Form(StrEnum):
 
 
 First = Annotated[Path, typer.Argument(metavar="A", help="Run folder of the baseline.")]
-Second = Annotated[Path, typer.Argument(metavar="B", help="Run folder of the candidate.")]
+Second = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[B]",
+        help="Run folder of the candidate; without it, the two servers that A measured in turns.",
+    ),
+]
 PageFolder = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder for the page with the figures."),
@@ -63,7 +69,7 @@ FormOption = Annotated[
 
 def command(
     first: First,
-    second: Second,
+    second: Second = None,
     out_dir: PageFolder = None,
     equivalence: Equivalence = None,
     limit: Limit = None,
@@ -73,7 +79,7 @@ def command(
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """Compare two runs of one kind: B over A, as ratios of the cells that both have.
+    """Compare two runs of one kind, or two servers of one run: B over A, as ratios of their cells.
 
     Ends with 1 if no cell could be compared. With --gate the exit code is the gate's verdict.
     """
@@ -83,15 +89,19 @@ def command(
     allowed = None if limit is None else as_share(limit, "--gate")
     if gate_by and allowed is None:
         raise UsageError("--gate-by needs --gate", "add, for instance, --gate 3%")
-    if out_dir is not None and out_dir.resolve() in (first.resolve(), second.resolve()):
+    runs = (first,) if second is None else (first, second)
+    if out_dir is not None and out_dir.resolve() in [run.resolve() for run in runs]:
         raise UsageError(f"--out {out_dir} is one of the runs", "give another folder")
-    summary = comparing.compared(first, second, margin)
+    if second is None:
+        summary = comparing.compared_servers(first, margin)
+    else:
+        summary = comparing.compared(first, second, margin)
     asked = ("--equivalence", equivalence) if equivalence is not None else ()
     more = () if details else (*summary.environment.command, *asked, "--details")
     _print(summary, format_, more, as_json)
     if out_dir is not None:
         comparing.write_page(out_dir, summary)
-    comparing.warn_of_damages((first, second))
+    comparing.warn_of_damages(runs)
     if allowed is None:
         raise typer.Exit(_conclude(summary))
     raise typer.Exit(comparing.conclude_gate(summary, allowed, gate_by or []))

@@ -1,4 +1,4 @@
-"""The work of `tlslab compare`: the comparison of two run folders, and the verdict of a gate."""
+"""The work of `tlslab compare`: two run folders or servers compared, and the verdict of a gate."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tlslab import analysis, report
 from tlslab.analysis.gate import gate
-from tlslab.analysis.overlay import Side, overlay
+from tlslab.analysis.overlay import Side, overlay, two_servers
 from tlslab.cli.console import conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.cli.gate import gate_lines, gate_words
@@ -14,6 +14,7 @@ from tlslab.lab.experiment_run import read_contents
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.errors import StoreError, UsageError
 from tlslab.model.finding import Summary
+from tlslab.model.run import RunContents
 from tlslab.model.suggest import did_you_mean
 from tlslab.store import RunFolder
 
@@ -31,6 +32,16 @@ def compared(first: Path, second: Path, margin: float | None) -> Summary:
     sides = Side(names[0], _read(first)), Side(names[1], _read(second))
     summary = overlay(*sides, EQUIVALENCE if margin is None else margin)
     words = ("tlslab", "compare", str(first), str(second))
+    return replace(summary, environment=replace(summary.environment, command=words))
+
+
+def compared_servers(path: Path, margin: float | None) -> Summary:
+    """The comparison of the two servers of a run, the second with the first.
+
+    Raises StoreError, and UsageError for a run without two servers.
+    """
+    summary = two_servers(_contents(path), EQUIVALENCE if margin is None else margin)
+    words = ("tlslab", "compare", str(path))
     return replace(summary, environment=replace(summary.environment, command=words))
 
 
@@ -68,12 +79,17 @@ def conclude_gate(summary: Summary, limit: float, estimates: list[str]) -> int:
 
 def _read(path: Path) -> Summary:
     """A run's summary. Raises StoreError for a run without any trial."""
+    return analysis.summarise(_contents(path))
+
+
+def _contents(path: Path) -> RunContents:
+    """A run's contents. Raises StoreError for a run without any trial."""
     folder = RunFolder.open(path)
     contents = read_contents(folder)
     if not contents.trials:
         damages = "; ".join(folder.damages()) or f"{path} holds no trial"
         raise StoreError(f"nothing to compare: {damages}")
-    return analysis.summarise(contents)
+    return contents
 
 
 def _names(first: Path, second: Path) -> tuple[str, str]:

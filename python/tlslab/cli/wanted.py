@@ -91,12 +91,17 @@ def parse_targets(given: list[str]) -> tuple[str, ...]:
     `localhost:8443` is the URL https://localhost:8443/. Raises UsageError for unknown names.
     """
     names = tuple(dict.fromkeys(as_url(part) for each in given for part in servers_in(each)))
-    if len(names) > 1 and any("://" in name for name in names):
-        # `with_targets` refuses a URL beside others, whatever these are.
-        return names
-    for name in names:
-        if "://" not in name:
+    urls = [name for name in names if "://" in name]
+    if not urls:
+        for name in names:
             find_kind(name)
+    elif len(urls) < len(names):
+        raise UsageError(
+            "--target: a URL and a server that the lab starts cannot be in one run: the lab gives "
+            "its own server a processor of its own, and cannot do that for the URL's",
+            "make a run for each server; `tlslab compare A B` compares two runs (a comma in the "
+            "path of a URL is written %2C)",
+        )
     return names
 
 
@@ -110,15 +115,25 @@ def with_targets(
     if not targets:
         own = file_kind(experiment).server(experiment)
         return experiment, experiment.levels("server") or (own or DEFAULT_TARGET,)
-    if any("://" in target for target in targets):
-        if len(targets) > 1 or experiment.levels("server"):
-            raise UsageError(
-                "--target: a URL cannot be compared with other servers in one run",
-                "make a run for each server; `tlslab compare A B` compares two runs (a comma in "
-                "the path of a URL is written %2C)",
-            )
-        return experiment, targets
-    if len(targets) > 1 or experiment.levels("server"):
+    kind = file_kind(experiment)
+    if not kind.has_server:
+        raise UsageError(
+            f"--target is for experiments with a server: {experiment.name} has none",
+            "leave --target out",
+        )
+    if len(targets) > 1 and "server" not in kind.rules:
+        raise UsageError(
+            f"--target: {experiment.name} takes one server at a time", "make a run for each"
+        )
+    levels = experiment.levels("server")
+    of_urls = all("://" in target for target in targets)
+    if of_urls and any("://" not in level for level in levels):
+        raise UsageError(
+            f"--target: {experiment.name} compares servers that the lab starts; it cannot measure "
+            "a URL",
+            "take another experiment, such as groups",
+        )
+    if len(targets) > 1 or levels:
         experiment = with_levels(experiment, {"server": targets})
     return experiment, targets
 

@@ -27,6 +27,10 @@ SWITCHED = ("off", "on")
 # The name of a managed target; `targets.registry` has all of them.
 _TARGET = re.compile(r"[a-z][a-z0-9-]{0,31}")
 
+# The same, or the URL of a server that the lab does not start. Levels stand between commas in a
+# cell's key.
+_SERVER = re.compile(rf"{_TARGET.pattern}|https://[^\s,]{{1,500}}")
+
 # The share of the connections that resume a session.
 _PERCENT = re.compile(r"(?:100|[1-9]?[0-9])%")
 
@@ -89,7 +93,7 @@ def _suite(level: str) -> str | None:
 
 
 RULES: Mapping[str, Rule] = {
-    "server": pattern_rule(_TARGET, "names of targets"),
+    "server": pattern_rule(_SERVER, "names of targets, or URLs"),
     "front": pattern_rule(_TARGET, "names of targets that can stand in front", ("none",)),
     "processors": count_rule(1024),
     "workers": count_rule(1024),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tlslab.experiment import short
 from tlslab.lab.discovery import discover
@@ -98,11 +99,11 @@ class Servers:
 
         return TargetInfo(
             name=joined([info.name for info in infos]).replace("; ", ","),
-            managed=True,
+            managed=all(info.managed for info in infos),
             software=joined([info.software for info in infos]),
             backend=joined([info.backend for info in infos]),
             processors=max((info.processors for info in infos), key=len),
-            host=infos[0].host,
+            host=joined([info.host for info in infos]).replace("; ", ","),
             path=joined([info.path for info in infos]),
         )
 
@@ -185,39 +186,57 @@ def _refuse_options_of_urls(request: Request) -> None:
 
 
 def _external(request: Request, engine: GeneratorPool) -> Servers:
-    """The server of a URL, which the lab does not start. Raises UsageError, CannotRunError."""
-    url = request.targets[0]
-    if request.experiment.levels("server") or len(request.targets) > 1:
-        raise UsageError(
-            "a URL cannot be compared with other targets in one run",
-            "make a run for each server; `tlslab compare A B` compares two runs",
-        )
+    """The servers of URLs, which the lab does not start. Raises UsageError, CannotRunError."""
+    _refuse_options_of_one_server(request)
     generator = place(managed=False, generators=engine.size).generator
-    aim = Aim(
-        url=url,
-        trust=request.trust(),
-        allow=request.allow,
-        proof=request.proof,
-        processors=generator,
-        expect_status=request.experiment.workload.expect_status,
+    aims = [
+        Aim(
+            url=url,
+            trust=request.trust(),
+            allow=request.allow,
+            proof=request.proof,
+            processors=generator,
+            expect_status=request.experiment.workload.expect_status,
+        )
+        for url in request.targets
+    ]
+    side = Side.of(request.server_metrics)
+    configured = frozenset() if request.hook is None else request.hook.fields
+    found = discover(engine, aims, request.experiment, configured)
+    ready = {
+        aim.url: Prepared(server.info, aim, None, server.unavailable, side=side)
+        for aim, server in zip(aims, found.servers, strict=True)
+    }
+    cells = make_cells(found.experiment, request.targets[0])[0]
+    deployments = dict.fromkeys(cell.deployment for cell in cells if cell.deployment)
+    return Servers(
+        found.experiment,
+        {each: ready[each.server] for each in deployments or [Deployment(request.targets[0])]},
+        generator,
     )
+
+
+def _refuse_options_of_one_server(request: Request) -> None:
+    """Refuses options that URLs, or several of them, do not have. Raises UsageError."""
     if request.listen is not None:
         raise UsageError(
             "--listen is for a server that the lab starts",
             "leave --listen out, or give --target NAME",
         )
-    side = Side.of(request.server_metrics)
-    found = discover(engine, aim, request.experiment)
+    if len(request.targets) == 1:
+        return
     if request.hook is not None:
-        found = found.reconfigured(request.hook.fields, request.experiment)
-    cells = make_cells(found.experiment, url)[0]
-    ready = Prepared(found.info, aim, None, found.unavailable, side=side)
-    everything = dict.fromkeys(cell.deployment for cell in cells if cell.deployment)
-    return Servers(
-        found.experiment,
-        dict.fromkeys(everything or {Deployment(url): None}, ready),
-        generator,
-    )
+        raise UsageError(
+            "--configure is for one server: it is not told which of several to configure",
+            "leave --configure out, or make a run for each server",
+        )
+    hosts = dict.fromkeys(urlsplit(url).hostname for url in request.targets)
+    if request.server_metrics is not None and len(hosts) > 1:
+        raise UsageError(
+            f"--server-metrics reads one host, and the servers are on {len(hosts)}: "
+            f"{', '.join(str(host) for host in hosts)}",
+            "leave --server-metrics out, or make a run for each host",
+        )
 
 
 def _managed(

@@ -1,6 +1,7 @@
-"""Discovery of a server that the lab did not start, by single verified connections."""
+"""Discovery of servers that the lab did not start, by single verified connections."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -21,43 +22,74 @@ FAMILIES = {"ecdsa": ECDSA_SCHEMES, "rsa": RSA_SCHEMES}
 
 
 @dataclass(frozen=True)
-class Discovered:
-    """An external server: its description, the experiment fitted to it, the levels it lacks."""
+class Found:
+    """A server that the lab did not start: its description, and the levels that it lacks."""
 
     info: TargetInfo
+    unavailable: Mapping[tuple[str, str], str]
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """The servers of a run, in the order of their aims, and the experiment fitted to them."""
+
+    servers: tuple[Found, ...]
     experiment: Experiment
-    unavailable: dict[tuple[str, str], str]
-
-    def reconfigured(self, factors: frozenset[str], experiment: Experiment) -> "Discovered":
-        """The findings that remain valid if a command configures the server for these factors."""
-        kept = {key: why for key, why in self.unavailable.items() if key[0] not in factors}
-        fitted = experiment if "key" in factors else self.experiment
-        return replace(self, experiment=fitted, unavailable=kept)
 
 
-def discover(engine: GeneratorPool, aim: Aim, experiment: Experiment) -> Discovered:
-    """Finds the versions and certificate kinds of a server.
+def discover(
+    engine: GeneratorPool,
+    aims: Sequence[Aim],
+    experiment: Experiment,
+    configured: frozenset[str] = frozenset(),
+) -> Discovered:
+    """Finds the versions and certificate kinds of each server.
 
     The levels of the factor `key` become those served: a server with an ECDSA P-384 certificate is
-    measured with `ecdsa-p384`, whatever the experiment says. Raises EngineError if the server
-    cannot be reached, does not pass verification, or answers with an error.
+    measured with `ecdsa-p384`, whatever the experiment says. A command configures the server for
+    the factors `configured`: what it lacks of these now says nothing. Raises EngineError if a
+    server cannot be reached, does not pass verification, or answers with an error.
     """
+    levels = {factor.name: factor.levels for factor in experiment.factors}
+    seen = [_look(engine, aim, experiment, levels.get("tls", ())) for aim in aims]
+    served = tuple(dict.fromkeys(key for each in seen for key in each.keys))
+    if "key" in levels and "key" not in configured:
+        others = tuple(level for level in levels["key"] if level not in served)
+        experiment = _with_keys(experiment, served + others)
+    keys = experiment.levels("key")
+    servers = []
+    for each in seen:
+        unavailable = {("tls", version): why for version, why in each.versions.items()}
+        unavailable |= {
+            ("key", level): f"the server serves {', '.join(each.keys)}, not {level}"
+            for level in keys
+            if level not in each.keys
+        }
+        kept = {key: why for key, why in unavailable.items() if key[0] not in configured}
+        servers.append(Found(each.info, kept))
+    return Discovered(tuple(servers), experiment)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A server: its description, the keys of its certificates, the versions that it lacks."""
+
+    info: TargetInfo
+    keys: tuple[str, ...]
+    versions: Mapping[str, str]
+
+
+def _look(
+    engine: GeneratorPool, aim: Aim, experiment: Experiment, versions: tuple[str, ...]
+) -> _Seen:
     workload = experiment.workload
     try:
         first, _ = engine.preflight(preflight_spec(aim, Profile(), workload.http))
+        missing: dict[str, str] = {}
+        found = _served(engine, aim, workload, versions, missing)
     except EngineError as error:
         raise with_status_remedy(error) from None
-    levels = {factor.name: factor.levels for factor in experiment.factors}
-    unavailable: dict[tuple[str, str], str] = {}
-    found = _served(engine, aim, workload, levels.get("tls", ()), unavailable)
-    served = tuple(dict.fromkeys(found)) or (key_level(first),)
-    if "key" in levels:
-        for level in levels["key"]:
-            if level not in served:
-                unavailable["key", level] = f"the server serves {', '.join(served)}, not {level}"
-        others = tuple(level for level in levels["key"] if level not in served)
-        experiment = _with_keys(experiment, served + others)
-    return Discovered(_info(aim, first), experiment, unavailable)
+    return _Seen(_info(aim, first), tuple(dict.fromkeys(found)) or (key_level(first),), missing)
 
 
 def with_status_remedy(error: EngineError) -> EngineError:
@@ -81,11 +113,11 @@ def _served(
     aim: Aim,
     workload: Workload,
     versions: tuple[str, ...],
-    unavailable: dict[tuple[str, str], str],
+    missing: dict[str, str],
 ) -> list[str]:
     """The certificate keys served in any version.
 
-    Versions without a certificate become unavailable.
+    Versions without a certificate are put into `missing`, with the server's words.
     """
     served: list[str] = []
     for version in versions:
@@ -101,7 +133,7 @@ def _served(
                     raise
                 words = error.message
         if not keys:
-            unavailable["tls", version] = f"the server has no TLS {version}: {words}"
+            missing[version] = f"the server has no TLS {version}: {words}"
         served += keys
     return served
 

@@ -8,6 +8,7 @@ from tlslab.lab.request import Request
 from tlslab.model.deployment import NO_FRONT
 from tlslab.model.errors import UsageError
 from tlslab.model.plan import Cell, Plan
+from tlslab.model.wording import joined
 from tlslab.targets import find_kind, lacking
 
 
@@ -57,8 +58,9 @@ def unknown_before(request: Request, plan: Plan) -> tuple[str, ...]:
     """The facts that are unknown until the servers run, one sentence each."""
     if request.external:
         return (
-            f"which versions, groups, suites and certificate keys {request.targets[0]} has: "
-            "cells that it lacks will be left out",
+            "which versions, groups, suites and certificate keys "
+            f"{joined(request.targets)} {'has' if len(request.targets) == 1 else 'have'}: "
+            "cells that a server lacks will be left out",
         )
     names = {cell.deployment.server for cell in plan.cells if cell.deployment}
     names |= {c.deployment.front for c in plan.cells if c.deployment} - {NO_FRONT}

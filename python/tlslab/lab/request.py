@@ -14,7 +14,7 @@ from tlslab.targets.external import Hook
 
 @dataclass(frozen=True)
 class Request:
-    """The user's request; `targets` are managed targets' names, or one URL.
+    """The user's request; `targets` are managed targets' names, or URLs.
 
     `hook` configures the server before each cell; the server then has `ready_s` seconds to be
     ready. `settle_s`: the pause after a command that switches the live server of a proof. If the

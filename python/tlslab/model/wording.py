@@ -57,6 +57,8 @@ def level_label(factor: str, level: str) -> str:
             return "no DH"
         case "resumed", _:
             return f"{level.removesuffix('%')} % resumed"
+        case "server", _:
+            return level.removeprefix("https://").removesuffix("/")
         case "jdk", _:
             return level.rstrip("/").rpartition("/")[2]
         case _:

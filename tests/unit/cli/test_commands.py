@@ -27,7 +27,11 @@ def test_targets_are_names_with_commas_or_urls() -> None:
     assert parse_targets(["nginx,apache", "haproxy", "nginx"]) == ("nginx", "apache", "haproxy")
     assert parse_targets(["https://host/a,b"]) == ("https://host/a,b",)
     assert parse_targets(["https://h/,https://h/"]) == ("https://h/",)
-    assert parse_targets(["https://h/,ngnix"]) == ("https://h/", "ngnix")
+    both = ("https://h/", "https://localhost:8443/")
+    assert parse_targets(["https://h/,localhost:8443"]) == both
+    assert parse_targets(["https://h/", "localhost:8443"]) == both
+    with pytest.raises(UsageError, match="cannot be in one run"):
+        parse_targets(["https://h/,ngnix"])
 
 
 def test_several_targets_are_a_factor_and_one_is_none() -> None:
@@ -38,10 +42,15 @@ def test_several_targets_are_a_factor_and_one_is_none() -> None:
     assert (two.levels("server"), targets) == (("nginx", "reference"), ("nginx", "reference"))
     assert with_targets(two, ()) == (two, ("nginx", "reference"))
     assert with_targets(two, ("nginx",))[0].levels("server") == ("nginx",)
-    with pytest.raises(UsageError, match="a URL cannot be compared"):
-        with_targets(groups, ("nginx", "https://host/"))
-    with pytest.raises(UsageError, match="a URL cannot be compared"):
+    urls = ("https://host:1/", "https://host:2/")
+    assert with_targets(groups, urls)[0].levels("server") == urls
+    assert with_targets(with_targets(groups, urls)[0], ()) == (with_targets(groups, urls)[0], urls)
+    with pytest.raises(UsageError, match="compares servers that the lab starts"):
         with_targets(with_levels(groups, {"server": ("nginx",)}), ("https://host/",))
+    with pytest.raises(UsageError, match="takes one server at a time"):
+        with_targets(load("calibrate"), urls)
+    with pytest.raises(UsageError, match="concurrency has none"):
+        with_targets(load("concurrency"), ("nginx",))
 
 
 def test_the_allow_file_has_one_host_a_line(

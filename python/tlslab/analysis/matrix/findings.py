@@ -16,6 +16,7 @@ from tlslab.model.wording import (
     cell_label,
     figure,
     joined,
+    level_label,
     number_word,
     ratio_figure,
     setting_of,
@@ -238,7 +239,9 @@ def where_measured(contents: RunContents, cell: CellSummary) -> str:
 def on_words(target: TargetInfo, setting: Mapping[str, str]) -> str:
     """The server and its size: `on one processor of nginx (TLS 1.3, ECDSA P-256)`."""
     if not target.managed:
-        return f"on {target.host} ({cell_label(setting)})"
+        rest = {name: level for name, level in setting.items() if name != "server"}
+        host = level_label("server", setting.get("server", target.host))
+        return f"on {host} ({cell_label(rest)})"
     said = {"server", "front", "processors"}
     rest = {name: level for name, level in setting.items() if name not in said}
     where = f" ({cell_label(rest)})" if rest or not setting else ""

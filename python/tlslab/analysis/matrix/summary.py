@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from tlslab.analysis import keep_alive
-from tlslab.analysis.analysts import ANALYSTS
+from tlslab.analysis.analysts import ANALYSTS, MEASURED
 from tlslab.analysis.compare import Measured, comparisons, paired_logs
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.hosts_of_run import hosts_of
@@ -16,7 +16,7 @@ from tlslab.analysis.matrix.ended import ended
 from tlslab.analysis.matrix.figures import figures
 from tlslab.analysis.matrix.findings import findings, short_measurements
 from tlslab.analysis.measures import UNITS, Processors, server_cost_us
-from tlslab.analysis.open_cells import replay
+from tlslab.analysis.open_cells import Replay, replay
 from tlslab.analysis.processor_use import cpu_over_time
 from tlslab.analysis.published_figures import load_order, load_study
 from tlslab.analysis.ranking import rankings
@@ -49,15 +49,7 @@ def summarise(contents: RunContents) -> Summary:
     study = load_study(experiment.published) if experiment.published else None
     stopping = experiment.stopping
     replayed = None if stopping is None else replay(contents, stopping)
-    cells = [
-        _measure(
-            judged,
-            contents.plan.blocks if replayed is None else replayed.wanted[judged.cell.key],
-            anytime=replayed is not None,
-            processors=Processors.of(contents.environment, judged.cell.deployment),
-        )
-        for judged in judged_cells(contents)
-    ]
+    cells = _measured(contents, replayed)
     targets = {
         cell.key: contents.environment.target_of(cell.deployment) for cell in contents.plan.cells
     }
@@ -90,6 +82,25 @@ def summarise(contents: RunContents) -> Summary:
         hosts=hosts_of(contents.trials),
         answer=answer(contents, cells, ranked, beside.answer),
     )
+
+
+@MEASURED.registers(MATRIX)
+def measured(contents: RunContents) -> list[Measured]:
+    """The cells of a run with their values by block."""
+    stopping = contents.experiment.stopping
+    return _measured(contents, None if stopping is None else replay(contents, stopping))
+
+
+def _measured(contents: RunContents, replayed: Replay | None) -> list[Measured]:
+    return [
+        _measure(
+            judged,
+            contents.plan.blocks if replayed is None else replayed.wanted[judged.cell.key],
+            anytime=replayed is not None,
+            processors=Processors.of(contents.environment, judged.cell.deployment),
+        )
+        for judged in judged_cells(contents)
+    ]
 
 
 def _suites(contents: RunContents, cells: Sequence[Measured]) -> SuitesStudy:

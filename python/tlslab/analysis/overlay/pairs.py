@@ -8,10 +8,11 @@ from tlslab.model.wording import cell_label
 
 @dataclass(frozen=True)
 class Side:
-    """A run with its name in the comparison."""
+    """A run with its name in the comparison; or one server of a run, as its `noun` says."""
 
     name: str
     summary: Summary
+    noun: str = "run"
 
 
 @dataclass(frozen=True)

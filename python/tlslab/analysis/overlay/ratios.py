@@ -1,12 +1,13 @@
-"""Ratios of the cells that two runs share, and the values that one run lacks.
+"""Ratios of the cells that two sides share, and the values that one of them lacks.
 
-The runs are independent: no block of one belongs to a block of the other. The interval of a ratio
+Two runs are independent: no block of one belongs to a block of the other. The interval of a ratio
 is put together from the intervals of both sides (stats.estimate.ratio_of), its p-value is Welch's
-(stats.estimate.spread_of_ratio).
+(stats.estimate.spread_of_ratio). Two servers of one run share blocks: their ratios of values by
+block come paired (overlay.one_run), those of other estimates are made as between runs.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.compare import is_bounded, may_differ
@@ -22,25 +23,34 @@ METHOD = f"independent runs; {MOVER}"
 
 Ratio = tuple[Pair, str, Comparison]
 
+# Ratios that are paired by block, by the second cell's key and the estimate.
+Paired = Mapping[tuple[str, str], Comparison]
 
-def ratios_of(first: Side, second: Side, pair: Pair) -> Iterator[Ratio]:
+
+def ratios_of(
+    first: Side, second: Side, pair: Pair, paired: Paired | None = None
+) -> Iterator[Ratio]:
     """The ratios of two cells, second over first, without a verdict on a difference yet.
 
     A ratio that says nothing about the servers is not comparable, and its method says why.
     """
+    kept = paired or {}
     for name in judged_names(pair.first.estimates, pair.second.estimates):
         if _has(pair.first, name) and _has(pair.second, name):
-            yield pair, name, _compare(pair, name, _why_not(first, second, pair, name))
+            known = kept.get((pair.second.key, name))
+            why_not = _why_not(first, second, pair, name)
+            yield pair, name, _compare(pair, name, why_not, known)
 
 
-def missing(first: Summary, second: Summary, pairs: Sequence[Pair]) -> Iterator[Comparison]:
+def missing(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Comparison]:
     """Comparisons without a ratio: estimates with a value in one run only, or in neither.
 
     They keep a gate and a reader from taking such a cell for unchanged. Cells that are unsupported
     in both runs have none, and neither have loads with a figure and no estimate. A cell of one run
     only has the leading rate; a cell without any value has all rates of the gate.
     """
-    rates = _rates(first, second)
+    noun = first.noun
+    rates = _rates(first.summary, second.summary)
     for pair in pairs:
         if _has_nothing(pair):
             continue
@@ -48,14 +58,14 @@ def missing(first: Summary, second: Summary, pairs: Sequence[Pair]) -> Iterator[
         for name in dict.fromkeys([*judged_names(*estimates), *rates]):
             has = [_has(cell, name) for cell in (pair.first, pair.second)]
             if not all(has) and (any(has) or name in rates):
-                yield _missing(pair.first, pair.second, name)
+                yield _missing(pair.first, pair.second, name, noun)
     paired = {id(cell) for pair in pairs for cell in (pair.first, pair.second)}
-    for cell in first.cells:
+    for cell in first.summary.cells:
         if id(cell) not in paired and _has(cell, rates[0]):
-            yield _missing(cell, None, rates[0])
-    for cell in second.cells:
+            yield _missing(cell, None, rates[0], noun)
+    for cell in second.summary.cells:
         if id(cell) not in paired and _has(cell, rates[0]):
-            yield _missing(None, cell, rates[0])
+            yield _missing(None, cell, rates[0], noun)
 
 
 def _has_nothing(pair: Pair) -> bool:
@@ -75,9 +85,11 @@ def _has(cell: CellSummary, name: str) -> bool:
     return name in cell.estimates and cell.estimates[name].value > 0
 
 
-def _missing(first: CellSummary | None, second: CellSummary | None, name: str) -> Comparison:
+def _missing(
+    first: CellSummary | None, second: CellSummary | None, name: str, noun: str
+) -> Comparison:
     reasons = [
-        f"the {side} run has no {'such cell' if cell is None else f'value ({cell.verdict})'}"
+        f"the {side} {noun} has no {'such cell' if cell is None else f'value ({cell.verdict})'}"
         for side, cell in (("first", first), ("second", second))
         if cell is None or not _has(cell, name)
     ]
@@ -94,9 +106,9 @@ def _missing(first: CellSummary | None, second: CellSummary | None, name: str) -
     )
 
 
-def _compare(pair: Pair, name: str, why_not: str) -> Comparison:
+def _compare(pair: Pair, name: str, why_not: str, paired: Comparison | None) -> Comparison:
     """The comparison; `why_not` is the reason that it is not comparable, empty if it is."""
-    found = independent(name, pair.first.estimates[name], pair.second.estimates[name])
+    found = paired or independent(name, pair.first.estimates[name], pair.second.estimates[name])
     return replace(
         found,
         baseline=pair.first.key,

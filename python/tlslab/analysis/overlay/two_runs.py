@@ -1,4 +1,7 @@
-"""Two runs of the same kind as one summary: ratios of shared cells, figures overlaid. Pure."""
+"""Two runs of the same kind, or two servers of one run, as one summary. Pure.
+
+It has the ratios of shared cells, and the figures of both sides overlaid.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,7 +12,8 @@ from tlslab.analysis.overlay.differences import answer
 from tlslab.analysis.overlay.overlaid_figures import laid_over
 from tlslab.analysis.overlay.pairs import Pair, Side, shared_cells
 from tlslab.analysis.overlay.ratio_tables import difference_table, ratio_table
-from tlslab.analysis.overlay.ratios import METHOD, missing, ratios_of
+from tlslab.analysis.overlay.ratios import METHOD, Paired, missing, ratios_of
+from tlslab.analysis.stats.estimate import MOVER
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import ExperimentSummary, Finding, Summary
@@ -25,10 +29,21 @@ WARNING = (
 )
 
 
-def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
+# The same for two servers of one run.
+ONE_RUN_WARNING = (
+    "Both servers were loaded in turns, in random order: a ratio gives the size of a difference "
+    "between them on this machine, not its cause."
+)
+PAIRED = f"paired by block; those of times: {MOVER}"
+
+
+def overlay(
+    first: Side, second: Side, margin: float = EQUIVALENCE, paired: Paired | None = None
+) -> Summary:
     """The comparison as a summary; its ratios are second over first.
 
-    A ratio whose interval lies within `margin` of 1 is called equivalent.
+    A ratio whose interval lies within `margin` of 1 is called equivalent. `paired`: both sides are
+    of one run, and these are the ratios of values that its blocks have.
 
     Raises UsageError for runs of different kinds, and for runs that share no cell.
     """
@@ -44,17 +59,17 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
             f"{first.name} and {second.name} share no cell",
             "compare runs of the same experiment, with the same levels",
         )
-    found = [each for pair in pairs for each in ratios_of(first, second, pair)]
+    found = [each for pair in pairs for each in ratios_of(first, second, pair, paired)]
     judged = judged_together([comparison for _, _, comparison in found], margin)
     ratios = [
         (pair, name, comparison) for (pair, name, _), comparison in zip(found, judged, strict=True)
     ]
     drawn = tuple(laid_over(first, second, pairs))
-    bare = tuple(missing(first.summary, second.summary, pairs))
+    bare = tuple(missing(first, second, pairs))
     measured = {n for side in (first, second) for c in side.summary.cells for n in c.estimates}
     return Summary(
         experiment=_experiment(first, second),
-        environment=_environment(first, second),
+        environment=_environment(first, second, paired is not None),
         cells=(),
         excluded=(),
         comparisons=(
@@ -68,7 +83,7 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
             for table in (ratio_table(first, second, ratios), difference_table(first, second))
             if table.rows
         ),
-        method=(f"Intervals of ratios: {METHOD}.", WORDS),
+        method=(f"Intervals of ratios: {METHOD if paired is None else PAIRED}.", WORDS),
         answer=answer(
             (first.name, second.name),
             [(pair.label, comparison) for pair, _, comparison in ratios],
@@ -84,7 +99,8 @@ def _findings(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Find
     missing = len(first.summary.cells) + len(second.summary.cells) - 2 * len(pairs)
     if missing:
         verb = "is" if missing == 1 else "are"
-        text = f"{counted(missing, 'cell')} {verb} in one of the runs only, and {verb} left out."
+        where = f"in one of the {first.noun}s only"
+        text = f"{counted(missing, 'cell')} {verb} {where}, and {verb} left out."
         yield Finding("left_out", text)
 
 
@@ -99,15 +115,18 @@ def _experiment(first: Side, second: Side) -> ExperimentSummary:
     )
 
 
-def _environment(first: Side, second: Side) -> Environment:
+def _environment(first: Side, second: Side, one_run: bool) -> Environment:
     """The first run's environment, with the warnings of both."""
+    where = first.summary.environment
+    if one_run:
+        return replace(where, warnings=(ONE_RUN_WARNING, *where.warnings))
     warnings = [
         f"{side.name}: {warning}"
         for side in (first, second)
         for warning in side.summary.environment.warnings
     ]
     warnings = [WARNING, *_unlike(first, second), *warnings]
-    return replace(first.summary.environment, warnings=tuple(warnings))
+    return replace(where, warnings=tuple(warnings))
 
 
 def _unlike(first: Side, second: Side) -> Iterator[str]:

@@ -39,8 +39,6 @@ def _check(request: Request) -> None:
             "time: it needs a server that it starts itself",
             "give --target nginx, apache, ... (`tlslab targets` lists them)",
         )
-    if len(request.targets) > 1:
-        raise UsageError("calibrate takes one server at a time", "give one --target")
 
 
 KINDS.register(

@@ -27,7 +27,7 @@ class Place:
     def label(self) -> str:
         """`nginx`, `nginx behind haproxy`, `direct`."""
         front = level_label("front", self.front) if self.front else ""
-        return " ".join(filter(None, (self.server, front)))
+        return " ".join(filter(None, (level_label("server", self.server), front)))
 
     @property
     def direct(self) -> bool:

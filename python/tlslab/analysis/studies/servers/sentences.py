@@ -68,9 +68,8 @@ def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding
     best, *rest = standing.leaders
     text = f"{_best_words(best, found, cells)} {_CHOSEN}"
     if not standing.is_settled:
-        text += (
-            f" Where {_tested_words(standing)} establish no difference, which is faster stays open."
-        )
+        verb = "establishes" if standing.pairs == 1 else "establish"
+        text += f" Where {_tested_words(standing)} {verb} no difference, which is faster stays open."
     published = study.servers if study else None
     if published is not None and _is_studys(best, rest[0]):
         text += (
@@ -144,6 +143,8 @@ def _against_best(standing: _Standing) -> list[tuple[Measured, Comparison]]:
 
 
 def _tested_words(standing: _Standing) -> str:
+    if standing.pairs == 1:
+        return "the test of their one pair of cells"
     return f"tests of all {counted(standing.pairs, 'pair')} of their cells together (Holm)"
 
 

@@ -1,0 +1,127 @@
+"""Two servers of one run as the two sides of a comparison: their ratios are paired by block. Pure.
+
+Every block loads both servers, in random order. What slows the whole machine for a while slows both
+sides of a block's ratio, and so hardly shows in it; between two runs, one made after the other, it
+would pass for a difference of the servers.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import scipy
+
+from tlslab.analysis.analysts import ANALYSTS, MEASURED, summarise
+from tlslab.analysis.compare import Measured, compare, paired_logs
+from tlslab.analysis.judged_estimates import judged_names
+from tlslab.analysis.overlay.pairs import Side
+from tlslab.analysis.overlay.ratios import Paired
+from tlslab.analysis.overlay.two_runs import overlay
+from tlslab.analysis.stats.estimate import CONFIDENCE
+from tlslab.model.errors import UsageError
+from tlslab.model.finding import CellSummary, Comparison, Summary
+from tlslab.model.run import RunContents
+from tlslab.model.wording import counted, level_label
+
+SERVER = "server"
+
+Factors = Mapping[str, str]
+
+
+def two_servers(contents: RunContents, margin: float) -> Summary:
+    """The comparison of a run's two servers; the first that the run names is the baseline.
+
+    Raises UsageError for runs with another number of servers, and for those without blocks.
+    """
+    kind = contents.experiment.kind
+    if kind not in MEASURED:
+        others = ", ".join(name for name in ANALYSTS if name in MEASURED)
+        raise UsageError(
+            f"a run of the kind {kind} has no blocks in which two servers were measured in turns",
+            f"compare two runs, A and B, or take an experiment of the kind {others}",
+        )
+    levels = contents.experiment.levels(SERVER)
+    if len(levels) != 2:
+        raise UsageError(
+            f"the run has {counted(max(1, len(levels)), 'server')}: two are compared",
+            "give another run, B; or measure two servers in one run: --target URL,URL",
+        )
+    summary = summarise(contents)
+    first, second = (
+        _side(summary, contents, level, name)
+        for level, name in zip(levels, short_names(*levels), strict=True)
+    )
+    return overlay(first, second, margin, paired=_paired(MEASURED[kind](contents), levels))
+
+
+def short_names(first: str, second: str) -> tuple[str, str]:
+    """The servers' names; of URLs that differ by host or port, these alone."""
+    hosts = urlsplit(first).netloc, urlsplit(second).netloc
+    if all(hosts) and hosts[0] != hosts[1]:
+        return hosts
+    return level_label(SERVER, first), level_label(SERVER, second)
+
+
+def _side(summary: Summary, contents: RunContents, level: str, name: str) -> Side:
+    """One server's cells as those of a run; figures are of both servers, and left out."""
+    found = [cell for cell in summary.cells if cell.factors.get(SERVER) == level]
+    cells = tuple(replace(cell, key=_key(cell), factors=_without(cell.factors)) for cell in found)
+    target = summary.environment.target
+    if found:
+        deployment = contents.plan.cell(found[0].key).deployment
+        target = summary.environment.target_of(deployment)
+    factors = {n: levels for n, levels in summary.experiment.factors.items() if n != SERVER}
+    alone = replace(
+        summary,
+        cells=cells,
+        figures=(),
+        experiment=replace(summary.experiment, factors=factors, target=target.name),
+        environment=replace(summary.environment, target=target),
+    )
+    return Side(name, alone, "server")
+
+
+def _without(factors: Factors) -> dict[str, str]:
+    return {name: level for name, level in factors.items() if name != SERVER}
+
+
+def _key(cell: CellSummary) -> str:
+    """The cell's key without its server: the same for both servers."""
+    return ",".join(f"{name}={level}" for name, level in _without(cell.factors).items())
+
+
+def _paired(cells: Sequence[Measured], levels: Sequence[str]) -> Paired:
+    """The ratios of values by block, by cell and estimate."""
+    by_server: list[dict[str, Measured]] = [
+        {_key(each.summary): each for each in cells if each.summary.factors.get(SERVER) == level}
+        for level in levels
+    ]
+    baseline, candidate = by_server
+    found: dict[tuple[str, str], Comparison] = {}
+    for key, cell in candidate.items():
+        other = baseline.get(key)
+        if other is None:
+            continue
+        for name in judged_names(other.summary.estimates, cell.summary.estimates):
+            if (ratio := compare(cell, other, name)) is not None:
+                found[key, name] = _with_spread(ratio, other, cell)
+    return found
+
+
+def _with_spread(found: Comparison, baseline: Measured, candidate: Measured) -> Comparison:
+    """The ratio with the error that a gate needs, and without a verdict.
+
+    The error of a ratio whose run ended by its values is that of a normal value with its confidence
+    sequence as the interval, which is wider than Student's.
+    """
+    logs = paired_logs(candidate.values[found.estimate], baseline.values[found.estimate])
+    error: float | None = None
+    degrees: float | None = None
+    if found.low is not None and found.high is not None:
+        if baseline.anytime or candidate.anytime:
+            whole = math.log(found.high / found.low)
+            error = whole / 2 / float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
+        else:
+            error, degrees = float(scipy.stats.sem(logs)), len(logs) - 1
+    return replace(found, verdict="cannot_tell", adjusted_p=None, error=error, degrees=degrees)
