@@ -54,9 +54,11 @@ def own_nginx(tmp_path: Path) -> Iterator[Own]:
 @pytest.fixture
 def own_reference(tmp_path: Path) -> Iterator[Own]:
     """A reference server with an ECDSA certificate, of which the lab knows nothing."""
-    target = Reference(setting(tmp_path, "ecdsa-p256"), require_program("tlslab-serve"))
+    folder = tmp_path / "reference"
+    folder.mkdir()
+    target = Reference(setting(folder, "ecdsa-p256"), require_program("tlslab-serve"))
     target.prepare()
-    ca = tmp_path / "ca.pem"
+    ca = folder / "ca.pem"
     ca.write_text(target.trust_pem)
     running = target.start()
     yield Own(running, ca)

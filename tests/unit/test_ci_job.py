@@ -36,7 +36,7 @@ def scripts() -> list[str]:
 
 
 def commands() -> list[list[str]]:
-    texts = [*scripts(), GATE.read_text("utf-8")]
+    texts = [*scripts(), GATE.read_text("utf-8").replace("\\\n", "")]
     return [shlex.split(line) for text in texts for line in TLSLAB.findall(text)]
 
 

@@ -187,7 +187,7 @@ def _refuse_options_of_urls(request: Request) -> None:
 
 def _external(request: Request, engine: GeneratorPool) -> Servers:
     """The servers of URLs, which the lab does not start. Raises UsageError, CannotRunError."""
-    _refuse_options_of_one_server(request)
+    _refuse_options_of_managed(request)
     generator = place(managed=False, generators=engine.size).generator
     aims = [
         Aim(
@@ -216,19 +216,12 @@ def _external(request: Request, engine: GeneratorPool) -> Servers:
     )
 
 
-def _refuse_options_of_one_server(request: Request) -> None:
-    """Refuses options that URLs, or several of them, do not have. Raises UsageError."""
+def _refuse_options_of_managed(request: Request) -> None:
+    """Refuses options that do not fit servers that the lab did not start. Raises UsageError."""
     if request.listen is not None:
         raise UsageError(
             "--listen is for a server that the lab starts",
             "leave --listen out, or give --target NAME",
-        )
-    if len(request.targets) == 1:
-        return
-    if request.hook is not None:
-        raise UsageError(
-            "--configure is for one server: it is not told which of several to configure",
-            "leave --configure out, or make a run for each server",
         )
     hosts = dict.fromkeys(urlsplit(url).hostname for url in request.targets)
     if request.server_metrics is not None and len(hosts) > 1:

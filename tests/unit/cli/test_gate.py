@@ -121,3 +121,31 @@ def test_equivalence_is_as_narrow_as_it_is_asked_for(
         rates = [e for e in found["comparisons"] if e["estimate"] == "connections_per_s"]
         verdicts.append({each["verdict"] for each in rates})
     assert verdicts == [{"equivalent"}, {"cannot_tell"}]
+
+
+@pytest.mark.parametrize(("slower", "code"), [(1.15, 1), (1.0, 0)])
+def test_the_two_servers_of_one_run_pass_a_gate_or_do_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], slower: float, code: int
+) -> None:
+    experiment = with_levels(load("groups"), {**FEW, "server": ("nginx", "apache")})
+    made_one = made_run(World(slower={"apache": slower}, noise=0.005), experiment=experiment)
+    path = written(tmp_path / "both", made_one)
+    out = tmp_path / "page"
+    assert run(["compare", str(path), "--gate", "5%", "--out", str(out)]) == code
+    said = capsys.readouterr()
+    assert "Does apache differ from nginx?" in said.out
+    assert f"again: tlslab compare {path}" in said.out.replace("\n", "")
+    assert (out / "report.html").exists()
+    assert "gate: TLS 1.3, ECDSA P-256, P-256, new connections/s" in said.err
+    assert run(["compare", str(path), "--out", str(path)]) == 2
+    assert run(["compare", str(tmp_path / "none")]) == 3
+
+
+def test_a_run_of_one_server_needs_a_second_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = made(tmp_path / "a", 1.0, 0.01, seed=1)
+    assert run(["compare", str(path)]) == 2
+    error, remedy, _ = capsys.readouterr().err.splitlines()
+    assert error == "error: the run has 1 server: two are compared"
+    assert remedy.startswith("  help: give another run, B; or measure two servers in one run")

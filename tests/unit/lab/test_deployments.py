@@ -187,6 +187,16 @@ def test_servers_listen_where_the_user_says_and_may_be_loaded_there(
     assert (ready.info.host, ready.aim.allow) == ("127.0.0.1", ())
 
 
+def test_one_exporter_does_not_read_several_hosts(tmp_path: Path) -> None:
+    urls = ("https://127.0.0.1:1/", "https://127.0.0.2:1/")
+    one = Request(FEW, urls, ("tlslab",), server_metrics="http://127.0.0.1:9100/metrics")
+    with pytest.raises(UsageError) as caught:
+        prepare(one, ENGINE, tmp_path)
+    assert caught.value.message == (
+        "--server-metrics reads one host, and the servers are on 2: 127.0.0.1, 127.0.0.2"
+    )
+
+
 def test_a_running_server_listens_already(tmp_path: Path) -> None:
     request = Request(FEW, ("https://127.0.0.1:1/",), ("tlslab",), listen="10.77.0.1")
     with pytest.raises(UsageError, match="--listen is for a server that the lab starts"):

@@ -34,8 +34,8 @@ def test_versions_and_keys_become_the_servers_own(script: Script) -> None:
         "if any(s.startswith('rsa') for s in schemes): fail('alert_handshake_failure', 'no key')\n"
         "served('ECDSA P-384')"
     )
-    found = discover(Engine(script(SERVER + body)), AIM, load("groups"))
-    plan = make_plan(found.experiment, 1, refuse_levels(found.unavailable))
+    found = discover(Engine(script(SERVER + body)), [AIM], load("groups"))
+    plan = make_plan(found.experiment, 1, refuse_levels(found.servers[0].unavailable))
     assert {cell.factors["key"] for cell in plan.cells} == {"ecdsa-p384"}
     assert {cell.factors["tls"] for cell in plan.cells} == {"1.3"}
     assert len(plan.cells) == 6
@@ -44,27 +44,57 @@ def test_versions_and_keys_become_the_servers_own(script: Script) -> None:
     reasons = {excluded.reason for excluded in plan.excluded}
     assert "the server has no TLS 1.2: no such version" in reasons
     assert "the server serves ecdsa-p384, not rsa-2048" in reasons
-    assert (found.info.host, found.info.path) == ("example.invalid", "/d?q=1")
-    assert found.info.software == "fake"
+    assert (found.servers[0].info.host, found.servers[0].info.path) == ("example.invalid", "/d?q=1")
+    assert found.servers[0].info.software == "fake"
+
+
+def test_each_of_several_servers_has_its_own_levels(script: Script) -> None:
+    """The cells of one server's key are left out for the other, with the key that it serves."""
+    body = (
+        "rsa = 'second' in json.dumps(spec)\n"
+        "if '1.2' in tls['versions'] and not rsa: fail('alert_protocol_version', 'no such')\n"
+        "served('RSA-2048' if rsa else 'ECDSA P-384')"
+    )
+    server = SERVER.replace(
+        "tls = json.load(sys.stdin)['tls']", "spec = json.load(sys.stdin)\ntls = spec['tls']"
+    )
+    aims = [Aim(f"https://{name}.invalid/", "anyone") for name in ("first", "second")]
+    found = discover(Engine(script(server + body)), aims, load("groups"))
+    assert found.experiment.levels("key") == ("ecdsa-p384", "rsa-2048", "ecdsa-p256")
+    first, second = (each.unavailable for each in found.servers)
+    assert first["tls", "1.2"] == "the server has no TLS 1.2: no such"
+    assert first["key", "rsa-2048"] == "the server serves ecdsa-p384, not rsa-2048"
+    assert second["key", "ecdsa-p384"] == "the server serves rsa-2048, not ecdsa-p384"
+    assert ("tls", "1.2") not in second
+    assert ("key", "rsa-2048") not in second
+    assert [each.info.host for each in found.servers] == ["first.invalid", "second.invalid"]
+
+
+def test_what_a_command_configures_is_not_held_against_a_server(script: Script) -> None:
+    body = "served('ECDSA P-384')"
+    configured = frozenset({"key"})
+    found = discover(Engine(script(SERVER + body)), [AIM], load("groups"), configured)
+    assert found.servers[0].unavailable == {}
+    assert found.experiment == load("groups")
 
 
 def test_a_server_with_both_kinds_of_key_is_measured_with_both(script: Script) -> None:
     body = "served('RSA-2048' if schemes and schemes[0].startswith('rsa') else 'ECDSA P-256')"
-    found = discover(Engine(script(SERVER + body)), AIM, load("groups"))
-    assert found.unavailable == {}
+    found = discover(Engine(script(SERVER + body)), [AIM], load("groups"))
+    assert found.servers[0].unavailable == {}
     assert found.experiment == load("groups")
 
 
 @pytest.mark.parametrize("class_", ["refused", "tls_protocol", "certificate", "timeout_connect"])
 def test_a_server_that_cannot_be_measured_at_all_is_an_error(script: Script, class_: str) -> None:
     with pytest.raises(EngineError) as caught:
-        discover(Engine(script(SERVER + f"fail({class_!r}, 'words')")), AIM, load("groups"))
+        discover(Engine(script(SERVER + f"fail({class_!r}, 'words')")), [AIM], load("groups"))
     assert caught.value.class_ == class_
 
 
 def test_an_odd_certificate_key_gives_a_sanitised_level(script: Script) -> None:
     body = "served('<b>RSA</b>\\x1b[31m' + 'x' * 300)"
-    found = discover(Engine(script(SERVER + body)), AIM, load("groups"))
+    found = discover(Engine(script(SERVER + body)), [AIM], load("groups"))
     key = found.experiment.factors[1].levels[0]
     assert key.startswith("other-b-rsa-b-31m")
     assert len(key) <= 40
@@ -72,8 +102,8 @@ def test_an_odd_certificate_key_gives_a_sanitised_level(script: Script) -> None:
 
 
 def test_an_rsa_key_of_any_size_is_pinned_like_the_others(script: Script) -> None:
-    found = discover(Engine(script(SERVER + "served('RSA-8192')")), AIM, load("groups"))
-    plan = make_plan(found.experiment, 1, refuse_levels(found.unavailable))
+    found = discover(Engine(script(SERVER + "served('RSA-8192')")), [AIM], load("groups"))
+    plan = make_plan(found.experiment, 1, refuse_levels(found.servers[0].unavailable))
     assert {cell.factors["key"] for cell in plan.cells} == {"rsa-8192"}
     assert {cell.profile.signature_schemes for cell in plan.cells} == {
         ("rsa_pss_rsae_sha256",),

@@ -8,14 +8,14 @@ would pass for a difference of the servers.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import scipy
 
 from tlslab.analysis.analysts import ANALYSTS, MEASURED, summarise
 from tlslab.analysis.compare import Measured, compare, paired_logs
-from tlslab.analysis.judged_estimates import judged_names
-from tlslab.analysis.overlay.pairs import Side
+from tlslab.analysis.overlay.pairs import Pair, Side
 from tlslab.analysis.overlay.ratios import Paired
 from tlslab.analysis.overlay.two_runs import overlay
 from tlslab.analysis.stats.estimate import CONFIDENCE
@@ -26,7 +26,7 @@ from tlslab.model.wording import counted, level_label
 
 SERVER = "server"
 
-Factors = Mapping[str, str]
+T = TypeVar("T")
 
 
 def two_servers(contents: RunContents, margin: float) -> Summary:
@@ -71,7 +71,10 @@ def _side(summary: Summary, contents: RunContents, level: str, name: str) -> Sid
     if found:
         deployment = contents.plan.cell(found[0].key).deployment
         target = summary.environment.target_of(deployment)
-    factors = {n: levels for n, levels in summary.experiment.factors.items() if n != SERVER}
+    factors = {
+        name: tuple(one for one in levels if any(c.factors.get(name) == one for c in cells))
+        for name, levels in _without(summary.experiment.factors).items()
+    }
     alone = replace(
         summary,
         cells=cells,
@@ -82,8 +85,8 @@ def _side(summary: Summary, contents: RunContents, level: str, name: str) -> Sid
     return Side(name, alone, "server")
 
 
-def _without(factors: Factors) -> dict[str, str]:
-    return {name: level for name, level in factors.items() if name != SERVER}
+def _without(factors: Mapping[str, T]) -> dict[str, T]:
+    return {name: levels for name, levels in factors.items() if name != SERVER}
 
 
 def _key(cell: CellSummary) -> str:
@@ -92,24 +95,21 @@ def _key(cell: CellSummary) -> str:
 
 
 def _paired(cells: Sequence[Measured], levels: Sequence[str]) -> Paired:
-    """The ratios of values by block, by cell and estimate."""
-    by_server: list[dict[str, Measured]] = [
+    """The ratio of values by block of two cells, one of each server, by an estimate."""
+    baseline, candidate = (
         {_key(each.summary): each for each in cells if each.summary.factors.get(SERVER) == level}
         for level in levels
-    ]
-    baseline, candidate = by_server
-    found: dict[tuple[str, str], Comparison] = {}
-    for key, cell in candidate.items():
-        other = baseline.get(key)
-        if other is None:
-            continue
-        for name in judged_names(other.summary.estimates, cell.summary.estimates):
-            if (ratio := compare(cell, other, name)) is not None:
-                found[key, name] = _with_spread(ratio, other, cell)
-    return found
+    )
+
+    def ratio(pair: Pair, name: str) -> Comparison | None:
+        sides = candidate[pair.second.key], baseline[pair.first.key]
+        found = compare(*sides, name)
+        return None if found is None else _with_spread(found, *sides)
+
+    return ratio
 
 
-def _with_spread(found: Comparison, baseline: Measured, candidate: Measured) -> Comparison:
+def _with_spread(found: Comparison, candidate: Measured, baseline: Measured) -> Comparison:
     """The ratio with the error that a gate needs, and without a verdict.
 
     The error of a ratio whose run ended by its values is that of a normal value with its confidence

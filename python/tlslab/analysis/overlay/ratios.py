@@ -7,7 +7,7 @@ block come paired (overlay.one_run), those of other estimates are made as betwee
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.compare import is_bounded, may_differ
@@ -23,8 +23,8 @@ METHOD = f"independent runs; {MOVER}"
 
 Ratio = tuple[Pair, str, Comparison]
 
-# Ratios that are paired by block, by the second cell's key and the estimate.
-Paired = Mapping[tuple[str, str], Comparison]
+# The ratio of two cells by an estimate, paired by block; None without a block that has both values.
+Paired = Callable[[Pair, str], Comparison | None]
 
 
 def ratios_of(
@@ -34,10 +34,9 @@ def ratios_of(
 
     A ratio that says nothing about the servers is not comparable, and its method says why.
     """
-    kept = paired or {}
     for name in judged_names(pair.first.estimates, pair.second.estimates):
         if _has(pair.first, name) and _has(pair.second, name):
-            known = kept.get((pair.second.key, name))
+            known = None if paired is None else paired(pair, name)
             why_not = _why_not(first, second, pair, name)
             yield pair, name, _compare(pair, name, why_not, known)
 

@@ -69,7 +69,9 @@ def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding
     text = f"{_best_words(best, found, cells)} {_CHOSEN}"
     if not standing.is_settled:
         verb = "establishes" if standing.pairs == 1 else "establish"
-        text += f" Where {_tested_words(standing)} {verb} no difference, which is faster stays open."
+        text += (
+            f" Where {_tested_words(standing)} {verb} no difference, which is faster stays open."
+        )
     published = study.servers if study else None
     if published is not None and _is_studys(best, rest[0]):
         text += (
