@@ -131,6 +131,44 @@ def test_records_cost_what_their_bytes_cost(contents: RunContents) -> None:
     assert client_limit_us(full, by_size()) == pytest.approx(expected, abs=0.003)
 
 
+def test_the_bytes_are_those_of_one_connection(contents: RunContents) -> None:
+    """Three connections with three times the bytes have the limit of one."""
+    one = sized(record_of(contents), "1.3", "TLS_AES_128_GCM_SHA256", "full")
+    volume = one.bytes
+    three = replace(
+        one,
+        outcomes=replace(one.outcomes, completed=3),
+        requests=3,
+        authenticated=3,
+        bytes=replace(
+            volume,
+            sent=3 * volume.sent,
+            received=3 * volume.received,
+            handshake_sent=3 * volume.handshake_sent,
+            handshake_received=3 * volume.handshake_received,
+        ),
+    )
+    assert client_limit_us(three, by_size()) == pytest.approx(client_limit_us(one, by_size()))
+
+
+def test_a_finished_has_32_bytes_and_less_than_a_server_hello_is_not_encrypted(
+    contents: RunContents,
+) -> None:
+    suite = "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256"
+    resumed = sized(record_of(contents), "1.2", suite, "resumed")
+    resumed = replace(resumed, bytes=replace(resumed.bytes, sent=2302, received=41_094))
+    # Two records with 2,034 bytes, four with 40,036.
+    records = 2 + 2.034 + 4 + 40.036
+    expected = 2000 + 1.39 + 100 + 2 * 5 + records
+    assert client_limit_us(resumed, by_size()) == pytest.approx(expected, abs=1e-6)
+    short = sized(record_of(contents), "1.3", "TLS_AES_128_GCM_SHA256", "resumed")
+    short = replace(short, bytes=replace(short.bytes, handshake_received=50, received=40_052))
+    # The four records received have 10,000.5 bytes each, which are rounded to even.
+    records = 2 + 2.032 + 4 + 40.0
+    expected = 2000 + 10_000 + 0.35 + 200 + 4 * 7 + records
+    assert client_limit_us(short, by_size()) == pytest.approx(expected, abs=1e-6)
+
+
 def test_a_full_handshake_of_tls_1_2_exchanges_keys(contents: RunContents) -> None:
     suite = "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256"
     kinds = [sized(record_of(contents), "1.2", suite, kind) for kind in ("full", "resumed")]
@@ -178,6 +216,21 @@ def test_a_trial_without_runs_has_no_ratios(contents: RunContents) -> None:
     assert limit_ratios(replace(trial, runs={}), made_primitives()) == {}
     bare: dict[RunKind, TrialRun] = {"capacity": replace(trial.runs["capacity"], server=None)}
     assert limit_ratios(replace(trial, runs=bare), made_primitives()) == {}
+
+
+def test_a_server_on_another_machine_has_no_ratio_to_the_primitives_of_this_one(
+    contents: RunContents,
+) -> None:
+    trial = trial_of(contents, "X25519")
+    run = trial.runs["capacity"]
+    assert run.server is not None
+    away = replace(run, server=replace(run.server, source="node_exporter"))
+    here = replace(run, server=replace(run.server, source="process_tree"))
+    found = [
+        set(limit_ratios(replace(trial, runs={"capacity": each}), made_primitives()))
+        for each in (here, away)
+    ]
+    assert found == [{"server_limit_ratio"}, set()]
 
 
 def test_rsa_counts_by_the_size_of_its_key(contents: RunContents) -> None:

@@ -118,17 +118,17 @@ def _between(met: Loaded, missed: Loaded, limit_ms: float) -> Crossing:
 def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | None:
     """The capacity over repetitions, each a series of runs at all loads; None without any.
 
-    The interval is over the repetitions' own crossings: the unit is the repetition. The interval
-    begins where the interval of the crossings by the time's logarithm does, and ends where that of
-    the crossings by its reciprocal does (`crossing`): the first are too low in most queues, the
-    second in some too high, by more than the noise of long runs. The value is the mean of the
-    first. The interval is cut at the lowest and the highest load, because no crossing can lie
-    beyond them; Student's interval over few repetitions would reach above the maximum. If the
-    crossing of any repetition
-    lies between two loads without times to interpolate, the capacity is between the ends of all
-    repetitions. If the loads of a repetition do not enclose its crossing, that crossing is
-    censored: the capacity is then that of the median repetition, exact if that one's is, without an
-    interval.
+    The unit is the repetition: the interval is over the repetitions' own crossings. It begins where
+    the interval of the crossings by the time's logarithm does, and ends where that of the crossings
+    by its reciprocal does (`crossing`). The first are too low in most queues, the second too high
+    in some, by more than the noise of long runs. The value is the mean of the first. The interval
+    is cut at the lowest and the highest load, because no crossing can lie beyond them: Student's
+    interval over few repetitions would reach above the maximum.
+
+    If the crossing of any repetition lies between two loads without times to interpolate, the
+    capacity is between the ends of all repetitions. If the loads of a repetition do not enclose its
+    crossing, that crossing is censored: the capacity is then that of the median repetition, exact
+    if that one's is, without an interval.
     """
     found = [crossing(points, limit_ms) for points in series if points]
     if not found:
