@@ -166,7 +166,7 @@ hold few independent ones, and order statistics held 71 to 87 %. The interval by
 (Woodruff 1952) knows that.
 
 Not in the table: the error of a server's processor time that another host reports, whose parts are
-bounds ([ADR 0064](adr/0064-the-servers-side-elsewhere.md); test_machine.py holds it to 95 %).
+bounds ([ADR 0064](adr/0064-processor-time-of-other-servers.md); test_machine.py holds it to 95 %).
 """
 
 

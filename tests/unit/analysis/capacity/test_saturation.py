@@ -174,6 +174,9 @@ def test_of_several_least_values_the_lowest_holds_for_all() -> None:
     found = capacity([*met, queue()], 3.0)
     assert found is not None
     assert (found.bound, found.load.value, found.exceeded) == ("at_least", 500.0, 3)
+    alone = capacity(met, 3.0)
+    assert alone is not None
+    assert (alone.load.value, alone.reservation) == (500.0, "")
 
 
 def test_a_time_equal_to_the_limit_does_not_meet_it() -> None:
