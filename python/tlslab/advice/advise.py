@@ -91,7 +91,11 @@ def _reasons(graded: Iterable[Graded]) -> list[tuple[str, ...]]:
 
 
 def _graded(summary: Summary, subject: Subject) -> list[tuple[Graded, str]]:
-    levels = summary.experiment.factors[subject]
+    measured = {
+        cell.factors.get(subject) for cell in summary.cells if cell.verdict != "unsupported"
+    }
+    # A level that no cell has is nothing to choose.
+    levels = [level for level in summary.experiment.factors[subject] if level in measured]
     if subject == "group":
         return [(grade_group(level), level_label("group", level)) for level in levels]
     versions = summary.experiment.factors.get("http", ())

@@ -180,6 +180,14 @@ def test_the_groups_study_is_advised_as_well() -> None:
     assert summary.recommendation["servers"][0]["group"] == "X25519"
 
 
+def test_a_level_that_no_server_has_is_not_graded() -> None:
+    summary = advised(summarise(made_run(World(unsupported=frozenset({"X448"})))))
+    table = next(table for table in summary.tables if table.id == "security")
+    graded = [row[0] for row in table.rows]
+    assert "X25519" in graded
+    assert "X448" not in graded
+
+
 def test_without_a_ranking_there_is_nothing_to_recommend() -> None:
     bare = replace(summarise(made_run(quick=True)), rankings=())
     summary = advised(bare)
