@@ -12,7 +12,8 @@ from tlslab.model.finding import Summary
 # The files that take longest, in this order. If one of them started last, other processors would
 # idle at the end.
 LONGEST_FIRST = (
-    "test_how_to.py", "test_documentation.py", "test_cluster.py", "test_pages.py", "test_bogo.py",
+    "test_how_to.py", "test_documentation.py", "test_how_to_second_part.py", "test_cluster.py",
+    "test_pages.py", "test_bogo.py",
     "test_several_hosts.py", "test_hosts_come_and_go.py", "test_why.py",
     "test_recommended_configurations.py", "test_prove.py", "test_several_generators.py",
     "test_command_line.py", "test_suites.py",

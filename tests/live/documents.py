@@ -1,7 +1,7 @@
 """Runs the commands of a document as written, in a shell, and collects those that fail.
 
-A document has a fresh folder that looks like a checkout, and one shell for all of its blocks;
-programs in Python come after them. TLSLAB_SHORT_RUNS shortens the lab's runs. A block below `<!--
+A document, or a part of one, has a fresh folder that looks like a checkout, and one shell for all
+of its blocks; programs in Python come after them. TLSLAB_SHORT_RUNS shortens the lab's runs. A block below `<!--
 not run: REASON -->` is skipped.
 """
 
@@ -18,6 +18,9 @@ import psutil
 from tlslab.experiment.short import VARIABLE
 
 ROOT = Path(__file__).parents[2]
+
+# The section of docs/how-to.md with which its second part begins.
+SECOND_PART = "Find out what this machine can tell apart"
 
 # Time limit of the longest document beside other tests.
 LIMIT_S = 1_500
@@ -61,10 +64,26 @@ def blocks(text: str) -> list[Block]:
     return [Block(commands, reason or None) for reason, commands in found]
 
 
-def lines_of(document: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
     """The lines of the blocks of a document that are run."""
-    kept = [b.commands for b in blocks((ROOT / document).read_text("utf-8")) if not b.reason]
+    kept = [block.commands for block in blocks(text) if not block.reason]
     return [line for commands in kept for line in commands.splitlines()]
+
+
+def read(document: str) -> str:
+    """The text of a document."""
+    return (ROOT / document).read_text("utf-8")
+
+
+def split(text: str, heading: str) -> tuple[str, str]:
+    """The two parts of a document, for two workers: the second begins with this section.
+
+    Before it comes the document's first block, which sets the path. The second part may use nothing
+    else of the first.
+    """
+    first, found, rest = text.partition(f"\n## {heading}\n")
+    assert found, heading
+    return first, f"```sh\n{blocks(text)[0].commands}```\n{found}{rest}"
 
 
 def programs(text: str) -> list[str]:
@@ -89,10 +108,10 @@ def checkout(folder: Path) -> None:
             (folder / name).symlink_to(ROOT / name)
 
 
-def carry_out(document: str, folder: Path) -> None:
+def carry_out(text: str, folder: Path) -> None:
     """Runs all commands of a document in a folder; fails if a command fails."""
     checkout(folder)
-    wanted = lines_of(document)
+    wanted = lines_of(text)
     assert wanted
     log, failed = folder / "log", folder / "failed"
     failed.touch()
@@ -123,7 +142,7 @@ def carry_out(document: str, folder: Path) -> None:
     wrong = failures(failed.read_text("utf-8").splitlines())
     assert not wrong, "\n".join([*wrong, said])
     assert shell.returncode in (0, 1), said
-    for program in programs((ROOT / document).read_text("utf-8")):
+    for program in programs(text):
         command = [sys.executable, "-c", program]
         ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, program + ended.stderr

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from live.documents import LIMIT_S, ROOT, blocks, carry_out, lines_of
+from live.documents import LIMIT_S, SECOND_PART, blocks, carry_out, lines_of, read, split
 from live.studies import STUDIES, assert_whole, made_by
 
 # Blocks that cannot be run here, by document. The number changes only by a decision.
 NOT_RUN = {
     "README.md": 1,
     "docs/tutorial.md": 1,
-    "docs/how-to.md": 9,
+    "docs/how-to.md": 10,
 }
 
 # The studies that README makes, exactly as written: their run folders are judged, too.
@@ -28,38 +28,53 @@ PLACE = re.compile(r"(?:127\.0\.0\.1|localhost):(\d+)")
 
 @pytest.mark.parametrize("document", NOT_RUN)
 def test_blocks_that_are_not_run_are_few_and_have_a_reason(document: str) -> None:
-    left_out = [b for b in blocks((ROOT / document).read_text("utf-8")) if b.reason is not None]
+    left_out = [b for b in blocks(read(document)) if b.reason is not None]
     assert len(left_out) == NOT_RUN[document]
     assert all(len(block.reason or "") > 10 for block in left_out)
 
 
 def test_no_block_escapes_for_want_of_a_name() -> None:
     for document in NOT_RUN:
-        text = (ROOT / document).read_text("utf-8")
+        text = read(document)
         fences = re.findall(r"^```(.*)$", text, re.MULTILINE)[::2]
         assert set(fences) <= {"sh", "python", "", "json", "toml", "yaml"}, document
 
 
-def ports(*documents: str) -> set[str]:
+def ports(*texts: str) -> set[str]:
     """The ports that the commands of documents use."""
-    return {port for each in documents for line in lines_of(each) for port in PLACE.findall(line)}
+    return {port for each in texts for line in lines_of(each) for port in PLACE.findall(line)}
 
 
 def test_documents_that_run_at_the_same_time_take_other_ports() -> None:
-    here, there = ports("README.md", "docs/tutorial.md"), ports("docs/how-to.md")
-    assert len(here) > 1
-    assert len(there) > 1
-    assert here & there == set()
+    first, second = (ports(part) for part in split(read("docs/how-to.md"), SECOND_PART))
+    others = ports(read("README.md"), read("docs/tutorial.md"))
+    assert len(others) > 1
+    assert len(first) > 1
+    assert len(second) > 0
+    assert len(others | first | second) == len(others) + len(first) + len(second)
+
+
+def test_the_parts_of_the_how_to_are_all_of_it() -> None:
+    text = read("docs/how-to.md")
+    first, second = (lines_of(part) for part in split(text, SECOND_PART))
+    path = lines_of(text)[:1]
+    assert path == ['export PATH="$PWD/.venv/bin:$PATH"']
+    assert [*first, *second[1:]] == lines_of(text)
+    assert second[:1] == path
+    # What the second part needs is made in it: run folders of the first part are not there.
+    made = set(re.findall(r"--out (runs/\w+)", "\n".join(second)))
+    used = set(re.findall(r"(?<!--out )\b(runs/[a-z-]+)", "\n".join(second)))
+    assert used <= made
 
 
 @pytest.mark.timeout(LIMIT_S + 60)
 def test_every_command_of_the_tutorial_works_as_it_stands(tmp_path: Path) -> None:
-    carry_out("docs/tutorial.md", tmp_path)
+    carry_out(read("docs/tutorial.md"), tmp_path)
 
 
 @pytest.mark.timeout(LIMIT_S + 60)
 def test_every_command_of_readme_works_as_it_stands(tmp_path: Path) -> None:
-    carry_out("README.md", tmp_path)
+    carry_out(read("README.md"), tmp_path)
     assert judged(tmp_path / "runs") == SHOWN
 
 
