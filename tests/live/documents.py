@@ -1,8 +1,8 @@
 """Runs the commands of a document as written, in a shell, and collects those that fail.
 
 A document, or a part of one, has a fresh folder that looks like a checkout, and one shell for all
-of its blocks; programs in Python come after them. TLSLAB_SHORT_RUNS shortens the lab's runs. A block below `<!--
-not run: REASON -->` is skipped.
+of its blocks; programs in Python come after them. TLSLAB_SHORT_RUNS shortens the lab's runs. A
+block below `<!-- not run: REASON -->` is skipped.
 """
 
 import os
