@@ -22,9 +22,9 @@ def test_two_servers_are_measured_in_turns_resumed_and_compared(
         "--set", "group=X25519", "--configure", "sh log.sh {server}", "--out", "r",
     )  # fmt: skip
     assert_finished(ended, tmp_path / "r")
-    # The command is told which server it configures.
-    told = (tmp_path / "log").read_text().splitlines()
-    assert sorted(told) == sorted(5 * [f"{url} {url}" for url in urls])
+    # The command gets the server that it configures.
+    calls = (tmp_path / "log").read_text().splitlines()
+    assert sorted(calls) == sorted(5 * [f"{url} {url}" for url in urls])
 
     folder = tmp_path / "r"
     made = read_trials(folder)
