@@ -48,4 +48,4 @@ tlslab compare "$runs/both" --gate "$gate" ${GATE_BY:+--gate-by "$GATE_BY"} \
     --out "$runs/compared" || code=$?
 [ "$code" -eq 4 ] || exit "$code"
 # GitHub shows this line beside the job; elsewhere it is a line of the log.
-echo "::warning::tlslab cannot tell whether a slowdown of more than $gate is there: measure more blocks"
+echo "::warning::tlslab cannot tell whether a slowdown of more than $gate is there (reasons above)"

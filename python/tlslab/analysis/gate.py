@@ -1,10 +1,11 @@
-"""The verdict of a gate: whether a run is slower than another by more than a limit. Pure.
+"""The verdict of a gate: whether a run or server is slower than another by more than a limit. Pure.
 
 Each ratio becomes a slowdown: how many times slower, whatever its estimate. A slowdown beyond
 the limit is established by a one-sided test at 5 % over the family of all gated ratios (Holm); it
 is excluded if each ratio's own one-sided 95 % bound lies below the limit (all must, so that no
 adjustment is needed: Berger 1982, intersection-union tests). Both use Student's t with the degrees
-of freedom of the ratio's error.
+of freedom of the ratio's error, or the normal distribution where the error comes from a confidence
+sequence.
 """
 
 import math

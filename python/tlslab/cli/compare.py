@@ -125,7 +125,7 @@ def _conclude(summary: Summary) -> int:
     """Prints the reason of the exit code; returns the exit code."""
     ratios = [each for each in summary.comparisons if each.n]
     if not ratios:
-        return conclude("nothing was compared: no cell has a value in both runs", EXIT_VERDICT)
+        return conclude("nothing was compared: no cell has a value on both sides", EXIT_VERDICT)
     bare = sum(each.verdict == "not_comparable" for each in ratios)
     reported = counted(len(ratios), "ratio")
     if bare:

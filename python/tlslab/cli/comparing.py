@@ -68,7 +68,7 @@ def conclude_gate(summary: Summary, limit: float, estimates: list[str]) -> int:
         if name not in known:
             meant = did_you_mean(name, known)
             raise UsageError(
-                f"--gate-by {name}: the runs have no such ratio",
+                f"--gate-by {name}: there is no such ratio",
                 meant or f"one of {', '.join(sorted(known))}",
             )
     found = gate(summary.comparisons, limit, estimates)

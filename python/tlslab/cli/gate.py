@@ -61,7 +61,7 @@ def gate_words(found: Gate) -> str:
     """The verdict over all ratios."""
     limit = f"{found.limit * 100:g} %"
     if not found.ratios and not found.undecided:
-        return "the runs share no ratio that the gate looks at: cannot tell"
+        return "there is no ratio that the gate looks at: cannot tell"
     if found.verdict == "slower":
         slow = sum(each.verdict == "slower" for each in found.ratios)
         return f"{counted(slow, 'ratio')} slower by more than {limit} (95 %)"
@@ -70,6 +70,9 @@ def gate_words(found: Gate) -> str:
             f"a slowdown of more than {limit} is excluded in {counted(len(found.ratios), 'ratio')}"
         )
     text = f"cannot tell whether a slowdown of more than {limit} is there"
+    if found.undecided:
+        counts = counted(len(found.undecided), "ratio")
+        text += f"; {counts} cannot be judged, for the reasons above"
     open_ = [each.findable for each in found.ratios if each.verdict == "cannot_tell"]
     if not open_:
         return text

@@ -41,8 +41,8 @@ Name = Annotated[
 Targets = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME,NAME|URL",
-        help=f"Servers to start ({SERVERS}), or a running one: https://HOST[:PORT]/PATH or "
+        metavar="NAME,NAME|URL,URL",
+        help=f"Servers to start ({SERVERS}), or running ones: https://HOST[:PORT]/PATH or "
         "HOST:PORT; repeatable.",
         autocompletion=complete_target,
     ),

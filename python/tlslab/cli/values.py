@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from tlslab.model.deployment import MANAGED_SERVERS
 from tlslab.model.errors import UsageError
+from tlslab.model.url import canonical
 
 # One week.
 LIMIT_SECONDS = 7 * 86_400
@@ -75,9 +76,11 @@ def as_url(target: str) -> str:
             f"{target}: only https:// can be measured",
             f"write https://{rest}, with the port that speaks TLS",
         )
-    if "://" in target or target in MANAGED_SERVERS or not _PLACE.fullmatch(target):
+    if sign:
+        return canonical(target)
+    if target in MANAGED_SERVERS or not _PLACE.fullmatch(target):
         return target
-    return f"https://{target}" + ("" if "/" in target else "/")
+    return canonical(f"https://{target}")
 
 
 def as_place(target: str) -> str:

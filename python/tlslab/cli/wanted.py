@@ -1,5 +1,6 @@
 """The experiment and the servers of a command line."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from tlslab.experiment.short import asked_for, few
 from tlslab.experiment.workload import required_status
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
+from tlslab.model.url import is_url
 from tlslab.targets import find_kind
 from tlslab.targets.jdk import ALL, expand
 
@@ -91,17 +93,9 @@ def parse_targets(given: list[str]) -> tuple[str, ...]:
     `localhost:8443` is the URL https://localhost:8443/. Raises UsageError for unknown names.
     """
     names = tuple(dict.fromkeys(as_url(part) for each in given for part in servers_in(each)))
-    urls = [name for name in names if "://" in name]
-    if not urls:
+    if not any(is_url(name) for name in names):
         for name in names:
             find_kind(name)
-    elif len(urls) < len(names):
-        raise UsageError(
-            "--target: a URL and a server that the lab starts cannot be in one run: the lab gives "
-            "its own server a processor of its own, and cannot do that for the URL's",
-            "make a run for each server; `tlslab compare A B` compares two runs (a comma in the "
-            "path of a URL is written %2C)",
-        )
     return names
 
 
@@ -112,10 +106,12 @@ def with_targets(
 
     Without any: those of the experiment, or the reference server. Raises UsageError.
     """
-    if not targets:
-        own = file_kind(experiment).server(experiment)
-        return experiment, experiment.levels("server") or (own or DEFAULT_TARGET,)
     kind = file_kind(experiment)
+    levels = experiment.levels("server")
+    if not targets:
+        _refuse_both_kinds("--set server", levels)
+        return experiment, levels or (kind.server(experiment) or DEFAULT_TARGET,)
+    _refuse_both_kinds("--target", targets)
     if not kind.has_server:
         raise UsageError(
             f"--target is for experiments with a server: {experiment.name} has none",
@@ -125,17 +121,26 @@ def with_targets(
         raise UsageError(
             f"--target: {experiment.name} takes one server at a time", "make a run for each"
         )
-    levels = experiment.levels("server")
-    of_urls = all("://" in target for target in targets)
-    if of_urls and any("://" not in level for level in levels):
+    if is_url(targets[0]) and not all(is_url(level) for level in levels):
         raise UsageError(
-            f"--target: {experiment.name} compares servers that the lab starts; it cannot measure "
-            "a URL",
-            "take another experiment, such as groups",
+            f"--target: {experiment.name} compares servers that the lab starts "
+            f"({', '.join(levels)}); it cannot measure a URL",
+            "leave out --set server, or take another experiment, such as groups",
         )
     if len(targets) > 1 or levels:
         experiment = with_levels(experiment, {"server": targets})
     return experiment, targets
+
+
+def _refuse_both_kinds(option: str, servers: Sequence[str]) -> None:
+    """Refuses URLs beside servers that the lab starts. Raises UsageError."""
+    if len({is_url(server) for server in servers}) > 1:
+        raise UsageError(
+            f"{option}: a URL and a server that the lab starts cannot be in one run: the lab gives "
+            "its own server a processor of its own, and cannot do that for the URL's",
+            "make a run for each server; `tlslab compare A B` compares two runs (a comma in the "
+            "path of a URL is written %2C)",
+        )
 
 
 def parse_levels(settings: list[str]) -> dict[str, tuple[str, ...]]:

@@ -16,6 +16,7 @@ from tlslab.model.names import (
     is_key,
 )
 from tlslab.model.suggest import did_you_mean
+from tlslab.model.url import canonical
 from tlslab.model.workload import RESUMPTIONS
 from tlslab.toml_table import Table
 
@@ -27,9 +28,8 @@ SWITCHED = ("off", "on")
 # The name of a managed target; `targets.registry` has all of them.
 _TARGET = re.compile(r"[a-z][a-z0-9-]{0,31}")
 
-# The same, or the URL of a server that the lab does not start. Levels stand between commas in a
-# cell's key.
-_SERVER = re.compile(rf"{_TARGET.pattern}|https://[^\s,]{{1,500}}")
+# The URL of a server that the lab does not start. Levels stand between commas in a cell's key.
+_URL = re.compile(r"https://[^\s,/?#]+[^\s,]{0,500}", re.IGNORECASE)
 
 # The share of the connections that resume a session.
 _PERCENT = re.compile(r"(?:100|[1-9]?[0-9])%")
@@ -93,7 +93,11 @@ def _suite(level: str) -> str | None:
 
 
 RULES: Mapping[str, Rule] = {
-    "server": pattern_rule(_SERVER, "names of targets, or URLs"),
+    "server": Rule(
+        accepts=lambda level: bool(_TARGET.fullmatch(level) or _URL.fullmatch(level)),
+        find=lambda level: canonical(level) if _URL.fullmatch(level) else None,
+        words="names of targets, or https:// URLs (a comma in them is written %2C)",
+    ),
     "front": pattern_rule(_TARGET, "names of targets that can stand in front", ("none",)),
     "processors": count_rule(1024),
     "workers": count_rule(1024),

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from tlslab.experiment import short
 from tlslab.lab.discovery import discover
+from tlslab.lab.foresee import refuse_factors_of_own_servers
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.placement import Placement, may_run_in_real_time, place, usable
 from tlslab.lab.request import Request
@@ -23,6 +24,7 @@ from tlslab.model.run import Deployed, TargetInfo
 from tlslab.model.wording import counted
 from tlslab.planning import make_cells, refuse_levels
 from tlslab.targets import Running, Setting, build, find_kind, lacking
+from tlslab.targets.address import LOOPBACK
 from tlslab.targets.own_certificates import server_name
 
 # The settings of a managed server if the experiment names none: every client supports them.
@@ -188,6 +190,7 @@ def _refuse_options_of_urls(request: Request) -> None:
 def _external(request: Request, engine: GeneratorPool) -> Servers:
     """The servers of URLs, which the lab does not start. Raises UsageError, CannotRunError."""
     _refuse_options_of_managed(request)
+    refuse_factors_of_own_servers(request.experiment)
     generator = place(managed=False, generators=engine.size).generator
     aims = [
         Aim(
@@ -208,12 +211,25 @@ def _external(request: Request, engine: GeneratorPool) -> Servers:
         for aim, server in zip(aims, found.servers, strict=True)
     }
     cells = make_cells(found.experiment, request.targets[0])[0]
+    for url in request.targets if len(request.targets) > 1 else ():
+        _require_cells(url, ready[url], cells)
     deployments = dict.fromkeys(cell.deployment for cell in cells if cell.deployment)
     return Servers(
         found.experiment,
         {each: ready[each.server] for each in deployments or [Deployment(request.targets[0])]},
         generator,
     )
+
+
+def _require_cells(url: str, ready: Prepared, cells: Sequence[Cell]) -> None:
+    """Raises UsageError, with the reasons, if one of several servers can run no cell."""
+    own = [cell for cell in cells if cell.deployment and cell.deployment.server == url]
+    reasons = [ready.refuse(cell) for cell in own]
+    if all(reasons):
+        raise UsageError(
+            f"no cell is left to run on {url}: {'; '.join(dict.fromkeys(filter(None, reasons)))}",
+            "choose other levels with --set, or leave this server out",
+        )
 
 
 def _refuse_options_of_managed(request: Request) -> None:
@@ -223,13 +239,19 @@ def _refuse_options_of_managed(request: Request) -> None:
             "--listen is for a server that the lab starts",
             "leave --listen out, or give --target NAME",
         )
-    hosts = dict.fromkeys(urlsplit(url).hostname for url in request.targets)
+    hosts = dict.fromkeys(_host(url) for url in request.targets)
     if request.server_metrics is not None and len(hosts) > 1:
         raise UsageError(
             f"--server-metrics reads one host, and the servers are on {len(hosts)}: "
-            f"{', '.join(str(host) for host in hosts)}",
+            f"{', '.join(hosts)}",
             "leave --server-metrics out, or make a run for each host",
         )
+
+
+def _host(url: str) -> str:
+    """The host of a URL; loopback by its address alone."""
+    host = urlsplit(url).hostname or ""
+    return LOOPBACK if host in ("localhost", "::1") else host
 
 
 def _managed(

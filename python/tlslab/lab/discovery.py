@@ -15,6 +15,7 @@ from tlslab.model.handshake import Preflight
 from tlslab.model.names import ECDSA_SCHEMES, RSA_SCHEMES
 from tlslab.model.profile import Profile
 from tlslab.model.run import TargetInfo
+from tlslab.model.url import short
 from tlslab.model.workload import Workload
 
 # The kinds of certificates that a server may choose from, and the schemes of each.
@@ -59,9 +60,13 @@ def discover(
     keys = experiment.levels("key")
     servers = []
     for each in seen:
-        unavailable = {("tls", version): why for version, why in each.versions.items()}
+        name = "the server" if len(seen) == 1 else short(each.info.name)
+        unavailable = {
+            ("tls", version): f"{name} has no TLS {version}: {why}"
+            for version, why in each.versions.items()
+        }
         unavailable |= {
-            ("key", level): f"the server serves {', '.join(each.keys)}, not {level}"
+            ("key", level): f"{name} serves {', '.join(each.keys)}, not {level}"
             for level in keys
             if level not in each.keys
         }
@@ -133,7 +138,7 @@ def _served(
                     raise
                 words = error.message
         if not keys:
-            missing[version] = f"the server has no TLS {version}: {words}"
+            missing[version] = words
         served += keys
     return served
 

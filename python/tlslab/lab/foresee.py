@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tlslab.lab.request import Request
 from tlslab.model.deployment import NO_FRONT
 from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.wording import joined
 from tlslab.targets import find_kind, lacking
@@ -43,8 +44,30 @@ def require_cells(plan: Plan) -> None:
         )
 
 
+# What the lab sets up at the servers that it starts, and the level that leaves it out.
+_AT_OWN_SERVERS = {
+    "front": NO_FRONT, "processors": "", "workers": "", "jdk": "", "connector": "", "burn": "",
+    "copy": "",
+}  # fmt: skip
+
+
+def refuse_factors_of_own_servers(experiment: Experiment) -> None:
+    """Refuses factors that the lab cannot set at the server of a URL. Raises UsageError."""
+    for factor, without in _AT_OWN_SERVERS.items():
+        if set(experiment.levels(factor)) - {without}:
+            raise UsageError(
+                f"the factor {factor} is set up at servers that the lab starts, not at a URL",
+                f"leave {factor} out, or give --target NAME",
+            )
+
+
 def refusals(request: Request) -> Callable[[Cell], str | None]:
-    """A function that returns the reason if a cell cannot run on the lab's servers."""
+    """A function that returns the reason if a cell cannot run on the lab's servers.
+
+    Raises UsageError for factors that a server of a URL cannot have.
+    """
+    if request.external:
+        refuse_factors_of_own_servers(request.experiment)
 
     def refuse(cell: Cell) -> str | None:
         if request.external or cell.deployment is None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tlslab.model.estimate import Estimate
 from tlslab.model.names import find_suite
+from tlslab.model.url import short
 
 _KEYS = {
     "ecdsa-p256": "ECDSA P-256",
@@ -58,7 +59,7 @@ def level_label(factor: str, level: str) -> str:
         case "resumed", _:
             return f"{level.removesuffix('%')} % resumed"
         case "server", _:
-            return level.removeprefix("https://").removesuffix("/")
+            return short(level)
         case "jdk", _:
             return level.rstrip("/").rpartition("/")[2]
         case _:

@@ -30,8 +30,9 @@ def test_targets_are_names_with_commas_or_urls() -> None:
     both = ("https://h/", "https://localhost:8443/")
     assert parse_targets(["https://h/,localhost:8443"]) == both
     assert parse_targets(["https://h/", "localhost:8443"]) == both
-    with pytest.raises(UsageError, match="cannot be in one run"):
-        parse_targets(["https://h/,ngnix"])
+    # One server has one text.
+    assert parse_targets(["https://h:1", "HTTPS://H:1/", "h:1"]) == ("https://h:1/",)
+    assert parse_targets(["https://h/A", "https://h/A/"]) == ("https://h/A", "https://h/A/")
 
 
 def test_several_targets_are_a_factor_and_one_is_none() -> None:
@@ -45,6 +46,15 @@ def test_several_targets_are_a_factor_and_one_is_none() -> None:
     urls = ("https://host:1/", "https://host:2/")
     assert with_targets(groups, urls)[0].levels("server") == urls
     assert with_targets(with_targets(groups, urls)[0], ()) == (with_targets(groups, urls)[0], urls)
+    for given in (("https://h/", "nginx"), ("nginx", "https://h/")):
+        with pytest.raises(UsageError, match="--target: a URL and a server that the lab starts"):
+            with_targets(groups, given)
+        with pytest.raises(UsageError, match="--set server: a URL and a server"):
+            with_targets(with_levels(groups, {"server": given}), ())
+    same = with_levels(groups, {"server": ("https://h:1", "https://H:1/")})
+    assert same.levels("server") == ("https://h:1/",)
+    with pytest.raises(UsageError, match="written %2C"):
+        with_levels(groups, {"server": ("https://h/a,b",)})
     with pytest.raises(UsageError, match="compares servers that the lab starts"):
         with_targets(with_levels(groups, {"server": ("nginx",)}), ("https://host/",))
     with pytest.raises(UsageError, match="takes one server at a time"):

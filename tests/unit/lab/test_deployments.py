@@ -8,13 +8,16 @@ import pytest
 from tlslab.experiment import load, with_levels
 from tlslab.lab import deployments
 from tlslab.lab.deployments import Servers, prepare
+from tlslab.lab.discovery import Discovered, Found
 from tlslab.lab.engine import Engine
+from tlslab.lab.foresee import refusals
 from tlslab.lab.matrix.run_in_blocks import most_connections
 from tlslab.lab.opening import default_folder
 from tlslab.lab.request import Request
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.experiment import Exclusion, Experiment
+from tlslab.model.run import TargetInfo
 from tlslab.model.workload import KeepAlive, Window
 from tlslab.planning import make_plan
 from tlslab.targets import Setting, Target, lacking, registry
@@ -153,12 +156,6 @@ def test_an_unknown_server_is_reported_with_those_there_are(tmp_path: Path) -> N
     assert all(name in error.value.remedy for name in MANAGED)
 
 
-def test_a_url_is_not_compared_with_servers_of_the_labs_own(tmp_path: Path) -> None:
-    experiment = with_levels(FEW, {"server": ("nginx",)})
-    with pytest.raises(UsageError, match="cannot be compared"):
-        prepared(experiment, tmp_path, "https://127.0.0.1:1/")
-
-
 def test_the_most_connections_are_those_of_any_run() -> None:
     keep_alive = KeepAlive(Window(0, 100), 128)
     assert most_connections(FEW) == 16
@@ -194,6 +191,38 @@ def test_one_exporter_does_not_read_several_hosts(tmp_path: Path) -> None:
         prepare(one, ENGINE, tmp_path)
     assert caught.value.message == (
         "--server-metrics reads one host, and the servers are on 2: 127.0.0.1, 127.0.0.2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("factor", "levels"), [("front", ("none", "nginx")), ("processors", ("1",)), ("burn", ("0%",))]
+)
+def test_what_the_lab_sets_up_is_refused_for_a_url_before_and_in_a_run(
+    factor: str, levels: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Otherwise one server would be measured under several names."""
+    changed = with_levels(FEW, {factor: levels})
+    request = Request(changed, ("https://127.0.0.1:1/",), ("tlslab",))
+    for refused in (lambda: prepare(request, ENGINE, tmp_path), lambda: refusals(request)):
+        with pytest.raises(UsageError, match=f"the factor {factor} is set up at servers that"):
+            refused()
+    direct = replace(request, experiment=with_levels(FEW, {"front": ("none",)}))
+    assert refusals(direct) is not None
+
+
+def test_one_of_two_servers_without_any_cell_ends_the_run_before_its_first_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = with_levels(FEW, {"tls": ("1.3",), "key": ("ecdsa-p256",)})
+    urls = ("https://127.0.0.1:1/", "https://127.0.0.1:2/")
+    info = TargetInfo("", False, "", "", (), "127.0.0.1", "/")
+    lacks = Found(info, {("tls", "1.3"): "127.0.0.1:2 has no TLS 1.3: its words"})
+    found = Discovered((Found(info, {}), lacks), with_levels(one, {"server": urls}))
+    monkeypatch.setattr(deployments, "discover", lambda *_: found)
+    with pytest.raises(UsageError) as caught:
+        prepare(Request(one, urls, ("tlslab",)), ENGINE, tmp_path)
+    assert caught.value.message == (
+        "no cell is left to run on https://127.0.0.1:2/: 127.0.0.1:2 has no TLS 1.3: its words"
     )
 
 

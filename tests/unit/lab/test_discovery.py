@@ -62,9 +62,9 @@ def test_each_of_several_servers_has_its_own_levels(script: Script) -> None:
     found = discover(Engine(script(server + body)), aims, load("groups"))
     assert found.experiment.levels("key") == ("ecdsa-p384", "rsa-2048", "ecdsa-p256")
     first, second = (each.unavailable for each in found.servers)
-    assert first["tls", "1.2"] == "the server has no TLS 1.2: no such"
-    assert first["key", "rsa-2048"] == "the server serves ecdsa-p384, not rsa-2048"
-    assert second["key", "ecdsa-p384"] == "the server serves rsa-2048, not ecdsa-p384"
+    assert first["tls", "1.2"] == "first.invalid has no TLS 1.2: no such"
+    assert first["key", "rsa-2048"] == "first.invalid serves ecdsa-p384, not rsa-2048"
+    assert second["key", "ecdsa-p384"] == "second.invalid serves rsa-2048, not ecdsa-p384"
     assert ("tls", "1.2") not in second
     assert ("key", "rsa-2048") not in second
     assert [each.info.host for each in found.servers] == ["first.invalid", "second.invalid"]

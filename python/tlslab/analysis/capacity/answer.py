@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from textwrap import shorten
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
+from tlslab.analysis.capacity.figures import identifier
 from tlslab.analysis.capacity.known import (
     RATE,
     has_maximum,
@@ -213,6 +214,6 @@ def _shown(best: CapacityCell, figures: Sequence[Figure], wanted: Sequence[str])
     server = best.factors.get("server", "")
     for start in wanted:
         for each in figures:
-            if each.id == start or each.id == f"{start}-{server}".rstrip("-"):
+            if each.id in (start, identifier(start, server)):
                 return each.id
     return ""

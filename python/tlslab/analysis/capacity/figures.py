@@ -20,7 +20,7 @@ from tlslab.model.capacity import CapacityPlan
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import Figure, Mark, Series
 from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import joined
+from tlslab.model.wording import joined, level_label
 
 OFFERED = "offered load, new connections/s"
 RATE = "new connections/s"
@@ -217,7 +217,7 @@ def _responses(server: str, named: Named, plan: CapacityPlan) -> Figure | None:
 
 
 def _of(server: str) -> str:
-    return f": {server}" if server else ""
+    return f": {level_label('server', server)}" if server else ""
 
 
 def _achieved(server: str, named: Named) -> Figure | None:

@@ -76,7 +76,7 @@ def difference_table(first: Side, second: Side) -> DataTable:
     return DataTable(
         id="differences",
         title="What else differs",
-        caption="Facts that the two folders hold and that are not the same.",
+        caption=f"Facts that are recorded of the two {first.noun}s and that are not the same.",
         columns=("fact", first.name, second.name),
         rows=tuple(row for row in rows if row[1] != row[2]),
     )

@@ -20,6 +20,8 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary, Comparison, Summary
 
 METHOD = f"independent runs; {MOVER}"
+# For what has no value in each block: quantiles over all trials.
+APART = f"each server by itself; {MOVER}"
 
 Ratio = tuple[Pair, str, Comparison]
 
@@ -37,8 +39,10 @@ def ratios_of(
     for name in judged_names(pair.first.estimates, pair.second.estimates):
         if _has(pair.first, name) and _has(pair.second, name):
             known = None if paired is None else paired(pair, name)
-            why_not = _why_not(first, second, pair, name)
-            yield pair, name, _compare(pair, name, why_not, known)
+            if known is None:
+                sides = pair.first.estimates[name], pair.second.estimates[name]
+                known = independent(name, *sides, METHOD if paired is None else APART)
+            yield pair, name, _compared(pair, known, _why_not(first, second, pair, name))
 
 
 def missing(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Comparison]:
@@ -105,9 +109,8 @@ def _missing(
     )
 
 
-def _compare(pair: Pair, name: str, why_not: str, paired: Comparison | None) -> Comparison:
-    """The comparison; `why_not` is the reason that it is not comparable, empty if it is."""
-    found = paired or independent(name, pair.first.estimates[name], pair.second.estimates[name])
+def _compared(pair: Pair, found: Comparison, why_not: str) -> Comparison:
+    """The ratio of two cells; `why_not` is why it is not comparable, empty if it is."""
     return replace(
         found,
         baseline=pair.first.key,
@@ -140,9 +143,9 @@ def _open(cell: CellSummary, name: str) -> str:
     return "not the server's limit" if name in cell.unsaturated else ""
 
 
-def independent(name: str, first: Estimate, second: Estimate) -> Comparison:
+def independent(name: str, first: Estimate, second: Estimate, method: str = METHOD) -> Comparison:
     """Second over first, two estimates of which neither knows the other; without a verdict yet."""
-    ratio = ratio_of(second, first, RATIO, METHOD)
+    ratio = ratio_of(second, first, RATIO, method)
     spread = spread_of_ratio(first, second)
     return Comparison(
         baseline="",
@@ -152,7 +155,7 @@ def independent(name: str, first: Estimate, second: Estimate) -> Comparison:
         low=ratio.low,
         high=ratio.high,
         n=ratio.n,
-        method=METHOD,
+        method=method,
         verdict="cannot_tell",
         p=None if spread is None else spread.p_value(math.log(ratio.value)),
         may_differ=may_differ(ratio.low, ratio.high),

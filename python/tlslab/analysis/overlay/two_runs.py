@@ -90,7 +90,8 @@ def overlay(
             drawn[0].id if drawn else "",
             first.summary.environment.command,
             sum(each.estimate in measured for each in bare),
-            until=bool(first.summary.rankings),
+            # Such a run ends by the comparisons within a server.
+            until=bool(first.summary.rankings) and paired is None,
         ),
     )
 

@@ -1,5 +1,7 @@
 """The kind `capacity`: a search for the maximum of each cell, then open loops at shares of it."""
 
+from dataclasses import replace
+
 from tlslab.analysis import ANALYSTS
 from tlslab.experiment import FILE_KINDS
 from tlslab.lab.capacity.agenda import steps_left
@@ -21,7 +23,8 @@ def foresee(request: Request) -> Foreseen:
     if request.external:
         experiment = for_external(experiment, plan_of(experiment))
     stages = plan_of(experiment)
-    plan = make_plan(experiment, seed_of(request), refusals(request), request.targets[0])
+    refuse = refusals(replace(request, experiment=experiment))
+    plan = make_plan(experiment, seed_of(request), refuse, request.targets[0])
     extra = () if stages.obsolete is None else (obsolete_cell(stages.obsolete),)
     plan = without_order(plan, extra)
     left = steps_left(stages, plan, {cell.key: [] for cell in plan.cells})
