@@ -39,7 +39,7 @@ SHARES = (0.0, 0.05)
 # The slowdown must exceed the gate by more than the noise.
 GATE = "1%"
 BY = "server_cpu_us_per_connection"
-BLOCKS = 30
+BLOCKS = 40
 
 PAGE_PATH = "/bytes/4788"
 START_S = 10.0

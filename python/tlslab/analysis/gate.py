@@ -3,21 +3,27 @@
 Each ratio becomes a slowdown: how many times slower, whatever its estimate. A slowdown beyond
 the limit is established by a one-sided test at 5 % over the family of all gated ratios (Holm); it
 is excluded if each ratio's own one-sided 95 % bound lies below the limit (all must, so that no
-adjustment is needed: Berger 1982, intersection-union tests). Both use Student's t with the degrees
-of freedom of the ratio's error, or the normal distribution where the error comes from a confidence
+adjustment is needed: Berger 1982, intersection-union tests).
+
+Of two servers of one run, the test is that of signed ranks over the ratios of the blocks
+(stats.signed_rank). Otherwise the mean of the logarithms decides, by Student's t with the degrees
+of freedom of its error, or by the normal distribution where the error comes from a confidence
 sequence.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
+
+import numpy as np
 
 from tlslab.analysis.compare import is_amount, more_is_faster
 from tlslab.analysis.judged_estimates import gated_rates
 from tlslab.analysis.stats.estimate import Spread
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.stats.power import needed_effect
+from tlslab.analysis.stats.signed_rank import SignedRanks
 from tlslab.model.finding import Comparison
 from tlslab.model.stopping import LEAST_BLOCKS
 
@@ -59,10 +65,10 @@ def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[st
     chosen = [each for each in comparisons if each.estimate in named]
     known = [(each, found) for each in chosen if (found := _slowdown(each)) is not None]
     allowed = math.log1p(limit)
-    adjusted = holm([spread.beyond(centre - allowed) for _, (centre, spread) in known])
+    adjusted = holm([found.p_above(allowed) for _, found in known])
     ratios = tuple(
-        _gated(each, centre, spread, limit, p, LEVEL / len(known))
-        for (each, (centre, spread)), p in zip(known, adjusted, strict=True)
+        _gated(each, found, limit, p, LEVEL / len(known))
+        for (each, found), p in zip(known, adjusted, strict=True)
     )
     undecided = tuple(each for each in chosen if _slowdown(each) is None)
     verdict: GateVerdict = "cannot_tell"
@@ -73,37 +79,78 @@ def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[st
     return Gate(verdict, limit, ratios, undecided)
 
 
-def _slowdown(found: Comparison) -> tuple[float, Spread] | None:
-    """The logarithm of how many times slower, and its error.
+class _Slowdown(Protocol):
+    """The logarithm of how many times slower, by either method; `spread` is its error."""
 
-    None without an interval, for comparisons that are not comparable, and with fewer than
-    LEAST_BLOCKS trials.
-    """
+    @property
+    def centre(self) -> float: ...
+
+    @property
+    def spread(self) -> Spread: ...
+
+    def p_above(self, value: float) -> float: ...
+
+    def low(self, level: float) -> float: ...
+
+    def high(self, level: float) -> float: ...
+
+
+@dataclass(frozen=True)
+class _ByMean:
+    """The mean of logarithms with its error."""
+
+    centre: float
+    spread: Spread
+
+    def p_above(self, value: float) -> float:
+        return self.spread.beyond(self.centre - value)
+
+    def low(self, level: float) -> float:
+        return self.centre - self._half(level)
+
+    def high(self, level: float) -> float:
+        return self.centre + self._half(level)
+
+    def _half(self, level: float) -> float:
+        return self.spread.quantile(1 - level) * self.spread.error
+
+
+class _ByRanks(SignedRanks):
+    """The logarithms of the blocks."""
+
+    @property
+    def spread(self) -> Spread:
+        """The error of a mean whose bounds are as far apart."""
+        degrees = len(self.data) - 1
+        unit = Spread(1.0, degrees).quantile(1 - LEVEL)
+        return Spread((self.high(LEVEL) - self.low(LEVEL)) / 2 / unit, degrees)
+
+
+def _slowdown(found: Comparison) -> _Slowdown | None:
+    """The slowdown; None without an interval, if it is not comparable, and with few trials."""
     few = found.n < LEAST_BLOCKS
     if few or found.error is None or found.low is None or found.verdict == "not_comparable":
         return None
-    centre = math.log(found.ratio)
     falls = more_is_faster(found.estimate) or found.estimate.endswith("_per_s")
-    if is_amount(found.estimate):
-        falls = False
-    return (-centre if falls else centre), Spread(found.error, found.degrees)
+    sign = -1.0 if falls and not is_amount(found.estimate) else 1.0
+    if found.by_block is not None:
+        return _ByRanks(sign * np.log(found.by_block))
+    return _ByMean(sign * math.log(found.ratio), Spread(found.error, found.degrees))
 
 
-def _gated(
-    found: Comparison, centre: float, spread: Spread, limit: float, p: float, level: float
-) -> Gated:
+def _gated(found: Comparison, slowdown: _Slowdown, limit: float, p: float, level: float) -> Gated:
     """The gated ratio. `p` is adjusted for the family.
 
     `level` is that of the family's first ratio.
     """
     allowed = math.log1p(limit)
-    half = spread.quantile(1 - LEVEL) * spread.error
+    low, high = slowdown.low(LEVEL), slowdown.high(LEVEL)
     verdict: GateVerdict = "cannot_tell"
     if p <= LEVEL:
         verdict = "slower"
-    elif centre + half < allowed:
+    elif high < allowed:
         verdict = "passed"
+    spread = slowdown.spread
     needed = needed_effect(spread.quantile(1 - level), spread.degrees)
     findable = math.expm1(allowed + needed * spread.error)
-    low, high = math.exp(centre - half), math.exp(centre + half)
-    return Gated(found, math.exp(centre), low, high, verdict, findable)
+    return Gated(found, math.exp(slowdown.centre), math.exp(low), math.exp(high), verdict, findable)

@@ -139,8 +139,9 @@ class Comparison:
     `may_differ` is the largest difference that the interval leaves open, as a share (0.03: 3 %
     either way).
 
-    If the two sides are independent runs, `error` is the standard error of the ratio's logarithm,
-    with its `degrees` of freedom (null: infinite).
+    If the two sides are independent runs, or two servers of one run, `error` is the standard error
+    of the ratio's logarithm, with its `degrees` of freedom (null: infinite). `by_block`: the ratio
+    in each block, of two servers whose run did not end by its values.
 
     With `n` 0 there is no ratio (`ratio` is 0): a side has no value. `method` says why; the key of
     a side without such a cell is empty. In a comparison of two runs, `method` gives the reason for
@@ -162,6 +163,7 @@ class Comparison:
     may_differ: float | None = None
     error: float | None = None
     degrees: float | None = None
+    by_block: tuple[float, ...] | None = None
 
     @property
     def differs(self) -> bool:

@@ -132,3 +132,48 @@ def test_a_gate_looks_at_requests_on_open_connections_by_default() -> None:
     both = [comparison(1.0, 0.001), comparison(0.5, 0.001, keep_alive.REQUESTS)]
     assert gate(both, 0.03).verdict == "slower"
     assert gate(both, 0.03, [RATE]).verdict == "passed"
+
+
+def in_blocks(logs: np.ndarray) -> Comparison:
+    """A ratio of the server's cost in each block of one run."""
+    error = float(logs.std(ddof=1)) / math.sqrt(len(logs))
+    bare = replace(comparison(math.exp(logs.mean()), 2 * error, COST), n=len(logs))
+    return replace(bare, error=error, degrees=len(logs) - 1, by_block=tuple(np.exp(logs)))
+
+
+def test_a_block_that_was_disturbed_does_not_hide_a_slowdown() -> None:
+    logs = np.log(1.05) + np.random.default_rng(3).normal(0, 0.01, 20)
+    assert gate([in_blocks(logs)], 0.01, [COST]).verdict == "slower"
+    logs[4] -= 1.5
+    found = gate([in_blocks(logs)], 0.01, [COST])
+    assert found.verdict == "slower"
+    assert found.ratios[0].slowdown == pytest.approx(1.05, abs=0.01)
+    assert found.ratios[0].low > 1.03
+    # The mean is no longer above the limit.
+    assert gate([replace(in_blocks(logs), by_block=None)], 0.01, [COST]).verdict == "cannot_tell"
+
+
+def test_blocks_pass_a_gate_and_rates_count_the_other_way_round() -> None:
+    logs = np.random.default_rng(4).normal(0, 0.01, 20)
+    assert gate([in_blocks(logs)], 0.03, [COST]).verdict == "passed"
+    faster = replace(in_blocks(logs + 0.2), estimate=RATE)
+    found = gate([faster], 0.03, [RATE])
+    assert (found.verdict, found.ratios[0].slowdown < 0.85) == ("passed", True)
+    assert gate([replace(in_blocks(logs - 0.2), estimate=RATE)], 0.03).verdict == "slower"
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("freedom", [3, 30])
+def test_what_blocks_are_said_to_find_is_found_nine_times_of_ten(freedom: int) -> None:
+    rng = np.random.default_rng(6)
+
+    def logs(slower: float) -> np.ndarray:
+        return math.log1p(slower) + 0.03 * rng.standard_t(freedom, 20)
+
+    def verdict(slower: float) -> str:
+        return gate([in_blocks(logs(slower))], 0.01, [COST]).verdict
+
+    found = [gate([in_blocks(logs(0.01))], 0.01, [COST]).ratios[0].findable for _ in range(40)]
+    size = float(np.median(found))
+    assert 0.82 <= np.mean([verdict(size) == "slower" for _ in range(120)]) <= 0.98
+    assert np.mean([verdict(0.01) == "slower" for _ in range(120)]) <= 0.05 + 2 * 0.02

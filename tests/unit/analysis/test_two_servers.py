@@ -94,6 +94,7 @@ def test_the_error_of_a_ratio_is_that_of_the_mean_of_its_logarithms() -> None:
     assert paired.ratio == pytest.approx(math.exp(logs.mean()))
     assert paired.error == pytest.approx(logs.std(ddof=1) / math.sqrt(7))
     assert (paired.degrees, paired.n) == (6, 7)
+    assert paired.by_block == pytest.approx(np.exp(logs))
     assert paired.p == pytest.approx(scipy.stats.ttest_1samp(logs, 0).pvalue)
 
 
@@ -105,6 +106,8 @@ def test_a_run_that_ended_by_its_values_has_wider_errors() -> None:
     assert fixed.error is not None
     assert anytime.error is not None
     assert (anytime.degrees, anytime.ratio) == (None, fixed.ratio)
+    # A test of single blocks would take the number of blocks for given.
+    assert (anytime.by_block, len(fixed.by_block or ())) == (None, 12)
     assert anytime.error > fixed.error
     assert "confidence sequence" in anytime.method
 

@@ -110,18 +110,19 @@ def _paired(cells: Sequence[Measured], levels: Sequence[str]) -> Paired:
 
 
 def _with_spread(found: Comparison, candidate: Measured, baseline: Measured) -> Comparison:
-    """The ratio with the error that a gate needs, and without a verdict.
+    """The ratio with what a gate needs, and without a verdict.
 
-    The error of a ratio whose run ended by its values is that of a normal value with its confidence
-    sequence as the interval, which is wider than Student's.
+    If the run could end by its values, its error is that of a normal value whose interval is the
+    confidence sequence, and a test of the single blocks would not hold.
     """
     logs = paired_logs(candidate.values[found.estimate], baseline.values[found.estimate])
-    error: float | None = None
-    degrees: float | None = None
-    if found.low is not None and found.high is not None:
-        if baseline.anytime or candidate.anytime:
-            whole = math.log(found.high / found.low)
-            error = whole / 2 / float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
-        else:
-            error, degrees = float(scipy.stats.sem(logs)), len(logs) - 1
-    return replace(found, verdict="cannot_tell", adjusted_p=None, error=error, degrees=degrees)
+    bare = replace(found, verdict="cannot_tell", adjusted_p=None)
+    if found.low is None or found.high is None:
+        return bare
+    if baseline.anytime or candidate.anytime:
+        whole = math.log(found.high / found.low)
+        normal = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
+        return replace(bare, error=whole / 2 / normal)
+    error = float(scipy.stats.sem(logs))
+    by_block = tuple(math.exp(each) for each in logs)
+    return replace(bare, error=error, degrees=len(logs) - 1, by_block=by_block)
