@@ -6,9 +6,9 @@ is excluded if each ratio's own one-sided 95 % bound lies below the limit (all m
 adjustment is needed: Berger 1982, intersection-union tests).
 
 Of two servers of one run, the test is that of signed ranks over the ratios of the blocks
-(stats.signed_rank). Otherwise the mean of the logarithms decides, by Student's t with the degrees
-of freedom of its error, or by the normal distribution where the error comes from a confidence
-sequence.
+(stats.signed_rank), if the blocks are enough for that many ratios. Otherwise the mean of the
+logarithms decides, by Student's t with the degrees of freedom of its error, or by the normal
+distribution where the error comes from a confidence sequence.
 """
 
 import math
@@ -28,6 +28,9 @@ from tlslab.model.finding import Comparison
 from tlslab.model.stopping import LEAST_BLOCKS
 
 GateVerdict = Literal["slower", "passed", "cannot_tell"]
+
+# How far the least p-value of signed ranks is below the level that it has to reach.
+_FAR_BELOW = 0.25
 
 
 @dataclass(frozen=True)
@@ -63,14 +66,15 @@ def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[st
     """
     named = estimates or gated_rates({each.estimate for each in comparisons})
     chosen = [each for each in comparisons if each.estimate in named]
-    known = [(each, found) for each in chosen if (found := _slowdown(each)) is not None]
+    judged = [each for each in chosen if _is_judged(each)]
+    known = [(each, _slowdown(each, len(judged))) for each in judged]
     allowed = math.log1p(limit)
     adjusted = holm([found.p_above(allowed) for _, found in known])
     ratios = tuple(
         _gated(each, found, limit, p, LEVEL / len(known))
         for (each, found), p in zip(known, adjusted, strict=True)
     )
-    undecided = tuple(each for each in chosen if _slowdown(each) is None)
+    undecided = tuple(each for each in chosen if not _is_judged(each))
     verdict: GateVerdict = "cannot_tell"
     if any(each.verdict == "slower" for each in ratios):
         verdict = "slower"
@@ -126,14 +130,23 @@ class _ByRanks(SignedRanks):
         return Spread((self.high(LEVEL) - self.low(LEVEL)) / 2 / unit, degrees)
 
 
-def _slowdown(found: Comparison) -> _Slowdown | None:
-    """The slowdown; None without an interval, if it is not comparable, and with few trials."""
-    few = found.n < LEAST_BLOCKS
-    if few or found.error is None or found.low is None or found.verdict == "not_comparable":
-        return None
+def _is_judged(found: Comparison) -> bool:
+    """Whether a ratio has an interval, is comparable, and has enough trials."""
+    without = found.error is None or found.low is None
+    return found.n >= LEAST_BLOCKS and not without and found.verdict != "not_comparable"
+
+
+def _slowdown(found: Comparison, ratios: int) -> _Slowdown:
+    """The slowdown of a judged ratio, one of several.
+
+    Signed ranks of n blocks have no p-value below 1 / 2^n. Where that is not far below the level of
+    the first of the ratios, they could hardly establish anything, and the mean decides.
+    """
+    assert found.error is not None
     falls = more_is_faster(found.estimate) or found.estimate.endswith("_per_s")
     sign = -1.0 if falls and not is_amount(found.estimate) else 1.0
-    if found.by_block is not None:
+    least = 0.5**found.n
+    if found.by_block is not None and least <= _FAR_BELOW * LEVEL / ratios:
         return _ByRanks(sign * np.log(found.by_block))
     return _ByMean(sign * math.log(found.ratio), Spread(found.error, found.degrees))
 

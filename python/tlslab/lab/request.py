@@ -8,6 +8,7 @@ from tlslab.lab.trust import whom_to_trust
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
 from tlslab.model.hook_times import READY_S, SETTLE_S
+from tlslab.model.url import is_url
 from tlslab.targets.address import LOOPBACK
 from tlslab.targets.external import Hook
 
@@ -50,7 +51,7 @@ class Request:
     @property
     def external(self) -> bool:
         """Whether the lab does not start the server itself."""
-        return "://" in self.targets[0]
+        return is_url(self.targets[0])
 
     @property
     def listens_on(self) -> str:

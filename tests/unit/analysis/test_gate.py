@@ -162,6 +162,19 @@ def test_blocks_pass_a_gate_and_rates_count_the_other_way_round() -> None:
     assert gate([replace(in_blocks(logs - 0.2), estimate=RATE)], 0.03).verdict == "slower"
 
 
+@pytest.mark.parametrize(("blocks", "ratios"), [(5, 1), (5, 4), (8, 4), (8, 60), (20, 60)])
+def test_few_blocks_of_many_ratios_establish_a_clear_slowdown(blocks: int, ratios: int) -> None:
+    """Signed ranks of five blocks have a p-value of 1/32 at least: too much for two ratios."""
+    rng = np.random.default_rng(8)
+    made = [
+        replace(in_blocks(math.log(1.5) + rng.normal(0, 0.005, blocks)), candidate=f"{number}")
+        for number in range(ratios)
+    ]
+    found = gate(made, 0.01, [COST])
+    assert {each.verdict for each in found.ratios} == {"slower"}
+    assert all(math.isfinite(each.findable) for each in found.ratios)
+
+
 @pytest.mark.simulation
 @pytest.mark.parametrize("freedom", [3, 30])
 def test_what_blocks_are_said_to_find_is_found_nine_times_of_ten(freedom: int) -> None:

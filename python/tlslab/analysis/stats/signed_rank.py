@@ -25,15 +25,14 @@ class SignedRanks:
 
     @cached_property
     def _means(self) -> Array:
-        """The means of all pairs of differences, of each with itself, too, in order."""
-        ends = np.triu_indices(len(self.data))
-        return np.unique((self.data[ends[0]] + self.data[ends[1]]) / 2)
+        """The means of all pairs of differences, of each with itself, too."""
+        first, second = np.triu_indices(len(self.data))
+        return (self.data[first] + self.data[second]) / 2
 
     @property
     def centre(self) -> float:
         """Hodges and Lehmann's estimate."""
-        ends = np.triu_indices(len(self.data))
-        return float(np.median((self.data[ends[0]] + self.data[ends[1]]) / 2))
+        return float(np.median(self._means))
 
     def p_above(self, value: float) -> float:
         """The probability of such large differences, one-sided, if their centre is `value`."""
@@ -56,7 +55,7 @@ class SignedRanks:
         The p-value rises with the value, at the means of pairs alone: it is asked for between them,
         where no two differences from the value are equal.
         """
-        means = self._means
+        means = np.unique(self._means)
         before = np.concatenate(([means[0] - 1.0], (means[:-1] + means[1:]) / 2))
         if self.p_above(float(before[0])) > level:
             return -math.inf
