@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../signing"
 
-stamp=$(cat go.mod go.sum ./*.go nodiscovery/*.go nodiscovery/provider/*/*.go | sha256sum | cut -c 1-16)
+stamp=$(cat go.mod go.sum ./*.go $(find absent -name "*.go" -o -name go.mod | LC_ALL=C sort) | sha256sum | cut -c 1-16)
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/tlslab/signer"
 program="$cache/$stamp/tlslab-signer"
 
@@ -13,7 +13,7 @@ if [ ! -x "$program" ]; then
         echo "the signing node needs Go 1.24 or later: install it, or name a built one with TLSLAB_SIGNER" >&2
         exit 3
     }
-    ../scripts/announce.sh $$ begin "signing node (Go; about 3 minutes the first time)" >&2
+    ../scripts/announce.sh $$ begin "signing node (Go; about 2 minutes the first time)" >&2
     mkdir -p "$cache/$stamp"
     # OpenBao publishes a commit of this release without an entry in the checksum database; go.sum
     # holds what it is.

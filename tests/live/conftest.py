@@ -21,6 +21,8 @@ def tlslab(tmp_path: Path) -> Iterator[Tlslab]:
     lab = Tlslab(tmp_path)
     lab.private.mkdir()
     yield lab
+    for command in lab.commands:
+        command.kill()
     for process in lab.processes():
         process.send_signal(signal.SIGKILL)
 

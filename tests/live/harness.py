@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 
+from live.commands import ForkedCommand, fork
 from tlslab.targets import Running
 from tlslab.targets.base import Setting
 
@@ -50,6 +51,10 @@ measure_ms = 200
 """
 
 
+# A running command.
+Child = subprocess.Popen[str] | ForkedCommand
+
+
 @dataclass
 class Ended:
     """A command that has ended."""
@@ -81,6 +86,7 @@ class Tlslab:
     others: frozenset[psutil.Process] = field(
         default_factory=lambda: frozenset(psutil.process_iter()), repr=False
     )
+    commands: list[ForkedCommand] = field(default_factory=list, repr=False)
 
     @property
     def private(self) -> Path:
@@ -93,9 +99,15 @@ class Tlslab:
         prefix: Sequence[str] = (),
         module: str = "tlslab",
         **variables: str,
-    ) -> subprocess.Popen[str]:
+    ) -> Child:
         environment = {**os.environ, "TLSLAB_TEST_MARK": self.mark, **variables}
         environment |= {"COLUMNS": "200", "TMPDIR": str(self.private)}
+        # The interpreter reads some variables when it starts.
+        early = [name for name in variables if name.startswith(("PYTHON", "LC_", "LANG"))]
+        if not (prefix or early) and module == "tlslab":
+            command = fork(arguments, self.folder, environment)
+            self.commands.append(command)
+            return command
         return subprocess.Popen(
             [*prefix, sys.executable, "-m", module, *arguments],
             cwd=self.folder,
@@ -116,11 +128,11 @@ class Tlslab:
         """Runs a command to its end; fails the test if the command leaves a process behind."""
         return self.finish(self.start(*arguments, prefix=prefix, module=module, **variables))
 
-    def finish(self, child: subprocess.Popen[str], seconds: float = 120) -> Ended:
+    def finish(self, child: Child, seconds: float = 120) -> Ended:
         out, err = child.communicate(timeout=seconds)
         self.assert_nothing_left()
         assert "Traceback" not in err, err
-        return Ended(child.returncode, out, err)
+        return Ended(child.wait(), out, err)
 
     def processes(self) -> list[psutil.Process]:
         """All running processes that descend from a command of this object."""

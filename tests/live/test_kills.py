@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from live.harness import Tlslab, assert_finished, trials, wait_for_trials
+from live.harness import Child, Tlslab, assert_finished, trials, wait_for_trials
 
 Small = Callable[..., str]
 
@@ -31,7 +31,7 @@ RIVAL_EVERY = 5
 RIVAL_S = 30
 
 
-def _kill(child: subprocess.Popen[str], folder: Path, draw: random.Random) -> bool:
+def _kill(child: Child, folder: Path, draw: random.Random) -> bool:
     """Kills a process at a random moment; returns False if it had ended by then."""
     if draw.random() < 2 / 3:
         wait_for_trials(folder, len(trials(folder)) + 1)

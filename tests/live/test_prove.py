@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kept.proof_verdict import DECIDING, EXIT_CODES, verdict
-from live.harness import Ended, Own, Tlslab, trials
+from live.harness import Child, Ended, Own, Tlslab, trials
 
 # Each handshake costs the server an RSA-4096 signature, many times as much as any other.
 POOR = """
@@ -256,7 +256,7 @@ class LiveServer:
     def run(self, **variables: str) -> Ended:
         return self._tlslab.run(*self.arguments, TLSLAB_SHORT_RUNS="1", **variables)
 
-    def start(self, **variables: str) -> "subprocess.Popen[str]":
+    def start(self, **variables: str) -> Child:
         return self._tlslab.start(*self.arguments, "--quick", **variables)
 
     def log(self) -> list[str]:

@@ -4,7 +4,6 @@ import json
 import re
 import signal
 import socket
-import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -16,7 +15,7 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from live.harness import Own, Tlslab, makes_load, trials, wait_for_trials
+from live.harness import Child, Own, Tlslab, makes_load, trials, wait_for_trials
 from live.prometheus import Prometheus, prometheus
 from tlslab.targets.ports import free_port
 
@@ -167,7 +166,7 @@ def test_a_port_that_is_taken_is_one_line(tlslab: Tlslab, small: Callable[..., s
     assert not (tlslab.folder / "r").exists()
 
 
-def page_of(child: subprocess.Popen[str]) -> str:
+def page_of(child: Child) -> str:
     """The URL of the page of a command that has just been started."""
     word = "live page: "
     assert child.stderr is not None

@@ -1,0 +1,5 @@
+module github.com/openbao/go-kms-wrapping/wrappers/gcpckms/v2
+
+go 1.24
+
+require tlslab/signing/absent v0.0.0
