@@ -18,7 +18,8 @@ def encoded_histogram(values_ns: npt.NDArray[np.int64]) -> str:
     shift = np.maximum(np.frexp(values_ns.astype(float))[1] - (magnitude + 1), 0)
     sub_bucket = (values_ns >> shift) - histogram.sub_bucket_half_count
     counts = np.ctypeslib.as_array(histogram.encoder.get_counts())
-    np.add.at(counts, ((shift + 1) << magnitude) + sub_bucket, 1)
+    places = ((shift + 1) << magnitude) + sub_bucket
+    counts += np.bincount(places, minlength=len(counts)).astype(counts.dtype)
     histogram.total_count = len(values_ns)
     histogram.min_value, histogram.max_value = int(values_ns.min()), int(values_ns.max())
     return str(histogram.encode().decode())
