@@ -1,26 +1,37 @@
 """Commands of the lab that run: started by fork (`live.lab_server`), used like subprocess.Popen."""
 
+import atexit
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import TextIO
+
+from live.lab_server import Request
+
+# The width of the tables that commands print, in characters.
+WIDTH = "200"
+
+# Seconds until the server listens, on a busy machine.
+PATIENCE_S = 60
 
 
 class ForkedCommand:
     """A running command. Its parent is not this process, which therefore cannot wait for it."""
 
-    def __init__(self, stdout: TextIO, stderr: TextIO, status: TextIO) -> None:
-        self.stdout, self.stderr, self._status = stdout, stderr, status
-        self.pid = int(status.readline())
+    def __init__(self, connection: socket.socket, out: int, err: int) -> None:
+        self._connection = connection
+        self.pid = int(connection.recv(100))
+        self.stdout, self.stderr = (os.fdopen(end, encoding="utf-8") for end in (out, err))
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
@@ -62,10 +73,9 @@ class ForkedCommand:
         self.send_signal(signal.SIGKILL)
 
     def _await_end(self, timeout: float | None) -> int | None:
-        if self.returncode is None and select.select([self._status], [], [], timeout)[0]:
-            # Nothing: who waited for the command was killed, and with it a test of what is left.
-            self.returncode = int(self._status.readline() or -signal.SIGKILL)
-            self._status.close()
+        if self.returncode is None and select.select([self._connection], [], [], timeout)[0]:
+            self.returncode = int(self._connection.recv(100))
+            self._connection.close()
         return self.returncode
 
 
@@ -75,33 +85,36 @@ def _left(deadline: float | None) -> float | None:
 
 
 @cache
-def _server() -> socket.socket:
+def server() -> Path:
     """The socket of the server, which ends when this process ends."""
-    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with its:
-        # Threads of a library for matrices would not survive a fork.
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-        subprocess.Popen(
-            [sys.executable, "-m", "live.lab_server", str(its.fileno())],
-            env=environment,
-            cwd=Path(__file__).parents[1],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=[its.fileno()],
-        )
-    return ours
+    folder = Path(tempfile.mkdtemp(prefix="tlslab-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    place = folder / "lab"
+    subprocess.Popen(
+        [sys.executable, "-m", "live.lab_server", str(place)],
+        # Threads of a library for matrices would not survive a fork. The width of tables is that of
+        # COLUMNS only if it was set when the lab was imported.
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": WIDTH},
+        cwd=Path(__file__).parents[1],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + PATIENCE_S
+    while not place.exists():
+        assert time.monotonic() < deadline, "the server of commands does not start"
+        time.sleep(0.02)
+    return place
 
 
 def fork(arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> ForkedCommand:
     """Starts `tlslab` with these arguments."""
-    request = {
-        "arguments": arguments,
-        "folder": str(folder),
-        "environment": dict(environment),
-    }
-    (out, out_end), (err, err_end), (status, status_end) = os.pipe(), os.pipe(), os.pipe()
-    ends = (out_end, err_end, status_end)
-    socket.send_fds(_server(), [json.dumps(request).encode()], ends)
-    for end in ends:
-        os.close(end)
-    return ForkedCommand(*(os.fdopen(end, encoding="utf-8") for end in (out, err, status)))
+    request = Request(arguments=list(arguments), folder=str(folder), environment=dict(environment))
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.connect(str(server()))
+    (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    streams = (nothing, out_end, err_end)
+    socket.send_fds(connection, [json.dumps(request).encode()], streams)
+    for stream in streams:
+        os.close(stream)
+    return ForkedCommand(connection, out, err)

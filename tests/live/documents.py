@@ -7,6 +7,7 @@ block below `<!-- not run: REASON -->` is skipped.
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from live.commands import WIDTH, server
 from tlslab.experiment.short import VARIABLE
 
 ROOT = Path(__file__).parents[2]
@@ -108,9 +110,28 @@ def checkout(folder: Path) -> None:
             (folder / name).symlink_to(ROOT / name)
 
 
-def carry_out(text: str, folder: Path) -> None:
-    """Runs all commands of a document in a folder; fails if a command fails."""
+def forking(folder: Path) -> None:
+    """Replaces `tlslab` of a checkout by one that starts commands by fork (`live.lab_server`)."""
+    (folder / ".venv").unlink()
+    for place in (".venv", ".venv/bin"):
+        (folder / place).mkdir()
+        for path in (ROOT / place).iterdir():
+            if path.name not in ("bin", "tlslab"):
+                (folder / place / path.name).symlink_to(path)
+    client = [sys.executable, "-I", "-S", str(Path(__file__).with_name("forked_tlslab.py"))]
+    command = folder / ".venv" / "bin" / "tlslab"
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n', "utf-8")
+    command.chmod(0o755)
+
+
+def carry_out(text: str, folder: Path, forked: bool = False) -> None:
+    """Runs all commands of a document in a folder; fails if a command fails.
+
+    A long document has its commands `forked`, which takes a fraction of the processor time.
+    """
     checkout(folder)
+    if forked:
+        forking(folder)
     wanted = lines_of(text)
     assert wanted
     log, failed = folder / "log", folder / "failed"
@@ -124,6 +145,8 @@ def carry_out(text: str, folder: Path) -> None:
         "HOME": str(folder / "home"),
         "XDG_CONFIG_HOME": str(folder / "home" / ".config"),
     }
+    if forked:
+        environment |= {"COLUMNS": WIDTH, "TLSLAB_TEST_SERVER": str(server())}
     with log.open("wb") as output:
         shell = subprocess.Popen(
             ["bash", "-c", PROLOGUE + "\n".join(wanted)],

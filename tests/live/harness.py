@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from live.commands import ForkedCommand, fork
+from live.commands import WIDTH, ForkedCommand, fork
 from tlslab.targets import Running
 from tlslab.targets.base import Setting
 
@@ -101,7 +101,7 @@ class Tlslab:
         **variables: str,
     ) -> Child:
         environment = {**os.environ, "TLSLAB_TEST_MARK": self.mark, **variables}
-        environment |= {"COLUMNS": "200", "TMPDIR": str(self.private)}
+        environment |= {"COLUMNS": WIDTH, "TMPDIR": str(self.private)}
         # The interpreter reads some variables when it starts.
         early = [name for name in variables if name.startswith(("PYTHON", "LC_", "LANG"))]
         if not (prefix or early) and module == "tlslab":

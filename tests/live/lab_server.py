@@ -1,9 +1,9 @@
 """Starts commands of the lab by fork, from a process that has imported the lab's modules once.
 
-`python -m live.lab_server FD` reads requests from the socket FD, until its other end is closed. A
-request is one message: the arguments, the folder and the environment as JSON; with it come the
-descriptors of the command's standard output and error, and of a pipe. This pipe gets the command's
-process id, and its exit code when it has ended.
+`python -m live.lab_server SOCKET` listens there until its standard input is closed. A connection is
+a command. Its first message is a `Request` as JSON, with the descriptors of the command's three
+standard streams. The answers are the command's process id, and its exit code when it has ended. A
+command ends when its connection is closed.
 
 To import the modules takes more processor time than all else that the lab does in a short run.
 """
@@ -14,10 +14,11 @@ import importlib
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
 import sys
-from typing import Any
+from typing import TypedDict
 
 import tlslab
 import tlslab.cli
@@ -26,7 +27,15 @@ import tlslab.cli
 LATE = ("ruptures", "scipy.optimize", "scipy.stats")
 
 # A message's greatest length, in bytes: arguments and environment.
-LIMIT = 1 << 20
+LIMIT = 1 << 17
+
+
+class Request(TypedDict):
+    """The arguments of `tlslab`, and the folder and the environment in which it runs."""
+
+    arguments: list[str]
+    folder: str
+    environment: dict[str, str]
 
 
 def import_lab() -> None:
@@ -39,38 +48,39 @@ def import_lab() -> None:
                 importlib.import_module(module.name)
 
 
-def serve(requests: socket.socket) -> bool:
-    """Starts a process for each request; returns True in such a process."""
+def serve(listener: socket.socket) -> bool:
+    """Starts a process for each connection; returns True in such a process."""
     # The kernel takes the exit codes: nobody here waits for them.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        message, descriptors, _, _ = socket.recv_fds(requests, LIMIT, 3)
-        if not message:
+        ready, _, _ = select.select([listener, sys.stdin], [], [])
+        if sys.stdin in ready:
             return False
-        if os.fork() == 0:
-            requests.close()
-            return _is_command(json.loads(message), *descriptors)
-        for descriptor in descriptors:
-            os.close(descriptor)
+        connection, _ = listener.accept()
+        with connection:
+            if os.fork() == 0:
+                listener.close()
+                return _is_command(connection)
 
 
-def _is_command(request: dict[str, Any], out: int, err: int, status: int) -> bool:
-    """Becomes the command; the process between it and the server waits for its end."""
+def _is_command(connection: socket.socket) -> bool:
+    """Becomes the command; a process between it and the server waits for its end."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    message, streams, _, _ = socket.recv_fds(connection, LIMIT, 3)
     if pid := os.fork():
-        os.write(status, f"{pid}\n".encode())
         # A signal for the whole group is the command's alone.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        os.close(out)
-        os.close(err)
-        _, ended = os.waitpid(pid, 0)
-        os.write(status, f"{os.waitstatus_to_exitcode(ended)}\n".encode())
+        for stream in streams:
+            os.close(stream)
+        _report(connection, pid)
         os._exit(0)
-    os.dup2(out, 1)
-    os.dup2(err, 2)
-    for descriptor in (out, err, status):
-        os.close(descriptor)
+    connection.close()
+    request: Request = json.loads(message)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
     # As the interpreter opens them: those that it has were opened for other files.
+    sys.stdin = os.fdopen(0, encoding="utf-8")
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="strict")
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
     os.environ.clear()
@@ -80,10 +90,27 @@ def _is_command(request: dict[str, Any], out: int, err: int, status: int) -> boo
     return True
 
 
+def _report(connection: socket.socket, pid: int) -> None:
+    """Sends the process id, and the exit code at the end; a closed connection ends the command."""
+    command = os.pidfd_open(pid)
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        connection.send(f"{pid}".encode())
+        ready, _, _ = select.select([command, connection.fileno()], [], [])
+        if command not in ready:
+            os.kill(pid, signal.SIGKILL)
+        _, ended = os.waitpid(pid, 0)
+        connection.send(f"{os.waitstatus_to_exitcode(ended)}".encode())
+
+
 if __name__ == "__main__":
-    import_lab()
-    # What is collected in one process would be copied in each.
-    gc.freeze()
-    if serve(socket.socket(fileno=int(sys.argv[1]))):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(f"{sys.argv[1]}.new")
+        listening.listen()
+        os.rename(f"{sys.argv[1]}.new", sys.argv[1])
+        import_lab()
+        # What is collected in one process would be copied in each.
+        gc.freeze()
+        is_command = serve(listening)
+    if is_command:
         # The interpreter ends as that of a command does.
         tlslab.cli.main()

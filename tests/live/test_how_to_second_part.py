@@ -13,4 +13,4 @@ from live.documents import LIMIT_S, SECOND_PART, carry_out, read, split
 @pytest.mark.timeout(LIMIT_S + 60)
 def test_every_command_works_as_it_stands(tmp_path: Path) -> None:
     _, second = split(read("docs/how-to.md"), SECOND_PART)
-    carry_out(second, tmp_path)
+    carry_out(second, tmp_path, forked=True)
