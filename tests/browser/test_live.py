@@ -107,7 +107,7 @@ def test_it_follows_the_run(browser: Browser) -> None:
         live.page.wait_for_selector("#hosts tbody tr")
         tiles = live.tiles()
         assert tiles["offered, connections/s"] == "1,470"
-        assert tiles["achieved, connections/s"] == "1,400"
+        assert tiles["completed, connections/s"] == "1,400"
         assert tiles["response time p99, ms"] == "6.25"
         assert tiles["server, processors"] == "0.83"
         assert tiles["generator, processors"] == "0.56"
@@ -132,7 +132,7 @@ def test_a_screen_reader_has_the_last_minute_as_a_table(browser: Browser) -> Non
         first, *_ = live.rows("seconds")
         assert first[:4] == ["42", "1,470", "1,400", "9"]
         label = live.page.get_attribute("#figures figure:first-child > svg", "aria-label")
-        assert label == "Connections/s: offered 1,470, achieved 1,400"
+        assert label == "Connections/s: offered 1,470, completed 1,400"
 
 
 def test_a_silent_host_is_marked_and_percentiles_are_not_added(browser: Browser) -> None:

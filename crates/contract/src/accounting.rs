@@ -16,7 +16,7 @@ pub struct Outcomes {
     pub attempts: u64,
     /// Connections whose handshake and every response were as specified.
     pub completed: u64,
-    /// Connections that were still under way when the measurement ended.
+    /// Connections that were still in flight when the measurement ended.
     pub in_flight_at_stop: u64,
     /// In a merged record: connections that were in flight on a generator at its last report before
     /// it was lost. Their outcome is unknown.

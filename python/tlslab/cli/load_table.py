@@ -167,8 +167,8 @@ def _hosts(record: RunRecord) -> Rows:
         if host.found is not None and host.found.clock is not None:
             parts.append(f"clock known to {time_words(host.found.clock.uncertainty_s)}")
         if host.lost is not None:
-            under_way = counted(host.outcomes.lost_with_host, "connection")
-            parts.append(f"lost: {host.lost.reason}, {under_way} under way")
+            lost = counted(host.outcomes.lost_with_host, "connection")
+            parts.append(f"lost: {host.lost.reason}, {lost} in flight")
         yield f"generator {host.name}", "; ".join(parts)
 
 

@@ -19,7 +19,7 @@ class HostNow:
 
     name: str
     offered: float | None
-    achieved: float
+    completed: float
     requests: float
     in_flight: int
     waiting: int
@@ -41,7 +41,7 @@ class Point:
     t: float
     run: int
     offered: float | None
-    achieved: float
+    completed: float
     requests: float
     in_flight: int
     p50_ms: float | None
@@ -96,7 +96,7 @@ def host_now(name: str, reported: Reported, now: float) -> HostNow:
     return HostNow(
         name=name,
         offered=pace.offered_per_s,
-        achieved=pace.connections_per_s,
+        completed=pace.connections_per_s,
         requests=pace.requests_per_s,
         in_flight=pace.in_flight,
         waiting=pace.waiting,
@@ -117,7 +117,7 @@ def together(hosts: Sequence[HostNow], t: float, run: int, server: float | None)
         t=t,
         run=run,
         offered=sum(offered) if offered else None,
-        achieved=sum(host.achieved for host in hosts),
+        completed=sum(host.completed for host in hosts),
         requests=sum(host.requests for host in hosts),
         in_flight=sum(host.in_flight for host in hosts),
         p50_ms=slowest.p50_ms,

@@ -62,8 +62,8 @@ _GAUGES: tuple[tuple[str, str, Callable[[HostNow], float | None]], ...] = (
     ("in_flight", "Connections in flight", lambda host: host.in_flight),
     ("waiting", "Arrivals that wait for a free slot", lambda host: host.waiting),
     ("offered_rate", "Arrivals due per second, in the last second", lambda host: host.offered),
-    ("achieved_rate", "Connections completed per second, in the last second",
-     lambda host: host.achieved),
+    ("completed_rate", "Connections completed per second, in the last second",
+     lambda host: host.completed),
 )  # fmt: skip
 
 

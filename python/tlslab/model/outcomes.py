@@ -34,7 +34,7 @@ class Outcomes:
 
     `reasons` say more of the classes in `failed` and `unexpected`: where a class is among them, the
     counts of its reasons add up to its own. `lost_with_host` connections of a merged record were
-    under way on a generator when it was last heard of, before it was lost.
+    in flight on a generator when it was last heard of, before it was lost.
     """
 
     attempts: int

@@ -76,7 +76,7 @@ class Workload:
     Each trial has two runs. `capacity`, with the lean client, loads the server as far as possible
     and gives rates, latencies and the server's cost. `client_cost`, with the full client, gives the
     cost of the handshake to a real client. `http` is the version; `streams` the number of requests
-    under way at once on a connection, more than one with HTTP/2 only. `resume`: how connections
+    in flight at once on a connection, more than one with HTTP/2 only. `resume`: how connections
     resume an earlier session; `resume_ratio`: the share of connections that do. With `keep_alive` a
     trial has a third run, of keep-alive requests. `expect_status`: the status that a response must
     have: `2xx`, `302`, `any`, or several with commas between them.

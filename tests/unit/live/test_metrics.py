@@ -66,7 +66,7 @@ def test_gauges_are_there_only_while_something_runs() -> None:
     assert [sample.value for sample in found["tlslab_server_processors"]] == [0.83]
     running.state.finish("done")
     found = scraped(running.state)
-    gone = ("in_flight", "waiting", "offered_rate", "achieved_rate", "server_processors")
+    gone = ("in_flight", "waiting", "offered_rate", "completed_rate", "server_processors")
     assert [found[f"tlslab_{name}"] for name in gone] == [[]] * len(gone)
     assert [sample.value for sample in found["tlslab_completed"]] == [200.0]
 
@@ -106,7 +106,7 @@ def test_a_lost_host_is_marked_until_it_makes_load_again() -> None:
         return {s.labels["host"]: s.value for s in scraped(found.state)["tlslab_host_lost"]}
 
     assert marks() == {"a": 0.0, "b": 1.0}
-    rates = scraped(found.state)["tlslab_achieved_rate"]
+    rates = scraped(found.state)["tlslab_completed_rate"]
     assert [sample.labels["host"] for sample in rates] == ["a"]
     found.state.take(events.TrialStarted(1, "c"))
     assert marks() == {"b": 1.0}

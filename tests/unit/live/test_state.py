@@ -33,7 +33,7 @@ def test_a_second_has_rates_times_and_both_sides_processors() -> None:
     now = watched.state.snapshot()
     assert (now.experiment, now.target, now.cell) == ("groups", "nginx", "X25519")
     (host,) = now.hosts
-    assert (host.name, host.offered, host.achieved, host.in_flight) == ("bed", 105.0, 100.0, 4)
+    assert (host.name, host.offered, host.completed, host.in_flight) == ("bed", 105.0, 100.0, 4)
     assert (now.times, host.p50_ms, host.p99_ms) == ("response", 1.5, 6.25)
     assert now.point is not None
     assert (now.point.t, now.point.server, now.point.offered) == (3.0, 0.83, 105.0)
@@ -66,7 +66,7 @@ def test_hosts_are_added_but_for_percentiles() -> None:
     now = watched.state.snapshot()
     assert [host.name for host in now.hosts] == ["a", "b"]
     assert now.point is not None
-    assert (now.point.achieved, now.point.p99_ms, now.completed) == (150.0, 30.0, 150)
+    assert (now.point.completed, now.point.p99_ms, now.completed) == (150.0, 30.0, 150)
     assert len(watched.state.history()) == 1
     assert set(watched.state.series()) == {Key("a", "c", "load"), Key("b", "c", "load")}
 
@@ -95,7 +95,7 @@ def test_a_lost_host_adds_nothing_any_more_and_stays_named_until_it_makes_load()
     assert [host.name for host in now.hosts] == ["a"]
     assert [(lost.host, lost.reason) for lost in now.lost] == [("b", "it died"), ("c", "no route")]
     assert now.point is not None
-    assert now.point.achieved == 150.0
+    assert now.point.completed == 150.0
     # Its work until then counts.
     assert now.completed == 350
     watched.state.take(events.TrialStarted(1, "c"))
@@ -138,7 +138,7 @@ def test_a_run_of_less_than_a_second_is_one_point() -> None:
     watched.state.take(events.RunEnded("X25519", "capacity", over))
     now = watched.state.snapshot()
     assert now.point is not None
-    assert (now.point.achieved, now.point.offered, now.point.failed) == (500.0, 525.0, 10.0)
+    assert (now.point.completed, now.point.offered, now.point.failed) == (500.0, 525.0, 10.0)
     assert (now.point.p99_ms, now.hosts, now.completed) == (None, (), 200)
     # A run whose seconds were shown is not drawn again.
     watched.seconds(SECONDS)
@@ -196,7 +196,7 @@ def test_each_of_several_generators_is_followed() -> None:
     assert [host.name for host in now.hosts] == ["east", "west"]
     assert now.completed == 400
     assert now.point is not None
-    assert (now.point.achieved, now.point.server) == (200.0, 0.5)
+    assert (now.point.completed, now.point.server) == (200.0, 0.5)
     over = tuple(events.EngineEnded(name, totals(250), 2.5) for name in ("east", "west"))
     watched.state.take(
         events.RunEnded("X25519", "capacity", events.EngineEnded("", None, parts=over))

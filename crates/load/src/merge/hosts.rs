@@ -105,7 +105,7 @@ fn lost_verdict(host: &LostHost) -> Verdict {
         at_s => format!("{at_s:.1} s into the measurement"),
     };
     let message = format!(
-        "{name} was lost {when}: {}; {} under way there, its times are not known",
+        "{name} was lost {when}: {}; {} in flight there, its times are not known",
         lost.reason,
         counted(lost.totals.in_flight, "connection")
     );

@@ -65,7 +65,7 @@ _FIELDS: tuple[Field[_Host], ...] = (
         lambda r: r.part.outcomes.in_flight_at_stop,
     ),
     field(
-        "lost_with_host", "integer", "", "connections under way when it was lost",
+        "lost_with_host", "integer", "", "connections in flight when it was lost",
         lambda r: r.part.outcomes.lost_with_host,
     ),
     field("requests", "integer", "", "answered requests", lambda r: r.part.requests),

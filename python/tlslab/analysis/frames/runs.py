@@ -44,7 +44,7 @@ _FIELDS: tuple[Field[EngineRun], ...] = (
         lambda r: _record(r).outcomes.in_flight_at_stop,
     ),
     field(
-        "lost_with_host", "integer", "", "connections under way on a generator that was lost",
+        "lost_with_host", "integer", "", "connections in flight on a generator that was lost",
         lambda r: _record(r).outcomes.lost_with_host,
     ),
     field(

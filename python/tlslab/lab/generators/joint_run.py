@@ -200,7 +200,7 @@ def _last_words(last: LastTotals) -> str:
     if last == LastTotals():
         return ""
     done = counted(last.completed, "connection")
-    return f"; it had completed {done}, and had {last.in_flight} under way"
+    return f"; it had completed {done}, and had {last.in_flight} in flight"
 
 
 def last_totals(event: Event | None) -> LastTotals:

@@ -119,7 +119,7 @@ class Chart {
 const CHARTS = [
   new Chart("Connections/s", "", [
     { key: "offered", name: "offered", colour: "mu", dashed: true },
-    { key: "achieved", name: "achieved", colour: "c1" },
+    { key: "completed", name: "completed", colour: "c1" },
   ]),
   new Chart("{times} times", "ms", [
     { key: "p99_ms", name: "p99", colour: "c2" },

@@ -52,8 +52,8 @@ function tilesOf(now) {
   const shown = [];
   const of = (name, key, words) => shown.push([name, words(point ? point[key] : null)]);
   if (points.some((each) => each.offered !== null)) of("offered, connections/s", "offered", number);
-  of("achieved, connections/s", "achieved", number);
-  if (point && point.requests > 1.05 * point.achieved) of("requests/s", "requests", number);
+  of("completed, connections/s", "completed", number);
+  if (point && point.requests > 1.05 * point.completed) of("requests/s", "requests", number);
   of("in flight", "in_flight", number);
   of(`${now.times} time p50, ms`, "p50_ms", precise);
   of(`${now.times} time p99, ms`, "p99_ms", precise);
@@ -107,11 +107,11 @@ function hostTable(now) {
   hosts = hosts.filter((host) => !gone.has(host.name));
   if (!hosts.length && !gone.size) return;
   place("hosts-part").hidden = false;
-  const heads = ["host", "offered/s", "achieved/s", "in flight", "p99 ms", "failed/s", "processors", "p50 ms", "requests/s"];
+  const heads = ["host", "offered/s", "completed/s", "in flight", "p99 ms", "failed/s", "processors", "p50 ms", "requests/s"];
   const nothing = heads.slice(1).map(() => number(null));
   rows("hosts", heads, [
     ...hosts.map((host) => [
-      host.name, number(host.offered), number(host.achieved), number(host.in_flight), precise(host.p99_ms),
+      host.name, number(host.offered), number(host.completed), number(host.in_flight), precise(host.p99_ms),
       number(host.failed), number(host.generator, 2), precise(host.p50_ms), number(host.requests),
     ]),
     ...now.lost.map((lost) => [lost.host, ...nothing]),
@@ -139,9 +139,9 @@ function tables(now) {
 
 function seconds() {
   rows("seconds",
-    ["second", "offered/s", "achieved/s", "in flight", "p50 ms", "p99 ms", "failed/s", "server", "generator"],
+    ["second", "offered/s", "completed/s", "in flight", "p50 ms", "p99 ms", "failed/s", "server", "generator"],
     points.slice(-60).reverse().map((each) => [
-      number(each.t), number(each.offered), number(each.achieved), number(each.in_flight), precise(each.p50_ms),
+      number(each.t), number(each.offered), number(each.completed), number(each.in_flight), precise(each.p50_ms),
       precise(each.p99_ms), number(each.failed), number(each.server, 2), number(each.generator, 2),
     ]));
 }

@@ -66,7 +66,7 @@ fn a_lost_host_is_named_with_the_last_that_is_known_of_it() {
     assert_eq!((gone.name.as_str(), gone.requests), ("gone", 8));
     assert_eq!(gone.lost.as_ref().unwrap().totals, totals);
     let words = "1 of 3 generators: gone was lost 0.5 s into the measurement: it was killed; \
-                 3 connections under way there, its times are not known";
+                 3 connections in flight there, its times are not known";
     assert_eq!(merged.verdicts.len(), 1);
     assert_eq!(merged.verdicts[0].message, words);
     let twice =

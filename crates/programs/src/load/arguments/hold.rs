@@ -36,7 +36,7 @@ pub struct HoldCommand {
     #[arg(value_name = "URL")]
     url: String,
 
-    /// Time to hold the connections of each level before memory is read
+    /// Time to hold the connections of each level; memory is read in the middle
     #[arg(long, value_parser = time, default_value = "1s", value_name = "TIME")]
     dwell: Duration,
 
@@ -133,7 +133,7 @@ pub struct Flags {
     )]
     levels: Vec<u32>,
 
-    /// With --hold: time to hold the connections of each level before memory is read
+    /// With --hold: time to hold the connections of each level; memory is read in the middle
     #[arg(
         long,
         hide = true,
