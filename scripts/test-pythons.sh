@@ -4,8 +4,8 @@
 # experiments, processes and servers' files are tested, and whole reports are made (tests/golden). What is
 # left out (analysis, advice, single parts of pages) is arithmetic and text, tested on .venv's Python.
 # With TLSLAB_REQUIRE_PYTHONS a Python that is not here ends it with exit code 3.
-# What is too new fails on the oldest, what was taken out on the newest: those between make the command
-# line's tests and the whole reports.
+# What is too new fails on the oldest, what was taken out on the newest: those between import everything,
+# make the whole reports, and run an experiment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # The machine's own authorities, as pip has it: its network may have a registry of its own.
@@ -15,8 +15,8 @@ scripts/dist.sh "$wheels" >/dev/null 2>&1 || scripts/dist.sh "$wheels"
 own=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 oldest=3.11 newest=3.13
-few=(tests/golden tests/unit/cli)
-many=("${few[@]}" tests/unit/{experiment,lab,model,planning,store,targets})
+few=(tests/golden)
+many=("${few[@]}" tests/unit/{cli,experiment,lab,model,planning,store,targets})
 
 import_all='
 import importlib, pkgutil, tlslab

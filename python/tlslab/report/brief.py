@@ -55,21 +55,23 @@ class Brief:
             return len(console.render_lines(shown, options, pad=False))
 
         for number, part in enumerate(self.parts):
-            shown = self._shortened(part, part.count if part.most is None else part.most)
-            needs = height(shown)
-            if number == 0 and part.first is not None and needs > self.lines:
+            rows = part.count if part.most is None else min(part.most, part.count)
+            shown = self._shortened(part, rows)
+            # A row has at least one line: a table with too many is not rendered to be measured.
+            needs = rows if used + rows > self.lines else height(shown)
+            if used + needs > self.lines:
+                if number or part.first is None:
+                    left.append(part)
+                    continue
                 shown = self._cut(part, height)
                 needs = height(shown)
-            elif used + needs > self.lines:
-                left.append(part)
-                continue
             used += needs
             yield shown
         yield from self._named(left)
 
     def _cut(self, part: Part, height: Callable[[RenderableType], int]) -> RenderableType:
         """As many first rows of a part as fit; at least one."""
-        counts = range(1, part.count)
+        counts = range(1, min(part.count, self.lines + 2))
         room = bisect_left(
             counts, True, key=lambda count: height(self._shortened(part, count)) > self.lines
         )
