@@ -101,13 +101,14 @@ def _most_alarms(rows: Sequence[Longer]) -> str:
     worst = max(rows, key=lambda row: row.alarms / row.runs)
     chance = float(scipy.stats.binom.sf(worst.alarms - 1, worst.runs, ALARM_BAR))
     text = (
-        f"The most false alarms: `{worst.estimate}`, {worst.blocks} blocks, "
-        f"{worst.alarms} of {worst.runs}. At the promised {100 * ALARM_BAR:g} %, this many or more "
-        f"have a chance of {100 * chance:.0f} %; this row is the worst of {len(rows)}: "
+        f"The row with the largest share of false alarms is `{worst.estimate}`, {worst.blocks} "
+        f"blocks: {worst.alarms} of {worst.runs}. With the promised {100 * ALARM_BAR:g} %, a row "
+        f"has this many or more with a chance of {100 * chance:.0f} %. This row is the worst of "
+        f"{len(rows)}. So it "
     )
     if chance * len(rows) < _TOGETHER:
-        return text + "the promise is not kept on this machine."
-    return text + "they do not show that the promise is broken, nor that it is kept."
+        return text + "shows that the promise is not kept on this machine."
+    return text + "does not show that the promise is broken, nor that it is kept."
 
 
 def _gated(row: Gated) -> str:
