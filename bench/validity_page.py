@@ -101,13 +101,14 @@ def _most_alarms(rows: Sequence[Longer]) -> str:
     worst = max(rows, key=lambda row: row.alarms / row.runs)
     chance = float(scipy.stats.binom.sf(worst.alarms - 1, worst.runs, ALARM_BAR))
     text = (
-        f"The most false alarms: `{worst.estimate}`, {worst.blocks} blocks, "
-        f"{worst.alarms} of {worst.runs}. At the promised {100 * ALARM_BAR:g} %, this many or more "
-        f"have a chance of {100 * chance:.0f} %; this row is the worst of {len(rows)}: "
+        f"The row with the largest share of false alarms is `{worst.estimate}`, {worst.blocks} "
+        f"blocks: {worst.alarms} of {worst.runs}. With the promised {100 * ALARM_BAR:g} %, a row "
+        f"has this many or more with a chance of {100 * chance:.0f} %. This row is the worst of "
+        f"{len(rows)}. So it "
     )
     if chance * len(rows) < _TOGETHER:
-        return text + "the promise is not kept on this machine."
-    return text + "they do not show that the promise is broken, nor that it is kept."
+        return text + "shows that the promise is not kept on this machine."
+    return text + "does not show that the promise is broken, nor that it is kept."
 
 
 def _gated(row: Gated) -> str:
@@ -146,22 +147,35 @@ def _of(count: int, runs: int) -> str:
 _HEAD = """\
 # Does "95 %" mean 95 %?
 
-`make bench-validity` measures how often tlslab calls equal things different, and how often it finds
-a slowdown that is there ([ADR 0062](adr/0062-the-self-test-of-a-machine.md)). The command writes
-this page; the numbers stand in `bench/validity.json`.
+`make bench-validity` counts how often tlslab reports a difference between equal servers, and how
+often it finds a planted slowdown ([ADR 0062](adr/0062-the-self-test-of-a-machine.md)). The command
+writes this page. `make bench-gate` and `make test-kills` add their sections. The numbers are in
+`bench/validity.json`.
+
+Each count of runs has its share of all runs, with a 95 % interval of this share.
 
 ## Simulated runs of equal cells
 
-Each run has two to six equal cells in turn. The value of a trial is the product of effects of block
-(5 %), process start, window and requests (2 % together). The costs of both sides, with their user
-and system parts, are drawn with the rate. Values go through the functions that judge real runs. The
-two families of a report keep 5 % each: the ranking by connections/s (every pair of cells), and the
-table of ratios (every cell and estimate). No promise is made for both together; the column
-"either" counts runs with a false difference in any of the two.
+The first run has two equal cells, the next three, and so on up to six; then two again. The value of
+a trial is the product of random effects: of the block (5 %), and of process start, window and
+requests (2 % together). The costs of both sides, with their user and system parts, are drawn with
+the rate. The functions that analyse real runs analyse these values.
 
-Bars: 5 % of the runs at most in each family. A slowdown of 5 % has to be found in at least 9 of 10
-runs with ten blocks, or with fifteen at most of a run that ends when settled, if the noise of a
-trial is 2 % or less.
+A difference that a run reports between equal cells is false. A report has two families of
+comparisons. tlslab promises that at most 5 % of the runs have a false difference in a family. It
+promises nothing for both families together.
+
+| column | runs with a false difference in |
+|---|---|
+| ranking | the ranking by connections/s (every pair of cells) |
+| table of ratios | the table of ratios (every cell and estimate) |
+| either | one of the two, or both |
+
+Requirements:
+
+- A false difference in 5 % of the runs at most, in each family.
+- A slowdown of 5 % is found in at least 9 of 10 runs, if the noise of a trial is 2 % or less. The
+  runs have ten blocks, or fifteen at most if a run ends when its comparisons are settled.
 """
 
 _EQUAL = """
@@ -171,8 +185,9 @@ _EQUAL = """
 _PLANTED = """
 ## Simulated slowdowns of 5 %
 
-Two cells, one 5 % slower. "Found": the ranking has that cell behind the other. The noise is the
-standard deviation of a trial within its block; that of a ratio is 1.4 times as large.
+Each run has two cells, of which one is 5 % slower. "Found" counts the runs whose ranking has this
+cell behind the other. The noise is the standard deviation of a trial within its block. The noise of
+a ratio of two trials is 1.4 times as large.
 
 | plan | noise | blocks made | found |
 |---|---|---|---|"""
@@ -180,11 +195,17 @@ standard deviation of a trial within its block; that of a ratio is 1.4 times as 
 _REAL = """
 ## Real runs
 
-Each run has five blocks: the reference server under two names, and one that burns 5 % of the
-processor time of new connections (`tlslab-serve --burn 5%`), each trial with a fresh process, in
-random order. The noise is the standard deviation of the ratio of the equal servers in one block.
-`make bench-validity` makes 100 such runs, which takes some 35 minutes; the table has those that
-were made.
+Each run has five blocks. Each block has a trial of three servers, in random order and each in a
+fresh process: the reference server under two names, and a third one that burns 5 % of the processor
+time of new connections (`tlslab-serve --burn 5%`). `make bench-validity` makes 100 such runs, which
+takes some 35 minutes. The table has all runs that were made and can be ranked.
+
+| column | meaning |
+|---|---|
+| false alarms | runs that rank one of the two equal servers behind the other |
+| slowdowns found | runs that rank the slower server behind an equal one |
+| ratio | the value of the slower server over that of an equal one, over all blocks |
+| noise | the standard deviation of the ratio of the equal servers in one block |
 
 | date | machine | ranked by | runs | false alarms | slowdowns found | ratio | noise | command |
 |---|---|---|---|---|---|---|---|---|"""
@@ -192,8 +213,9 @@ were made.
 _LONGER = """
 ### The same trials in longer runs
 
-What a budget buys on such a machine: the trials of one day cut into fewer runs of more blocks, of
-two cells each. The rows of a day are of the same trials: they are not independent of each other.
+The table shows how many slowdowns a run finds if it may take longer. The trials of one day are cut
+into fewer runs, of two cells and more blocks each. The rows of a day come from the same trials, so
+they are not independent of each other.
 
 | date | ranked by | blocks | a run takes | runs | false alarms | slowdowns of 5 % found |
 |---|---|---|---|---|---|---|"""
@@ -201,10 +223,18 @@ two cells each. The rows of a day are of the same trials: they are not independe
 _BARS = """
 ## Requirements on real servers
 
-Of the sections below: false alarms of all days together, slowdowns and docs/ci/gate.sh by day. The
-noise is that of one block, of "Real runs". A requirement on false alarms is not met where chance is
-excluded (95 %); one on slowdowns that were found where fewer were. Counts are small: the intervals
-say what they leave open. The exit code of the command is that of the newest day.
+The counts are those of the sections below. False alarms are counted over all days together,
+slowdowns and runs of docs/ci/gate.sh by day. The noise is that of one block, from "Real runs". In
+"a run of 80 s at most (those kept: 48 s)" the first figure is the limit of a run's duration, the
+second the duration of the longest runs below that keep the limit.
+
+| requirement on | not met if |
+|---|---|
+| false alarms | the 95 % interval of their share lies above 5 % |
+| slowdowns found | fewer than 9 of 10 were found |
+
+Counts are small; the intervals show how uncertain the shares are. The exit code of the command
+follows the runs of the newest day.
 
 | requirement | runs | counted | verdict |
 |---|---|---|---|"""
@@ -212,11 +242,16 @@ say what they leave open. The exit code of the command is that of the newest day
 _GATED = """
 ## The job script
 
-`make bench-gate` runs [docs/ci/gate.sh](ci/gate.sh) on two reference servers: equal ones, and one
-that burns more processor time than the other (`tlslab-serve --burn`). Stopped: exit code 1, slower
-by more than the gate. Passed: a slowdown of more than the gate is excluded. Open: exit code 0 with
-the warning "cannot tell". Each block has a trial of both servers. Trials are as short as those of
-the self-test (bench/gate.toml).
+`make bench-gate` runs [docs/ci/gate.sh](ci/gate.sh) on two reference servers: in one half of the
+runs the servers are equal, in the other half one server burns more processor time than the other
+(`tlslab-serve --burn`). Each block has a trial of both servers. Trials are as short as those of the
+self-test (bench/gate.toml).
+
+| result | exit code of the script | meaning |
+|---|---|---|
+| stopped | 1 | a slowdown of more than the gate is established |
+| passed | 0 | a slowdown of more than the gate is excluded |
+| open | 0, with the warning "cannot tell" | neither |
 
 | date | machine | gate | blocks | time | planted | runs | stopped | passed | open | command |
 |---|---|---|---|---|---|---|---|---|---|---|"""
@@ -224,9 +259,12 @@ the self-test (bench/gate.toml).
 _KILLS = """
 ## Interrupted runs
 
-`make test-kills` kills one run at random moments (kill -9) and goes on with it; a second process
-asks for the folder meanwhile. Each row is a test that passed: no finished trial was lost, none was
-counted twice, the last `--resume` completed the run, and of two at once one was refused.
+`make test-kills` kills one run at random moments (kill -9) and resumes it each time. Now and then a
+second process resumes the same run folder at the same time. Each row is a test that passed:
+
+- no finished trial was lost, and no trial was counted twice;
+- the last `--resume` completed the run;
+- of two processes at once, one was refused.
 
 | date | machine | kills | trials | second processes | took | command |
 |---|---|---|---|---|---|---|"""

@@ -381,37 +381,55 @@ fn an_empty_record_is_judged_by_the_finished_in_front_of_it_wherever_the_flight_
 const HEAD: &str = "\
 # What each client checks
 
-Made by the test `no_client_lets_a_server_break_a_rule_and_the_docs_say_who_checks_it`; \
-`TLSLAB_REWRITE_TABLES=1` makes it write this page again.
+The test `no_client_lets_a_server_break_a_rule_and_the_docs_say_who_checks_it` makes this page. \
+With `TLSLAB_REWRITE_TABLES=1` the test writes the page again.
 
-Each row is a server that breaks one rule. Each cell is the class under which the record counts the \
-connection: `tls_protocol` if the client or its library refuses by itself, `rule_...` if the library \
-lets it pass and tlslab refuses, `-` if nobody notices. What this table says is checked on every \
-connection; what is not seen stands below it.
+Each row is a server that breaks one rule of TLS. Each cell is the failure class under which the \
+record counts the connection:
+
+| class | meaning |
+|---|---|
+| `tls_protocol` | the client or its library refuses the connection by itself |
+| `rule_...` | the library accepts the violation; tlslab finds it and refuses the connection |
+| `-` | neither finds the violation |
+
+Clients and tlslab check these rules on every connection. [Below](#violations-that-are-not-found) \
+is what they do not find.
 
 | Server | Rule | Minimal client | rustls | OpenSSL |
 |---|---|---|---|---|
 ";
 
 const TAIL: &str = "
-Not seen:
-- An encrypted handshake record that is empty but for padding, on rustls and OpenSSL.
-- TLS 1.2: rules broken behind the server's change_cipher_spec, but for what the library checks and \
-OpenSSL's HelloRequests.
-- rustls does not show what is within encrypted records: one that holds nothing is refused by its \
-length. An empty record of application data behind the server's Finished is allowed (RFC 8446, 5.1) and \
-passes: what stands in front of it is read first.
-- The minimal client offers TLS 1.3 only: it refuses every server of rows \"1.2\" for its version.
+## Violations that are not found
 
-Alerts: the minimal client, and each library for what it refuses by itself (`tls_protocol`), send the \
-alert that RFC 8446 names. For a rule that tlslab finds on rustls or OpenSSL (`rule_...`), the server \
-gets the alert while records are in the clear, that is for what its ServerHello and the records before \
-it break. Behind it only the library has the keys, and neither library has a public call that sends an \
-alert of the caller's choice: `SSL_shutdown` of OpenSSL and `send_close_notify` of rustls send \
-close_notify. No alert is sent for a rule that is found then:
+- On rustls and OpenSSL: an encrypted handshake record that has padding and no content.
+- TLS 1.2: violations after the server's change_cipher_spec, except those that the library \
+checks, and HelloRequests on OpenSSL.
+
+## Notes
+
+- rustls does not show the content of encrypted records. tlslab recognises an empty record by its \
+length.
+- An empty record of application data after the server's Finished is allowed (RFC 8446, 5.1). \
+tlslab reads the Finished before it decides about such a record.
+- The minimal client offers TLS 1.3 only. It refuses every server of the rows \"1.2\" because of \
+the version.
+
+## Alerts
+
+The minimal client sends the alert that RFC 8446 names. So does each library for what the library \
+itself refuses (`tls_protocol`).
+
+For a rule that tlslab finds on rustls or OpenSSL (`rule_...`), tlslab sends the alert only while \
+records are not encrypted: for violations in the ServerHello and in the records before it. After \
+that only the library has the keys. Neither library has a public call that sends an alert of the \
+caller's choice: `SSL_shutdown` of OpenSSL and `send_close_notify` of rustls send close_notify. \
+So no alert is sent for these rules:
+
 - rustls: `empty_record` in an encrypted record;
-- OpenSSL: `empty_record` in an encrypted record, `extension` in EncryptedExtensions and Certificate, \
-`change_cipher_spec` behind the server's Finished, `hello_request` in TLS 1.3.
+- OpenSSL: `empty_record` in an encrypted record, `extension` in EncryptedExtensions and \
+Certificate, `change_cipher_spec` after the server's Finished, `hello_request` in TLS 1.3.
 
-The connection then ends without one; the record counts it in either case.
+Such a connection ends without an alert. The record counts the connection in either case.
 ";
