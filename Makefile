@@ -63,7 +63,7 @@ demo: $(or $(wildcard $(VENV)/.installed),$(VENV)/.demo) ## the main job in unde
 	@$(ANNOUNCE) begin "tlslab run groups --quick --target reference-rustls (under a minute)"
 	$(BIN)/tlslab run groups --quick --target reference-rustls --out runs/demo-$$(date -u +%Y%m%dT%H%M%SZ)
 	$(ANNOUNCE) end "demo"
-	[ -e $(VENV)/.installed ] || echo '== `make setup` builds the rest, in about 3 minutes: OpenSSL in both programs, tlslab probe and recommend --for URL, handshakes in memory'
+	[ -e $(VENV)/.installed ] || echo '== `make setup` builds the rest, in about 3 minutes: OpenSSL in both programs, tlslab probe, handshakes in memory'
 
 dist: dev ## a wheel and an sdist in dist/
 	@$(PROGRESS) "wheel and sdist" -- scripts/dist.sh

@@ -21,15 +21,16 @@ class Setting:
     the server speaks HTTP/2 with clients that offer it, if it has such a setting. `idle_s`: how
     long a connection may be silent between two requests. `pause_ms`: the time before each response;
     only the reference server supports it. `resume`: the one way in which sessions may be resumed,
-    if any. `workers`: the number of serving processes or threads. `dh_bits`: the size of the
-    Diffie-Hellman parameters (None: the server's default). `suites`: those that cells need (empty:
-    all of the server's). `jdk` and `connector`: as in `model.deployment`. `plain`: HTTP without
-    TLS, for a server behind a front. `upstream`: the URL to which a front passes requests on.
-    `obsolete`: protocols, suites and keys that nobody should use; `burn`: a planted slowdown
-    (`5%`); only the reference server supports these two. `ocsp_stapling`: an OCSP response with
-    each certificate, for clients that ask for one. `listen`: the address of this machine to listen
-    on, which certificates then contain, too. `configuration`: replaces the lab's own TLS
-    configuration and determines certificate keys, groups, suites and resumption.
+    if any. `workers`: the number of serving processes or threads; `threads`: those of a server on a
+    JVM (None: its default). `dh_bits`: the size of the Diffie-Hellman parameters (None: the
+    server's default). `suites`: those that cells need (empty: all of the server's). `jdk` and
+    `connector`: as in `model.deployment`. `plain`: HTTP without TLS, for a server behind a front.
+    `upstream`: the URL to which a front passes requests on. `obsolete`: protocols, suites and keys
+    that nobody should use; `burn`: a planted slowdown (`5%`); only the reference server supports
+    these two. `ocsp_stapling`: an OCSP response with each certificate, for clients that ask for
+    one. `listen`: the address of this machine to listen on, which certificates then contain, too.
+    `configuration`: replaces the lab's own TLS configuration and determines certificate keys,
+    groups, suites and resumption.
     """
 
     folder: Path
@@ -42,6 +43,7 @@ class Setting:
     pause_ms: int = 0
     resume: str = "none"
     workers: int = 1
+    threads: int | None = None
     dh_bits: int | None = None
     suites: tuple[str, ...] = ()
     jdk: str | None = None

@@ -210,17 +210,19 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     """
     if reason := lacking(deployment):
         raise CannotRunError(reason)
-    own_workers = setting.workers
+    kind = find_kind(deployment.server)
+    # A factor `workers` is the threads of a JVM. A front before it has the lab's number of workers.
+    on_jvm = "jdk" in kind.factors
     setting = replace(
         setting,
-        workers=deployment.workers or setting.workers,
+        workers=setting.workers if on_jvm else deployment.workers or setting.workers,
+        threads=deployment.workers if on_jvm else None,
         dh_bits=deployment.dh_bits or setting.dh_bits,
         jdk=deployment.jdk or setting.jdk,
         connector=deployment.connector or setting.connector,
         burn=deployment.burn or setting.burn,
         ocsp_stapling=deployment.ocsp_stapling or setting.ocsp_stapling,
     )
-    kind = find_kind(deployment.server)
     if deployment.front == NO_FRONT:
         return kind.make(setting)
     behind = setting.folder / "back"
@@ -237,6 +239,4 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     )
     front = find_kind(deployment.front).front
     assert front is not None  # `lacking` has checked it.
-    # `workers` are then the threads of the JVM; the front has the lab's own number of workers.
-    workers = own_workers if "jdk" in kind.factors else setting.workers
-    return Fronted(front(replace(setting, document_bytes=0, workers=workers)), back)
+    return Fronted(front(replace(setting, document_bytes=0)), back)

@@ -23,7 +23,7 @@ START_S = 180.0
 BACKLOG = 4096
 CONNECTIONS = 16384
 
-# Tomcat's default number of threads. `workers` = 1 is the lab's default and means: not set.
+# Tomcat's default number of threads.
 THREADS = 200
 
 # Both connectors to OpenSSL call SSL_CTX_set_dh_auto last, whatever was set before.
@@ -188,7 +188,7 @@ class Tomcat:
             "listen": setting.listen,
             "backlog": BACKLOG,
             "connections": CONNECTIONS,
-            "threads": setting.workers if setting.workers > 1 else THREADS,
+            "threads": setting.threads or THREADS,
             "idle_ms": setting.idle_s * 1000,
             "plain": setting.plain,
             "http2": setting.http2,

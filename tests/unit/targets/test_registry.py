@@ -51,6 +51,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Made]:
     kinds = {
         "back": Kind("back", lambda: None, make, "get it", takes, plain=True),
         "tls": Kind("tls", lambda: None, make, "get it"),
+        "jvm": Kind("jvm", lambda: None, make, "get it", frozenset({"workers", "jdk"})),
         "front": Kind("front", lambda: None, make, "get it", takes, front=make),
     }
     monkeypatch.setattr(registry, "MANAGED", kinds)
@@ -111,6 +112,17 @@ def test_one_response_is_of_one_certificate(tmp_path: Path) -> None:
 def test_a_deployment_fills_in_the_setting(made: list[Made], tmp_path: Path) -> None:
     build(Deployment("back", workers=3, dh_bits=2048), setting(tmp_path))
     assert made[0].setting == replace(setting(tmp_path), workers=3, dh_bits=2048)
+
+
+@pytest.mark.parametrize("threads", [None, 8])
+def test_workers_are_the_threads_of_a_jvm_alone(
+    made: list[Made], threads: int | None, tmp_path: Path
+) -> None:
+    """The number of processors is a default for processes, not for the threads of a JVM."""
+    deployment = Deployment("jvm", front="front", workers=threads)
+    build(deployment, replace(setting(tmp_path), workers=2))
+    assert made[0].setting.threads == threads
+    assert [each.setting.workers for each in made] == [2, 2]
 
 
 @pytest.mark.parametrize("name", ["back", "tls"])

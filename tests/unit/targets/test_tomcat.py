@@ -58,7 +58,7 @@ def connector(target: Tomcat, folder: Path) -> ElementTree.Element:
 def test_threads_certificates_and_protocols_are_in_its_configuration(
     home: Path, tmp_path: Path
 ) -> None:
-    asked = replace(setting(tmp_path), workers=37, http2=True, connector="openssl")
+    asked = replace(setting(tmp_path), threads=37, http2=True, connector="openssl")
     found = connector(Tomcat(asked, str(home)), tmp_path)
     assert found.attrib["maxThreads"] == "37"
     assert [each.attrib["type"] for each in found.iter("Certificate")] == ["EC", "RSA"]
