@@ -19,7 +19,7 @@ from tlslab.analysis.stats.estimate import CONFIDENCE, estimate, mean_interval, 
 from tlslab.analysis.stats.posterior import credible, draws_of_means, probability_of_least
 from tlslab.analysis.trade_offs import weigh
 from tlslab.model.estimate import Estimate
-from tlslab.model.proof import Measure
+from tlslab.model.proof_settings import Measure
 from tlslab.model.two_stage import repetitions
 
 # The standard deviations of blocks, and of trials within a block.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the wheel on every Python that tlslab is for and that is here, but the one of .venv, and runs
-# there what a version of Python can break: each module is imported, the command line, run folders,
-# experiments, processes and servers' files are tested, and whole reports are made (tests/golden). What is
+# there what a version of Python can break: each module is imported, whole reports are made
+# (tests/golden), and on the oldest and the newest the command line, run folders, experiments, processes
+# and servers' files are tested. What is
 # left out (analysis, advice, single parts of pages) is arithmetic and text, tested on .venv's Python.
 # With TLSLAB_REQUIRE_PYTHONS a Python that is not here ends it with exit code 3.
 # What is too new fails on the oldest, what was taken out on the newest: those between import everything,

@@ -103,7 +103,7 @@ def test_nothing_serious_keeps_anybody_from_reading(
     scheme: str,
 ) -> None:
     with Opened(browser, pages[name], viewport=viewport, color_scheme=scheme) as opened:
-        # axe-core takes seconds. On the other screen, all of this is read with what is folded here.
+        # On the phone only the opened page is judged, which includes all of the folded one.
         if viewport == DESKTOP:
             assert serious(opened) == []
         opened.open_all()

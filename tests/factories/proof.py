@@ -20,7 +20,8 @@ from tlslab.experiment.proof import proof_experiment
 from tlslab.model.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
 from tlslab.model.finding import CellSummary, CellVerdict, Summary
 from tlslab.model.handshake import Facts
-from tlslab.model.proof import Found, Measure, Proof, ProofSettings, needed
+from tlslab.model.proof import Found, Proof
+from tlslab.model.proof_settings import Measure, ProofSettings, needed
 from tlslab.model.run import RunContents
 from tlslab.planning import make_plan
 

@@ -1,6 +1,7 @@
 """Commands of the lab that run: started by fork (`live.lab_server`), used like subprocess.Popen."""
 
 import atexit
+import contextlib
 import json
 import os
 import select
@@ -64,7 +65,8 @@ class ForkedCommand:
     def send_signal(self, number: int) -> None:
         """Sends a signal, unless the command has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)
@@ -74,7 +76,8 @@ class ForkedCommand:
 
     def _await_end(self, timeout: float | None) -> int | None:
         if self.returncode is None and select.select([self._connection], [], [], timeout)[0]:
-            self.returncode = int(self._connection.recv(100))
+            # Nothing: the process that waits for the command was killed.
+            self.returncode = int(self._connection.recv(100) or -signal.SIGKILL)
             self._connection.close()
         return self.returncode
 
@@ -90,7 +93,7 @@ def server() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="tlslab-tests-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     place = folder / "lab"
-    subprocess.Popen(
+    child = subprocess.Popen(
         [sys.executable, "-m", "live.lab_server", str(place)],
         # Threads of a library for matrices would not survive a fork. The width of tables is that of
         # COLUMNS only if it was set when the lab was imported.
@@ -98,9 +101,14 @@ def server() -> Path:
         cwd=Path(__file__).parents[1],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
+        # No terminal: commands take what they know of their terminal from the server.
+        stderr=(folder / "errors").open("wb"),
     )
+    # Kept until this process ends: the server ends when its standard input is closed.
+    atexit.register(child.communicate)
     deadline = time.monotonic() + PATIENCE_S
     while not place.exists():
+        assert child.poll() is None, (folder / "errors").read_text()
         assert time.monotonic() < deadline, "the server of commands does not start"
         time.sleep(0.02)
     return place

@@ -23,6 +23,7 @@ def tlslab(tmp_path: Path) -> Iterator[Tlslab]:
     yield lab
     for command in lab.commands:
         command.kill()
+        command.wait(10)
     for process in lab.processes():
         process.send_signal(signal.SIGKILL)
 

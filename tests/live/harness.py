@@ -135,7 +135,10 @@ class Tlslab:
         return Ended(child.wait(), out, err)
 
     def processes(self) -> list[psutil.Process]:
-        """All running processes that descend from a command of this object."""
+        """All running processes that descend from a command of this object.
+
+        A command that was forked is not among them: it has the environment of the server.
+        """
         new = (process for process in psutil.process_iter() if process not in self.others)
         return [process for process in new if self._is_ours(process)]
 

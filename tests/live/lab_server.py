@@ -39,13 +39,18 @@ class Request(TypedDict):
 
 
 def import_lab() -> None:
-    """Imports all modules of the lab but those for clusters, which configure Ray when imported."""
+    """Imports all modules of the lab but those for clusters, which import and configure Ray."""
     for name in LATE:
         importlib.import_module(name)
-    for module in pkgutil.walk_packages(tlslab.__path__, "tlslab."):
-        if not module.name.endswith("__main__") and ".cluster" not in module.name:
+    packages = [tlslab]
+    while packages:
+        package = packages.pop()
+        for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            if found.name.endswith(("__main__", ".cluster")):
+                continue
             with contextlib.suppress(ImportError):
-                importlib.import_module(module.name)
+                module = importlib.import_module(found.name)
+                packages += [module] if found.ispkg else []
 
 
 def serve(listener: socket.socket) -> bool:
@@ -95,10 +100,11 @@ def _report(connection: socket.socket, pid: int) -> None:
     command = os.pidfd_open(pid)
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         connection.send(f"{pid}".encode())
-        ready, _, _ = select.select([command, connection.fileno()], [], [])
-        if command not in ready:
-            os.kill(pid, signal.SIGKILL)
-        _, ended = os.waitpid(pid, 0)
+    ready, _, _ = select.select([command, connection.fileno()], [], [])
+    if command not in ready:
+        os.kill(pid, signal.SIGKILL)
+    _, ended = os.waitpid(pid, 0)
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         connection.send(f"{os.waitstatus_to_exitcode(ended)}".encode())
 
 

@@ -24,7 +24,7 @@ RUNTIMES = [
 
 def setting(folder: Path) -> Setting:
     keys = ("ecdsa-p256", "rsa-2048")
-    return Setting(folder, keys, ("X25519", "P-256", "P-384"), 2048, (), http2=True, workers=20)
+    return Setting(folder, keys, ("X25519", "P-256", "P-384"), 2048, (), http2=True, threads=20)
 
 
 def test_this_machine_has_java() -> None:

@@ -3,7 +3,7 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +12,10 @@ from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.cli.options import AsJson, Details, Version
 from tlslab.cli.values import as_share
 from tlslab.model.errors import UsageError
-from tlslab.model.finding import Summary
 from tlslab.model.wording import counted
+
+if TYPE_CHECKING:
+    from tlslab.model.finding import Summary
 
 
 class Form(StrEnum):
@@ -107,7 +109,7 @@ def command(
     raise typer.Exit(comparing.conclude_gate(summary, allowed, gate_by or []))
 
 
-def _print(summary: Summary, form: Form, more: tuple[str, ...], as_json: bool) -> None:
+def _print(summary: "Summary", form: Form, more: tuple[str, ...], as_json: bool) -> None:
     from tlslab import report
     from tlslab.store import to_json
 
@@ -121,7 +123,7 @@ def _print(summary: Summary, form: Form, more: tuple[str, ...], as_json: bool) -
         show(report.render_text(summary, more))
 
 
-def _conclude(summary: Summary) -> int:
+def _conclude(summary: "Summary") -> int:
     """Prints the reason of the exit code; returns the exit code."""
     ratios = [each for each in summary.comparisons if each.n]
     if not ratios:

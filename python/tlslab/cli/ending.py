@@ -1,8 +1,11 @@
 """The exit code of a summary, and the last line, which gives its reason."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from tlslab.model.finding import Summary
+if TYPE_CHECKING:
+    from tlslab.model.finding import Summary
+
 
 EXIT_VERDICT = 1
 
@@ -19,7 +22,7 @@ _WORDS = {
 }
 
 
-def exit_code(summary: Summary) -> int:
+def exit_code(summary: "Summary") -> int:
     """0 if every cell has a usable result and at least one was measured, else 1."""
     verdicts = [cell.verdict for cell in summary.cells]
     measured = any(verdict in ("valid", "at_least") for verdict in verdicts)

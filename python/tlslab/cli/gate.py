@@ -1,12 +1,15 @@
 """The verdict of a gate, in lines for a terminal and a job's log."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tlslab.analysis.gate import Gate, Gated
 from tlslab.model.estimates import estimate_name
-from tlslab.model.finding import Comparison
 from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.wording import cell_label, counted, difference, ratio_figure
+
+if TYPE_CHECKING:
+    from tlslab.model.finding import Comparison
 
 _WORDS = {
     "slower": "slower than allowed",
@@ -24,14 +27,14 @@ def gate_lines(found: Gate) -> Iterator[str]:
         yield f"gate: {_where(bare)}: {_without(bare)}: cannot tell"
 
 
-def _without(found: Comparison) -> str:
+def _without(found: "Comparison") -> str:
     """The reason that a ratio cannot be judged."""
     if not found.n or found.verdict == "not_comparable":
         return found.method
     return f"fewer than {LEAST_BLOCKS} trials" if found.n < LEAST_BLOCKS else "no interval"
 
 
-def _where(found: Comparison) -> str:
+def _where(found: "Comparison") -> str:
     """The cell and the estimate, in words."""
     levels = (part.partition("=") for part in (found.candidate or found.baseline).split(","))
     return (

@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, date, datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,7 +24,9 @@ from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.cli.options import AsJson, Authorities, Version
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.grading import GRADING, Grading
-from tlslab.model.offered import Offered
+
+if TYPE_CHECKING:
+    from tlslab.model.offered import Offered
 
 SCHEMA = "tlslab.grade/1"
 
@@ -98,7 +100,8 @@ def _day(text: str | None) -> date:
         raise UsageError(f"--as-of {text}: not a date", "write it like 2031-01-01") from None
 
 
-def _offered(asked: Asked) -> Offered:
+def _offered(asked: Asked) -> "Offered":
+    from tlslab.model.offered import Offered
     from tlslab.store import from_json
 
     ended = ask(asked, only=None, as_json=True)

@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+# The client measured by default: a current browser, as most visitors of a public server use one.
+CLIENT = "Chromium 156"
+
 
 class Server(StrEnum):
     """Servers whose configuration files can be read."""

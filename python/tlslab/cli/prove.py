@@ -20,6 +20,7 @@ from tlslab.cli.options import (
     Yes,
 )
 from tlslab.cli.proof_options import (
+    CLIENT,
     Apply,
     Baseline,
     Blocks,
@@ -41,7 +42,6 @@ from tlslab.cli.proof_options import (
 )
 from tlslab.cli.watching import LivePage, Metrics, Watching
 from tlslab.model.hook_times import READY_S, SETTLE_S
-from tlslab.model.proof import CLIENT
 
 
 def command(

@@ -29,7 +29,8 @@ from tlslab.model.configuration import BASELINE, Configuration
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
-from tlslab.model.proof import ProofSettings, ProofVerdict, settings_of
+from tlslab.model.proof import ProofVerdict
+from tlslab.model.proof_settings import ProofSettings, settings_of
 from tlslab.model.proof_words import VERDICTS
 
 EXIT_CODES: dict[ProofVerdict, int] = {

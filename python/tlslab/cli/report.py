@@ -11,9 +11,9 @@ from tlslab.cli.console import conclude, say, show, write_utf8
 from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import AsJson, Details, RunFolderPath, Version
 from tlslab.model.errors import UsageError
-from tlslab.model.finding import Summary
 
 if TYPE_CHECKING:
+    from tlslab.model.finding import Summary
     from tlslab.store import RunFolder
 
 
@@ -75,7 +75,7 @@ def _folded(run: "RunFolder") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _print(summary: Summary, format_: Format, more: tuple[str, ...]) -> None:
+def _print(summary: "Summary", format_: Format, more: tuple[str, ...]) -> None:
     from tlslab import report
     from tlslab.store import to_json
 

@@ -18,11 +18,11 @@ from tlslab.cli.options import (
 )
 from tlslab.cli.values import as_url
 from tlslab.experiment.workload import required_status
-from tlslab.lab.specs import EXPECTED_STATUS
 from tlslab.model.errors import UsageError
 from tlslab.model.scale import Reading
 from tlslab.model.suggest import did_you_mean
 from tlslab.model.wording import counted
+from tlslab.model.workload import EXPECTED_STATUS
 
 EXIT_LOST = 1
 

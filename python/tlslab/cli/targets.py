@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -11,8 +11,10 @@ from rich.text import Text
 
 from tlslab.cli.console import conclude, out
 from tlslab.cli.options import SERVERS, AsJson, Version, complete_target
-from tlslab.model.probe import TargetFound
 from tlslab.model.wording import counted
+
+if TYPE_CHECKING:
+    from tlslab.model.probe import TargetFound
 
 
 def command(
@@ -43,7 +45,7 @@ def command(
     raise typer.Exit(conclude(f"{ready} of {counted(len(found), 'target')} can be measured", 0))
 
 
-def _table(found: tuple[TargetFound, ...]) -> Table:
+def _table(found: "tuple[TargetFound, ...]") -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True, style="bold")
     table.add_column(no_wrap=True, style="dim")
@@ -55,7 +57,7 @@ def _table(found: tuple[TargetFound, ...]) -> Table:
     return table
 
 
-def _lines(found: TargetFound) -> Iterator[tuple[str, str]]:
+def _lines(found: "TargetFound") -> Iterator[tuple[str, str]]:
     """The lines on a target, each with its heading."""
     if found.software is not None:
         yield "version", f"{found.software} with {found.backend} ({found.program})"

@@ -19,9 +19,9 @@ from tlslab.cli.options import (
 )
 from tlslab.cli.values import as_url
 from tlslab.experiment.workload import required_status
-from tlslab.lab.specs import EXPECTED_STATUS
 from tlslab.model.errors import UsageError
 from tlslab.model.validation import RateResult, Validation, results_words
+from tlslab.model.workload import EXPECTED_STATUS
 
 EXIT_DISAGREES = 1
 

@@ -12,7 +12,7 @@ from tlslab.experiment.workload import read_workload, write_workload
 from tlslab.experiment.writing import toml
 from tlslab.model.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
 from tlslab.model.experiment import PROOF, Experiment, Factor
-from tlslab.model.proof import NEW, RETURNING, ProofSettings, settings_of
+from tlslab.model.proof_settings import NEW, RETURNING, ProofSettings, settings_of
 from tlslab.model.stopping import Stopping
 from tlslab.model.workload import KeepAlive, Window, Workload
 from tlslab.toml_table import Table

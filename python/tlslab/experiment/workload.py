@@ -5,7 +5,14 @@ import re
 from tlslab.experiment.factors import HTTP_VERSIONS
 from tlslab.experiment.writing import toml
 from tlslab.model.errors import UsageError
-from tlslab.model.workload import NO_WINDOW, RESUMPTIONS, KeepAlive, Window, Workload
+from tlslab.model.workload import (
+    EXPECTED_STATUS,
+    NO_WINDOW,
+    RESUMPTIONS,
+    KeepAlive,
+    Window,
+    Workload,
+)
 from tlslab.toml_table import Table
 
 LIMIT_CONNECTIONS = 65_536
@@ -74,7 +81,7 @@ def read_workload(root: Table, changes: Table, windows: bool = True) -> Workload
 
 def _status(table: Table) -> str:
     if "expect_status" not in table:
-        return "2xx"
+        return EXPECTED_STATUS
     status = table.text("expect_status")
     if not _STATUS.fullmatch(status):
         raise table.error(STATUS_FORM, "expect_status")

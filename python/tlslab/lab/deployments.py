@@ -19,7 +19,7 @@ from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
 from tlslab.model.plan import Cell
-from tlslab.model.proof import settings_of
+from tlslab.model.proof_settings import settings_of
 from tlslab.model.run import Deployed, TargetInfo
 from tlslab.model.wording import counted
 from tlslab.planning import make_cells, refuse_levels

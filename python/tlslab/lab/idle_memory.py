@@ -16,11 +16,12 @@ from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.single import local_pool
 from tlslab.lab.placement import place
 from tlslab.lab.private import private_folder
-from tlslab.lab.specs import EXPECTED_STATUS, Aim, preflight_spec
+from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.stage import Server, Stage, staged
 from tlslab.model.errors import CannotRunError, EngineError
 from tlslab.model.profile import Profile
 from tlslab.model.scale import SCHEMA, BackendScale, Reading, Scale
+from tlslab.model.workload import EXPECTED_STATUS
 
 KEY = "ecdsa-p256"
 GROUP = "X25519"

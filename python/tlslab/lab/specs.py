@@ -7,12 +7,9 @@ from typing import Any
 from tlslab.model.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
 from tlslab.model.profile import Profile
 from tlslab.model.trial import RunKind
-from tlslab.model.workload import Workload
+from tlslab.model.workload import EXPECTED_STATUS, Workload
 
 SCHEMA = "tlslab.spec/1"
-
-# The engine's own default, which is not repeated in specifications.
-EXPECTED_STATUS = "2xx"
 
 # The engine accepts shorter Diffie-Hellman parameters only with `allow_obsolete`.
 SAFE_DH_BITS = 2048

@@ -17,12 +17,13 @@ from tlslab.lab.generators.single import local_pool
 from tlslab.lab.placement import Placement, may_run_in_real_time, place
 from tlslab.lab.private import private_folder
 from tlslab.lab.resolution import INSTANTS, measure_resolution
-from tlslab.lab.specs import EXPECTED_STATUS, Aim, preflight_spec
+from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.stage import Stage, staged
 from tlslab.model.deployment import REFERENCE_SERVERS
 from tlslab.model.errors import EngineError
 from tlslab.model.profile import Profile
 from tlslab.model.validation import SCHEMA, RateResult, Validation
+from tlslab.model.workload import EXPECTED_STATUS
 from tlslab.store.capture import read_capture
 from tlslab.store.trace import read_trace
 

@@ -1,66 +1,16 @@
-"""A comparison of a candidate configuration with the present one: settings, findings, verdict."""
+"""The result of a proof: what was found, figures, clients, policies and the verdict."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from tlslab.model.configuration import Configuration
 from tlslab.model.estimate import Estimate
-from tlslab.model.experiment import Experiment
 from tlslab.model.grading import Outcome
 from tlslab.model.handshake import Facts
 from tlslab.model.offered import Offered
+from tlslab.model.proof_settings import Measure, ProofSettings
 
-# The client measured by default: a current browser, as most visitors of a public server use one.
-CLIENT = "Chromium 156"
-
-# Who connects: full handshakes, and handshakes that resume a session if the server allows it.
-NEW = "new"
-RETURNING = "returning"
-
-# `connections`: a mix of new and returning clients, by the share of returning ones.
-Measure = Literal["connections", "new", "returning", "requests", "handshake"]
 Direction = Literal["gain", "loss", "equal", "open"]
 ProofVerdict = Literal["deploy", "no_difference", "do_not", "cannot_tell"]
-
-# The measures that decide the verdict; the others are only shown.
-DECIDING: tuple[Measure, ...] = ("connections", "requests")
-
-
-@dataclass(frozen=True)
-class ProofSettings:
-    """The subject of a proof.
-
-    `server`: the managed target, or the URL of a live server. `client`: the known client whose
-    connections are measured. `margin`: the largest difference that counts as none; `returning`: how
-    many connections are those of returning clients; both as shares. `configurations`: baseline and
-    candidate of a managed server. `apply` and `revert`: the commands that switch a live server.
-    `may_lose`: known clients that need not connect any more.
-    """
-
-    server: str
-    client: str
-    margin: float
-    returning: float
-    configurations: tuple[Configuration, ...] = ()
-    may_lose: tuple[str, ...] = ()
-    apply: str = ""
-    revert: str = ""
-
-    def configuration(self, name: str) -> Configuration | None:
-        """The configuration of that name; None for a live server."""
-        return next((each for each in self.configurations if each.name == name), None)
-
-
-def settings_of(experiment: Experiment) -> ProofSettings:
-    """The settings of an experiment of the kind `proof`."""
-    assert isinstance(experiment.settings, ProofSettings)
-    return experiment.settings
-
-
-def needed(experiment: Experiment) -> tuple[Measure, ...]:
-    """The measures that a verdict needs; requests only if the load keeps connections open."""
-    kept = experiment.workload.keep_alive is not None
-    return tuple(each for each in DECIDING if kept or each != "requests")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from tlslab.model.proof import Direction, Measure, Proof, ProofFigure, ProofVerdict
+from tlslab.model.proof import Direction, Proof, ProofFigure, ProofVerdict
+from tlslab.model.proof_settings import Measure
 from tlslab.model.wording import counted, joined, percent_as_given, ratio_figure
 
 VERDICTS: Mapping[ProofVerdict, str] = {

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+# The engine's default, which is not repeated in specifications.
+EXPECTED_STATUS = "2xx"
+
 RESUMPTIONS = ("none", "id", "ticket", "psk", "psk-only")
 
 # The only TLS version for each way of resumption, and the usual way of each version.
@@ -92,7 +95,7 @@ class Workload:
     resume: str = "none"
     resume_ratio: float = 1.0
     keep_alive: KeepAlive | None = None
-    expect_status: str = "2xx"
+    expect_status: str = EXPECTED_STATUS
 
     @property
     def trial_seconds(self) -> float:

@@ -21,7 +21,7 @@ class Part:
 
     `first` renders the part with its first N of `count` rows and a note on the others. A part
     without `first` is shown whole or not at all. `most` is the largest number of rows in a brief
-    report.
+    report. `lines`: how many lines all rows need at least, whatever the width.
     """
 
     title: str
@@ -30,6 +30,7 @@ class Part:
     count: int = 0
     first: Callable[[int, RenderableType], RenderableType] | None = None
     most: int | None = None
+    lines: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,9 @@ class Brief:
         for number, part in enumerate(self.parts):
             rows = part.count if part.most is None else min(part.most, part.count)
             shown = self._shortened(part, rows)
-            # A row has at least one line: a table with too many is not rendered to be measured.
-            needs = rows if used + rows > self.lines else height(shown)
+            # A table that is far too long is not rendered to be measured.
+            least = min(rows, part.lines)
+            needs = least if used + least > self.lines else height(shown)
             if used + needs > self.lines:
                 if number or part.first is None:
                     left.append(part)
@@ -71,7 +73,7 @@ class Brief:
 
     def _cut(self, part: Part, height: Callable[[RenderableType], int]) -> RenderableType:
         """As many first rows of a part as fit; at least one."""
-        counts = range(1, min(part.count, self.lines + 2))
+        counts = range(1, part.count)
         room = bisect_left(
             counts, True, key=lambda count: height(self._shortened(part, count)) > self.lines
         )

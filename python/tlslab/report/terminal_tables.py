@@ -206,7 +206,9 @@ def fitting(title: str, grid: Grid) -> RenderableType:
 def _part(title: str, caption: str, grid: Grid) -> Part:
     count = len(grid.rows)
     drawn = partial(_drawn, title, caption, grid)
-    return Part(title, counted(count, "row"), drawn(), count, drawn)
+    # Where the rows stand in columns, each column is a row.
+    lines = min(count, len(grid.columns) - 1)
+    return Part(title, counted(count, "row"), drawn(), count, drawn, lines=lines)
 
 
 def _drawn(

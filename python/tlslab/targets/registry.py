@@ -204,9 +204,10 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     """The target for a deployment: one server, or a front with a server behind it.
 
     The deployment's own `workers`, `dh_bits`, `jdk`, `connector`, `burn` and `ocsp_stapling`
-    replace those of `setting`; the caller chooses the processors. Behind a front the server is
-    plain if possible, and has its own folder `back`. Raises UsageError for unknown names,
-    CannotRunError for a server that cannot be set up or is not installed.
+    replace those of `setting` (`workers` of a server on a JVM is its `threads`); the caller chooses
+    the processors. Behind a front the server is plain if possible, and has its own folder `back`.
+    Raises UsageError for unknown names, CannotRunError for a server that cannot be set up or is not
+    installed.
     """
     if reason := lacking(deployment):
         raise CannotRunError(reason)

@@ -1,6 +1,5 @@
 // Package discover stands in for hashicorp/go-discover, by which OpenBao's raft storage finds its
-// peers in ten clouds. A signing node has no peers: without the clouds' libraries it builds in a
-// third of the time.
+// peers in ten clouds. A signing node has no peers, and builds sooner without the clouds' libraries.
 package discover
 
 import (

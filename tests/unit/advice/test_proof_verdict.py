@@ -13,7 +13,8 @@ from tlslab.model.answer import Answer, Lacking
 from tlslab.model.finding import ExperimentSummary, Summary
 from tlslab.model.handshake import Facts
 from tlslab.model.offered import Offered
-from tlslab.model.proof import Found, Proof, ProofSettings
+from tlslab.model.proof import Found, Proof
+from tlslab.model.proof_settings import ProofSettings
 from tlslab.model.run import Environment, TargetInfo
 
 FACTS = Facts("1.3", "TLS_AES_128_GCM_SHA256", "X25519", "ecdsa_secp256r1_sha256", "full", False)

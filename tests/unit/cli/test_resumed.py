@@ -8,11 +8,12 @@ import pytest
 import typer
 
 from tlslab.cli.app import app
+from tlslab.cli.proof_options import CLIENT
 from tlslab.cli.resumed import options_of, refuse_commands
 from tlslab.experiment import dumps, loads
 from tlslab.experiment.proof import proof_experiment
 from tlslab.model.errors import UsageError
-from tlslab.model.proof import CLIENT, ProofSettings
+from tlslab.model.proof_settings import ProofSettings
 
 
 def options(*command: str) -> dict[str, Any]:

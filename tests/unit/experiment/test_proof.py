@@ -7,7 +7,7 @@ import pytest
 from tlslab.experiment import dumps, file_kind, loads
 from tlslab.experiment.proof import proof_experiment
 from tlslab.model.configuration import Configuration, ServedCertificate
-from tlslab.model.proof import ProofSettings
+from tlslab.model.proof_settings import ProofSettings
 from tlslab.planning import make_cells
 
 BEFORE = Configuration(

@@ -75,6 +75,8 @@ def test_a_server_that_is_given_no_number_has_tomcats_own_number_of_threads(
 ) -> None:
     found = connector(Tomcat(setting(tmp_path), str(home)), tmp_path)
     assert found.attrib["maxThreads"] == "200"
+    one = connector(Tomcat(replace(setting(tmp_path), threads=1), str(home)), tmp_path)
+    assert one.attrib["maxThreads"] == "1"
     assert found.find("UpgradeProtocol") is None
 
 

@@ -10,7 +10,8 @@ from tlslab.analysis.stats.estimate import CONFIDENCE, SEQUENCE, Spread
 from tlslab.analysis.stats.power import excludable
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.estimate import Estimate
-from tlslab.model.proof import DECIDING, Measure, Proof, ProofFigure, needed
+from tlslab.model.proof import Proof, ProofFigure
+from tlslab.model.proof_settings import DECIDING, Measure, needed
 from tlslab.model.proof_words import MEASURES, decided_words
 from tlslab.model.run import RunContents
 from tlslab.model.wording import counted, difference, percent_as_given

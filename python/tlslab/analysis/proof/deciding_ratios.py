@@ -37,15 +37,8 @@ from tlslab.analysis.proof.sides import (
 )
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate, family_interval
 from tlslab.model.estimate import Estimate
-from tlslab.model.proof import (
-    DECIDING,
-    Direction,
-    Measure,
-    ProofFigure,
-    ProofVerdict,
-    needed,
-    settings_of,
-)
+from tlslab.model.proof import Direction, ProofFigure, ProofVerdict
+from tlslab.model.proof_settings import DECIDING, Measure, needed, settings_of
 from tlslab.model.run import RunContents
 from tlslab.model.stopping import Stopping
 

@@ -10,7 +10,8 @@ from tlslab.analysis.proof.sides import Sides, sides_of
 from tlslab.analysis.stats.estimate import mean_interval
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
-from tlslab.model.proof import Direction, Measure, Proof, needed
+from tlslab.model.proof import Direction, Proof
+from tlslab.model.proof_settings import Measure, needed
 from tlslab.model.run import RunContents
 from tlslab.model.wording import counted, percent
 

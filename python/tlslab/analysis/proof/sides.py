@@ -10,7 +10,7 @@ from tlslab.analysis.stats.estimate import Array
 from tlslab.analysis.stats.latency import times
 from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.finding import CellVerdict
-from tlslab.model.proof import NEW, RETURNING, Measure
+from tlslab.model.proof_settings import NEW, RETURNING, Measure
 from tlslab.model.run import RunContents
 from tlslab.model.trial import Trial
 

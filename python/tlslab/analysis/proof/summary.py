@@ -19,7 +19,8 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import quantiles, times
 from tlslab.model.experiment import PROOF
 from tlslab.model.finding import CellSummary, Summary
-from tlslab.model.proof import Proof, ProofSettings, needed, settings_of
+from tlslab.model.proof import Proof
+from tlslab.model.proof_settings import ProofSettings, needed, settings_of
 from tlslab.model.run import RunContents
 from tlslab.model.trial import Trial
 from tlslab.model.wording import percent_as_given

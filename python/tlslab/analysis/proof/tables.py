@@ -8,7 +8,8 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import MICRO
 from tlslab.model.figure import DataTable, Figure, Series, TextBlock
 from tlslab.model.plan import Excluded
-from tlslab.model.proof import Found, Proof, ProofFigure, ProofSettings
+from tlslab.model.proof import Found, Proof, ProofFigure
+from tlslab.model.proof_settings import ProofSettings
 from tlslab.model.proof_words import DIRECTIONS, SHORT
 from tlslab.model.run import RunContents
 from tlslab.model.wording import percent

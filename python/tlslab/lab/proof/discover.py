@@ -21,7 +21,8 @@ from tlslab.model.names import SIGNATURE_SCHEMES, TLS_VERSIONS, find_group, find
 from tlslab.model.offered import Numbered, Offered
 from tlslab.model.plan import Cell
 from tlslab.model.profile import Profile
-from tlslab.model.proof import RETURNING, Found
+from tlslab.model.proof import Found
+from tlslab.model.proof_settings import RETURNING
 from tlslab.model.suggest import did_you_mean
 
 # The ways in which a version can resume sessions, the usual way first.

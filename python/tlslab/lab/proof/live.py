@@ -15,7 +15,8 @@ from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.errors import EngineError, UsageError
 from tlslab.model.profile import Profile
-from tlslab.model.proof import Found, settings_of
+from tlslab.model.proof import Found
+from tlslab.model.proof_settings import settings_of
 
 
 class Live:

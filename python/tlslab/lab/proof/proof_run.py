@@ -25,7 +25,8 @@ from tlslab.lab.trial import Bench, run_trial
 from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.errors import CannotRunError
 from tlslab.model.plan import Cell, Plan, PlannedTrial
-from tlslab.model.proof import NEW, Found, settings_of
+from tlslab.model.proof import Found
+from tlslab.model.proof_settings import NEW, settings_of
 from tlslab.model.trial import RunKind, Trial
 
 

@@ -11,7 +11,8 @@ from tlslab.analysis.compare import Measured
 from tlslab.analysis.proof.deciding_ratios import direction_of, figures, verdict_of
 from tlslab.analysis.proof.sides import Sides, mixed, sides_of
 from tlslab.experiment.proof import BLOCKS
-from tlslab.model.proof import Measure, ProofFigure, ProofVerdict
+from tlslab.model.proof import ProofFigure, ProofVerdict
+from tlslab.model.proof_settings import Measure
 from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.store import to_json
 
