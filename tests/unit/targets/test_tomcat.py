@@ -70,13 +70,16 @@ def test_threads_certificates_and_protocols_are_in_its_configuration(
     assert host.attrib["disableSessionTickets"] == "true"
 
 
+def test_a_server_has_one_thread_if_one_is_asked_for(home: Path, tmp_path: Path) -> None:
+    found = connector(Tomcat(replace(setting(tmp_path), threads=1), str(home)), tmp_path)
+    assert found.attrib["maxThreads"] == "1"
+
+
 def test_a_server_that_is_given_no_number_has_tomcats_own_number_of_threads(
     home: Path, tmp_path: Path
 ) -> None:
     found = connector(Tomcat(setting(tmp_path), str(home)), tmp_path)
     assert found.attrib["maxThreads"] == "200"
-    one = connector(Tomcat(replace(setting(tmp_path), threads=1), str(home)), tmp_path)
-    assert one.attrib["maxThreads"] == "1"
     assert found.find("UpgradeProtocol") is None
 
 
