@@ -47,4 +47,4 @@ def test_no_module_asks_which_kind_an_experiment_has() -> None:
         if ASKS.search(path.read_text("utf-8"))
     ]
     # Functions that give a kind's own modules the settings with their type.
-    assert asking == ["model/benchmark.py", "model/capacity.py", "model/proof.py"]
+    assert asking == ["model/benchmark.py", "model/capacity.py", "model/proof_settings.py"]
