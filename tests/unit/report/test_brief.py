@@ -12,10 +12,12 @@ from tlslab.analysis import capacity, summarise
 from tlslab.experiment import load, with_levels
 from tlslab.model.figure import Figure
 from tlslab.model.finding import Note, Summary
-from tlslab.report import render_text
+from tlslab.report import render_text, terminal_tables
 from tlslab.report.brief import Brief, Part
 from tlslab.report.cautions import warnings
+from tlslab.report.numbers import Grid, Place
 from tlslab.report.text import CAUTIONS, DOTS, FIRST, HOSTS, PICTURE, SCREEN, SCREENS
+from tlslab.report.view import Value
 
 MORE = ("tlslab", "report", "runs/x", "--details")
 COMMAND = " ".join(MORE)
@@ -109,6 +111,18 @@ def test_what_cannot_be_cut_is_named_and_takes_no_room_from_what_comes_after_it(
     assert "long (5 lines)" in text
     assert "short (1 line)" not in text
     assert drawn(Brief(parts, 4), 80).split() == list("abcdefghi")
+
+
+def test_a_table_of_many_rows_that_is_low_on_its_side_has_room() -> None:
+    """Thirty rows of long headings stand as columns, in fewer lines than the screen has."""
+    heads = tuple(f"{number}: {8 * 'long '}" for number in range(5))
+    one = Place(Value("1"), True)
+    cells = tuple((Place(Value(f"{n}"), False), *5 * (one,)) for n in range(30))
+    table = terminal_tables._part("low", "", Grid(("name", *heads), cells))
+    text = drawn(Brief([Part("first", "1 line", "a"), table], 25, MORE), 200)
+    assert "Not shown here" not in text
+    assert len(text.splitlines()) <= 25
+    assert table.lines == 5
 
 
 def test_of_many_parts_without_room_the_first_are_named_and_the_rest_counted() -> None:
