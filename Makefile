@@ -20,6 +20,8 @@ FUZZ_SECONDS ?= 60
 PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 # The tests' own calls of the scripts are no stages.
 PYTEST = env -u TLSLAB_STAGES $(BIN)/python -m pytest
+# Tests that measure beside others: up to three that fail run once more, alone, without the options $(1).
+once_more = scripts/once_more.sh $(1) -- $(PYTEST)
 # Tasks that run beside a command which waits for most of its time.
 beside = scripts/beside.sh "$(MAKE) --no-print-directory $(1)"
 
@@ -84,7 +86,8 @@ test: dev ## install what tests need, then run all tests
 
 test-rust: setup ## the tests of the engine and its programs
 	@$(ANNOUNCE) begin "Rust tests (some minutes the first time)"
-	cargo test --release --locked --quiet --workspace
+	# They wait for a part of their time, too.
+	RUST_TEST_THREADS=$$(($$(nproc) + 1)) cargo test --release --locked --quiet --workspace
 	$(ANNOUNCE) end "Rust tests"
 
 java: ## build the benchmarks of study concurrency (java/)
@@ -103,15 +106,15 @@ test-python: dev java ## the tests of the lab, on real servers
 	if [ "$$(id -u)" -eq 0 ]; then export TLSLAB_REQUIRE_NAMESPACES="$${TLSLAB_REQUIRE_NAMESPACES:-1}"; fi
 	$(ANNOUNCE) begin "Python tests on real servers"
 	# They wait for a part of their time: one more at once than there are processors.
-	$(PYTEST) -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m "not alone and not cluster" tests/live tests/browser
+	$(call once_more,-n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder) -m "not alone and not cluster" tests/live tests/browser
 	$(ANNOUNCE) end "Python tests on real servers"
 	$(ANNOUNCE) begin "Python tests on clusters of hosts, and beside them those of parts, packages and the other Pythons"
 	# A cluster waits for three quarters of its time; the tests of parts need nothing but processors.
-	$(call beside,test-parts test-pythons) $(PYTEST) -m "cluster and not alone" tests/live
+	$(call beside,test-parts test-pythons) $(call once_more) -m "cluster and not alone" tests/live
 	$(ANNOUNCE) end "Python tests on clusters, of parts, packages and the other Pythons"
 	$(ANNOUNCE) say "Python tests that nothing may disturb"
 	stages=$${TLSLAB_STAGES:-}
-	$(PYTEST) -m alone $${stages:+--stages "$$stages"} tests/live
+	$(call once_more) -m alone $${stages:+--stages "$$stages"} tests/live
 
 test-parts: dev ## the Python tests that need no server, and those of the packages
 	@$(ANNOUNCE) begin "Python tests of parts and packages, on all processors"

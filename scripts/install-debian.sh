@@ -14,6 +14,9 @@ needed=(nginx:nginx-light setpriv:util-linux taskset:util-linux openssl:openssl 
     mvn:maven javac:openjdk-17-jdk-headless perf:linux-perf)
 if [ "${1:-}" = fuzz ]; then
     needed=(c++:g++)
+    # libFuzzer, compiled (scripts/fuzz.sh).
+    compgen -G '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a' >/dev/null ||
+        needed+=(none:libclang-rt-dev)
 fi
 if [ "${1:-}" = java ]; then
     needed=(mvn:maven javac:default-jdk-headless cc:gcc make:make apr-1-config:libapr1-dev

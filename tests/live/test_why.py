@@ -39,7 +39,7 @@ measure_ms = 600
 
 [workload.client_cost]
 warmup_ms = 50
-measure_ms = 400
+measure_ms = 800
 
 [[pin]]
 when = {{ key = "ecdsa-*" }}

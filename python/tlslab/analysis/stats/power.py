@@ -19,7 +19,7 @@ def detectable(noise: float, n: int) -> float:
     """
     if n < 2:
         raise ValueError(f"{n} values have no test")
-    critical = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    critical = float(scipy.special.stdtrit(n - 1, (1 + CONFIDENCE) / 2))
     return math.expm1(needed_effect(critical, n - 1) * noise / math.sqrt(n))
 
 
@@ -35,8 +35,8 @@ def excludable(noise: float, n: int, measures: int) -> float:
     if n < 2:
         raise ValueError(f"{n} values have no test")
     of_each = POWER ** (1 / measures)
-    interval = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
-    estimate = float(scipy.stats.t.ppf((1 + of_each) / 2, n - 1))
+    interval = float(scipy.special.stdtrit(n - 1, (1 + CONFIDENCE) / 2))
+    estimate = float(scipy.special.stdtrit(n - 1, (1 + of_each) / 2))
     return math.expm1((interval + estimate) * noise / math.sqrt(n))
 
 
@@ -46,11 +46,6 @@ def needed_effect(critical: float, degrees: float | None) -> float:
     `degrees` of freedom of the error; None for infinitely many.
     """
     if degrees is None:
-        return critical + float(scipy.stats.norm.ppf(POWER))
-
-    def missing(effect: float) -> float:
-        # The right direction only: the other tail finds a difference, but not this one.
-        return float(scipy.stats.nct.sf(critical, degrees, effect)) - POWER
-
-    # The needed effect is little more than both quantiles together.
-    return float(scipy.optimize.brentq(missing, 0.0, 3 * critical + 5))
+        return critical + float(scipy.special.ndtri(POWER))
+    # The right direction only: the other tail finds a difference, but not this one.
+    return float(scipy.special.nctdtrinc(degrees, 1 - POWER, critical))
