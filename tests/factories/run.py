@@ -7,6 +7,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
@@ -96,9 +97,24 @@ def made_run(
     world: World | None = None, quick: bool = False, experiment: Experiment | None = None
 ) -> RunContents:
     """A run of `groups` in ten blocks or its quick form, or of the experiment given."""
-    world = world or World()
+    if world is None and experiment is None:
+        return _usual_run(quick)
     if experiment is None:
-        experiment = load("groups", quick=True) if quick else TEN_BLOCKS
+        experiment = _usual(quick)
+    return _made_run(world or World(), experiment)
+
+
+def _usual(quick: bool) -> Experiment:
+    return load("groups", quick=True) if quick else TEN_BLOCKS
+
+
+@cache
+def _usual_run(quick: bool) -> RunContents:
+    """Most tests use one of these two."""
+    return _made_run(World(), _usual(quick))
+
+
+def _made_run(world: World, experiment: Experiment) -> RunContents:
     plan = make_plan(experiment, seed=world.seed)
     maker = _Maker(world, experiment, np.random.default_rng(world.seed))
     trials = []

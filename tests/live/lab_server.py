@@ -22,9 +22,13 @@ from typing import TypedDict
 
 import tlslab
 import tlslab.cli
+from factories.run import made_run
+from tlslab.analysis import summarise
+from tlslab.report import render_html
+from tlslab.store import from_json, to_json
 
-# What modules import when they are used first.
-LATE = ("ruptures", "scipy.optimize", "scipy.stats")
+# What modules import when they are used first; the last one by the parser of the command line.
+LATE = ("ruptures", "scipy.optimize", "scipy.stats", "typer._adapters")
 
 # A message's greatest length, in bytes: arguments and environment.
 LIMIT = 1 << 17
@@ -51,6 +55,15 @@ def import_lab() -> None:
             with contextlib.suppress(ImportError):
                 module = importlib.import_module(found.name)
                 packages += [module] if found.ispkg else []
+
+
+def use_lab() -> None:
+    """Makes what commands make when they use it first: converters of JSON, and templates."""
+    contents = made_run(quick=True)
+    summary = summarise(contents)
+    for each in (contents.trials[0], contents.plan, contents.environment, summary):
+        from_json(json.loads(json.dumps(to_json(each))), type(each))
+    render_html(summary)
 
 
 def serve(listener: socket.socket) -> bool:
@@ -114,6 +127,7 @@ if __name__ == "__main__":
         listening.listen()
         os.rename(f"{sys.argv[1]}.new", sys.argv[1])
         import_lab()
+        use_lab()
         # What is collected in one process would be copied in each.
         gc.freeze()
         is_command = serve(listening)

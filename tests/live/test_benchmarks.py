@@ -173,9 +173,7 @@ def test_a_node_of_the_cluster_is_killed(tlslab: Tlslab, tmp_path: Path) -> None
         before = [each for each in timeline["slices"] if each["at_s"] <= killed_s]
         # An ejected node has failed once, right after the kill.
         settled_s = killed_s + 0.5
-        after = [
-            each for each in timeline["slices"] if each["at_s"] - each["seconds"] > settled_s
-        ]
+        after = [each for each in timeline["slices"] if each["at_s"] - each["seconds"] > settled_s]
         assert before
         assert after
         assert not any(each["failed"] for each in before)

@@ -23,6 +23,9 @@ def write_hgrm(encoded: Sequence[str], path: Path) -> None:
         whole.decode_and_add(text)
     table = io.BytesIO()
     whole.output_percentile_distribution(table, _NS_PER_MS)
-    # The library leaves the deviation in the histogram's own unit.
-    scaled = b"%12.*f" % (whole.significant_figures, whole.get_stddev() / _NS_PER_MS)
-    path.write_bytes(_DEVIATION.sub(rb"\g<1>" + scaled, table.getvalue()))
+
+    def scaled(found: re.Match[bytes]) -> bytes:
+        # The library leaves the deviation in the histogram's own unit.
+        return found[1] + b"%12.*f" % (whole.significant_figures, float(found[2]) / _NS_PER_MS)
+
+    path.write_bytes(_DEVIATION.sub(scaled, table.getvalue()))
