@@ -3,10 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
-from hdrh.histogram import HdrHistogram
+import numpy.typing as npt
 
+from factories.histogram import encoded_histogram
 from factories.run import World, environment
 from tlslab.model.capacity import (
     CapacityPlan,
@@ -46,6 +48,10 @@ from tlslab.model.trial import (
 )
 from tlslab.model.workload import Window, Workload
 from tlslab.planning.capacity_planner import next_step
+
+# Numbers of connections, and their rates in connections/s.
+Counts = npt.NDArray[np.int64]
+Rates = npt.NDArray[np.float64]
 
 WINDOW = Window(200, 1000)
 FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -110,13 +116,20 @@ class CapacityWorld:
 
     def rate(self, connections: int) -> float:
         """New connections/s in a closed loop, without noise."""
+        return float(self.rates(np.array([connections]))[0])
+
+    def rates(self, connections: Counts) -> Rates:
+        """The same for several numbers of connections."""
         n = connections
-        return self.alone * n / (1 + self.contention * (n - 1) + self.coherency * n * (n - 1))
+        found: Rates = (
+            self.alone * n / (1 + self.contention * (n - 1) + self.coherency * n * (n - 1))
+        )
+        return found
 
     @property
     def best(self) -> float:
         """The maximum over all concurrencies."""
-        return max(self.rate(n) for n in range(1, 2000))
+        return float(self.rates(np.arange(1, 2000)).max())
 
     def trial(self, step: Step, cell: Cell, number: int) -> Trial:
         """The trial of a step."""
@@ -217,9 +230,7 @@ class CapacityWorld:
 
     def _times(self, mean_ms: float) -> tuple[str, TimeSummary]:
         drawn = self._rng.lognormal(-0.005, 0.1, VALUES) * mean_ms
-        histogram = HdrHistogram(1, 3600 * 10**9, 3)
-        for value in np.sort(drawn)[TENS // 2 :: TENS]:
-            histogram.record_value(int(value * 1e6), TENS)
+        tens = (np.sort(drawn)[TENS // 2 :: TENS] * 1e6).astype(np.int64)
         p50, p90, p95, p99, p999 = map(float, np.quantile(drawn, [0.5, 0.9, 0.95, 0.99, 0.999]))
         summary = TimeSummary(
             VALUES,
@@ -233,7 +244,7 @@ class CapacityWorld:
             p999,
             float(drawn.max()),
         )
-        return histogram.encode().decode(), summary
+        return encoded_histogram(np.repeat(tens, TENS)), summary
 
 
 class Uneven(CapacityWorld):
@@ -316,6 +327,16 @@ def made_capacity_run(
     worlds: dict[str, CapacityWorld] | None = None, plan: CapacityPlan | None = None
 ) -> RunContents:
     """A whole run: a cell for each world, whose name is `SERVER` or `SERVER PROCESSORS`."""
+    return _usual_run() if worlds is None and plan is None else _made_run(worlds, plan)
+
+
+@cache
+def _usual_run() -> RunContents:
+    """Most tests use this one."""
+    return _made_run(None, None)
+
+
+def _made_run(worlds: dict[str, CapacityWorld] | None, plan: CapacityPlan | None) -> RunContents:
     plan = plan or made_plan(remedies=True, objective=Objective("p99", 5.0))
     worlds = worlds or {
         "nginx 1": CapacityWorld(seed=1),

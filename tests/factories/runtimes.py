@@ -5,6 +5,8 @@ from dataclasses import replace
 from factories.capacity import (
     WORKLOAD,
     CapacityWorld,
+    Counts,
+    Rates,
     drive,
     made_cell,
     made_plan,
@@ -27,8 +29,9 @@ class Warming(CapacityWorld):
 
     seen = 0
 
-    def rate(self, connections: int) -> float:
-        return float(super().rate(connections) * (1 - 0.5 ** (1 + self.seen / 2)))
+    def rates(self, connections: Counts) -> Rates:
+        slower: Rates = super().rates(connections) * (1 - 0.5 ** (1 + self.seen / 2))
+        return slower
 
     def trial(self, step: Step, cell: Cell, number: int) -> Trial:
         self.seen = 40 if step.stage != "warm_up" else step.repetition

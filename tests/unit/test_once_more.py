@@ -1,0 +1,83 @@
+"""scripts/once_more.sh: which failed tests get a second run, and which outcome counts."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# Each test counts its runs in a file; the numbers of the runs in which it fails are given.
+TESTS = """
+from pathlib import Path
+import pytest
+
+FAILS = {fails!r}
+
+@pytest.mark.parametrize("name", sorted(FAILS))
+def test_of(name):
+    counted = Path({folder!r}, name)
+    run = len(counted.read_text()) + 1 if counted.exists() else 1
+    counted.write_text("." * run)
+    assert run not in FAILS[name]
+"""
+
+
+def once_more(folder: Path, fails: dict[str, tuple[int, ...]]) -> subprocess.CompletedProcess[str]:
+    (folder / "test_some.py").write_text(TESTS.format(fails=fails, folder=str(folder)))
+    return subprocess.run(
+        [
+            ROOT / "scripts/once_more.sh", "-n", "2", "--",
+            sys.executable, "-m", "pytest", "-p", "no:randomly", "--rootdir", ".", "test_some.py",
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )  # fmt: skip
+
+
+def runs(folder: Path, name: str) -> int:
+    return len((folder / name).read_text())
+
+
+def test_tests_that_pass_run_once(tmp_path: Path) -> None:
+    ended = once_more(tmp_path, {"a": (), "b": ()})
+    assert ended.returncode == 0
+    assert "once more" not in ended.stdout
+    assert (runs(tmp_path, "a"), runs(tmp_path, "b")) == (1, 1)
+
+
+def test_a_failed_test_alone_runs_again_and_both_outcomes_are_shown(tmp_path: Path) -> None:
+    ended = once_more(tmp_path, {"a": (1,), "b": ()})
+    assert ended.returncode == 0, ended.stdout
+    assert (runs(tmp_path, "a"), runs(tmp_path, "b")) == (2, 1)
+    first, _, second = ended.stdout.partition("once more")
+    assert "1 failed, 1 passed" in first
+    assert "test_some.py::test_of[a]" in second
+    assert "1 passed" in second
+    # Without the options of the first run, no other process has tests.
+    assert "[gw0]" in first
+    assert "[gw0]" not in second
+
+
+def test_what_fails_twice_has_failed(tmp_path: Path) -> None:
+    ended = once_more(tmp_path, {"a": (1, 2), "b": (1,)})
+    assert ended.returncode == 1
+    assert "1 failed, 1 passed" in ended.stdout.partition("once more")[2]
+
+
+@pytest.mark.parametrize(("failed", "again"), [(3, True), (4, False)])
+def test_many_failed_tests_are_no_disturbance(tmp_path: Path, failed: int, again: bool) -> None:
+    ended = once_more(tmp_path, {str(number): (1,) for number in range(failed)})
+    assert ended.returncode == (0 if again else 1)
+    assert ("once more" in ended.stdout) is again
+
+
+def test_tests_that_cannot_be_collected_have_no_second_run(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("raise ValueError('broken')\n")
+    ended = once_more(tmp_path, {"a": ()})
+    assert ended.returncode not in (0, 1)
+    assert "once more" not in ended.stdout
