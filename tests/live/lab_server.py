@@ -27,8 +27,8 @@ from tlslab.analysis import summarise
 from tlslab.report import render_html
 from tlslab.store import from_json, to_json
 
-# What modules import when they are used first; the last one by the parser of the command line.
-LATE = ("ruptures", "scipy.optimize", "scipy.stats", "typer._adapters")
+# What modules import when they are used first.
+LATE = ("ruptures", "scipy.optimize", "scipy.stats")
 
 # A message's greatest length, in bytes: arguments and environment.
 LIMIT = 1 << 17

@@ -47,7 +47,13 @@ Allow = Annotated[
 ]
 Authorities = Annotated[
     Path | None,
-    typer.Option("--ca", metavar="FILE", help="PEM file of the certificate authorities to trust."),
+    typer.Option(
+        "--ca",
+        metavar="FILE",
+        help="PEM file of the certificate authorities to trust.",
+        # Also where `tlslab run --resume` reads an earlier command.
+        path_type=Path,
+    ),
 ]
 Insecure = Annotated[
     bool,
