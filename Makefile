@@ -20,7 +20,7 @@ FUZZ_SECONDS ?= 60
 PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 # The tests' own calls of the scripts are no stages.
 PYTEST = env -u TLSLAB_STAGES $(BIN)/python -m pytest
-# Tests that measure beside others: up to three that fail run once more, alone, without the options $(1).
+# Tests that measure: up to three that fail run once more, without the options $(1) (docs/adr/0096).
 once_more = scripts/once_more.sh $(1) -- $(PYTEST)
 # Tasks that run beside a command which waits for most of its time.
 beside = scripts/beside.sh "$(MAKE) --no-print-directory $(1)"
@@ -86,7 +86,7 @@ test: dev ## install what tests need, then run all tests
 
 test-rust: setup ## the tests of the engine and its programs
 	@$(ANNOUNCE) begin "Rust tests (some minutes the first time)"
-	# They wait for a part of their time, too.
+	# They wait for a part of their time: one more at once than there are processors.
 	RUST_TEST_THREADS=$$(($$(nproc) + 1)) cargo test --release --locked --quiet --workspace
 	$(ANNOUNCE) end "Rust tests"
 
@@ -114,7 +114,7 @@ test-python: dev java ## the tests of the lab, on real servers
 	$(ANNOUNCE) end "Python tests on clusters, of parts, packages and the other Pythons"
 	$(ANNOUNCE) say "Python tests that nothing may disturb"
 	stages=$${TLSLAB_STAGES:-}
-	$(call once_more) -m alone $${stages:+--stages "$$stages"} tests/live
+	$(call once_more,$${stages:+--stages "$$stages"}) -m alone tests/live
 
 test-parts: dev ## the Python tests that need no server, and those of the packages
 	@$(ANNOUNCE) begin "Python tests of parts and packages, on all processors"
@@ -133,7 +133,7 @@ test-pythons: dev ## the wheel and the tests of parts on the other Pythons that 
 
 fuzz: ## run each fuzz target for a minute (FUZZ_SECONDS)
 	@scripts/install-debian.sh fuzz
-	$(ANNOUNCE) begin "fuzz targets (about 6 minutes the first time)"
+	$(ANNOUNCE) begin "fuzz targets (about 7 minutes the first time)"
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 	$(ANNOUNCE) end "fuzz targets"
 

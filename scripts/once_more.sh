@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# once_more.sh BESIDE -- PYTEST...: runs PYTEST with the options BESIDE. Up to three tests that fail run
-# once more, without BESIDE and therefore with no other test at the same time; only those that fail
-# again are failures (docs/adr/0096). Both runs' outcomes are shown.
+# once_more.sh FIRST -- PYTEST...: runs PYTEST with the options FIRST. Up to three tests that fail run
+# once more, without FIRST and therefore one after the other; only those that fail again are failures
+# (docs/adr/0096). Both outcomes are shown. Where TLSLAB_STAGES names a file, it gets a line with the
+# names of the tests that passed only then.
 set -euo pipefail
-beside=()
+first=()
 while [ "$1" != -- ]; do
-    beside+=("$1")
+    first+=("$1")
     shift
 done
 shift
@@ -15,13 +16,21 @@ trap 'rm -rf "$cache"' EXIT
 pytest=("$@" -o "cache_dir=$cache")
 
 code=0
-"${pytest[@]}" "${beside[@]}" || code=$?
+"${pytest[@]}" "${first[@]}" || code=$?
 # Other codes than 1 are no failed tests: the run was interrupted, or could not start.
 [ "$code" -eq 1 ] || exit "$code"
 mapfile -t failed < <(sed -n 's/^  "\(.*\)": true,\{0,1\}$/\1/p' "$cache/v/cache/lastfailed")
 if [ ${#failed[@]} -eq 0 ] || [ ${#failed[@]} -gt $most ]; then
     exit "$code"
 fi
-printf '\n== once more, with no other test at the same time:\n'
+for name in "${failed[@]}"; do
+    # A file that could not be imported.
+    [[ "$name" == *::* ]] || exit "$code"
+done
+# What scripts/beside.sh runs beside this.
+while [ -e "${TLSLAB_BESIDE:-}" ]; do sleep 1; done
+printf '\n== once more, one after the other:\n'
 printf '%s\n' "${failed[@]}"
 "${pytest[@]}" --last-failed --last-failed-no-failures none
+[ -z "${TLSLAB_STAGES:-}" ] ||
+    printf '0\tpassed at the second attempt only: %s\n' "${failed[*]}" >>"$TLSLAB_STAGES"

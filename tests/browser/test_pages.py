@@ -106,8 +106,8 @@ def test_nothing_serious_keeps_anybody_from_reading(
     scheme: str,
 ) -> None:
     with Opened(browser, pages[name], viewport=viewport, color_scheme=scheme) as opened:
-        # On the phone only the opened page is judged, which includes all of the folded one, in the
-        # same colours.
+        # The opened page includes all of the folded one, in the same colours: contrast is judged
+        # there, and on the phone everything.
         if viewport == DESKTOP:
             assert serious(opened, colours=False) == []
         opened.open_all()

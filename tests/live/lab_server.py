@@ -1,4 +1,4 @@
-"""Starts commands of the lab by fork, from a process that has imported the lab's modules once.
+"""Starts commands of the lab by fork, from a process that has imported and used its modules once.
 
 `python -m live.lab_server SOCKET` listens there until its standard input is closed. A connection is
 a command. Its first message is a `Request` as JSON, with the descriptors of the command's three
@@ -125,11 +125,11 @@ if __name__ == "__main__":
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
         listening.bind(f"{sys.argv[1]}.new")
         listening.listen()
-        os.rename(f"{sys.argv[1]}.new", sys.argv[1])
         import_lab()
         use_lab()
         # What is collected in one process would be copied in each.
         gc.freeze()
+        os.rename(f"{sys.argv[1]}.new", sys.argv[1])
         is_command = serve(listening)
     if is_command:
         # The interpreter ends as that of a command does.
