@@ -1,4 +1,4 @@
-"""`make bench`, second part: the cost that the engine adds to a direct loop over rustls.
+"""Part of `make bench`: the cost that the engine adds to a direct loop over rustls.
 
 Interleaved runs of `tlslab-load in-memory` and of `crates/load/examples/in_memory_direct.rs`,
 which makes the same handshakes without the engine. The bench compares the thread's processor time

@@ -1,4 +1,4 @@
-"""The second part of `make bench`: does an open loop start its connections on time?
+"""Part of `make bench`: does an open loop start its connections on time?
 
 Several runs, one arrival process after the other. The median over the runs counts, because a
 machine that is itself late for some milliseconds spoils the 99th percentile of any one run.
