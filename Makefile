@@ -86,8 +86,7 @@ test: dev ## install what tests need, then run all tests
 
 test-rust: setup ## the tests of the engine and its programs
 	@$(ANNOUNCE) begin "Rust tests (some minutes the first time)"
-	# They wait for a part of their time: one more at once than there are processors.
-	RUST_TEST_THREADS=$$(($$(nproc) + 1)) cargo test --release --locked --quiet --workspace
+	cargo test --release --locked --quiet --workspace
 	$(ANNOUNCE) end "Rust tests"
 
 java: ## build the benchmarks of study concurrency (java/)
