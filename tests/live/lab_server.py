@@ -27,8 +27,8 @@ from tlslab.analysis import summarise
 from tlslab.report import render_html
 from tlslab.store import from_json, to_json
 
-# What modules import when they are used first.
-LATE = ("ruptures", "scipy.optimize", "scipy.stats")
+# What modules import when they are used first; the last one by the parser of the command line.
+LATE = ("ruptures", "scipy.optimize", "scipy.stats", "typer._adapters")
 
 # A message's greatest length, in bytes: arguments and environment.
 LIMIT = 1 << 17
@@ -45,7 +45,8 @@ class Request(TypedDict):
 def import_lab() -> None:
     """Imports all modules of the lab but those for clusters, which import and configure Ray."""
     for name in LATE:
-        importlib.import_module(name)
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     packages = [tlslab]
     while packages:
         package = packages.pop()

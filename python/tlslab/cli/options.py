@@ -47,13 +47,7 @@ Allow = Annotated[
 ]
 Authorities = Annotated[
     Path | None,
-    typer.Option(
-        "--ca",
-        metavar="FILE",
-        help="PEM file of the certificate authorities to trust.",
-        # Also where `tlslab run --resume` reads an earlier command.
-        path_type=Path,
-    ),
+    typer.Option("--ca", metavar="FILE", help="PEM file of the certificate authorities to trust."),
 ]
 Insecure = Annotated[
     bool,
