@@ -22,8 +22,8 @@ cargo_fuzz() { "$tools/bin/cargo-fuzz" "$1" --target-dir target/fuzz/build "${@:
 # Clippy is the compiler of the targets themselves: what it compiles it has checked.
 export RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings
 # Debian has libFuzzer compiled; elsewhere libfuzzer-sys compiles it, which takes over a minute.
-library=$(compgen -G "/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-$(uname -m).a" |
-    sort -V | tail -n 1)
+found=$(compgen -G "/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-$(uname -m).a" || true)
+library=$(sort -V <<<"$found" | tail -n 1)
 [ -z "$library" ] || export CUSTOM_LIBFUZZER_PATH=$library
 quietly() { "$@" >target/fuzz/log 2>&1 || { cat target/fuzz/log >&2 && exit 1; }; }
 mkdir -p target/fuzz
