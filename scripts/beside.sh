@@ -21,5 +21,5 @@ TLSLAB_BESIDE=$running "$@"
 code=0
 wait "$beside" || code=$?
 # Its number may be another process's by now.
-trap 'cat "$log"; rm -f "$log"' EXIT
+trap 'cat "$log"; rm -f "$log" "$running"' EXIT
 exit "$code"

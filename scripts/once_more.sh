@@ -27,8 +27,11 @@ for name in "${failed[@]}"; do
     # A file that could not be imported.
     [[ "$name" == *::* ]] || exit "$code"
 done
-# What scripts/beside.sh runs beside this.
-while [ -e "${TLSLAB_BESIDE:-}" ]; do sleep 1; done
+# What scripts/beside.sh runs beside this ends, or is killed and leaves its file.
+for ((seconds = 0; seconds < 1800; seconds++)); do
+    [ -e "${TLSLAB_BESIDE:-}" ] || break
+    sleep 1
+done
 printf '\n== once more, one after the other:\n'
 printf '%s\n' "${failed[@]}"
 "${pytest[@]}" --last-failed --last-failed-no-failures none

@@ -100,7 +100,7 @@ def assert_offers(server: str, found: dict[str, Any], offer: dict[str, Any]) -> 
     """
     keys = SERVERS[server]
     accepted = {each["version"] for each in found["versions"] if each["accepted"]}
-    assert accepted == set(offer["versions"])
+    assert accepted == set(offer["versions"]), found["versions"]
     suites = lists(found, "suites")
     wanted = {
         "1.3": [name for name in offer["suites"] if "_WITH_" not in name],

@@ -35,7 +35,7 @@ def once_more(
     return subprocess.run(
         [
             ROOT / "scripts/once_more.sh", "-n", "2", "--",
-            sys.executable, "-m", "pytest", "-p", "no:randomly", "--rootdir", ".", "test_some.py",
+            sys.executable, "-m", "pytest", "--rootdir", ".", "test_some.py",
         ],
         cwd=folder,
         env={**os.environ, "TLSLAB_STAGES": "", "TLSLAB_BESIDE": "", **variables},
