@@ -4,7 +4,6 @@ import csv
 import io
 import os
 import shutil
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,6 @@ DESKTOP = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=390, height=844)
 WIDTHS = (390, 768, 1280)
 SCHEMES = ("light", "dark")
-
-# axe-core finds obstacles to accessibility.
-AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 
 # The printable area of an A4 sheet within the margins of the page's style, at 96 pixels per inch.
 PAPER = ViewportSize(width=657, height=1000)
@@ -72,6 +68,11 @@ class Opened:
     def open_all(self) -> None:
         """Opens all folded parts."""
         self.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+
+    def show_on(self, viewport: ViewportSize, scheme: str = "light", media: str = "screen") -> None:
+        """Shows the page on another screen, or on paper."""
+        self.page.set_viewport_size(viewport)
+        self.page.emulate_media(color_scheme=scheme, media=media)  # type: ignore[arg-type]
 
     def drop(self, text: str) -> str:
         """Drops a file on the page; returns the page's message about it."""

@@ -1,13 +1,16 @@
 """Pages of all kinds in a real browser: everything can be read, on any screen and on paper."""
 
 import json
+import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ViewportSize
 
+from browser.accessibility import faint_texts, obstacles
 from browser.geometry import Fault, page_faults, text_faults
-from browser.opened import AXE, DESKTOP, PAPER, PHONE, SCHEMES, WIDTHS, Opened
+from browser.opened import DESKTOP, PAPER, PHONE, SCHEMES, WIDTHS, Opened
 from browser.saved import buttons, figure_faults, table_faults
 from factories.pages import HISTORY, PAGES, SUMMARIES
 from tlslab.model.finding import Summary
@@ -34,32 +37,45 @@ def test_a_page_is_light(pages: dict[str, Path], name: str) -> None:
     assert pages[name].stat().st_size <= HEAVIEST
 
 
-# Colours do not change the layout: the dark scheme is tested at one width.
-@pytest.mark.parametrize(
-    ("width", "scheme"), [*((width, LIGHT) for width in WIDTHS), (WIDTHS[-1], DARK)]
-)
+def test_no_script_reads_a_width() -> None:
+    """A page is laid out by its styles alone: a changed width shows what that width would."""
+    scripts = [
+        text
+        for each in files("tlslab.report").joinpath("templates").iterdir()
+        if each.name.endswith(".js")
+        for text in [each.read_text("utf-8")]
+    ]
+    assert len(scripts) > 1
+    reads = re.compile("innerWidth|clientWidth|offsetWidth|scrollWidth|matchMedia|ResizeObserver")
+    assert [found for text in scripts for found in reads.findall(text)] == []
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_fits_its_reader_and_asks_for_nothing(
-    browser: Browser, pages: dict[str, Path], name: str, width: int, scheme: str
+    browser: Browser, pages: dict[str, Path], name: str
 ) -> None:
-    viewport = ViewportSize(width=width, height=800)
-    with Opened(browser, pages[name], viewport=viewport, color_scheme=scheme) as opened:
+    """On screens and on paper. Colours do not change the layout: one width is shown in the dark."""
+    found: dict[str, list[Fault]] = {}
+    widths: dict[str, tuple[int, int]] = {}
+    screens = [*((width, LIGHT) for width in WIDTHS), (WIDTHS[-1], DARK)]
+    with Opened(browser, pages[name], viewport=PHONE) as opened:
+        for width in WIDTHS:
+            opened.show_on(ViewportSize(width=width, height=800))
+            widths[f"{width} folded"] = (width_of(opened), width)
+        opened.show_on(PAPER, media="print")
+        widths["paper folded"] = (width_of(opened), PAPER["width"])
+        opened.open_all()
+        for width, scheme in screens:
+            opened.show_on(ViewportSize(width=width, height=800), scheme)
+            widths[f"{width} {scheme}"] = (width_of(opened), width)
+            found[f"{width} {scheme}"] = faults(opened)
+        opened.show_on(PAPER, media="print")
+        widths["paper"] = (width_of(opened), PAPER["width"])
+        found["paper"] = faults(opened)
         assert opened.requests == [pages[name].as_uri()]
         assert opened.complaints == []
-        assert width_of(opened) == width
-        opened.open_all()
-        assert width_of(opened) == width
-        assert faults(opened) == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_paper(browser: Browser, pages: dict[str, Path], name: str) -> None:
-    with Opened(browser, pages[name], viewport=PAPER, color_scheme=LIGHT) as opened:
-        opened.page.emulate_media(media="print")
-        assert width_of(opened) <= PAPER["width"]
-        opened.open_all()
-        assert width_of(opened) <= PAPER["width"]
-        assert faults(opened) == []
+    assert {where: both for where, both in widths.items() if both[0] != both[1]} == {}
+    assert {where: each for where, each in found.items() if each} == {}
 
 
 @pytest.mark.parametrize("name", SUMMARIES)
@@ -72,48 +88,26 @@ def test_details_start_within_four_screens(
         assert top["y"] <= 4 * DESKTOP["height"]
 
 
-def serious(opened: Opened, colours: bool = True) -> list[tuple[str, str, str]]:
-    """The obstacles to accessibility, by axe-core; without those of contrast unless `colours`."""
-    opened.page.evaluate(AXE)
-    found = opened.page.evaluate(
-        "enabled => axe.run({rules: {'color-contrast': {enabled}}}).then(all => all.violations)",
-        colours,
-    )
-    return [
-        (each["id"], node["html"][:200], node.get("failureSummary", ""))
-        for each in found
-        if each["impact"] in ("serious", "critical")
-        for node in each["nodes"][:3]
-    ]
-
-
 def written(summary: Summary) -> str:
     """The summary as JSON. JSON has no NaN: such a number is null."""
     text = json.dumps(to_json(summary))
     return json.dumps(json.loads(text, parse_constant=lambda _: None))
 
 
-@pytest.mark.parametrize(
-    ("viewport", "scheme"), [(DESKTOP, LIGHT), (PHONE, DARK)], ids=["desktop-light", "phone-dark"]
-)
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_serious_keeps_anybody_from_reading(
-    browser: Browser,
-    pages: dict[str, Path],
-    summaries: dict[str, Summary],
-    name: str,
-    viewport: ViewportSize,
-    scheme: str,
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary], name: str
 ) -> None:
-    with Opened(browser, pages[name], viewport=viewport, color_scheme=scheme) as opened:
-        # The opened page includes all of the folded one, in the same colours: contrast is judged
-        # there, and on the phone everything.
-        if viewport == DESKTOP:
-            assert serious(opened, colours=False) == []
+    with Opened(browser, pages[name], viewport=DESKTOP) as opened:
+        # The opened page has all of the folded one, in the same colours.
+        found = {"folded": obstacles(opened.page)}
         opened.open_all()
         if name != HISTORY:
             assert "of the second run" in opened.drop(written(summaries[name]))
-        assert serious(opened) == []
+        for viewport, scheme in ((DESKTOP, LIGHT), (PHONE, DARK)):
+            opened.show_on(viewport, scheme)
+            found[scheme] = [*obstacles(opened.page), *faint_texts(opened.page)]
+    assert {where: each for where, each in found.items() if each} == {}
 
 
 @pytest.mark.parametrize("name", SUMMARIES)
