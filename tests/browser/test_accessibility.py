@@ -27,4 +27,3 @@ def test_texts_of_each_look_and_elements_are_judged(browser: Browser, tmp_path: 
         faint = [each.element for each in faint_texts(opened.page)]
         assert faint == ['<p class="faint">one</p>', "<p>nearly black on black</p>"]
         assert [each.rule for each in obstacles(opened.page)] == ["image-alt"]
-    

@@ -33,5 +33,5 @@ def repetitions(first: Sequence[float], width: float, most: int) -> int:
 def half_width(first: Sequence[float], n: int) -> float:
     """Half the 95 % interval of the mean of the logarithms of N values, by the first of them."""
     spread = float(np.log(first).std(ddof=1))
-    t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(first) - 1))
+    t = float(scipy.special.stdtrit(len(first) - 1, (1 + CONFIDENCE) / 2))
     return t * spread / math.sqrt(n)

@@ -121,7 +121,7 @@ def _with_spread(found: Comparison, candidate: Measured, baseline: Measured) -> 
         return bare
     if baseline.anytime or candidate.anytime:
         whole = math.log(found.high / found.low)
-        normal = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
+        normal = float(scipy.special.ndtri((1 + CONFIDENCE) / 2))
         return replace(bare, error=whole / 2 / normal)
     error = float(scipy.stats.sem(logs))
     by_block = tuple(math.exp(each) for each in logs)

@@ -138,7 +138,7 @@ def family_interval(
     if anytime:
         return sequence.mean_interval(data, level), f"{SEQUENCE} (Student t) on log ratios"
     centre, spread = float(data.mean()), float(data.std(ddof=1))
-    half = float(scipy.stats.t.ppf(1 - level / 2, n - 1)) * spread / math.sqrt(n)
+    half = _quantile(1 - level / 2, n - 1) * spread / math.sqrt(n)
     return (centre - half, centre + half), "Student t on log ratios"
 
 
@@ -177,7 +177,7 @@ class Spread:
         """The probability of this deviation or a larger one, in one direction."""
         if self.error <= 0:
             return 0.0 if deviation > 0 else 1.0
-        return float(scipy.stats.t.sf(deviation / self.error, _freedom(self.degrees)))
+        return float(scipy.special.stdtr(_freedom(self.degrees), -deviation / self.error))
 
     def p_value(self, deviation: float) -> float:
         """The probability of this deviation or a larger one, in either direction."""
@@ -248,7 +248,8 @@ def _spread(found: Estimate) -> Spread | None:
 
 
 def _quantile(share: float, degrees: float | None) -> float:
-    return float(scipy.stats.t.ppf(share, _freedom(degrees)))
+    """The functions of scipy.special are those of scipy.stats, in a hundredth of the time."""
+    return float(scipy.special.stdtrit(_freedom(degrees), share))
 
 
 def _freedom(degrees: float | None) -> float:
@@ -274,16 +275,15 @@ def _student(data: Array) -> Interval:
     return float(data.mean()) - half, float(data.mean()) + half
 
 
-@lru_cache(maxsize=1_000)
 def _critical(n: int) -> float:
-    return float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    return _quantile((1 + CONFIDENCE) / 2, n - 1)
 
 
 # Several tables and sentences compare the same pair of cells.
 @lru_cache(maxsize=100_000)
 def _bootstrap(data: tuple[float, ...]) -> Interval:
     n = len(data)
-    level = 1 - 2 * float(scipy.stats.norm.cdf(-math.sqrt(n / (n - 1)) * _critical(n)))
+    level = 1 - 2 * float(scipy.special.ndtr(-math.sqrt(n / (n - 1)) * _critical(n)))
     result = scipy.stats.bootstrap(
         (data,),
         np.mean,

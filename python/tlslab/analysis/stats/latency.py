@@ -195,7 +195,7 @@ def _ranks_over_trials(
         low, high = sequence.mean_interval(beyond, 1 - CONFIDENCE) or (-p, 1 - p)
         half = (high - low) / 2
     else:
-        t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, count - 1))
+        t = float(scipy.special.stdtrit(count - 1, (1 + CONFIDENCE) / 2))
         half = t * float(beyond.std(ddof=1)) / math.sqrt(count)
     n = int(sizes.sum())
     return max(1, math.floor(n * (p - half))), min(n, math.ceil(n * (p + half)) + 1)
