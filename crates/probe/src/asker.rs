@@ -3,12 +3,20 @@
 use std::time::Duration;
 
 use super::connection::{Connector, ProbeConnection, Stop};
+use super::random::random;
+use super::record::Unanswered;
 use super::shares;
-use super::spec::CheckedProbe;
+use super::spec::{CheckedProbe, Topic};
 use tlslab_system::guard::Permit;
-use tlslab_wire::tls::answer::{Answer, Flight, Refusal};
+use tlslab_wire::tls::answer::{Flight, Refusal};
 use tlslab_wire::tls::client_hello::ClientHello;
 use tlslab_wire::tls::registry::{self, Protocol};
+
+/// The time limit of a second try after a silence, in limits of the first one.
+const LONGER: u32 = 3;
+
+/// The number of second tries after a silence that may be in vain. No other is made after them.
+const IN_VAIN: u32 = 2;
 
 /// Sends ClientHellos, and stores the findings that later questions depend on.
 pub struct Asker {
@@ -23,6 +31,14 @@ pub struct Asker {
     suites_at_once: usize,
     /// The suites of the newest version up to TLS 1.2; empty until known.
     legacy_suites: Vec<u16>,
+    /// The topic of the present question; `None` for an offer, which has its own answer.
+    topic: Option<Topic>,
+    /// What the present question asks for.
+    question: String,
+    /// The questions without an answer so far.
+    unanswered: Vec<Unanswered>,
+    /// Second tries after a silence that were in vain.
+    in_vain: u32,
 }
 
 impl Asker {
@@ -36,6 +52,10 @@ impl Asker {
             versions: Vec::new(),
             suites_at_once: usize::MAX,
             legacy_suites: Vec::new(),
+            topic: None,
+            question: String::new(),
+            unanswered: Vec::new(),
+            in_vain: 0,
         }
     }
 
@@ -49,9 +69,101 @@ impl Asker {
         self.connector.elapsed()
     }
 
-    /// Makes a connection, for a question that needs more than a ClientHello.
-    pub fn connect(&mut self) -> Result<ProbeConnection, Stop> {
-        self.connector.connect()
+    /// Starts the questions of a topic.
+    pub fn begin(&mut self, topic: Topic) {
+        self.topic = Some(topic);
+    }
+
+    /// Names what the next questions ask for. A silence is noted under this name.
+    pub fn about(&mut self, question: impl Into<String>) {
+        self.question = question.into();
+    }
+
+    /// Forgets the silences of the present question: another one has answered it.
+    pub fn settle(&mut self) {
+        let (topic, question) = (self.topic, &self.question);
+        self.unanswered.retain(|each| Some(each.topic) != topic || each.question != *question);
+    }
+
+    /// The questions without an answer so far.
+    pub fn unanswered(&self) -> &[Unanswered] {
+        &self.unanswered
+    }
+
+    /// Notes that the server did not answer the present question in any of these times. An error if
+    /// the limit of all connections ended the wait: then the silence says nothing.
+    pub fn silence(&mut self, times: &[Duration]) -> Result<Refusal, Stop> {
+        self.connector.check_time()?;
+        Ok(self.note(Refusal::silence_of(times)))
+    }
+
+    fn note(&mut self, refusal: Refusal) -> Refusal {
+        let (topic, question) = (self.topic, &self.question);
+        let known = |each: &Unanswered| Some(each.topic) == topic && each.question == *question;
+        if let Some(topic) = topic
+            && !self.unanswered.iter().any(known)
+        {
+            let (question, refusal) = (question.clone(), refusal.clone());
+            self.unanswered.push(Unanswered { topic, question, refusal });
+        }
+        refusal
+    }
+
+    /// Makes a connection for a question that cannot be repeated: a server may accept a ticket only
+    /// once.
+    pub fn once<T>(
+        &mut self,
+        attempt: impl FnOnce(ProbeConnection) -> Result<T, Refusal>,
+    ) -> Result<Result<T, Refusal>, Stop> {
+        let each = self.connector.each();
+        let answer = attempt(self.connector.connect(each)?);
+        self.heard(answer, &[each])
+    }
+
+    /// Makes a connection for a question, and a second one after a reset or a silence. Any device on
+    /// the path may send a reset: only a second one counts as an answer. A busy server may answer
+    /// late: after a silence, the second connection may last longer.
+    pub fn twice<T>(
+        &mut self,
+        mut attempt: impl FnMut(ProbeConnection) -> Result<T, Refusal>,
+    ) -> Result<Result<T, Refusal>, Stop> {
+        let each = self.connector.each();
+        let answer = attempt(self.connector.connect(each)?);
+        match &answer {
+            Err(refusal) if refusal.is_reset() => {
+                let again = attempt(self.connector.connect(each)?);
+                return self.heard(again, &[each]);
+            }
+            Err(refusal) if refusal.is_silence() => self.connector.check_time()?,
+            _ => return Ok(answer),
+        }
+        let longer = each * LONGER;
+        if self.in_vain == IN_VAIN || !self.connector.has_left(longer) {
+            return self.heard(answer, &[each]);
+        }
+        let again = attempt(self.connector.connect(longer)?);
+        if again.as_ref().is_err_and(Refusal::says_nothing) {
+            self.in_vain += 1;
+        }
+        match again {
+            // A server or a device may end a connection only because nothing was sent for long.
+            Err(end) if end.says_nothing() && !end.is_silence() => {
+                Ok(Err(self.note(Refusal::silence_of(&[each]).then(&end))))
+            }
+            again => self.heard(again, &[each, longer]),
+        }
+    }
+
+    /// The answer, with these times if it is a silence.
+    fn heard<T>(
+        &mut self,
+        answer: Result<T, Refusal>,
+        times: &[Duration],
+    ) -> Result<Result<T, Refusal>, Stop> {
+        match answer {
+            Err(refusal) if refusal.is_silence() => Ok(Err(self.silence(times)?)),
+            answer => Ok(answer),
+        }
     }
 
     /// The name for the certificate check.
@@ -137,17 +249,12 @@ impl Asker {
             .find(|version| (Protocol::Ssl3..=Protocol::Tls12).contains(version))
     }
 
-    /// The server's flight if it continues as offered, otherwise its refusal. Any device on the
-    /// path may send a reset: the question is repeated, and only a second reset counts as an
-    /// answer.
+    /// The server's flight if it continues as offered, otherwise its refusal.
     pub fn ask(&mut self, hello: &ClientHello) -> Result<Result<Flight, Refusal>, Stop> {
-        let answer = match self.connector.ask(hello)? {
-            Answer::Refused(refusal) if refusal.is_reset() => self.connector.ask(hello)?,
-            answer => answer,
-        };
+        let answer = self.twice(|mut connection| connection.ask(&hello.bytes(random)))?;
         let flight = match answer {
-            Answer::Refused(refusal) => return Ok(Err(refusal)),
-            Answer::Flight(flight) => *flight,
+            Ok(flight) => flight,
+            Err(refusal) => return Ok(Err(refusal)),
         };
         let version = flight.protocol();
         if !version.is_some_and(|version| hello.versions.contains(&version)) {

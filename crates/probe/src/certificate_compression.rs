@@ -13,7 +13,9 @@ use rustls::{
 };
 
 use super::asker::Asker;
-use super::connection::Stop;
+use super::connection::{Stop, refusal};
+use super::record::Compression;
+use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::registry::Protocol;
 
 /// The algorithms with their names.
@@ -35,25 +37,34 @@ pub fn compresses_certificates(asker: &mut Asker) -> Result<Option<Vec<String>>,
     if !asker.has(Protocol::Tls13) {
         return Ok(None);
     }
-    let mut names = Vec::new();
+    let (mut names, mut silent) = (Vec::new(), false);
     for (witness, name) in &ALGORITHMS {
-        if compresses_by(asker, witness)? {
-            names.push((*name).to_owned());
+        asker.about(format!("{name} compression of certificates in {}", Protocol::Tls13));
+        match compresses_by(asker, witness)? {
+            Ok(true) => names.push((*name).to_owned()),
+            Err(refusal) if refusal.is_silence() => silent = true,
+            _ => {}
         }
     }
-    Ok(Some(names))
+    Ok(Compression::known(names, silent))
 }
 
-fn compresses_by(asker: &mut Asker, witness: &'static Witness) -> Result<bool, Stop> {
-    let Some(mut connection) = client(witness, asker.server_name()) else { return Ok(false) };
-    let mut stream = asker.connect()?;
-    CALLED.set(false);
-    while connection.is_handshaking() && !CALLED.get() {
-        if connection.complete_io(&mut stream).is_err() {
-            break;
+fn compresses_by(
+    asker: &mut Asker,
+    witness: &'static Witness,
+) -> Result<Result<bool, Refusal>, Stop> {
+    let name = asker.server_name().to_owned();
+    asker.twice(|mut stream| {
+        let Some(mut connection) = client(witness, &name) else { return Ok(false) };
+        CALLED.set(false);
+        while connection.is_handshaking() && !CALLED.get() {
+            match connection.complete_io(&mut stream) {
+                Err(error) if !CALLED.get() => return Err(refusal(&error)),
+                _ => {}
+            }
         }
-    }
-    Ok(CALLED.get())
+        Ok(CALLED.get())
+    })
 }
 
 fn client(witness: &'static Witness, server_name: &str) -> Option<ClientConnection> {

@@ -71,6 +71,8 @@ pub fn find_certificates(
 }
 
 fn chain_of_tls13(asker: &mut Asker, schemes: &[u16]) -> Result<Option<Sent>, Stop> {
+    let wanted = schemes.first().copied().map(registry::scheme_name).unwrap_or_default();
+    asker.about(format!("certificate for {wanted} in {}", Protocol::Tls13));
     let terms = handshake::Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
     let Ok(stream) = handshake::shake(asker, terms)? else { return Ok(None) };
     let chain = stream.ssl().peer_cert_chain().into_iter().flatten();
@@ -89,6 +91,11 @@ fn chain_in_the_clear(
     if suites.is_empty() {
         return Ok(None);
     }
+    let signed =
+        |scheme: &&u16| registry::authentication_of_scheme(**scheme) == Some(authentication);
+    let wanted = schemes.iter().find(signed).copied().map(registry::scheme_name);
+    let wanted = wanted.unwrap_or_default();
+    asker.about(format!("certificate for {wanted} in {}", hello.versions[0]));
     let answer = asker.ask(&ClientHello { suites, schemes, ..hello.clone() })?;
     Ok(answer.ok().map(|flight| (flight.certificates, flight.staple)))
 }

@@ -4,11 +4,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::random::random;
 use tlslab_system::socket;
 use tlslab_wire::outcome::{Failure, Step};
-use tlslab_wire::tls::answer::{Answer, Refusal};
-use tlslab_wire::tls::client_hello::ClientHello;
+use tlslab_wire::tls::answer::{Answer, Flight, Refusal};
 use tlslab_wire::tls::server_flight::Reader;
 
 /// The limits of a probe.
@@ -71,8 +69,23 @@ impl Connector {
         self.began.elapsed()
     }
 
-    /// Makes a connection as soon as the rate allows.
-    pub fn connect(&mut self) -> Result<ProbeConnection, Stop> {
+    /// The longest time of a connection.
+    pub fn each(&self) -> Duration {
+        self.limits.each
+    }
+
+    /// True if the limit of all connections has this much time left.
+    pub fn has_left(&self, time: Duration) -> bool {
+        self.elapsed() + time < self.limits.all
+    }
+
+    /// An error if a connection ended at the limit of all connections, and not at its own.
+    pub fn check_time(&self) -> Result<(), Stop> {
+        if self.has_left(MOMENT) { Ok(()) } else { Err(Stop::Time(self.limits.all)) }
+    }
+
+    /// Makes a connection as soon as the rate allows, which lasts this long at most.
+    pub fn connect(&mut self, longest: Duration) -> Result<ProbeConnection, Stop> {
         if self.connections == self.limits.connections {
             return Err(Stop::Connections(self.connections));
         }
@@ -85,15 +98,14 @@ impl Connector {
         self.due =
             now + self.limits.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate);
         self.connections += 1;
-        let deadline = (now + self.limits.each).min(end);
+        let deadline = (now + longest).min(end);
         let number = self.connections;
-        ProbeConnection::connect(self.address, deadline)
-            .map_err(|failure| Stop::Connect { number, failure })
-    }
-
-    /// Sends a ClientHello and returns the server's answer.
-    pub fn ask(&mut self, hello: &ClientHello) -> Result<Answer, Stop> {
-        Ok(self.connect()?.ask(&hello.bytes(random)))
+        ProbeConnection::connect(self.address, deadline, end, self.limits.each).or_else(|failure| {
+            if failure == Failure::TimedOut(Step::Connect) {
+                self.check_time()?;
+            }
+            Err(Stop::Connect { number, failure })
+        })
     }
 }
 
@@ -103,11 +115,20 @@ impl Connector {
 pub struct ProbeConnection {
     stream: TcpStream,
     deadline: Instant,
+    /// The end of all connections.
+    end: Instant,
+    /// The longest time of a wait.
+    each: Duration,
     received: u64,
 }
 
 impl ProbeConnection {
-    fn connect(address: SocketAddr, deadline: Instant) -> Result<Self, Failure> {
+    fn connect(
+        address: SocketAddr,
+        deadline: Instant,
+        end: Instant,
+        each: Duration,
+    ) -> Result<Self, Failure> {
         let failed = |e: io::Error| match e.kind() {
             ErrorKind::TimedOut => Failure::TimedOut(Step::Connect),
             _ => socket::failure(&e, Step::Connect),
@@ -116,12 +137,15 @@ impl ProbeConnection {
         let stream = TcpStream::connect_timeout(&address, left).map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
         socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)).map_err(failed)?;
-        Ok(Self { stream, deadline, received: 0 })
+        Ok(Self { stream, deadline, end, each, received: 0 })
     }
 
-    /// Shortens the remaining time.
-    pub fn hurry(&mut self, left: Duration) {
-        self.deadline = self.deadline.min(Instant::now() + left);
+    /// Ends the connection this time from now, or after the time of a whole connection, if that is
+    /// shorter. Returns the time.
+    pub fn wait(&mut self, time: Duration) -> Duration {
+        let time = time.min(self.each);
+        self.deadline = (Instant::now() + time).min(self.end);
+        time
     }
 
     /// Closes the connection with a FIN instead, and waits until the peer has seen it.
@@ -140,21 +164,21 @@ impl ProbeConnection {
     }
 
     /// Sends a first flight and reads the answer.
-    pub fn ask(&mut self, hello: &[u8]) -> Answer {
+    pub fn ask(&mut self, hello: &[u8]) -> Result<Flight, Refusal> {
         let mut reader = Reader::default();
         let mut buffer = [0; 16 * 1024];
         if let Err(error) = self.write_all(hello) {
-            return Answer::Refused(refusal(&error));
+            return Err(refusal(&error));
         }
         loop {
             match self.read(&mut buffer) {
-                Ok(0) => return Answer::Refused(Refusal::failure(CLOSED)),
-                Ok(length) => {
-                    if let Some(answer) = reader.feed(&buffer[..length]) {
-                        return answer;
-                    }
-                }
-                Err(error) => return Answer::Refused(refusal(&error)),
+                Ok(0) => return Err(Refusal::failure(CLOSED)),
+                Ok(length) => match reader.feed(&buffer[..length]) {
+                    Some(Answer::Flight(flight)) => return Ok(*flight),
+                    Some(Answer::Refused(refusal)) => return Err(refusal),
+                    None => {}
+                },
+                Err(error) => return Err(refusal(&error)),
             }
         }
     }

@@ -15,8 +15,17 @@ pub struct Found<T> {
     pub chosen: Vec<(u16, T)>,
     /// Whose order decides; `None` with fewer than two items.
     pub order: Option<Order>,
-    /// The refusal of the rest; `None` if there was no rest.
+    /// The refusal of the rest; `None` if there was no rest. The first silence, if there was one.
     pub refusal: Option<Refusal>,
+}
+
+impl<T> Found<T> {
+    /// Stores a refusal, but keeps a silence: after it, the list may lack items.
+    pub fn refuse(&mut self, refusal: Refusal) {
+        if !self.refusal.as_ref().is_some_and(Refusal::is_silence) {
+            self.refusal = Some(refusal);
+        }
+    }
 }
 
 /// Finds the server's items among the candidates, one offer per lot of candidates.
@@ -58,11 +67,11 @@ fn take_away<T>(
             }
             Ok((number, _)) => {
                 let words = format!("chose 0x{number:04x}, which was not offered");
-                found.refusal = Some(Refusal::other("choice", words));
+                found.refuse(Refusal::other("choice", words));
                 break;
             }
             Err(refusal) => {
-                found.refusal = Some(refusal);
+                found.refuse(refusal);
                 break;
             }
         }
@@ -149,6 +158,21 @@ mod tests {
             Ok(Ok((2, ())))
         });
         assert_eq!((numbers(&again.unwrap()), asked), (vec![2], 2));
+    }
+
+    #[test]
+    fn a_silence_is_kept_beside_later_refusals() {
+        let mut found = enumerate(&[vec![1], vec![2], vec![3]], |offered| {
+            Ok(match offered {
+                [1, ..] => Err(Refusal::silence()),
+                [2, ..] => Ok((2, ())),
+                _ => refused(),
+            })
+        });
+        let found = found.as_mut().unwrap();
+        assert_eq!((numbers(found), &found.refusal), (vec![2], &Some(Refusal::silence())));
+        found.refuse(Refusal::alert(40));
+        assert_eq!(found.refusal, Some(Refusal::silence()));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 //! makes them, because it has all versions and accepts any server. Certificates are verified
 //! separately.
 
-use std::io::Write;
 use std::time::Duration;
 
 use openssl::error::ErrorStack;
@@ -95,9 +94,24 @@ impl Terms {
         &mut self.context
     }
 
-    fn session_of(self, server_name: Option<&str>) -> Result<Ssl, ErrorStack> {
-        let mut ssl = Ssl::new(&self.context.build())?;
-        if let Some(name) = server_name {
+    fn ready(self, server_name: Option<&str>) -> Ready {
+        let (context, session) = (self.context.build(), self.session);
+        Ready { context, version: self.version, session, name: server_name.map(str::to_owned) }
+    }
+}
+
+/// Everything that a handshake needs but its connection.
+struct Ready {
+    context: SslContext,
+    version: Protocol,
+    session: Option<SslSession>,
+    name: Option<String>,
+}
+
+impl Ready {
+    fn ssl(&self) -> Result<Ssl, ErrorStack> {
+        let mut ssl = Ssl::new(&self.context)?;
+        if let Some(name) = &self.name {
             ssl.set_hostname(name)?;
         }
         ssl.set_status_type(StatusType::OCSP)?;
@@ -106,28 +120,33 @@ impl Terms {
         }
         Ok(ssl)
     }
+
+    fn connect(&self, connection: ProbeConnection) -> Result<SslStream<ProbeConnection>, Refusal> {
+        let ssl = self.ssl().map_err(|errors| of_library(&errors))?;
+        match ssl.connect(connection) {
+            Ok(stream) if stream.ssl().version2() != ssl_version(self.version) => {
+                Err(Refusal::other("version", "chose another version".to_owned()))
+            }
+            Ok(stream) => Ok(stream),
+            Err(HandshakeError::SetupFailure(errors)) => Err(of_library(&errors)),
+            Err(HandshakeError::Failure(stream) | HandshakeError::WouldBlock(stream)) => {
+                Err(of_error(stream.error()))
+            }
+        }
+    }
 }
 
-/// Makes a handshake with these settings.
+/// Makes a handshake with these settings; only once if it offers a session.
 pub fn shake(
     asker: &mut Asker,
     terms: Result<Terms, ErrorStack>,
 ) -> Result<Result<SslStream<ProbeConnection>, Refusal>, Stop> {
-    let version = terms.as_ref().map_or(Protocol::Tls12, |terms| terms.version);
-    let ssl = match terms.and_then(|terms| terms.session_of(asker.sni())) {
-        Ok(ssl) => ssl,
+    let ready = match terms {
+        Ok(terms) => terms.ready(asker.sni()),
         Err(errors) => return Ok(Err(of_library(&errors))),
     };
-    Ok(match ssl.connect(asker.connect()?) {
-        Ok(stream) if stream.ssl().version2() != ssl_version(version) => {
-            Err(Refusal::other("version", "chose another version".to_owned()))
-        }
-        Ok(stream) => Ok(stream),
-        Err(HandshakeError::SetupFailure(errors)) => Err(of_library(&errors)),
-        Err(HandshakeError::Failure(stream) | HandshakeError::WouldBlock(stream)) => {
-            Err(of_error(stream.error()))
-        }
-    })
+    let attempt = |connection| ready.connect(connection);
+    if ready.session.is_some() { asker.once(attempt) } else { asker.twice(attempt) }
 }
 
 /// Makes a handshake with these settings and early data. Returns the outcome of the early data.
@@ -136,14 +155,16 @@ pub fn shake_early(
     terms: Result<Terms, ErrorStack>,
     plaintext: &[u8],
 ) -> Result<EarlyData, Stop> {
-    let Ok(ssl) = terms.and_then(|terms| terms.session_of(asker.sni())) else {
+    let Ok(ssl) = terms.and_then(|terms| terms.ready(asker.sni()).ssl()) else {
         return Ok(EarlyData::None);
     };
-    let Ok(mut stream) = SslStream::new(ssl, asker.connect()?) else {
-        return Ok(EarlyData::None);
-    };
-    let shaken = stream.write_early_data(plaintext).and_then(|_| stream.connect());
-    Ok(shaken.map_or(EarlyData::None, |()| ffi::early_data(stream.ssl())))
+    let outcome = asker.once(|connection| {
+        let mut stream = SslStream::new(ssl, connection).map_err(|errors| of_library(&errors))?;
+        let shaken = stream.write_early_data(plaintext).and_then(|_| stream.connect());
+        shaken.map_err(|error| of_error(&error))?;
+        Ok(ffi::early_data(stream.ssl()))
+    })?;
+    Ok(outcome.unwrap_or(EarlyData::None))
 }
 
 /// The schemes with which the server signs TLS 1.3 handshakes.
@@ -163,6 +184,7 @@ pub fn schemes_of_tls13(asker: &mut Asker) -> Result<Found<()>, Stop> {
 /// one.
 pub fn find_renegotiation(asker: &mut Asker) -> Result<Renegotiation, Stop> {
     let Some(version) = asker.newest_legacy() else { return Ok(Renegotiation::default()) };
+    asker.about(format!("renegotiation in {version}"));
     let Ok(mut stream) = shake(asker, Terms::new(version))? else {
         return Ok(Renegotiation {
             secure: protections::indicates_renegotiation(asker)?,
@@ -170,8 +192,15 @@ pub fn find_renegotiation(asker: &mut Asker) -> Result<Renegotiation, Stop> {
         });
     };
     let secure = ffi::has_secure_renegotiation(stream.ssl());
-    stream.get_mut().hurry(SHORT_WHILE);
-    Ok(Renegotiation { secure: Some(secure), client_initiated: Some(renegotiate(&mut stream)) })
+    let time = stream.get_mut().wait(SHORT_WHILE);
+    let client_initiated = match renegotiate(&mut stream) {
+        Err(refusal) if refusal.is_silence() => {
+            asker.silence(&[time])?;
+            None
+        }
+        answer => Some(answer.unwrap_or(false)),
+    };
+    Ok(Renegotiation { secure: Some(secure), client_initiated })
 }
 
 /// The TLS 1.3 schemes that this OpenSSL can verify, by kind of key. TLS 1.3 has none for DSA.
@@ -191,13 +220,13 @@ pub fn request(host: &str) -> String {
 }
 
 /// Sends a request that every HTTP server answers, and reads until bytes arrive: all tickets
-/// precede them. Other servers stay silent and are given little time.
-pub fn exchange(stream: &mut SslStream<ProbeConnection>, host: &str) {
-    stream.get_mut().hurry(SHORT_WHILE);
-    if stream.write_all(request(host).as_bytes()).is_ok() {
-        // Data, the end of the stream or silence: the tickets end with each.
-        let _ = stream.ssl_read(&mut [0; 1024]);
-    }
+/// precede them. Other servers stay silent and are given little time. Returns that time if the
+/// server neither answered nor ended the connection: then tickets may be missing.
+pub fn exchange(stream: &mut SslStream<ProbeConnection>, host: &str) -> Option<Duration> {
+    let time = stream.get_mut().wait(SHORT_WHILE);
+    let written = stream.ssl_write(request(host).as_bytes());
+    let read = written.and_then(|_| stream.ssl_read(&mut [0; 1024]));
+    read.is_err_and(|error| of_error(&error).is_silence()).then_some(time)
 }
 
 /// Ends a session with close_notify: after a reset many servers drop the session, and without a
@@ -206,15 +235,17 @@ pub fn part(stream: &mut SslStream<ProbeConnection>) {
     // A server that does not read the close_notify may still keep the session.
     let _ = stream.shutdown();
     stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
-    stream.get_mut().hurry(SHORT_WHILE);
+    stream.get_mut().wait(SHORT_WHILE);
     let _ = stream.get_mut().part();
 }
 
 /// Starts a new handshake on a connection. Returns whether the server completes it.
-fn renegotiate(stream: &mut SslStream<ProbeConnection>) -> bool {
-    ffi::begin_renegotiation(stream.ssl())
-        && stream.do_handshake().is_ok()
-        && stream.ssl().is_init_finished()
+fn renegotiate(stream: &mut SslStream<ProbeConnection>) -> Result<bool, Refusal> {
+    if !ffi::begin_renegotiation(stream.ssl()) {
+        return Ok(false);
+    }
+    stream.do_handshake().map_err(|error| of_error(&error))?;
+    Ok(stream.ssl().is_init_finished())
 }
 
 fn ssl_version(version: Protocol) -> Option<SslVersion> {

@@ -32,7 +32,8 @@ use tlslab_wire::outcome::Failure;
 
 pub use record::{
     Accepted, Chain, Compression, FailedProtocol, Named, OfferFound, Order, PROBE_SCHEMA,
-    ProbeRecord, Protections, Protocols, Renegotiation, Resumption, Staple, Suite, VersionFound,
+    ProbeRecord, Protections, Protocols, Renegotiation, Resumption, Staple, Suite, Unanswered,
+    VersionFound,
 };
 pub use spec::{CheckedProbe, PROBE_SPEC_SCHEMA, ProbeLimits, ProbeOffer, ProbeSpec, Topic};
 pub use tlslab_wire::tls::answer::Refusal;
@@ -121,6 +122,7 @@ pub fn probe(spec: &CheckedProbe, trust: TrustAnchors) -> Result<ProbeRecord, Pr
         }
         Err(End::Stop(stop)) => record.incomplete = Some(stop.to_string()),
     }
+    record.unanswered = asker.unanswered().to_vec();
     record.connections = asker.connections();
     record.seconds = asker.elapsed().as_secs_f64();
     Ok(record)
@@ -147,6 +149,7 @@ fn empty_record(spec: &CheckedProbe, permit: Permit) -> ProbeRecord {
         renegotiation: None,
         protections: None,
         offers: Vec::new(),
+        unanswered: Vec::new(),
         hints: Vec::new(),
         incomplete: None,
         connections: 0,
@@ -168,34 +171,44 @@ fn fill(
     if topics.is_empty() {
         return Ok(());
     }
+    asker.begin(Topic::Versions);
     record.versions = versions::find_versions(asker)?;
-    record.hints.extend(hint_at_names(asker));
+    record.hints.extend(hint_at_names(asker, &record.versions));
     let wanted = |topic| topics.contains(&topic);
     if wanted(Topic::Suites) {
+        asker.begin(Topic::Suites);
         lists::find_suites(asker, &mut record.suites)?;
     }
     if wanted(Topic::Groups) {
+        asker.begin(Topic::Groups);
         lists::find_groups(asker, &mut record.groups)?;
     }
     if wanted(Topic::SignatureSchemes) {
+        asker.begin(Topic::SignatureSchemes);
         lists::find_schemes(asker, &mut record.signature_schemes)?;
     }
     if wanted(Topic::Certificates) {
+        asker.begin(Topic::Certificates);
         certificates::find_certificates(asker, trust, &mut record.certificates)?;
     }
     if wanted(Topic::Alpn) {
+        asker.begin(Topic::Alpn);
         record.alpn = Some(protocols::find_protocols(asker)?);
     }
     if wanted(Topic::Resumption) {
+        asker.begin(Topic::Resumption);
         record.resumption = Some(sessions::find_resumption(asker)?);
     }
     if wanted(Topic::Compression) {
+        asker.begin(Topic::Compression);
         record.compression = Some(protections::find_compression(asker)?);
     }
     if wanted(Topic::Renegotiation) {
+        asker.begin(Topic::Renegotiation);
         record.renegotiation = Some(handshake::find_renegotiation(asker)?);
     }
     if wanted(Topic::Protections) {
+        asker.begin(Topic::Protections);
         record.protections = Some(protections::find_protections(asker)?);
     }
     Ok(())
@@ -203,8 +216,9 @@ fn fill(
 
 /// A server that selects sites by name may refuse a client without SNI, such as one that connects
 /// to an address.
-fn hint_at_names(asker: &Asker) -> Option<String> {
+fn hint_at_names(asker: &Asker, versions: &[VersionFound]) -> Option<String> {
     let hint = "an address has no name to ask for, and the server refuses all versions: if its \
                 sites go by name, give one with --sni NAME";
-    (asker.sni().is_none() && asker.versions().is_empty()).then(|| hint.to_owned())
+    let refused = versions.iter().all(|found| found.accepted == Some(false));
+    (asker.sni().is_none() && refused).then(|| hint.to_owned())
 }

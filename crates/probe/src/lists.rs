@@ -33,6 +33,7 @@ pub fn find_suites(asker: &mut Asker, suites: &mut Vec<Accepted<Suite>>) -> Resu
 }
 
 fn suites_of(asker: &mut Asker, version: Protocol) -> Result<Found<Flight>, Stop> {
+    asker.about(format!("suites of {version}"));
     let whole = asker.hello(version);
     let lots: Vec<_> = whole.suites.chunks(asker.suites_at_once()).map(<[u16]>::to_vec).collect();
     enumerate(&lots, |suites| {
@@ -79,19 +80,22 @@ pub fn find_groups(asker: &mut Asker, groups: &mut Vec<Accepted<Named>>) -> Resu
 /// A ClientHello without a key share makes the server name a group (RFC 8446, section 4.2.8). If
 /// the server refuses that, each group is offered alone, with a key share.
 fn groups_of_tls13(asker: &mut Asker) -> Result<Found<Flight>, Stop> {
+    asker.about(format!("groups of {}", Protocol::Tls13));
     let whole = ClientHello { shares: Vec::new(), ..asker.hello(Protocol::Tls13) };
     let mut found = enumerate(std::slice::from_ref(&whole.groups), |groups| {
         let hello = ClientHello { groups: groups.to_vec(), ..whole.clone() };
         Ok(asker.ask(&hello)?.and_then(with_group))
     })?;
     if found.chosen.is_empty() {
+        asker.settle();
+        found.refusal = None;
         for group in whole.groups.clone() {
             let Some(key) = shares::public_key(group) else { continue };
             let shares = vec![(group, key)];
             let hello = ClientHello { groups: vec![group], shares, ..whole.clone() };
             match asker.ask(&hello)? {
                 Ok(flight) => found.chosen.push((group, flight)),
-                Err(refusal) => found.refusal = Some(refusal),
+                Err(refusal) => found.refuse(refusal),
             }
         }
     }
@@ -106,6 +110,7 @@ fn groups_with(
     version: Protocol,
     suites: &[u16],
 ) -> Result<Found<Flight>, Stop> {
+    asker.about(format!("groups of {version}"));
     let whole = ClientHello { suites: suites.to_vec(), ..asker.hello(version) };
     let mut found = groups_beside(asker, &whole, None)?;
     let certificate = found.chosen.first().map(|(_, flight)| &flight.certificates);
@@ -115,7 +120,9 @@ fn groups_with(
         let unknown = |group: &&u16| !known.contains(group) && **group != curve;
         let rest = whole.groups.iter().filter(unknown).copied().collect();
         let more = ClientHello { groups: rest, ..whole };
-        found.chosen.extend(groups_beside(asker, &more, Some(curve))?.chosen);
+        let beside = groups_beside(asker, &more, Some(curve))?;
+        found.chosen.extend(beside.chosen);
+        beside.refusal.into_iter().filter(Refusal::is_silence).for_each(|r| found.refuse(r));
     }
     Ok(found)
 }
@@ -140,6 +147,7 @@ fn groups_beside(
 /// Finds the schemes of TLS 1.3, by complete handshakes, and those of TLS 1.2.
 pub fn find_schemes(asker: &mut Asker, schemes: &mut Vec<Accepted<Named>>) -> Result<(), Stop> {
     if asker.has(Protocol::Tls13) {
+        asker.about(format!("signature schemes of {}", Protocol::Tls13));
         let found = handshake::schemes_of_tls13(asker)?;
         schemes.push(named(Protocol::Tls13, found, registry::scheme_name));
     }
@@ -151,6 +159,7 @@ pub fn find_schemes(asker: &mut Asker, schemes: &mut Vec<Accepted<Named>>) -> Re
         let suites: Vec<u16> = known_suites(asker)?.into_iter().filter(signing).collect();
         let whole = ClientHello { suites, ..asker.hello(Protocol::Tls12) };
         if !whole.suites.is_empty() {
+            asker.about(format!("signature schemes of {}", Protocol::Tls12));
             let found = enumerate(&registry::scheme_families(), |schemes| {
                 let suites = fitting(&whole.suites, schemes);
                 if suites.is_empty() {

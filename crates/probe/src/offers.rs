@@ -4,7 +4,7 @@
 
 use super::asker::Asker;
 use super::connection::Stop;
-use super::record::OfferFound;
+use super::record::{OfferFound, accepted};
 use super::shares;
 use super::spec::ProbeOffer;
 use tls_parser::TlsCipherKx;
@@ -21,23 +21,32 @@ pub fn offer(asker: &mut Asker, offer: &ProbeOffer) -> Result<OfferFound, Stop> 
     let hello = hello_of(asker, offer);
     let mut answer = asker.ask(&hello)?;
     let has_tls12 = hello.versions.contains(&Protocol::Tls12);
-    if answer.is_err() && has_tls12 && !offer.groups.is_empty() {
+    let refused = answer.as_ref().is_err_and(|refusal| !refusal.is_silence());
+    if refused && has_tls12 && !offer.groups.is_empty() {
         let open = ClientHello { groups: registry::groups(), ..hello.clone() };
-        let scouted = asker.ask(&open)?.ok();
-        let curve = scouted.and_then(|flight| certificate_group(&flight.certificates));
-        if let Some(curve) = curve.filter(|curve| !offer.groups.contains(curve)) {
-            let groups = hello.groups.iter().copied().chain([curve.code_point()]).collect();
-            answer = asker.ask(&ClientHello { groups, ..hello.clone() })?;
+        match asker.ask(&open)? {
+            Ok(flight) => {
+                let curve = certificate_group(&flight.certificates);
+                if let Some(curve) = curve.filter(|curve| !offer.groups.contains(curve)) {
+                    let groups = hello.groups.iter().copied().chain([curve.code_point()]).collect();
+                    answer = asker.ask(&ClientHello { groups, ..hello.clone() })?;
+                }
+            }
+            // Whether the certificate's curve was missing is not known.
+            Err(silence) if silence.is_silence() => answer = Err(silence),
+            Err(_) => {}
         }
     }
     let forced = !offer.groups.is_empty();
     Ok(match answer.and_then(|flight| as_offered(&hello, forced, flight)) {
         Ok(flight) => OfferFound {
-            accepted: true,
+            accepted: Some(true),
             key: describe(&flight.certificates).map(|certificate| certificate.key),
             refusal: None,
         },
-        Err(refusal) => OfferFound { accepted: false, key: None, refusal: Some(refusal) },
+        Err(refusal) => {
+            OfferFound { accepted: accepted(Some(&refusal)), key: None, refusal: Some(refusal) }
+        }
     })
 }
 

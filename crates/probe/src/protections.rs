@@ -2,6 +2,7 @@
 
 use super::asker::Asker;
 use super::connection::Stop;
+use super::record::accepted;
 use super::{Compression, Protections, certificate_compression};
 use tls_parser::TlsCipherEncMode;
 use tlslab_wire::tls::answer::Refusal;
@@ -20,6 +21,7 @@ pub fn find_protections(asker: &mut Asker) -> Result<Protections, Stop> {
         ..Protections::default()
     };
     let Some(hello) = asker.legacy_hello() else { return Ok(found) };
+    asker.about(format!("extended master secret in {}", hello.versions[0]));
     if hello.versions == [Protocol::Ssl3] {
         return Ok(found);
     }
@@ -31,6 +33,7 @@ pub fn find_protections(asker: &mut Asker) -> Result<Protections, Stop> {
         registry::suite(*suite).is_some_and(|suite| suite.enc_mode == TlsCipherEncMode::Cbc)
     };
     let suites: Vec<u16> = hello.suites.iter().copied().filter(cbc).collect();
+    asker.about(format!("encrypt-then-MAC in {}", hello.versions[0]));
     if !suites.is_empty()
         && let Ok(flight) = asker.ask(&ClientHello { suites, ..hello })?
     {
@@ -45,11 +48,13 @@ fn refuses_fallback(asker: &mut Asker) -> Result<(Option<bool>, Option<Refusal>)
     let older =
         asker.versions().iter().copied().filter(|version| *version != Protocol::Ssl2).nth(1);
     let Some(version) = older else { return Ok((None, None)) };
+    asker.about(format!("fallback SCSV in {version}"));
     let mut hello = asker.short_hello(version);
     let without = hello.clone();
     hello.suites.push(FALLBACK_SCSV);
     Ok(match asker.ask(&hello)? {
         Ok(_) => (Some(false), None),
+        Err(refusal) if refusal.is_silence() => (None, None),
         Err(refusal) if refusal.class == INAPPROPRIATE_FALLBACK => (Some(true), None),
         // Checks that the server refuses the fallback, and not the version.
         Err(refusal) => (Some(false), asker.ask(&without)?.is_ok().then_some(refusal)),
@@ -61,8 +66,12 @@ fn asks_again(asker: &mut Asker) -> Result<Option<bool>, Stop> {
     if !asker.has(Protocol::Tls13) {
         return Ok(None);
     }
+    asker.about(format!("HelloRetryRequest of {}", Protocol::Tls13));
     let hello = ClientHello { shares: Vec::new(), ..asker.hello(Protocol::Tls13) };
-    Ok(Some(asker.ask(&hello)?.is_ok_and(|flight| flight.retry)))
+    Ok(match asker.ask(&hello)? {
+        Ok(flight) => Some(flight.retry),
+        Err(refusal) => accepted(Some(&refusal)),
+    })
 }
 
 /// True if the ServerHello has the extension of RFC 5746.
@@ -81,12 +90,15 @@ pub fn find_compression(asker: &mut Asker) -> Result<Compression, Stop> {
 
 fn compresses_records(asker: &mut Asker) -> Result<Option<Vec<String>>, Stop> {
     let Some(hello) = asker.legacy_hello() else { return Ok(None) };
-    let mut methods = Vec::new();
+    let (mut methods, mut silent) = (Vec::new(), false);
     for (number, name) in COMPRESSIONS {
         let hello = ClientHello { compression: vec![number], ..hello.clone() };
-        if asker.ask(&hello)?.is_ok_and(|flight| flight.compression == number) {
-            methods.push(name.to_owned());
+        asker.about(format!("{name} compression of records in {}", hello.versions[0]));
+        match asker.ask(&hello)? {
+            Ok(flight) if flight.compression == number => methods.push(name.to_owned()),
+            Err(refusal) if refusal.is_silence() => silent = true,
+            _ => {}
         }
     }
-    Ok(Some(methods))
+    Ok(Compression::known(methods, silent))
 }

@@ -62,6 +62,8 @@ fn offer_protocols(
                     return Ok(());
                 }
                 _ => {
+                    // Each protocol gets an answer of its own.
+                    asker.settle();
                     return left
                         .iter()
                         .try_for_each(|name| offer_protocols(asker, version, &[name], found));
@@ -73,6 +75,7 @@ fn offer_protocols(
 }
 
 fn offer_list(asker: &mut Asker, version: Protocol, names: &[&str]) -> Result<Answer, Stop> {
+    asker.about(format!("ALPN {} in {version}", names.join(", ")));
     let terms = Terms::new(version).and_then(|terms| terms.protocols(names));
     Ok(match handshake::shake(asker, terms)? {
         Ok(stream) => {

@@ -24,7 +24,8 @@ pub struct ProbeRecord {
     pub server_name: Option<String>,
     /// The requested topics.
     pub topics: Vec<Topic>,
-    /// All versions, newest first, with the refusal of those that the server does not accept.
+    /// All versions, newest first, with the refusal of those that the server does not accept, or its
+    /// silence.
     pub versions: Vec<VersionFound>,
     /// The accepted cipher suites of each version.
     pub suites: Vec<Accepted<Suite>>,
@@ -46,6 +47,9 @@ pub struct ProbeRecord {
     pub protections: Option<Protections>,
     /// The server's answer to each offer of the specification, in its order.
     pub offers: Vec<OfferFound>,
+    /// The questions that the server did not answer: what they ask for is not known.
+    #[serde(default)]
+    pub unanswered: Vec<Unanswered>,
     /// Remedies, if the findings hardly differ from those of a server that accepts nothing.
     #[serde(default)]
     pub hints: Vec<String>,
@@ -62,10 +66,44 @@ pub struct ProbeRecord {
 pub struct VersionFound {
     /// The version.
     pub version: Protocol,
-    /// Whether the server continues with a handshake of that version.
-    pub accepted: bool,
-    /// The refusal, if any.
+    /// Whether the server continues with a handshake of that version; null if that is not known.
+    pub accepted: Option<bool>,
+    /// The refusal, if any. Of a version that is not known: the server's silence; null if the version
+    /// was not asked for, because the server had been silent before.
     pub refusal: Option<Refusal>,
+}
+
+impl VersionFound {
+    /// The answer to a request for a version; `None`: accepted.
+    pub fn answered(version: Protocol, refusal: Option<Refusal>) -> Self {
+        let accepted = accepted(refusal.as_ref());
+        Self { version, accepted, refusal }
+    }
+
+    /// A version that was not asked for.
+    pub fn not_asked(version: Protocol) -> Self {
+        Self { version, accepted: None, refusal: None }
+    }
+}
+
+/// Whether an answer accepts: a silence says nothing.
+pub fn accepted(refusal: Option<&Refusal>) -> Option<bool> {
+    match refusal {
+        None => Some(true),
+        Some(refusal) if refusal.is_silence() => None,
+        Some(_) => Some(false),
+    }
+}
+
+/// A question without an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unanswered {
+    /// The topic of the question.
+    pub topic: Topic,
+    /// What was asked for: `suites of TLS 1.2`.
+    pub question: String,
+    /// The server's silence: in which times it gave no answer.
+    pub refusal: Refusal,
 }
 
 /// The accepted items of one kind in one version.
@@ -73,11 +111,11 @@ pub struct VersionFound {
 pub struct Accepted<T> {
     /// The version.
     pub version: Protocol,
-    /// Whose order decides; null with fewer than two items.
+    /// Whose order decides; null with fewer than two items, or if it is not known.
     pub order: Option<Order>,
     /// The accepted items, in the server's order of preference if it has one, otherwise as offered.
     pub accepted: Vec<T>,
-    /// The refusal of all other items.
+    /// The refusal of all other items. A silence: the server may accept more.
     pub refusal: Option<Refusal>,
 }
 
@@ -178,7 +216,7 @@ pub struct FailedProtocol {
 }
 
 /// The supported kinds of resumption. A field is null if the server has no version to which it
-/// applies.
+/// applies, or did not answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resumption {
     /// By session ID, up to TLS 1.2.
@@ -205,7 +243,7 @@ pub struct Resumption {
     pub early_data_accepted: Option<bool>,
 }
 
-/// Compression. A field is null if the server has no version to which it applies.
+/// Compression. A field is null if the server has no version to which it applies, or did not answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compression {
     /// Record compression, up to TLS 1.2 (RFC 3749): the accepted methods.
@@ -214,7 +252,14 @@ pub struct Compression {
     pub certificates: Option<Vec<String>>,
 }
 
-/// Renegotiation up to TLS 1.2.
+impl Compression {
+    /// The methods that a server uses; `None` if none is known, and the server was silent.
+    pub fn known(methods: Vec<String>, silent: bool) -> Option<Vec<String>> {
+        (!silent || !methods.is_empty()).then_some(methods)
+    }
+}
+
+/// Renegotiation up to TLS 1.2. A field is null if the server has no such version, or did not answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Renegotiation {
     /// Whether the server indicates secure renegotiation (RFC 5746).
@@ -223,7 +268,8 @@ pub struct Renegotiation {
     pub client_initiated: Option<bool>,
 }
 
-/// Protections of the handshake. A field is null if the server has no version to which it applies.
+/// Protections of the handshake. A field is null if the server has no version to which it applies,
+/// or did not answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Protections {
     /// Extended master secret, up to TLS 1.2 (RFC 7627).
@@ -243,8 +289,8 @@ pub struct Protections {
 /// The server's answer to an offer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OfferFound {
-    /// Whether the server continues with the handshake as offered.
-    pub accepted: bool,
+    /// Whether the server continues with the handshake as offered; null if it did not answer.
+    pub accepted: Option<bool>,
     /// The certificate's key, if the certificate is sent unencrypted: `ECDSA P-256`.
     pub key: Option<String>,
     /// The refusal, if any.

@@ -1,16 +1,18 @@
 //! Finds the supported kinds of resumption: creates a session and offers it again.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use openssl::error::ErrorStack;
-use openssl::ssl::{SslSession, SslSessionCacheMode};
+use openssl::ssl::{SslSession, SslSessionCacheMode, SslStream};
 
 use super::asker::Asker;
-use super::connection::Stop;
+use super::connection::{ProbeConnection, Stop};
 use super::handshake::{Terms, exchange, part, request};
+use super::record::accepted;
 use super::{Resumption, handshake};
 use tlslab_tls::EarlyData;
 use tlslab_tls::openssl::ffi;
+use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::registry::Protocol;
 
 /// The highest number of tickets that are counted.
@@ -21,6 +23,16 @@ struct Given {
     /// Whether the handshake resumed the offered session.
     resumed: bool,
     tickets: Vec<SslSession>,
+    /// The time in which the server did not answer the request, so that tickets may be missing.
+    silent: Option<Duration>,
+}
+
+impl Given {
+    /// The number of tickets; `None` if there are none because the server was silent.
+    fn count(&self) -> Option<u32> {
+        let known = self.silent.is_none() || !self.tickets.is_empty();
+        known.then_some(self.tickets.len() as u32)
+    }
 }
 
 /// Finds the kinds of resumption in the newest version up to TLS 1.2 and in TLS 1.3.
@@ -40,6 +52,10 @@ pub fn find_resumption(asker: &mut Asker) -> Result<Resumption, Stop> {
 /// Whether a session up to TLS 1.2 is resumed, with tickets or without; `None` if no session could
 /// be created.
 fn resumes(asker: &mut Asker, version: Protocol, tickets: bool) -> Result<Option<bool>, Stop> {
+    asker.about(format!(
+        "resumption by {} in {version}",
+        if tickets { "ticket" } else { "session ID" }
+    ));
     let terms = || {
         let terms = Terms::new(version)?;
         Ok(if tickets { terms } else { terms.without_tickets() })
@@ -54,24 +70,45 @@ fn resumes(asker: &mut Asker, version: Protocol, tickets: bool) -> Result<Option
         return Ok(Some(false));
     }
     let again = handshake::shake(asker, terms().map(|terms| terms.session(session)))?;
-    Ok(Some(again.is_ok_and(|stream| stream.ssl().session_reused())))
+    Ok(reused(again))
+}
+
+/// Whether a handshake resumed its session; `None` after a silence.
+fn reused(answer: Result<SslStream<ProbeConnection>, Refusal>) -> Option<bool> {
+    match answer {
+        Ok(stream) => Some(stream.ssl().session_reused()),
+        Err(refusal) => accepted(Some(&refusal)),
+    }
 }
 
 /// Finds the properties of TLS 1.3 tickets, and tests them. Each ticket is used once, because a
 /// server may accept it only once.
 fn find_tickets(asker: &mut Asker, found: &mut Resumption) -> Result<(), Stop> {
-    let Some(mut tickets) = tickets(asker)? else { return Ok(()) };
-    found.tickets = Some(tickets.len() as u32);
+    asker.about(format!("tickets of {}", Protocol::Tls13));
+    let Ok(first) = given(asker, None)? else { return Ok(()) };
+    found.tickets = first.count();
+    if found.tickets.is_none() {
+        asker.silence(first.silent.as_slice())?;
+        return Ok(());
+    }
+    let mut tickets = first.tickets;
     let early_data = tickets.iter().map(|session| session.max_early_data()).max();
     found.max_early_data_bytes = Some(early_data.unwrap_or(0));
     found.ticket_lifetime_s = tickets.iter().map(|session| ffi::ticket_lifetime_s(session)).max();
     found.psk = Some(false);
-    if let Some(session) = tickets.pop()
-        && let Some(given) = given(asker, Some(session))?
-        && given.resumed
-    {
-        found.psk = Some(true);
-        found.tickets_resumed = Some(given.tickets.len() as u32);
+    if let Some(session) = tickets.pop() {
+        asker.about(format!("resumption by PSK in {}", Protocol::Tls13));
+        match given(asker, Some(session))? {
+            Ok(given) if given.resumed => {
+                found.psk = Some(true);
+                found.tickets_resumed = given.count();
+                if let (None, Some(time)) = (found.tickets_resumed, given.silent) {
+                    asker.silence(&[time])?;
+                }
+            }
+            Ok(_) => {}
+            Err(refusal) => found.psk = accepted(Some(&refusal)),
+        }
     }
     if found.psk == Some(true) {
         found.psk_ke = takes_psk_alone(asker)?;
@@ -84,12 +121,12 @@ fn find_tickets(asker: &mut Asker, found: &mut Resumption) -> Result<(), Stop> {
 
 /// The tickets of a full TLS 1.3 handshake and a response; `None` if the handshake failed.
 fn tickets(asker: &mut Asker) -> Result<Option<Vec<SslSession>>, Stop> {
-    Ok(given(asker, None)?.map(|given| given.tickets))
+    Ok(given(asker, None)?.ok().map(|given| given.tickets))
 }
 
 /// The tickets and facts of a TLS 1.3 handshake and a response. The handshake offers this session,
-/// if there is one. `None` if the handshake failed.
-fn given(asker: &mut Asker, session: Option<SslSession>) -> Result<Option<Given>, Stop> {
+/// if there is one.
+fn given(asker: &mut Asker, session: Option<SslSession>) -> Result<Result<Given, Refusal>, Stop> {
     let tickets = Arc::new(Mutex::new(Vec::new()));
     let collected = Arc::clone(&tickets);
     let terms = Terms::new(Protocol::Tls13).map(|mut terms| {
@@ -106,34 +143,31 @@ fn given(asker: &mut Asker, session: Option<SslSession>) -> Result<Option<Given>
             None => terms,
         }
     });
-    let Ok(mut stream) = handshake::shake(asker, terms)? else { return Ok(None) };
-    exchange(&mut stream, asker.server_name());
+    let mut stream = match handshake::shake(asker, terms)? {
+        Ok(stream) => stream,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let silent = exchange(&mut stream, asker.server_name());
     part(&mut stream);
     let tickets = std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
-    Ok(Some(Given { resumed: stream.ssl().session_reused(), tickets }))
-}
-
-fn takes(
-    asker: &mut Asker,
-    terms: Result<Terms, ErrorStack>,
-    session: SslSession,
-) -> Result<bool, Stop> {
-    let terms = terms.map(|terms| terms.session(session));
-    Ok(handshake::shake(asker, terms)?.is_ok_and(|stream| stream.ssl().session_reused()))
+    Ok(Ok(Given { resumed: stream.ssl().session_reused(), tickets, silent }))
 }
 
 /// Whether the server resumes by the pre-shared key alone. OpenSSL's client always offers a key
 /// exchange, so it offers a group that servers do not have: a server that continues has resumed
 /// without a key exchange.
 fn takes_psk_alone(asker: &mut Asker) -> Result<Option<bool>, Stop> {
+    asker.about(format!("resumption by PSK without a key exchange in {}", Protocol::Tls13));
     let Some(session) = tickets(asker)?.and_then(|mut tickets| tickets.pop()) else {
         return Ok(None);
     };
-    takes(asker, Terms::new(Protocol::Tls13).and_then(Terms::without_exchange), session).map(Some)
+    let terms = Terms::new(Protocol::Tls13).and_then(Terms::without_exchange);
+    Ok(reused(handshake::shake(asker, terms.map(|terms| terms.session(session)))?))
 }
 
 /// Sends a request as early data. Returns whether the server accepts it.
 fn takes_early_data(asker: &mut Asker) -> Result<Option<bool>, Stop> {
+    asker.about(format!("early data in {}", Protocol::Tls13));
     let tickets = tickets(asker)?.unwrap_or_default();
     let Some(session) = tickets.into_iter().find(|session| session.max_early_data() > 0) else {
         return Ok(None);

@@ -2,6 +2,7 @@
 
 use super::End;
 use super::asker::Asker;
+use super::connection::refusal;
 use super::random::random;
 use super::record::VersionFound;
 use crate::connection::Stop;
@@ -19,7 +20,7 @@ const PATIENCE: usize = 2;
 /// Finds the versions, newest first. If the server does not answer in TLS, the probe ends.
 pub fn find_versions(asker: &mut Asker) -> Result<Vec<VersionFound>, End> {
     let mut found = find_with_hellos(asker, PATIENCE)?;
-    let none = |found: &[VersionFound]| !found.iter().any(|version| version.accepted);
+    let none = |found: &[VersionFound]| !found.iter().any(accepts);
     let tls = |found: &[VersionFound]| {
         found.iter().filter_map(|v| v.refusal.as_ref()).any(|refusal| refusal.in_tls)
     };
@@ -27,12 +28,12 @@ pub fn find_versions(asker: &mut Asker) -> Result<Vec<VersionFound>, End> {
         // An old server may reject a hello with this many suites, or of this length.
         asker.limit_suites(FEW_SUITES);
         let again = find_with_hellos(asker, PATIENCE)?;
-        if !none(&again) {
+        if !none(&again) || found.iter().chain(&again).any(silent) {
             found = again;
         }
     }
     let ssl2 = if found.iter().any(silent) {
-        VersionFound { version: Protocol::Ssl2, accepted: false, refusal: Some(Refusal::silence()) }
+        VersionFound::not_asked(Protocol::Ssl2)
     } else {
         find_ssl2(asker)?
     };
@@ -41,29 +42,37 @@ pub fn find_versions(asker: &mut Asker) -> Result<Vec<VersionFound>, End> {
         let refusal = found.swap_remove(0).refusal;
         return Err(End::NoTls(refusal.unwrap_or_else(Refusal::silence)));
     }
-    asker.learn_versions(found.iter().filter(|v| v.accepted).map(|v| v.version).collect());
+    asker.learn_versions(found.iter().filter(|v| accepts(v)).map(|v| v.version).collect());
     Ok(found)
 }
 
 fn find_with_hellos(asker: &mut Asker, patience: usize) -> Result<Vec<VersionFound>, Stop> {
     let mut found: Vec<VersionFound> = Vec::new();
     for version in Protocol::NEWEST_FIRST {
-        let given_up = found.len() >= patience && found.iter().all(silent);
-        let refusal = if given_up { Some(Refusal::silence()) } else { refuses(asker, version)? };
-        found.push(VersionFound { version, accepted: refusal.is_none(), refusal });
+        let given_up = found.len() >= patience && found[..patience].iter().all(silent);
+        found.push(if given_up {
+            VersionFound::not_asked(version)
+        } else {
+            VersionFound::answered(version, refuses(asker, version)?)
+        });
     }
     Ok(found)
 }
 
 /// The refusal of a version; `None` if the server accepts the version.
 fn refuses(asker: &mut Asker, version: Protocol) -> Result<Option<Refusal>, Stop> {
+    asker.about(version.to_string());
+    asker.settle();
     let whole = asker.hello(version);
-    let mut last = None;
+    let mut last: Option<Refusal> = None;
     for suites in whole.suites.chunks(asker.suites_at_once()) {
         let hello = client_hello::ClientHello { suites: suites.to_vec(), ..whole.clone() };
         match asker.ask(&hello)? {
-            Ok(_) => return Ok(None),
-            Err(refusal) => last = Some(refusal),
+            Ok(_) => {
+                asker.settle();
+                return Ok(None);
+            }
+            Err(refusal) => last = last.filter(Refusal::is_silence).or(Some(refusal)),
         }
     }
     Ok(last)
@@ -75,18 +84,26 @@ fn find_ssl2(asker: &mut Asker) -> Result<VersionFound, Stop> {
     const HEAD: usize = 7;
     const ALERT: u8 = 21;
     const FATAL: u8 = 2;
-    let mut stream = asker.connect()?;
-    let mut head = [0; HEAD];
-    let read =
-        stream.write_all(&client_hello::ssl2(random())).and_then(|()| stream.read_exact(&mut head));
-    let refusal = match read {
-        Err(error) => Some(super::connection::refusal(&error)),
-        // Header, type, session ID hit, certificate type, version.
-        Ok(()) if head[0] & 0x80 != 0 && head[2] == SERVER_HELLO && head[5..] == [0, 2] => None,
-        Ok(()) if head[..2] == [ALERT, 3] && head[5] == FATAL => Some(Refusal::alert(head[6])),
-        Ok(()) => Some(Refusal::not_tls("answers with what is no SSL 2.0")),
-    };
-    Ok(VersionFound { version: Protocol::Ssl2, accepted: refusal.is_none(), refusal })
+    asker.about(Protocol::Ssl2.to_string());
+    let answer = asker.twice(|mut stream| {
+        let mut head = [0; HEAD];
+        let hello = client_hello::ssl2(random());
+        let read = stream.write_all(&hello).and_then(|()| stream.read_exact(&mut head));
+        match read {
+            Err(error) => Err(refusal(&error)),
+            // Header, type, session ID hit, certificate type, version.
+            Ok(()) if head[0] & 0x80 != 0 && head[2] == SERVER_HELLO && head[5..] == [0, 2] => {
+                Ok(())
+            }
+            Ok(()) if head[..2] == [ALERT, 3] && head[5] == FATAL => Err(Refusal::alert(head[6])),
+            Ok(()) => Err(Refusal::not_tls("answers with what is no SSL 2.0")),
+        }
+    })?;
+    Ok(VersionFound::answered(Protocol::Ssl2, answer.err()))
+}
+
+fn accepts(found: &VersionFound) -> bool {
+    found.accepted == Some(true)
 }
 
 fn silent(found: &VersionFound) -> bool {

@@ -5,7 +5,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::peers::script::Act::{Receive, Send, Wait};
-use tlslab_testkit::peers::{Peer, bare, nowhere};
+use tlslab_testkit::peers::{Peer, bare, except, nowhere};
 use tlslab_testkit::tls_server::Settings;
 
 fn good() -> (Peer, Temporary) {
@@ -38,6 +38,29 @@ fn for_people_it_is_a_table_that_cannot_drive_their_terminal() {
     for row in rows {
         assert!(said.stdout.lines().any(|line| line.starts_with(row)), "{row}: {}", said.stdout);
     }
+}
+
+#[test]
+fn what_has_no_answer_is_shown_as_not_known() {
+    const WORDS: &str = "the server gave no answer in 200 ms, nor in 600 ms";
+    let settings =
+        Settings { identities: vec![Authority::new("tlslab").issue(Key::P256)], ..<_>::default() };
+    // The first client asks for TLS 1.3. Later ones with TLS 1.3 or 1.2 get no answer.
+    let newer = |hello: &[u8]| hello.get(9..11) == Some(&[3, 3]);
+    let peer = Peer::start(&settings, 1, except(&settings, newer, u64::MAX, vec![Wait]));
+    let target = peer.address().to_string();
+    let said = run(&["probe", &target, "--only", "suites", "--timeout", "200ms", "--insecure"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let value = |name: &str| {
+        let line = said.stdout.lines().find(|line| line.starts_with(name));
+        line.map(|line| line[name.len()..].trim().to_owned())
+    };
+    assert_eq!(value("TLS 1.3").as_deref(), Some("yes"));
+    assert_eq!(value("TLS 1.2"), Some(format!("not known: {WORDS}")));
+    let not_asked = "not known: not asked after offers without an answer";
+    assert_eq!(value("SSL 2.0").as_deref(), Some(not_asked));
+    assert_eq!(value("not answered"), Some(format!("suites of TLS 1.3: {WORDS}")));
+    assert_eq!(value("hint"), None);
 }
 
 #[test]

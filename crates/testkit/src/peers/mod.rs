@@ -223,21 +223,35 @@ pub fn forgetting(settings: &Settings) -> Fault {
 /// Serves correctly, except for clients whose ClientHello contains these bytes. Those get a fatal
 /// alert with this number, or their connection is closed without an alert.
 pub fn refusing(settings: &Settings, mark: Vec<u8>, alert: Option<u8>) -> Fault {
+    let alert = alert.map(|number| Act::Send(vec![21, 3, 3, 0, 2, 2, number]));
+    let has_mark = move |hello: &[u8]| hello.windows(mark.len()).any(|window| window == mark);
+    except(settings, has_mark, u64::MAX, alert.into_iter().collect())
+}
+
+/// Serves correctly, except for the first N clients with such a ClientHello: reads it, and performs
+/// acts on the bare TCP connection.
+pub fn except(
+    settings: &Settings,
+    wanted: impl Fn(&[u8]) -> bool + Send + Sync + 'static,
+    clients: u64,
+    acts: Vec<Act>,
+) -> Fault {
     let context = tls_server::context(settings).build();
     let (body, last) = (vec![b'x'; settings.body_length], settings.last);
+    let seen = AtomicU64::new(0);
     Arc::new(move |mut socket| {
         let hello = first_record(&socket);
-        if !hello.windows(mark.len()).any(|window| window == mark) {
+        if !wanted(&hello) || seen.fetch_add(1, Ordering::Relaxed) >= clients {
             if let Some(stream) = tls_server::accept(&context, socket) {
                 tls_server::serve_http(stream, &body, last);
             }
             return;
         }
-        // Unread bytes would turn the close into a reset.
+        set_patience(&socket);
+        // Unread bytes would turn a close into a reset.
         let _ = socket.read_exact(&mut vec![0; hello.len()]);
-        if let Some(number) = alert {
-            let _ = socket.write_all(&[21, 3, 3, 0, 2, 2, number]);
-        }
+        let handle = socket.try_clone().unwrap();
+        play(&mut socket, &handle, &acts);
     })
 }
 

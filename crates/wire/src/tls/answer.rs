@@ -1,6 +1,7 @@
 //! A server's answer to a ClientHello: a flight of messages, or a refusal.
 
 use std::fmt;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,6 +102,19 @@ impl Refusal {
         Self::failure(Failure::TimedOut(Step::Handshake))
     }
 
+    /// No answer within any of these times, each of them the limit of one try.
+    pub fn silence_of(times: &[Duration]) -> Self {
+        let times: Vec<String> = times.iter().copied().map(seconds).collect();
+        let words = format!("gave no answer in {}", times.join(", nor in "));
+        Self { words, ..Self::silence() }
+    }
+
+    /// This silence, and then an end of the connection that says nothing either.
+    #[must_use]
+    pub fn then(self, end: &Self) -> Self {
+        Self { words: format!("{}, then {end}", self.words), ..self }
+    }
+
     /// True if the connection was reset.
     pub fn is_reset(&self) -> bool {
         *self == Self::failure(Failure::Reset)
@@ -112,14 +126,40 @@ impl Refusal {
         self.is_silence() || self.is_reset() || *self == closed
     }
 
-    /// True if the peer was silent.
+    /// True if the peer was silent, whatever the time.
     pub fn is_silence(&self) -> bool {
-        *self == Self::silence()
+        self.class == Self::silence().class
+    }
+}
+
+/// A time in words: `5 s`, `200 ms`.
+fn seconds(time: Duration) -> String {
+    if time.subsec_nanos() == 0 {
+        format!("{} s", time.as_secs())
+    } else {
+        format!("{} ms", time.as_millis())
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silence_is_one_whatever_its_words_say() {
+        let times = [Duration::from_millis(200), Duration::from_secs(15)];
+        let silence = Refusal::silence_of(&times);
+        assert_eq!(silence.words, "gave no answer in 200 ms, nor in 15 s");
+        assert!(silence.is_silence() && Refusal::silence().is_silence());
+        assert!(silence.says_nothing());
+        for acts in [Refusal::alert(40), Refusal::failure(Failure::Reset)] {
+            assert!(!acts.is_silence(), "{acts}");
+        }
     }
 }

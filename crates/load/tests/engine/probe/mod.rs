@@ -5,6 +5,7 @@ mod hostile;
 mod legacy;
 mod offers;
 mod settings;
+mod silence;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ fn trust(authority: &Authority) -> TrustAnchors {
 
 /// The accepted versions.
 fn versions(record: &ProbeRecord) -> Vec<Protocol> {
-    let accepted = record.versions.iter().filter(|found| found.accepted);
+    let accepted = record.versions.iter().filter(|found| found.accepted == Some(true));
     accepted.map(|found| found.version).collect()
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use time::OffsetDateTime;
 use tlslab_probe::{
     Accepted, Chain, Compression, FailedProtocol, Named, Order, ProbeRecord, Protections, Protocol,
-    Protocols, Refusal, Renegotiation, Resumption, Suite,
+    Protocols, Refusal, Renegotiation, Resumption, Suite, Topic, Unanswered,
 };
 use tlslab_wire::wording::{counted, grouped};
 
@@ -21,9 +21,7 @@ pub fn table(record: &ProbeRecord) -> String {
     let name = record.server_name.as_deref().unwrap_or("none");
     table.row("target", &format!("{} ({}), SNI {name}", record.target, record.address));
     for found in &record.versions {
-        let refused = found.refusal.as_ref().map(refused).unwrap_or_default();
-        let answer = if found.accepted { "yes" } else { "no" };
-        table.row(&found.version.to_string(), &format!("{answer}{refused}"));
+        table.row(&found.version.to_string(), &answer(found.accepted, found.refusal.as_ref()));
     }
     record.suites.iter().for_each(|suites| table.suites(suites));
     record.groups.iter().for_each(|groups| table.names("groups", groups));
@@ -35,9 +33,14 @@ pub fn table(record: &ProbeRecord) -> String {
     record.renegotiation.iter().for_each(|found| table.renegotiation(found));
     record.protections.iter().for_each(|protections| table.protections(protections));
     for (number, offer) in record.offers.iter().enumerate() {
-        let answer =
-            offer.refusal.as_ref().map_or("yes".to_owned(), |r| format!("no{}", refused(r)));
+        let answer = answer(offer.accepted, offer.refusal.as_ref());
         table.row(&format!("offer {}", number + 1), &answer);
+    }
+    for Unanswered { topic, question, refusal } in &record.unanswered {
+        // The other answers say so in their own rows.
+        if !matches!(topic, Topic::Versions | Topic::Alpn) {
+            table.row("not answered", &format!("{question}: the server {refusal}"));
+        }
     }
     let connections = grouped(record.connections);
     table.row("connections", &format!("{connections} in {}", time(record.seconds)));
@@ -201,8 +204,15 @@ fn short(refusal: &Refusal) -> String {
     }
 }
 
-fn refused(refusal: &Refusal) -> String {
-    format!(": {refusal}")
+/// Whether the server accepts what was offered; the reason if not, or if that is not known.
+fn answer(accepted: Option<bool>, refusal: Option<&Refusal>) -> String {
+    match (accepted, refusal) {
+        (Some(true), _) => "yes".to_owned(),
+        (Some(false), None) => "no".to_owned(),
+        (Some(false), Some(refusal)) => format!("no: {refusal}"),
+        (None, Some(refusal)) => format!("not known: the server {refusal}"),
+        (None, None) => "not known: not asked after offers without an answer".to_owned(),
+    }
 }
 
 /// The version as in other tables, without the prefix that nearly all of them share.
