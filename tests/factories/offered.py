@@ -52,15 +52,25 @@ def chain(key: str, *versions: str, days: int = 90, **more: Any) -> dict[str, An
     }
 
 
+def silent(topic: str, question: str) -> dict[str, Any]:
+    """A question that the server did not answer."""
+    words = "gave no answer in 5 s, nor in 15 s"
+    refusal = {"class": "timeout_handshake", "words": words}
+    return {"topic": topic, "question": question, "refusal": refusal}
+
+
 def record(**more: Any) -> dict[str, Any]:
     """A server that no policy of the IETF objects to."""
-    spoken = more.pop("spoken", ("1.3", "1.2"))
+    spoken, unknown = more.pop("spoken", ("1.3", "1.2")), more.pop("unknown", ())
     versions = ("1.3", "1.2", "1.1", "1.0", "SSL 3.0", "SSL 2.0")
     good: dict[str, Any] = {
         "target": "localhost:8443",
         "address": "127.0.0.1:8443",
         "server_name": "localhost",
-        "versions": [{"version": version, "accepted": version in spoken} for version in versions],
+        "versions": [
+            {"version": version, "accepted": None if version in unknown else version in spoken}
+            for version in versions
+        ],
         "suites": [
             listed("1.3", ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384")),
             listed("1.2", ("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",)),

@@ -116,6 +116,7 @@ def test_what_sslscan_reports_we_report_the_same(tlslab: Tlslab, tmp_path: Path,
         VERSIONS[each.attrib["type"], each.attrib["version"]]: each.attrib["enabled"] == "1"
         for each in theirs.findall("protocol")
     }
+    assert ours["unanswered"] == []
     assert {each["version"]: each["accepted"] for each in ours["versions"]} == protocols
     compare_suites(ours, theirs)
     compare_groups(ours, theirs)

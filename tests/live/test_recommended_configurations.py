@@ -99,6 +99,7 @@ def assert_offers(server: str, found: dict[str, Any], offer: dict[str, Any]) -> 
     groups behind it.
     """
     keys = SERVERS[server]
+    assert found["unanswered"] == []
     accepted = {each["version"] for each in found["versions"] if each["accepted"]}
     assert accepted == set(offer["versions"]), found["versions"]
     suites = lists(found, "suites")

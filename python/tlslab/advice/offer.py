@@ -42,8 +42,8 @@ def _days(seconds: int) -> int:
 def _traits(offered: Offered) -> Iterator[tuple[str, bool]]:
     """Traits that policies may object to, each with whether the server has it."""
     spoken = offered.spoken
-    yield "TLS 1.3 is missing", "1.3" not in spoken
-    yield "TLS 1.2 is missing", "1.2" not in spoken
+    yield "TLS 1.3 is missing", offered.lacks("1.3")
+    yield "TLS 1.2 is missing", offered.lacks("1.2")
     if offered.compression is not None:
         yield "records are compressed", bool(offered.compression.records)
     if offered.renegotiation is not None:
@@ -53,18 +53,24 @@ def _traits(offered: Offered) -> Iterator[tuple[str, bool]]:
         has = offered.protections
         yield "no extended master secret", has.extended_master_secret is False
         yield "CBC without encrypt-then-MAC", _has_cbc(offered) and has.encrypt_then_mac is False
-        old = "1.3" not in spoken and bool(spoken & {"1.0", "1.1", "SSL 3.0"})
+        old = offered.lacks("1.3") and bool(spoken & {"1.0", "1.1", "SSL 3.0"})
         lacking = has.fallback_scsv is False
         yield "no fallback SCSV with old versions and without TLS 1.3", lacking and old
         yield "no fallback SCSV", lacking and not old
     if offered.certificates:
         staples = [chain.staple for chain in offered.certificates]
-        yield "no stapled OCSP response", not any(staples)
+        yield "no stapled OCSP response", not any(staples) and not _may_have_others(offered)
     if offered.resumption is not None:
         found = offered.resumption
         early = bool(found.max_early_data_bytes) and found.early_data_accepted is not False
         yield "early data", early
         yield "PSK without a key exchange", found.psk_ke is True
+
+
+def _may_have_others(offered: Offered) -> bool:
+    """Whether the server may have certificates that the probe did not get."""
+    silent = any(each.topic in ("versions", "certificates") for each in offered.unanswered)
+    return silent or offered.incomplete is not None
 
 
 def _has_cbc(offered: Offered) -> bool:

@@ -2,7 +2,8 @@
 
 The rule of the verdict: measurements first (analysis.proof). Whatever they say, the candidate is
 not deployed if a wanted known client is lost, or if it offers something that a policy for every
-server forbids and the baseline does not offer. A client is wanted unless the user gives it up, or
+server forbids and the baseline does not offer. If the offers are not wholly known, the candidate is
+not deployed either. A client is wanted unless the user gives it up, or
 unless it connected with something that a policy for every server forbids.
 """
 
@@ -15,13 +16,15 @@ from tlslab.advice.judge import judge
 from tlslab.advice.policy import Policy, all_policies
 from tlslab.advice.simulate import LIMITS, simulate
 from tlslab.model.answer import Answer
+from tlslab.model.configuration import BASELINE, CANDIDATE
+from tlslab.model.doubt import doubt_words
 from tlslab.model.figure import DataTable
 from tlslab.model.finding import Finding, Summary
 from tlslab.model.grading import Found as Offer
 from tlslab.model.grading import Grading, Outcome, Topic
 from tlslab.model.offered import Offered
 from tlslab.model.proof import ClientChange, PolicyChange, Proof
-from tlslab.model.proof_words import clients_words, decided_words, few
+from tlslab.model.proof_words import VERDICTS, clients_words, decided_words, few
 from tlslab.model.wording import joined
 
 
@@ -35,6 +38,8 @@ def proved(summary: Summary) -> Summary:
         return summary
     day = date.fromisoformat(summary.environment.created[:10])
     before, after = (each.offered for each in found)
+    if (doubt := _doubt(before, after)) is not None:
+        return _doubted(summary, proof, doubt)
     changes = tuple(_changes(before, after, day, proof.settings.may_lose))
     gradings = judge(before, day), judge(after, day)
     proof = replace(proof, clients=changes, policies=_policies(*gradings))
@@ -47,6 +52,47 @@ def proved(summary: Summary) -> Summary:
         answer=summary.answer and _answer(summary.answer, proof),
         tables=(*summary.tables, *_tables(proof)),
         findings=(*summary.findings, *(Finding("simulated", text) for text in LIMITS)),
+    )
+
+
+def _doubt(before: Offered, after: Offered) -> str | None:
+    """Why the two offers cannot be compared; None if they can.
+
+    A question that had no answer on both sides makes no difference between them.
+    """
+    sides = ((BASELINE, before, after), (CANDIDATE, after, before))
+    for name, offered, other in sides:
+        shared = {(each.topic, each.question) for each in other.unanswered}
+        alone = [e.words for e in offered.unanswered if (e.topic, e.question) not in shared]
+        if words := doubt_words(offered.incomplete, alone):
+            return f"the offer of the {name} is not wholly known: {words}"
+    return None
+
+
+def _doubted(summary: Summary, proof: Proof, doubt: str) -> Summary:
+    """The summary of a proof whose offers cannot be compared.
+
+    Measurements alone can speak against the candidate, and nothing for it.
+    """
+    measured = decided_words(proof)
+    capitalised = doubt[0].upper() + doubt[1:]
+    answer = summary.answer
+    if answer is not None and answer.lacking is None:
+        sentences = (
+            f"{VERDICTS['cannot_tell']}: {doubt}.",
+            f"By the measurements alone: {measured}",
+        )
+        if proof.verdict == "do_not":
+            sentences = (measured, f"{capitalised}.")
+        answer = replace(answer, sentences=sentences)
+    text = (
+        f"{capitalised}; clients and policies are not compared, and are no reasons for the verdict."
+    )
+    return replace(
+        summary,
+        proof=replace(proof, verdict="do_not" if proof.verdict == "do_not" else "cannot_tell"),
+        answer=answer,
+        findings=(*summary.findings, Finding("not_known", text)),
     )
 
 

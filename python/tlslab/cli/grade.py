@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "tlslab.grade/1"
 
-# The exit code if the probe ended early or a policy does not apply, and nothing known objects.
+# The exit code if the offer is not wholly known or a policy does not apply, and nothing known
+# objects.
 EXIT_CANNOT_TELL = 4
 
 
@@ -129,8 +130,9 @@ def _print(grading: Grading, form: Format) -> None:
 def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
     """Prints the reason; returns the exit code: 0, 1, or 4 if objections are not known."""
     reason, code = _by_policies(grading, wanted) if wanted else _by_everyone(grading)
-    if code != EXIT_VERDICT and grading.incomplete is not None:
-        return conclude(f"the probe ended early: {grading.incomplete}", EXIT_CANNOT_TELL)
+    if code != EXIT_VERDICT and grading.doubt is not None:
+        remedy = "; grade again, or with a longer --timeout" if grading.unanswered else ""
+        return conclude(f"not known: {grading.doubt}{remedy}", EXIT_CANNOT_TELL)
     return conclude(reason, code)
 
 

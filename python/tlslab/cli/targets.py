@@ -70,6 +70,8 @@ def _lines(found: "TargetFound") -> Iterator[tuple[str, str]]:
     yield "groups", ", ".join(dict.fromkeys(n for names in found.groups.values() for n in names))
     yield "keys", ", ".join(found.keys)
     yield "HTTP", ", ".join(found.alpn)
+    if found.unknown:
+        yield "not known", "; ".join(found.unknown)
     roles = ["alone", *(["as front"] if found.front else [])]
     yield "serves", ", ".join([*roles, "behind a front" + ("" if found.behind else " with TLS")])
     yield "takes", ", ".join(("processors", *found.takes))

@@ -13,7 +13,7 @@ from tlslab.lab.served_key import key_name_level
 from tlslab.lab.specs import Aim, tls_spec, trust_spec
 from tlslab.model.errors import EngineError
 from tlslab.model.plan import Cell
-from tlslab.model.probe import ChainFound, OfferFound, Probed
+from tlslab.model.probe import OfferFound, Probed, ProbeRecord
 from tlslab.model.profile import Profile
 from tlslab.model.trial import Reason
 
@@ -27,7 +27,10 @@ CONNECTIONS_LIMIT = 2000
 
 
 def probe_cells(engine: GeneratorPool, aim: Aim, cells: Sequence[Cell]) -> Probed:
-    """For each cell, whether the server supports it; empty if the probe itself fails."""
+    """For each cell, whether the server supports it; empty if the probe itself fails.
+
+    A cell is left out if the server did not answer: its first trial decides.
+    """
     try:
         found = engine.probe(probe_spec(aim, cells))
     except EngineError:
@@ -35,11 +38,11 @@ def probe_cells(engine: GeneratorPool, aim: Aim, cells: Sequence[Cell]) -> Probe
     refused: dict[str, Reason] = {}
     supported: set[str] = set()
     for cell, offer in zip(cells, found.offers, strict=False):
-        reason = _refusal(cell.profile, offer) or _lacking_key(cell.profile, found.certificates)
-        if reason is None:
-            supported.add(cell.key)
-        else:
+        reason = _refusal(cell.profile, offer) or _lacking_key(cell.profile, found)
+        if reason is not None:
             refused[cell.key] = reason
+        elif offer.accepted and _has_key(cell.profile, found):
+            supported.add(cell.key)
     return Probed(refused, frozenset(supported))
 
 
@@ -62,7 +65,7 @@ def probe_spec(aim: Aim, cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def _refusal(profile: Profile, offer: OfferFound) -> Reason | None:
-    if offer.accepted or offer.refusal is None:
+    if offer.accepted is not False or offer.refusal is None:
         return None
     words = f"the server {offer.refusal.words} to {describe_offer(profile)}"
     return Reason(offer.refusal.class_, words)
@@ -75,14 +78,31 @@ def describe_offer(profile: Profile) -> str:
     return f"{version} with only {', '.join(only)}" if only else version
 
 
-def _lacking_key(profile: Profile, chains: Sequence[ChainFound]) -> Reason | None:
+def _levels(profile: Profile, found: ProbeRecord) -> tuple[str, ...]:
+    """The kinds of key that the server has in the profile's version."""
+    versions = [chain for chain in found.certificates if profile.tls in (None, *chain.versions)]
+    return tuple(dict.fromkeys(key_name_level(chain.key) for chain in versions))
+
+
+def _may_have_others(found: ProbeRecord) -> bool:
+    """Whether the server may have certificates that the probe did not get."""
+    silent = any(each.topic in ("versions", "certificates") for each in found.unanswered)
+    return silent or found.incomplete is not None
+
+
+def _has_key(profile: Profile, found: ProbeRecord) -> bool:
+    """Whether the server is known to have the key, or all of its certificates are known."""
+    known = profile.key is None or profile.key in _levels(profile, found)
+    return known or not _may_have_others(found)
+
+
+def _lacking_key(profile: Profile, found: ProbeRecord) -> Reason | None:
     """The reason if the server has no certificate with the key.
 
-    None if no chains were found at all.
+    None if no chains were found at all, or if there may be others.
     """
-    there = [chain for chain in chains if profile.tls is None or profile.tls in chain.versions]
-    levels = {key_name_level(chain.key): chain.key for chain in there}
-    if profile.key is None or not levels or profile.key in levels:
+    levels = _levels(profile, found)
+    if profile.key is None or not levels or profile.key in levels or _may_have_others(found):
         return None
     version = "" if profile.tls is None else f" in TLS {profile.tls}"
     words = f"the server has no {profile.key} certificate{version}; it has {', '.join(levels)}"

@@ -66,6 +66,7 @@ def examine(engine: GeneratorPool, kind: Kind) -> TargetFound:
         groups=_groups(abilities),
         keys=tuple(dict.fromkeys(key_name_level(c.key) for c in abilities.certificates)),
         alpn=abilities.alpn.accepted if abilities.alpn else (),
+        unknown=tuple(_unknown(abilities)),
     )
 
 
@@ -127,6 +128,17 @@ def _suites(found: AbilitiesFound) -> dict[str, tuple[str, ...]]:
         for each in found.versions
         if each.accepted
     }
+
+
+def _unknown(found: AbilitiesFound) -> Iterator[str]:
+    """The abilities that were not observed, and why."""
+    if found.incomplete is not None:
+        yield f"all else: {found.incomplete}"
+    for each in found.unanswered:
+        yield f"{each.question}: the server {each.refusal.words}"
+    for suite, offer in zip(SUITES, found.offers, strict=False):
+        if offer.accepted is None and offer.refusal is not None:
+            yield f"{suite.name}: the server {offer.refusal.words}"
 
 
 def _groups(found: AbilitiesFound) -> dict[str, tuple[str, ...]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal, get_args
 
+from tlslab.model.doubt import doubt_words
 from tlslab.model.wording import joined
 
 # From the best to the worst.
@@ -155,7 +156,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Grading:
-    """A server's offer, graded for a day; `incomplete` says why the probe ended early."""
+    """A server's offer, graded for a day.
+
+    `incomplete` says why the probe ended early, `unanswered` what the server did not answer.
+    """
 
     target: str
     address: str
@@ -167,6 +171,12 @@ class Grading:
     limits: tuple[str, ...]
     notes: tuple[str, ...] = ()
     incomplete: str | None = None
+    unanswered: tuple[str, ...] = ()
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the offer is not wholly known; None if it is."""
+        return doubt_words(self.incomplete, self.unanswered)
 
     def verdict(self, policy: str) -> Verdict:
         """The verdict of the policy with this name."""

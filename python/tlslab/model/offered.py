@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tlslab.model.probe import VersionFound
+from tlslab.model.doubt import doubt_words
+from tlslab.model.probe import Unanswered, VersionFound
 
 T = TypeVar("T")
 
@@ -58,14 +59,14 @@ class ChainOffered:
 
 @dataclass(frozen=True)
 class Compressed:
-    """Compression methods; None if the server speaks no version that has them."""
+    """Compression methods; None if the server speaks no version that has them or did not answer."""
 
     records: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Renegotiation:
-    """Renegotiation up to TLS 1.2; None if the server speaks no such version."""
+    """Renegotiation up to TLS 1.2; None if the server speaks no such version or did not answer."""
 
     secure: bool | None = None
     client_initiated: bool | None = None
@@ -73,7 +74,9 @@ class Renegotiation:
 
 @dataclass(frozen=True)
 class Protections:
-    """Protections of the handshake; None if the server speaks no version to which they apply."""
+    """Protections of the handshake; None if the server speaks no version to which they apply or did
+    not answer.
+    """
 
     extended_master_secret: bool | None = None
     encrypt_then_mac: bool | None = None
@@ -98,7 +101,11 @@ class Protocols:
 
 @dataclass(frozen=True)
 class Offered:
-    """A server's offer; a list is empty, or a value None, if the probe found nothing out."""
+    """A server's offer; a list is empty, or a value None, if the probe found nothing out.
+
+    `unanswered`: the questions that the server did not answer. It may accept more than the lists
+    say.
+    """
 
     target: str
     address: str
@@ -115,6 +122,16 @@ class Offered:
     protections: Protections | None = None
     hints: tuple[str, ...] = ()
     incomplete: str | None = None
+    unanswered: tuple[Unanswered, ...] = ()
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the offer is not wholly known; None if it is."""
+        return doubt_words(self.incomplete, [each.words for each in self.unanswered])
+
+    def lacks(self, version: str) -> bool:
+        """Whether the server refuses a version; not if it did not answer, or was not asked."""
+        return any(found.version == version and found.accepted is False for found in self.versions)
 
     @property
     def spoken(self) -> frozenset[str]:

@@ -15,10 +15,24 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class OfferFound:
-    """A server's response to one offer."""
+class Unanswered:
+    """A question that the server did not answer: what it asks for is not known."""
 
-    accepted: bool
+    topic: str
+    question: str
+    refusal: Refusal
+
+    @property
+    def words(self) -> str:
+        """`asked for TLS 1.2, the server gave no answer in 5 s, nor in 15 s`."""
+        return f"asked for {self.question}, the server {self.refusal.words}"
+
+
+@dataclass(frozen=True)
+class OfferFound:
+    """A server's response to one offer; None: it did not answer."""
+
+    accepted: bool | None
     refusal: Refusal | None = None
 
 
@@ -37,6 +51,7 @@ class ProbeRecord:
     offers: tuple[OfferFound, ...]
     certificates: tuple[ChainFound, ...]
     incomplete: str | None = None
+    unanswered: tuple[Unanswered, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,10 +83,10 @@ class ListFound:
 
 @dataclass(frozen=True)
 class VersionFound:
-    """Whether a server speaks a version."""
+    """Whether a server speaks a version; None: not known."""
 
     version: str
-    accepted: bool
+    accepted: bool | None
 
 
 @dataclass(frozen=True)
@@ -90,6 +105,8 @@ class AbilitiesFound:
     groups: tuple[ListFound, ...]
     certificates: tuple[ChainFound, ...]
     alpn: AlpnFound | None = None
+    incomplete: str | None = None
+    unanswered: tuple[Unanswered, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +117,7 @@ class TargetFound:
     were observed on a started server that was given all groups that it takes: `suites` and `groups`
     by version, `keys` of its certificates, `alpn` protocols. `takes`: the factors of a deployment
     that configure the server. `front`: it can stand in front of another server; `behind`: it can
-    stand, without TLS, behind one.
+    stand, without TLS, behind one. `unknown`: the abilities that were not observed, and why.
     """
 
     name: str
@@ -115,5 +132,6 @@ class TargetFound:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keys: tuple[str, ...] = ()
     alpn: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     problem: str | None = None
     remedy: str = ""

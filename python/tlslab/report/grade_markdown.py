@@ -22,7 +22,7 @@ def _lines(grading: Grading) -> Iterator[str]:
     yield f"# {_text(words.headline(grading))}"
     yield ""
     yield _text(words.summary_line(grading))
-    for note in (*grading.notes, *([grading.incomplete] if grading.incomplete else ())):
+    for note in words.notes(grading):
         yield f"\n**Note:** {_text(note)}"
     yield "\n## Policies\n"
     yield from _table(("policy", "date", "for", "verdict"), _policies(grading))
@@ -34,7 +34,7 @@ def _lines(grading: Grading) -> Iterator[str]:
     yield from _objections(grading)
     yield from _disputes(grading)
     yield from _changes(grading)
-    if grading.incomplete is not None:
+    if grading.doubt is not None:
         yield f"\n{_text(words.NO_CLIENTS)}"
         return
     yield "\n## Known clients (simulated)\n"

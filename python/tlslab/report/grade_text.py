@@ -25,7 +25,7 @@ def render_grading(grading: Grading) -> RenderableType:
 def _parts(grading: Grading) -> Iterator[RenderableType]:
     yield Text(plain(words.headline(grading), _LIMIT), style="bold")
     yield Text(plain(words.summary_line(grading), _LIMIT), style="dim")
-    for note in (*grading.notes, *([grading.incomplete] if grading.incomplete else ())):
+    for note in words.notes(grading):
         yield Text(f"note: {plain(note)}", style="yellow")
     yield Text()
     yield _policies(grading)
@@ -38,7 +38,7 @@ def _parts(grading: Grading) -> Iterator[RenderableType]:
     yield from _objections(grading)
     yield from _disputes(grading)
     yield from _changes(grading)
-    if grading.incomplete is not None:
+    if grading.doubt is not None:
         yield Text(words.NO_CLIENTS)
         return
     yield _clients(grading)

@@ -36,7 +36,7 @@ TITLES: dict[Topic, str] = {
 LEGEND = "++ recommended, + acceptable, - discouraged, X forbidden; empty: the policy says nothing"
 
 # In place of the simulation, which needs the complete offer.
-NO_CLIENTS = "Which known clients connect is not simulated: the probe ended early."
+NO_CLIENTS = "Which known clients connect is not simulated: the offer is not wholly known."
 
 _SHORT = {suite.name: suite.openssl for suite in SUITES}
 
@@ -60,17 +60,17 @@ def _is_tls(found: Found) -> bool:
 def headline(grading: Grading) -> str:
     """The answer in one sentence, by the policies for every server.
 
-    After a probe that ended early, only forbidden items are certain: the server may offer more.
+    If the offer is not wholly known, only forbidden items are certain: the server may offer more.
     """
     everyone = [source for source in grading.policies if source.everyone]
     failing = [source.title for source in everyone if grading.verdict(source.name).forbidden]
     forbid = forbid_words(failing or [source.title for source in everyone])
-    if grading.incomplete is not None:
+    if grading.doubt is not None:
         if failing:
             return f"{grading.target} offers what {forbid}."
         return (
-            f"Cannot tell whether {grading.target} offers what {forbid}: the probe ended early "
-            f"({grading.incomplete}); nothing that it found is forbidden."
+            f"Cannot tell whether {grading.target} offers what {forbid}: {grading.doubt}; "
+            f"nothing that the probe found is forbidden."
         )
     connected = sum(client.connects for client in grading.clients)
     clients = f"{connected} of {len(grading.clients)} known clients connect (simulated)"
@@ -86,10 +86,10 @@ def forbid_words(titles: Sequence[str]) -> str:
 
 
 def verdict_words(grading: Grading, policy: str) -> str:
-    """`passes`, or the objections; `passes so far` if the probe ended early."""
+    """`passes`, or the objections; `passes so far` if the offer is not wholly known."""
     verdict = grading.verdict(policy)
     if verdict.passes:
-        return "passes" if grading.incomplete is None else "passes so far"
+        return "passes" if grading.doubt is None else "passes so far"
     parts = [
         f"{number} {word}"
         for number, word in (
@@ -99,6 +99,12 @@ def verdict_words(grading: Grading, policy: str) -> str:
         if number
     ]
     return f"fails: {', '.join(parts)}"
+
+
+def notes(grading: Grading) -> tuple[str, ...]:
+    """The notes, and what is not known of the offer."""
+    early = [] if grading.incomplete is None else [grading.incomplete]
+    return (*grading.notes, *early, *(f"not known: {each}" for each in grading.unanswered))
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ def _converter() -> Converter:
         converter.register_structure_hook(
             kind, make_dict_structure_fn(kind, converter, class_=renamed)
         )
-    for kind in (Reason, FailureReason):
         converter.register_unstructure_hook(
             kind, make_dict_unstructure_fn(kind, converter, class_=renamed)
         )

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from factories.offered import chain, listed, offered
+from factories.offered import chain, listed, offered, silent
 from tlslab.advice.judge import fails_everyone, judge
 from tlslab.advice.offer import things
 from tlslab.model.grading import Found, Grading
+from tlslab.model.offered import Offered
+from tlslab.store import from_json, to_json
 
 TODAY = date(2026, 11, 24)
 
@@ -40,6 +42,34 @@ def test_a_good_server_passes_what_is_for_every_server() -> None:
         "mozilla-modern": "recommended",
         "cnsa2": "forbidden",
     }
+
+
+def test_a_version_is_missing_only_if_the_server_refuses_it() -> None:
+    assert "TLS 1.3 is missing" in traits(spoken=("1.2",))
+    assert "TLS 1.3 is missing" not in traits(spoken=("1.2",), unknown=("1.3",))
+    assert "TLS 1.2 is missing" in traits(spoken=("1.3",))
+    assert "TLS 1.2 is missing" not in traits(spoken=("1.3",), unknown=("1.2",))
+    assert not {name for name in traits(versions=[]) if "is missing" in name}
+
+
+def test_a_staple_is_missing_only_if_all_certificates_are_known() -> None:
+    staple = "no stapled OCSP response"
+    assert staple in traits()
+    assert staple in traits(unanswered=[silent("alpn", "ALPN h2 in TLS 1.3")])
+    for topic, question in (("versions", "TLS 1.2"), ("certificates", "certificate for x")):
+        assert staple not in traits(unanswered=[silent(topic, question)])
+    assert staple not in traits(incomplete="the limit of 20 connections was reached")
+
+
+def test_records_of_earlier_probes_have_no_open_questions() -> None:
+    """Their records have no list of them, and `accepted` is never null."""
+    old = offered()
+    assert (old.unanswered, old.doubt) == ((), None)
+    assert not old.lacks("1.2")
+    new = offered(unknown=("1.2",), unanswered=[silent("versions", "TLS 1.2")])
+    assert new.unanswered[0].refusal.class_ == "timeout_handshake"
+    assert [found.accepted for found in new.versions] == [True, None, False, False, False, False]
+    assert from_json(to_json(new), Offered) == new
 
 
 def test_old_versions_and_suites_fail() -> None:

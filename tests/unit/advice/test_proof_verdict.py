@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from factories.offered import offered
+from factories.offered import offered, silent
 from factories.proof import made_sides
 from tlslab.advice.proof_verdict import proved
 from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
@@ -145,6 +145,50 @@ def test_a_short_run_says_nothing_of_speed_but_names_lost_clients() -> None:
     assert found.answer is not None
     assert found.answer.lacking is None
     assert "do not connect any more" in found.answer.sentences[0]
+
+
+# The server did not answer when it was asked for TLS 1.2.
+OPEN = {
+    "spoken": ("1.3",),
+    "unknown": ("1.2",),
+    "unanswered": [silent("versions", "TLS 1.2")],
+}
+ENDED = {"spoken": ("1.3",), "incomplete": "the limit of 20 connections was reached"}
+
+
+@pytest.mark.parametrize("more", [OPEN, ENDED])
+def test_an_offer_that_is_not_wholly_known_loses_nobody_and_is_not_deployed(more: Any) -> None:
+    for before, after, side in (
+        (GOOD, offered(**more), "candidate"),
+        (offered(**more), GOOD, "baseline"),
+    ):
+        found = proved(summary(before, after, new=(5000.0, 500.0)))
+        assert found.proof is not None
+        assert found.answer is not None
+        assert (found.proof.verdict, found.proof.reasons) == ("cannot_tell", ())
+        assert (found.proof.clients, found.tables) == ((), ())
+        first, second = found.answer.sentences
+        assert first.startswith(f"Cannot tell: the offer of the {side} is not wholly known: ")
+        assert second.startswith("By the measurements alone: Deploy the candidate: it has")
+        finding = found.findings[-1]
+        assert finding.code == "not_known"
+        assert "clients and policies are not compared" in finding.text
+
+
+def test_a_loss_speaks_against_a_candidate_whatever_is_not_known() -> None:
+    found = proved(summary(GOOD, offered(**OPEN), new=(500.0, 5000.0)))
+    assert found.answer is not None
+    assert verdict(found) == "do_not"
+    assert found.answer.sentences[0].startswith("Do not deploy the candidate: it has")
+    assert found.answer.sentences[1].startswith("The offer of the candidate is not wholly known")
+
+
+def test_what_had_no_answer_on_both_sides_makes_no_difference() -> None:
+    one = offered(unanswered=[silent("versions", "SSL 2.0")])
+    found = proved(summary(one, one, new=(5000.0, 500.0)))
+    assert verdict(found) == "deploy"
+    assert found.proof is not None
+    assert found.proof.clients
 
 
 def test_other_summaries_stay_as_they_are() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from factories.offered import listed, record
+from factories.offered import listed, record, silent
 from tlslab.cli import grade
 from tlslab.cli.app import app
 from tlslab.model.errors import CannotRunError, TlslabError, UsageError
@@ -73,6 +73,22 @@ def test_a_policy_that_does_not_apply_is_named_and_is_no_pass(
 def test_a_probe_that_ended_early_cannot_pass(graded: Any) -> None:
     assert graded(incomplete="400 connections").exit_code == 4
     assert graded(incomplete="400 connections", **OLD).exit_code == 1
+
+
+def test_a_question_without_an_answer_cannot_pass(graded: Any) -> None:
+    unknown = {"unknown": ("1.2",), "unanswered": [silent("versions", "TLS 1.2")]}
+    ended = graded(**unknown)
+    assert ended.exit_code == 4
+    words = (
+        "not known: asked for TLS 1.2, the server gave no answer in 5 s, nor in 15 s; grade again, "
+        "or with a longer --timeout: exit 4"
+    )
+    assert words in " ".join(ended.output.split())
+    assert graded("--policy=rfc9325", **unknown).exit_code == 4
+    assert graded(**unknown, **OLD).exit_code == 1
+    found = json.loads(graded("--json", **unknown).stdout)
+    assert found["unanswered"] == [words.removeprefix("not known: ").partition("; grade")[0]]
+    assert "TLS 1.2 is missing" not in {each["name"] for each in found["found"]}
 
 
 def test_the_day_may_be_another_one(graded: Any) -> None:

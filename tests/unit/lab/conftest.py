@@ -67,18 +67,22 @@ RECORD: dict[str, Any] = {
 
 Script = Callable[..., str]
 
-# A server that accepts every offer, except groups that it refuses.
+# A server that accepts every offer, except groups that it refuses or does not answer.
 PROBE = """\
 if '--probe' in sys.argv:
     refusal = {'class': 'alert_handshake_failure', 'words': 'answered handshake_failure (40)'}
+    silence = {'class': 'timeout_handshake', 'words': 'gave no answer in 5 s, nor in 15 s'}
     offers = [
         {'accepted': False, 'refusal': refusal}
         if set(offer['groups']) & set(refused)
+        else {'accepted': None, 'refusal': silence}
+        if set(offer['groups']) & set(silent)
         else {'accepted': True, 'refusal': None}
         for offer in json.load(sys.stdin)['offers']
     ]
     certificates = [{'key': 'ECDSA P-256', 'versions': ['1.3', '1.2']}]
-    print(json.dumps({'schema': 'tlslab.probe/1', 'offers': offers, 'certificates': certificates}))
+    found = {'schema': 'tlslab.probe/1', 'offers': offers, 'certificates': certificates}
+    print(json.dumps({**found, **more}))
     sys.exit()
 """
 
@@ -94,11 +98,13 @@ def record() -> dict[str, Any]:
 def script(tmp_path: Path) -> Script:
     """Makes a program from Python code; `emit` writes an event, `record` is a record.
 
-    Asked to probe, the program reports that the server refuses the groups in `refused`, and nothing
-    else.
+    Asked to probe, the program reports that the server refuses the groups in `refused`, does not
+    answer those in `silent`, and accepts all else. `more` are other fields of its record.
     """
 
-    def make(body: str, refused: tuple[str, ...] = ()) -> str:
+    def make(
+        body: str, refused: tuple[str, ...] = (), silent: tuple[str, ...] = (), **more: Any
+    ) -> str:
         path = tmp_path / f"program{len(list(tmp_path.iterdir()))}"
         path.write_text(
             f"#!{sys.executable}\n"
@@ -106,7 +112,7 @@ def script(tmp_path: Path) -> Script:
             f"record = json.loads({json.dumps(RECORD)!r})\n"
             "def emit(**event):\n"
             "    print(json.dumps(event), file=sys.stderr, flush=True)\n"
-            f"refused = {refused!r}\n"
+            f"refused, silent, more = {refused!r}, {silent!r}, {more!r}\n"
             f"{PROBE}"
             f"{body}\n",
             "utf-8",

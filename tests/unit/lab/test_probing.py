@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tlslab.lab.engine import Engine
 from tlslab.lab.probing import describe_offer, probe_cells, probe_spec
@@ -44,6 +47,30 @@ def test_a_probe_that_fails_says_nothing_of_any_cell(script: Script) -> None:
     program = Path(script(""))
     program.write_text('#!/bin/sh\necho \'{"schema": "tlslab.error/1", "class": "no_tls"}\'\n')
     assert probe_cells(Engine(str(program)), AIM, [cell("X25519")]) == Probed()
+
+
+UNANSWERED = {
+    "topic": "certificates",
+    "question": "certificate for rsa_pss_rsae_sha256 in TLS 1.3",
+    "refusal": {"class": "timeout_handshake", "words": "gave no answer in 5 s, nor in 15 s"},
+}
+
+
+def test_a_cell_without_an_answer_is_neither_refused_nor_supported(script: Script) -> None:
+    engine = Engine(script("", refused=("X448",), silent=("P-256",)))
+    good, bad, open_ = cell("X25519"), cell("X448"), cell("P-256")
+    probed = probe_cells(engine, AIM, [good, bad, open_])
+    assert probed.supported == {good.key}
+    assert set(probed.refused) == {bad.key}
+
+
+@pytest.mark.parametrize("more", [{"unanswered": [UNANSWERED]}, {"incomplete": "the limit"}])
+def test_a_key_is_not_missing_if_a_certificate_may_be(script: Script, more: Any) -> None:
+    engine = Engine(script("", **more))
+    there, open_ = cell("X25519", "ecdsa-p256"), cell("X25519", "rsa-3072")
+    probed = probe_cells(engine, AIM, [there, open_])
+    assert probed.supported == {there.key}
+    assert not probed.refused
 
 
 def test_an_offer_in_words() -> None:

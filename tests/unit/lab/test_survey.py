@@ -1,11 +1,15 @@
 """The survey of servers: a missing server or a failed start is reported, and affects no other."""
 
 from pathlib import Path
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
+from tlslab.cli.targets import _lines
 from tlslab.lab.engine import Engine
 from tlslab.lab.survey import examine, survey
 from tlslab.model.errors import CannotRunError
+from tlslab.model.names import SUITES
+from tlslab.model.probe import AbilitiesFound, OfferFound, Refusal, Unanswered, VersionFound
 from tlslab.targets import Kind, Setting, Target
 from tlslab.targets.registry import Installation
 
@@ -22,6 +26,41 @@ def test_what_is_missing_has_its_remedy() -> None:
     found = examine(ENGINE, kind)
     assert (found.problem, found.remedy) == ("not installed", "apt-get install it")
     assert (found.software, found.takes) == (None, ("workers",))
+
+
+class Started:
+    """A target that starts."""
+
+    trust_pem = ""
+
+    def prepare(self) -> None:
+        """Prepares nothing."""
+
+    def start(self) -> Any:
+        return SimpleNamespace(url="https://127.0.0.1:1/", stop=lambda: None)
+
+
+def started(_: Setting) -> Target:
+    return cast(Target, Started())
+
+
+def test_what_had_no_answer_is_not_known() -> None:
+    silence = Refusal("timeout_handshake", "gave no answer in 5 s, nor in 15 s")
+    abilities = AbilitiesFound(
+        versions=(VersionFound("1.3", True), VersionFound("1.2", None)),
+        offers=(*(OfferFound(True) for _ in SUITES[:-1]), OfferFound(None, silence)),
+        groups=(),
+        certificates=(),
+        unanswered=(Unanswered("versions", "TLS 1.2", silence),),
+    )
+    kind = Kind("it", lambda: Installation("/bin/it", "it/1", "L"), started, "get it")
+    engine = SimpleNamespace(abilities=lambda _: abilities)
+    found = examine(cast(Engine, engine), kind)
+    assert (found.problem, found.versions) == (None, ("1.3",))
+    words = "the server gave no answer in 5 s, nor in 15 s"
+    assert found.unknown == (f"TLS 1.2: {words}", f"{SUITES[-1].name}: {words}")
+    assert SUITES[-1].name not in {name for names in found.suites.values() for name in names}
+    assert ("not known", "; ".join(found.unknown)) in list(_lines(found))
 
 
 def test_what_does_not_start_has_its_own_words() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from factories.offered import chain, listed, offered
+from factories.offered import chain, listed, offered, silent
 from tlslab.advice.judge import judge
 from tlslab.model.grading import Grading
 from tlslab.report.grade_markdown import grading_markdown
@@ -66,7 +66,7 @@ def test_a_probe_that_ended_early_passes_nothing(form: Callable[[Grading], str])
     found = graded(incomplete=ENDED)
     assert headline(found) == (
         f"Cannot tell whether localhost:8443 offers what {EVERYONE} forbid: the probe ended early "
-        f"({ENDED}); nothing that it found is forbidden."
+        f"({ENDED}); nothing that the probe found is forbidden."
     )
     shown = form(found)
     verdicts = re.findall(r"passes(?: so far)?", shown.partition("What is offered")[0])
@@ -75,6 +75,24 @@ def test_a_probe_that_ended_early_passes_nothing(form: Callable[[Grading], str])
     assert "connects with" not in shown
     assert "passes so far" not in form(graded())
     assert "connects with" in form(graded())
+
+
+@pytest.mark.parametrize("form", [lambda grading: text(grading, 160), grading_markdown])
+def test_an_offer_with_a_question_open_passes_nothing(form: Callable[[Grading], str]) -> None:
+    questions = [silent("versions", "TLS 1.2"), silent("versions", "TLS 1.1")]
+    found = graded(unknown=("1.2", "1.1"), unanswered=questions)
+    words = "asked for TLS 1.2, the server gave no answer in 5 s, nor in 15 s"
+    assert headline(found) == (
+        f"Cannot tell whether localhost:8443 offers what {EVERYONE} forbid: {words}, and 1 other "
+        "question had no answer; nothing that the probe found is forbidden."
+    )
+    shown = form(found)
+    verdicts = re.findall(r"passes(?: so far)?", shown.partition("What is offered")[0])
+    assert set(verdicts) == {"passes so far"}
+    for question in ("TLS 1.2", "TLS 1.1"):
+        assert f"not known: asked for {question}" in shown
+    assert "connects with" not in shown
+    assert "not wholly known" in shown
 
 
 def test_what_an_unfinished_probe_found_may_be_forbidden() -> None:

@@ -169,8 +169,11 @@ def _undecided(
     """
     others = replace(cell, profile=choice.offer(cell.profile, choice.others))
     offers = engine.probe(probe_spec(aim, [others])).offers
-    if not choice.others or (offers and not offers[0].accepted):
+    accepted = offers[0].accepted if offers else None
+    if not choice.others or accepted is False:
         return None
+    if accepted is None:
+        return f"the server does not answer an offer without {choice.level}"
     if choice.factor == "group" and cell.profile.tls != "1.2":
         return f"the server takes other groups than {choice.level}, too"
     last = choice.offer(cell.profile, (*choice.others, choice.level))

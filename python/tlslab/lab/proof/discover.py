@@ -57,6 +57,11 @@ def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: s
     outcome = simulate(offered, client)
     if not outcome.connects or outcome.version not in TLS_VERSIONS:
         why = outcome.reason or f"it would take {outcome.version}, which is not measured"
+        if offered.doubt is not None:
+            raise CannotRunError(
+                f"cannot tell whether {client.name} connects with the {name}: {offered.doubt}",
+                "try again when the server answers at once",
+            )
         raise CannotRunError(
             f"{client.name} does not connect with the {name}: {why}",
             "measure another client: --client NAME; `tlslab grade` lists who connects",

@@ -27,12 +27,16 @@ FACTORS = [factor.name for factor in RUN.experiment.factors]
 
 @dataclass
 class Server:
-    """A server with these groups, by its own order or not; preflights with these numbers fail."""
+    """A server with these groups, by its own order or not; preflights with these numbers fail.
+
+    `mute`: it does not answer the probe.
+    """
 
     groups: tuple[str, ...]
     ordered: bool = False
     silent: Container[int] = ()
     asked: int = 0
+    mute: bool = False
     offered: list[Sequence[str]] = field(default_factory=list)
 
     def choose(self, offered: Sequence[str]) -> str | None:
@@ -49,6 +53,9 @@ class Server:
 
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
         taken = [self.choose(offer["groups"]) for offer in spec["offers"]]
+        if self.mute:
+            silence = Refusal("timeout_handshake", "gave no answer in 5 s, nor in 15 s")
+            return ProbeRecord((OfferFound(None, silence),), ())
         refusal = Refusal("alert_handshake_failure", "answered no")
         found = [OfferFound(True) if each else OfferFound(False, refusal) for each in taken]
         return ProbeRecord(tuple(found), ())
@@ -104,6 +111,14 @@ def test_a_server_that_follows_the_client_has_not_chosen() -> None:
     assert trial.reason is not None
     assert trial.reason.class_ == "not_ready"
     assert trial.reason.message == "0.6 s after the command the server prefers X25519 to P-384"
+
+
+@pytest.mark.parametrize("tls", ["1.2", "1.3"])
+def test_a_probe_without_an_answer_proves_nothing(tls: str) -> None:
+    trial = outcome(Server(("P-384",), mute=True), cell(tls, "P-384"))
+    assert trial.reason is not None
+    words = "0.6 s after the command the server does not answer an offer without P-384"
+    assert (trial.reason.class_, trial.reason.message) == ("not_ready", words)
 
 
 def test_a_server_that_restarts_is_waited_for() -> None:
