@@ -4,7 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from browser.accessibility import EVERY, faint_texts, obstacles
+from browser.accessibility import faint_texts, obstacles
 from browser.opened import Opened
 
 PAGE = """<!doctype html><html lang=en><title>A page</title>

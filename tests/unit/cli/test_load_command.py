@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from factories.capacity import made_by
 from factories.run import made_run
-from tlslab.cli import load_pool
+from tlslab.cli import load_pool, loading
 from tlslab.cli.load_arguments import MODES, engine_arguments, own_options
 from tlslab.cli.load_pool import exit_code, pool_spec
 from tlslab.cli.load_run import Lines, Loaded, Shown
@@ -38,14 +39,42 @@ def test_allowed_hosts_reach_the_engine_in_every_form(given: list[str]) -> None:
     assert line.count("--json") == 1
 
 
-@pytest.mark.parametrize("mode", ["--in-memory", "--primitives", "--help", "-V"])
+@pytest.mark.parametrize(
+    "mode", ["--in-memory", "--primitives", "--completion=bash", "--man", "--help", "-V"]
+)
 def test_modes_without_a_server_get_no_hosts(mode: str) -> None:
     assert engine_arguments([mode], ("bed.example",)) == [mode]
 
 
-@pytest.mark.parametrize("mode", ["--preflight", "--probe=h", "--hold=10"])
+@pytest.mark.parametrize("mode", ["--preflight", "--probe=h", "--hold=10", "--print-spec"])
 def test_modes_without_a_run_are_passed_on_with_the_hosts(mode: str) -> None:
     assert engine_arguments([mode], ("h",)) == ["--allow", "h", mode]
+
+
+@pytest.mark.parametrize(
+    "given", [["--print-spec", "URL"], ["--completion", "bash"], ["--man"], ["--preflight", "URL"]]
+)
+def test_output_that_is_no_record_is_passed_on_without_a_last_line(
+    given: list[str], monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    def run_plainly(line: Sequence[str]) -> Loaded:
+        assert not {"--json", "--events"} & set(line)
+        return loaded(0, b"what the engine prints\n")
+
+    monkeypatch.setattr(loading, "run_plainly", run_plainly)
+    assert loading.load(given) == 0
+    assert capfdbinary.readouterr() == (b"what the engine prints\n", b"")
+
+
+@pytest.mark.parametrize("option", ["--metrics=:9464", "--live", "--server-metrics=http://h"])
+def test_the_labs_options_do_not_go_with_output_that_is_no_record(option: str) -> None:
+    with pytest.raises(UsageError, match="has no place in the engine's own output"):
+        loading.load([option, "--print-spec", "URL"])
+
+
+def test_the_specification_is_not_printed_for_several_generators() -> None:
+    with pytest.raises(UsageError, match="--generators is for a load"):
+        loading.load(["--generators", "2", "--print-spec", "URL"])
 
 
 @pytest.mark.parametrize("mode", ["probe", "hold"])
