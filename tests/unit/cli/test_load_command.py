@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -23,7 +24,7 @@ from tlslab.cli.loading import _passed_on, _reason, error_of
 from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.server_side.side import Side
 from tlslab.live.state import State
-from tlslab.model.errors import EngineError, UsageError
+from tlslab.model.errors import CannotRunError, EngineError, UsageError
 from tlslab.model.record import RunRecord, Verdict
 from tlslab.model.trial import MachineUsage
 from tlslab.store import from_json
@@ -285,3 +286,31 @@ def test_a_load_that_lost_a_generator_is_invalid_and_keeps_what_was_measured(
     Losing.kept = None
     with pytest.raises(LostInRunError):
         run()
+
+
+def test_a_file_that_cannot_be_written_is_named_and_the_record_printed(
+    tmp_path: Path,
+    machine: MachineUsage,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    place = tmp_path / "gone" / "record.json"
+    runs: list[int] = []
+
+    def run(*_: Any) -> Loaded:
+        """The folder vanishes while the load runs."""
+        runs.append(1)
+        shutil.rmtree(place.parent)
+        return Loaded(0, b'{"measured": 1}', machine)
+
+    monkeypatch.setattr(loading, "pool_spec", lambda *_: ({}, place))
+    monkeypatch.setattr(loading, "run_pool", run)
+    given = ["--generators", "2", "--output", str(place), "URL"]
+    with pytest.raises(CannotRunError, match=r"cannot write .*: No such file"):
+        loading.load(given)
+    assert runs == []
+    place.parent.mkdir()
+    with pytest.raises(CannotRunError, match=r"cannot write .*: No such file"):
+        loading.load(given)
+    assert runs == [1]
+    assert capfdbinary.readouterr().out == b'{"measured": 1}\n'
