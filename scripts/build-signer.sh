@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the signing node (signing/) into a cache folder outside of the project, once for each state
-# of its sources; prints where it is. Needs Go 1.24 or later. The first time it downloads Go modules.
+# of its sources; prints where it is. Needs Go 1.24.6 or later. The first time it downloads Go modules.
 set -euo pipefail
 cd "$(dirname "$0")/../signing"
 
@@ -10,7 +10,7 @@ program="$cache/$stamp/tlslab-signer"
 
 if [ ! -x "$program" ]; then
     command -v go >/dev/null || {
-        echo "the signing node needs Go 1.24 or later: install it, or name a built one with TLSLAB_SIGNER" >&2
+        echo "the signing node needs Go 1.24.6 or later: install it, or name a built one with TLSLAB_SIGNER" >&2
         exit 3
     }
     ../scripts/announce.sh $$ begin "signing node (Go; about 2 minutes the first time)" >&2

@@ -12,11 +12,12 @@ MODES = (RUN, "probe", "merge", "hold", "in-memory", "primitives", "schema")
 # Modes that connect to no foreign server and take no allowed hosts.
 _LONE_MODES = ("merge", "in-memory", "primitives", "schema")
 
-# The older flags for modes without a record of a run; their output is passed on unchanged.
-OTHER = ("--preflight", "--probe", "--hold", "--in-memory", "--primitives", "--print-schema")
+# Flags that connect to no server and take no allowed hosts.
+_LONE = ("--in-memory", "--primitives", "--print-schema", "--completion", "--man")
 
-# Flags that take no allowed hosts either.
-_ALONE = ("--in-memory", "--primitives", "--print-schema", "-h", "--help", "-V", "--version")
+# Flags for output without a record of a run, some of them older forms of modes; their output is
+# passed on unchanged.
+OTHER = ("--preflight", "--probe", "--hold", "--print-spec", *_LONE)
 
 HELP = ("-h", "--help")
 
@@ -25,6 +26,8 @@ WORDS = (*HELP, "-V", "--version")
 
 # Options with which the user selects the engine's own output.
 FORMS = ("--json", "--format", *WORDS)
+
+_ALONE = (*_LONE, *WORDS)
 
 # The lab's own options among the engine's, each with the form of its value.
 SERVER_METRICS = "--server-metrics"

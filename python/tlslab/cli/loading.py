@@ -3,6 +3,8 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
 
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, out, say, show_error
@@ -32,7 +34,7 @@ from tlslab.cli.watching import Watching, watched
 from tlslab.lab.generators.choose import check_generators, check_policy
 from tlslab.lab.programs import require_program
 from tlslab.lab.server_side.side import Side
-from tlslab.model.errors import StoreError, UsageError
+from tlslab.model.errors import CannotRunError, StoreError, UsageError
 from tlslab.model.record import RunRecord
 from tlslab.model.wording import counted
 from tlslab.store import from_json
@@ -114,6 +116,18 @@ def _write(output: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
+def _into(output: Path, mode: Literal["ab", "wb"], record: bytes) -> None:
+    """Raises CannotRunError. A record that cannot be stored is printed: it is not lost."""
+    try:
+        with output.open(mode) as file:
+            file.write(record)
+    except OSError as error:
+        _write(record)
+        raise CannotRunError(
+            f"cannot write {output}: {error.strerror or error}", "name another file with --output"
+        ) from None
+
+
 def _load_together(
     mode: str, given: Sequence[str], own: Mapping[str, str], watching: Watching
 ) -> int:
@@ -127,6 +141,9 @@ def _load_together(
     policy = check_policy(own.get(ON_LOST_HOST, "fail"), wanted)
     assert wanted is not None
     spec, output = pool_spec(given, read_allow_file())
+    if output is not None:
+        # An earlier record stays until there is a new one.
+        _into(output, "ab", b"")
     shown = Shown(raw=has(given, ("--events",)), lines=True)
     with watched("load", watching) as state:
         side = Side.of(own.get(SERVER_METRICS))
@@ -134,7 +151,7 @@ def _load_together(
         record = _record(loaded.output)
         state.finish(_reason(loaded.code, record))
     if output is not None:
-        output.write_bytes(loaded.output + b"\n")
+        _into(output, "wb", loaded.output + b"\n")
     if has(given, ("--json",)):
         _write(loaded.output + b"\n")
         return loaded.code

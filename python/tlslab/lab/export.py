@@ -7,7 +7,7 @@ from typing import Any
 
 from tlslab.analysis.frames import FRAMES
 from tlslab.lab.results import read_contents
-from tlslab.model.errors import UsageError
+from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.export_format import Format
 from tlslab.model.run import RunContents
 from tlslab.model.run_faults import run_faults
@@ -69,7 +69,7 @@ def export(folder: Path, format_: Format, out: Path) -> list[Path]:
 
     As `parquet` and `csv`: a file for each table that has rows. As `hgrm`: a file for each
     histogram of each repeated load, over its runs without faults, with an index of loads. Raises
-    UsageError, StoreError, and CannotRunError if pyarrow is missing.
+    UsageError, StoreError, and CannotRunError if pyarrow is missing or `out` cannot be written.
     """
     contents = read_contents(RunFolder.open(folder))
     if not contents.trials:
@@ -82,7 +82,10 @@ def export(folder: Path, format_: Format, out: Path) -> list[Path]:
             raise UsageError(f"{out} is not empty", "name a new folder with --out")
         return list(_WRITERS[format_](contents, out))
     except OSError as error:
-        raise UsageError(f"cannot write to {out}: {error.strerror}") from None
+        raise CannotRunError(
+            f"cannot write to {out}: {error.strerror or error}",
+            "make room, or choose another folder with --out",
+        ) from None
 
 
 def _tables(contents: RunContents, out: Path, suffix: str) -> Iterable[Path]:

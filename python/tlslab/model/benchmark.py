@@ -30,8 +30,8 @@ class Faults:
     """Faults that are injected into one signing node while a load runs through the cluster.
 
     `kinds`: `none`, `slow`, `frozen`, `killed`. The fault starts at `at_s` of `seconds` and ends at
-    `until_s` (a killed node is restarted). `policies` are the client's: `none` tries the nodes in
-    turn; `eject` skips a node that has failed and tries another one.
+    `until_s`; a killed node stays dead to the end of the load. `policies` are the client's: `none`
+    tries the nodes in turn; `eject` skips a node that has failed and tries another one.
     """
 
     benchmark: str

@@ -2,7 +2,9 @@
 
 import builtins
 import csv
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from tlslab import cli
 from tlslab.analysis.frames import FRAMES
 from tlslab.analysis.stats.latency import Distribution
 from tlslab.experiment import load, with_levels
+from tlslab.lab import export
 from tlslab.model.run import RunContents
 
 
@@ -87,6 +90,25 @@ def test_what_cannot_be_exported_is_said_in_a_line(
     assert "is not empty" in capsys.readouterr().err
     (folder / "trials.jsonl").unlink()
     assert cli.run(["export", str(folder)]) in (2, 3)
+
+
+def test_a_folder_that_cannot_be_written_is_no_wrong_usage(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert cli.run(["export", str(folder), "--out", str(tmp_path / "file" / "x")]) == 3
+    assert "choose another folder with --out" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_no_wrong_usage(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(export, "write_csv", full)
+    assert cli.run(["export", str(folder)]) == 3
+    assert "No space left on device" in capsys.readouterr().err
 
 
 def test_without_pyarrow_the_remedy_is_named(

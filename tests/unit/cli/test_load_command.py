@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import shutil
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +15,7 @@ from rich.console import Console
 
 from factories.capacity import made_by
 from factories.run import made_run
-from tlslab.cli import load_pool
+from tlslab.cli import load_pool, loading
 from tlslab.cli.load_arguments import MODES, engine_arguments, own_options
 from tlslab.cli.load_pool import exit_code, pool_spec
 from tlslab.cli.load_run import Lines, Loaded, Shown
@@ -22,7 +24,7 @@ from tlslab.cli.loading import _passed_on, _reason, error_of
 from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.server_side.side import Side
 from tlslab.live.state import State
-from tlslab.model.errors import EngineError, UsageError
+from tlslab.model.errors import CannotRunError, EngineError, UsageError
 from tlslab.model.record import RunRecord, Verdict
 from tlslab.model.trial import MachineUsage
 from tlslab.store import from_json
@@ -38,14 +40,42 @@ def test_allowed_hosts_reach_the_engine_in_every_form(given: list[str]) -> None:
     assert line.count("--json") == 1
 
 
-@pytest.mark.parametrize("mode", ["--in-memory", "--primitives", "--help", "-V"])
+@pytest.mark.parametrize(
+    "mode", ["--in-memory", "--primitives", "--completion=bash", "--man", "--help", "-V"]
+)
 def test_modes_without_a_server_get_no_hosts(mode: str) -> None:
     assert engine_arguments([mode], ("bed.example",)) == [mode]
 
 
-@pytest.mark.parametrize("mode", ["--preflight", "--probe=h", "--hold=10"])
+@pytest.mark.parametrize("mode", ["--preflight", "--probe=h", "--hold=10", "--print-spec"])
 def test_modes_without_a_run_are_passed_on_with_the_hosts(mode: str) -> None:
     assert engine_arguments([mode], ("h",)) == ["--allow", "h", mode]
+
+
+@pytest.mark.parametrize(
+    "given", [["--print-spec", "URL"], ["--completion", "bash"], ["--man"], ["--preflight", "URL"]]
+)
+def test_output_that_is_no_record_is_passed_on_without_a_last_line(
+    given: list[str], monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    def run_plainly(line: Sequence[str]) -> Loaded:
+        assert not {"--json", "--events"} & set(line)
+        return loaded(0, b"what the engine prints\n")
+
+    monkeypatch.setattr(loading, "run_plainly", run_plainly)
+    assert loading.load(given) == 0
+    assert capfdbinary.readouterr() == (b"what the engine prints\n", b"")
+
+
+@pytest.mark.parametrize("option", ["--metrics=:9464", "--live", "--server-metrics=http://h"])
+def test_the_labs_options_do_not_go_with_output_that_is_no_record(option: str) -> None:
+    with pytest.raises(UsageError, match="has no place in the engine's own output"):
+        loading.load([option, "--print-spec", "URL"])
+
+
+def test_the_specification_is_not_printed_for_several_generators() -> None:
+    with pytest.raises(UsageError, match="--generators is for a load"):
+        loading.load(["--generators", "2", "--print-spec", "URL"])
 
 
 @pytest.mark.parametrize("mode", ["probe", "hold"])
@@ -256,3 +286,31 @@ def test_a_load_that_lost_a_generator_is_invalid_and_keeps_what_was_measured(
     Losing.kept = None
     with pytest.raises(LostInRunError):
         run()
+
+
+def test_a_file_that_cannot_be_written_is_named_and_the_record_printed(
+    tmp_path: Path,
+    machine: MachineUsage,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    place = tmp_path / "gone" / "record.json"
+    runs: list[int] = []
+
+    def run(*_: Any) -> Loaded:
+        """The folder vanishes while the load runs."""
+        runs.append(1)
+        shutil.rmtree(place.parent)
+        return Loaded(0, b'{"measured": 1}', machine)
+
+    monkeypatch.setattr(loading, "pool_spec", lambda *_: ({}, place))
+    monkeypatch.setattr(loading, "run_pool", run)
+    given = ["--generators", "2", "--output", str(place), "URL"]
+    with pytest.raises(CannotRunError, match=r"cannot write .*: No such file"):
+        loading.load(given)
+    assert runs == []
+    place.parent.mkdir()
+    with pytest.raises(CannotRunError, match=r"cannot write .*: No such file"):
+        loading.load(given)
+    assert runs == [1]
+    assert capfdbinary.readouterr().out == b'{"measured": 1}\n'

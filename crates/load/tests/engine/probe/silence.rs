@@ -58,8 +58,8 @@ fn unanswered(record: &ProbeRecord) -> Vec<&str> {
     record.unanswered.iter().map(|each| each.question.as_str()).collect()
 }
 
-/// What a peer answers that serves so many more connections than the questions for versions take,
-/// and is silent then.
+/// What a peer answers that serves `well_served` connections beyond those that the questions for
+/// versions take, and is then silent.
 fn silent_after(well_served: u64, settings: &Settings, topic: Topic) -> ProbeRecord {
     let honest = Peer::honest(settings);
     asked(&honest, &[Topic::Versions]);
