@@ -57,7 +57,8 @@ def command(
 ) -> None:
     """Find when the same cells became slower or faster over many runs, ordered by start.
 
-    Ends with 1 if a slowdown is in force at the newest run, with 4 if there are too few runs.
+    Ends with 1 if a slowdown is in force at the newest run, with 4 if there are too few runs
+    or a change needs another run to be established.
     """
     from tlslab import report
     from tlslab.analysis.history import SMALLEST, history

@@ -41,7 +41,7 @@ def command(
     timeout: Timeout = None,
     _version: Version = False,
 ) -> None:
-    """Find out what a server accepts, by a few short connections."""
+    """Find out what a server accepts, by a series of short connections, one at a time."""
     asked = Asked(target, sni, ca, insecure, tuple(allow or ()), connections, rate, timeout)
     # The engine has sanitised all text from the server.
     ended = ask(asked, only=only, as_json=as_json)

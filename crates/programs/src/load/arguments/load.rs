@@ -57,7 +57,7 @@ pub struct LoadArguments {
     #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME")]
     think: Duration,
 
-    /// Write the times of each measured connection to this file, as CSV
+    /// Write the times of each measured connection, one million at most, to this file, as CSV
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<String>,
 
