@@ -92,8 +92,8 @@ Budget = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="Start no block that would end after this time: 90s, 10m, 2h. A run that ends when its "
-        "comparisons are settled makes five blocks at least.",
+        help="Start no block that would end after this time: 90s, 10m, 2h. A run that ends when "
+        "its comparisons are settled makes five blocks at least.",
     ),
 ]
 Dry = Annotated[
