@@ -4,7 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from browser.accessibility import faint_texts, obstacles
+from browser.accessibility import EVERY, faint_texts, obstacles
 from browser.opened import Opened
 
 PAGE = """<!doctype html><html lang=en><title>A page</title>
@@ -27,3 +27,5 @@ def test_texts_of_each_look_and_elements_are_judged(browser: Browser, tmp_path: 
         faint = [each.element for each in faint_texts(opened.page)]
         assert faint == ['<p class="faint">one</p>', "<p>nearly black on black</p>"]
         assert [each.rule for each in obstacles(opened.page)] == ["image-alt"]
+        every = {each.rule for each in obstacles(opened.page, EVERY)}
+        assert every == {"image-alt", "region"}
