@@ -35,7 +35,7 @@ requests_per_connection = 1
 
 [workload.capacity]
 warmup_ms = 50
-measure_ms = 600
+measure_ms = 1000
 
 [workload.client_cost]
 warmup_ms = 50
