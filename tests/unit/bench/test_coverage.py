@@ -44,7 +44,9 @@ LEAST = 0.95 - 2.9 * math.sqrt(0.95 * 0.05 / SIMULATIONS)
 MADE = Made("2026-11-26T01:30:00+00:00", "0123456789", "python -m bench.coverage")
 
 # A module that computes a quantile of a distribution makes an interval, a bound or a test.
-QUANTILE = re.compile(r"\.ppf\(|stdtrit|ndtri\b|confidence_interval|proportion_ci|stats\.bootstrap|brentq")
+QUANTILE = re.compile(
+    r"\.ppf\(|stdtrit|ndtri\b|confidence_interval|proportion_ci|stats\.bootstrap|brentq"
+)
 
 # The first words of the rows that check a module's intervals.
 JUDGED = {
