@@ -30,6 +30,9 @@ Small = Callable[..., str]
 # of its time.
 SLOWER = 1.4
 
+# If the host of a virtual machine took more of a processor, neither side had it alone.
+MOST_STOLEN = 0.03
+
 # With this key the server's signature is almost all of the cost of a handshake in memory.
 DEAR_KEY = "rsa-4096"
 
@@ -165,29 +168,60 @@ def slow(calm: Calm) -> Iterator[None]:
     calm.slow.unlink()
 
 
+def preferred() -> list[str]:
+    """Starts a command on two processors, of which other programs leave it almost everything.
+
+    One is for the server, one for the generators. Where the kernel shares processors among sessions
+    (autogroup), niceness is among the processes of one session: this one gets a session of its own.
+    """
+    two = ",".join(str(each) for each in sorted(os.sched_getaffinity(0))[:2])
+    favour = '! [ -e /proc/self/autogroup ] || echo -20 >/proc/self/autogroup; exec "$@"'
+    session = ["setsid", "--wait", "setpriv", "--pdeathsig", "KILL", "sh", "-c", favour, "sh"]
+    return [*session, "nice", "-n", "-20", "taskset", "--cpu-list", two]
+
+
+def limited_run(calm: Calm, folder: Path) -> str:
+    """Runs LIMITED into a new folder; returns what the lab printed."""
+    folder.mkdir()
+    file = folder / "limited.toml"
+    file.write_text(LIMITED, "utf-8")
+    place = ["--listen", calm.head.address, "--out", str(folder / "r")]
+    wanted = ["run", str(file), "--target", "reference", "--generators", address(calm.head)]
+    code, out, err = calm.lab.finish(calm.lab.start(*wanted, *place, prefix=preferred()))
+    assert code in (0, 1), err
+    assert {trial["status"] for trial in read_trials(folder / "r")} == {"done"}, err
+    return out
+
+
+def most_stolen(folder: Path) -> float:
+    """The largest share of a processor that the host of this virtual machine took in a trial of the
+    search or the maximum.
+
+    Neither side can use that share: a side may be the limit and yet be less busy than the lab asks
+    of a limit.
+    """
+    made = [t for t in read_trials(folder / "r") if t["factors"]["stage"] != "open_loop"]
+    machines = [run["machine"] for trial in made for run in trial["runs"].values()]
+    return max(float(each["steal"]) for one in machines for each in one["per_processor"])
+
+
 @pytest.mark.alone
 @pytest.mark.usefixtures("slow")
 @pytest.mark.timeout(400)
 def test_a_search_takes_a_second_generator_where_the_first_was_the_limit(
     calm: Calm, tmp_path: Path
 ) -> None:
-    file = tmp_path / "limited.toml"
-    file.write_text(LIMITED, "utf-8")
-    place = ["--listen", calm.head.address, "--out", str(tmp_path / "r")]
-    wanted = ["run", str(file), "--target", "reference", "--generators", address(calm.head)]
-    # One processor for the server, one for the generators; niceness keeps other programs away.
-    two = ",".join(str(each) for each in sorted(os.sched_getaffinity(0))[:2])
-    child = calm.lab.start(
-        *wanted, *place, prefix=["nice", "-n", "-40", "taskset", "--cpu-list", two]
-    )
-    code, out, err = calm.lab.finish(child)
-    assert code in (0, 1), err
-    made = read_trials(tmp_path / "r")
-    assert {trial["status"] for trial in made} == {"done"}, err
+    # Again, up to three times, as long as the host takes too much.
+    for number in range(4):
+        folder = tmp_path / str(number)
+        out = limited_run(calm, folder)
+        if most_stolen(folder) <= MOST_STOLEN:
+            break
+    made = read_trials(folder / "r")
     searches = [trial for trial in made if trial["factors"]["stage"] == "search"]
     taken = [trial["factors"]["generators"] for trial in searches]
     assert taken == sorted(taken)
-    assert set(taken) == {"1", "2"}
+    assert set(taken) == {"1", "2"}, f"the host took up to {most_stolen(folder):.0%}"
     alone = searches[taken.index("2") - 1]["runs"]["search"]["record"]
     assert [host["name"] for host in alone["hosts"]] == ["g1"]
     assert "client_saturated" in codes(alone)
@@ -198,7 +232,7 @@ def test_a_search_takes_a_second_generator_where_the_first_was_the_limit(
             assert "client_saturated" not in codes(record)
     words = "2 generators made the load of the maximum; the server was the limit"
     assert words in out
-    assert words in (tmp_path / "r" / "report.html").read_text("utf-8")
+    assert words in (folder / "r" / "report.html").read_text("utf-8")
 
 
 def codes(record: dict[str, Any]) -> set[str]:
