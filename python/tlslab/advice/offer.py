@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tlslab.model.doubt import certificates_known
 from tlslab.model.grading import Topic
 from tlslab.model.offered import Offered
 
@@ -59,18 +60,13 @@ def _traits(offered: Offered) -> Iterator[tuple[str, bool]]:
         yield "no fallback SCSV", lacking and not old
     if offered.certificates:
         staples = [chain.staple for chain in offered.certificates]
-        yield "no stapled OCSP response", not any(staples) and not _may_have_others(offered)
+        known = certificates_known(offered.incomplete, (each.topic for each in offered.unanswered))
+        yield "no stapled OCSP response", known and not any(staples)
     if offered.resumption is not None:
         found = offered.resumption
         early = bool(found.max_early_data_bytes) and found.early_data_accepted is not False
         yield "early data", early
         yield "PSK without a key exchange", found.psk_ke is True
-
-
-def _may_have_others(offered: Offered) -> bool:
-    """Whether the server may have certificates that the probe did not get."""
-    silent = any(each.topic in ("versions", "certificates") for each in offered.unanswered)
-    return silent or offered.incomplete is not None
 
 
 def _has_cbc(offered: Offered) -> bool:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.served_key import key_name_level
 from tlslab.lab.specs import Aim, tls_spec, trust_spec
+from tlslab.model.doubt import certificates_known
 from tlslab.model.errors import EngineError
 from tlslab.model.plan import Cell
 from tlslab.model.probe import OfferFound, Probed, ProbeRecord
@@ -41,7 +42,7 @@ def probe_cells(engine: GeneratorPool, aim: Aim, cells: Sequence[Cell]) -> Probe
         reason = _refusal(cell.profile, offer) or _lacking_key(cell.profile, found)
         if reason is not None:
             refused[cell.key] = reason
-        elif offer.accepted and _has_key(cell.profile, found):
+        elif offer.accepted and _is_key_known(cell.profile, found):
             supported.add(cell.key)
     return Probed(refused, frozenset(supported))
 
@@ -84,16 +85,10 @@ def _levels(profile: Profile, found: ProbeRecord) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key_name_level(chain.key) for chain in versions))
 
 
-def _may_have_others(found: ProbeRecord) -> bool:
-    """Whether the server may have certificates that the probe did not get."""
-    silent = any(each.topic in ("versions", "certificates") for each in found.unanswered)
-    return silent or found.incomplete is not None
-
-
-def _has_key(profile: Profile, found: ProbeRecord) -> bool:
-    """Whether the server is known to have the key, or all of its certificates are known."""
-    known = profile.key is None or profile.key in _levels(profile, found)
-    return known or not _may_have_others(found)
+def _is_key_known(profile: Profile, found: ProbeRecord) -> bool:
+    """Whether the probe shows if the server has the profile's key."""
+    seen = profile.key is None or profile.key in _levels(profile, found)
+    return seen or certificates_known(found.incomplete, (each.topic for each in found.unanswered))
 
 
 def _lacking_key(profile: Profile, found: ProbeRecord) -> Reason | None:
@@ -102,7 +97,7 @@ def _lacking_key(profile: Profile, found: ProbeRecord) -> Reason | None:
     None if no chains were found at all, or if there may be others.
     """
     levels = _levels(profile, found)
-    if profile.key is None or not levels or profile.key in levels or _may_have_others(found):
+    if profile.key in (None, *levels) or not levels or not _is_key_known(profile, found):
         return None
     version = "" if profile.tls is None else f" in TLS {profile.tls}"
     words = f"the server has no {profile.key} certificate{version}; it has {', '.join(levels)}"

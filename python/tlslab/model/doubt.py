@@ -1,8 +1,13 @@
-"""What is not known of an offer, in words."""
+"""What is not known of an offer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tlslab.model.wording import counted
+
+
+def certificates_known(incomplete: str | None, unanswered_topics: Iterable[str]) -> bool:
+    """Whether a probe got all certificates: otherwise the server may have others."""
+    return incomplete is None and not {"versions", "certificates"} & set(unanswered_topics)
 
 
 def doubt_words(incomplete: str | None, unanswered: Sequence[str]) -> str | None:
