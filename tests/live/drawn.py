@@ -1,0 +1,21 @@
+"""The figures of a capacity run that its verdicts leave: a busy machine may spoil short runs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+# Verdicts of a load that says nothing about the server.
+_SILENT = {"invalid", "generator late"}
+# Drawn of loads that say something about it.
+_OF_LOADS = {"response", "achieved", "cpu-load"}
+# Drawn of cells whose maximum supports a sentence.
+_OF_MAXIMA = {"maximum"}
+OF_VERDICTS = _OF_LOADS | _OF_MAXIMA
+
+
+def drawn(summary: Mapping[str, Any]) -> set[str]:
+    """Those of `OF_VERDICTS` that a summary must have; it must have no others of them."""
+    loads = [table for table in summary["tables"] if table["id"].startswith("loads-")]
+    column = {table["id"]: table["columns"].index("verdict") for table in loads}
+    judged = {row[column[table["id"]]] for table in loads for row in table["rows"]} - _SILENT
+    known = {cell["verdict"] for cell in summary["cells"]} & {"valid", "at_least"}
+    return (_OF_LOADS if judged else set()) | (_OF_MAXIMA if known else set())
