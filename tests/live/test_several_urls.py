@@ -18,7 +18,7 @@ def test_two_servers_are_measured_in_turns_resumed_and_compared(
     (tmp_path / "log.sh").write_text('echo "$1 $TLSLAB_SERVER" >>log\n')
     urls = (own_nginx.url, own_reference.url)
     ended = tlslab.run(
-        "run", small(blocks=5, measure_ms=200), "--target", ",".join(urls), "--ca", "both.pem",
+        "run", small(blocks=5, measure_ms=500), "--target", ",".join(urls), "--ca", "both.pem",
         "--set", "group=X25519", "--configure", "sh log.sh {server}", "--out", "r",
     )  # fmt: skip
     assert_finished(ended, tmp_path / "r")

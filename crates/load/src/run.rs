@@ -22,7 +22,7 @@ use crate::prime::{Wanted, prime};
 use crate::recorder::Primed;
 use crate::start::{ImmediateStart, StartInstant, Starter};
 use crate::trace::Trace;
-use crate::watch::{Ending, Observer, Totals, ended, watch};
+use crate::watch::{Ending, Observer, Watched, ended, watch};
 use crate::worker::{Refill, Report, Share, Worker, WorkerStatus};
 use tlslab_contract::record::RunRecord;
 use tlslab_contract::spec::{CheckedSpec, Resume, RunSpec, Stop};
@@ -83,9 +83,12 @@ fn load<B: Backend>(
     if request.tls.resume != Resume::None {
         observer.phase("prime", MonotonicClock.now());
     }
-    let Worked { mut reports, begun, ending, reported } =
-        work_together(&job, &statuses, observer, starter, &make)?;
+    let (mut reports, begun, watched) = work_together(&job, &statuses, observer, starter, &make)?;
+    let Watched { ending, reported, steal } = watched;
     check_ending(ending, &job)?;
+    for Report { usage, .. } in &mut reports {
+        usage.stolen = steal.least_share(usage.processor);
+    }
     let totals = ended(&statuses, reported, &reports);
     if request.load.trace > 0 {
         let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
@@ -97,26 +100,18 @@ fn load<B: Backend>(
     Ok(record)
 }
 
-/// The results of the workers of a run.
-struct Worked {
-    reports: Vec<Report>,
-    begun: StartInstant,
-    ending: Ending,
-    /// The totals that each worker reported during the run.
-    reported: Vec<Totals>,
-}
-
-/// Starts all workers at one instant and watches them until they end.
+/// Starts all workers at one instant and watches them until they end. Returns their reports, and
+/// when the load began.
 fn work_together<B: Backend>(
     job: &Job<'_>,
     statuses: &[WorkerStatus],
     observer: &mut dyn Observer,
     starter: &mut dyn Starter,
     make: &(impl Fn() -> Result<B, BackendError> + Sync),
-) -> Result<Worked, RunError> {
+) -> Result<(Vec<Report>, StartInstant, Watched), RunError> {
     let gate = Gate::new(statuses.len());
     let first_error = Mutex::new(None);
-    let (reports, begun, (ending, reported)) = thread::scope(|scope| {
+    let (reports, watched) = thread::scope(|scope| {
         let workers: Vec<_> = statuses
             .iter()
             .enumerate()
@@ -130,28 +125,24 @@ fn work_together<B: Backend>(
                 })
             })
             .collect();
-        let begun = gate.open(starter, job.interrupt);
+        let opened = gate.open(starter, job.interrupt);
         let finished = || workers.iter().all(|worker| worker.is_finished());
-        let watched = match &begun {
-            Ok(start) => {
-                let (spec, permit) = (job.spec, job.permit);
-                watch(spec, permit, statuses, start.at, observer, job.interrupt, finished)
-            }
-            Err(_) => (Ending::Planned, Vec::new()),
-        };
+        let watched = opened.map(|begun| {
+            let (spec, permit, interrupt) = (job.spec, job.permit, job.interrupt);
+            (begun, watch(spec, permit, statuses, begun.at, observer, interrupt, finished))
+        });
         let reports: Vec<_> = workers.into_iter().map(ScopedJoinHandle::join).collect();
-        (reports, begun, watched)
+        (reports, watched)
     });
     if let Some(error) = first_error.into_inner().expect("no panics") {
         return Err(error);
     }
-    let begun = begun?;
+    let (begun, watched) = watched?;
     let reports: Vec<_> = reports
         .into_iter()
         .collect::<Result<_, _>>()
         .map_err(|panic| RunError::Panicked(words(panic.as_ref())))?;
-    let reports = reports.into_iter().flatten().collect();
-    Ok(Worked { reports, begun, ending, reported })
+    Ok((reports.into_iter().flatten().collect(), begun, watched))
 }
 
 /// The error of a run that was stopped because a limit was exceeded or connections were missing.

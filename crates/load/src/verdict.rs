@@ -237,11 +237,10 @@ fn listed(counts: &std::collections::BTreeMap<String, u64>, outcomes: &Outcomes)
     counts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// The processor share of the busiest worker, if known.
+/// The share of its time for which the busiest worker computed, if known.
 fn busiest(evidence: &Evidence<'_>) -> Option<f64> {
-    let busy = |usage: &WorkerUsage| usage.cpu.total_us() as f64 / (usage.seconds * 1e6);
     let measurable = evidence.workers.iter().filter(|usage| usage.seconds >= BUSY_MEASURABLE);
-    measurable.map(busy).reduce(f64::max)
+    measurable.map(WorkerUsage::busy).reduce(f64::max)
 }
 
 fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {

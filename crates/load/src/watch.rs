@@ -12,6 +12,7 @@ use crate::worker::{Report, WorkerStatus};
 use tlslab_contract::spec::RunSpec;
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 use tlslab_system::guard::{PUBLIC_TIME, Permit};
+use tlslab_system::steal::Steal;
 
 pub use crate::recorder::{BOUNDS, Buckets, Percentiles, TimesInBuckets, Totals};
 
@@ -89,8 +90,17 @@ pub(crate) enum Ending {
     NotOpen(u64),
 }
 
-/// Reports the progress to the observer, and stops the run on request or at a limit. Returns how
-/// the run ended, and the totals that each worker has reported.
+/// What the watching thread has seen of a run.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub ending: Ending,
+    /// The totals that each worker reported during the run.
+    pub reported: Vec<Totals>,
+    /// What was stolen during the measurement.
+    pub steal: Steal,
+}
+
+/// Reports the progress to the observer, and stops the run on request or at a limit.
 pub(crate) fn watch(
     spec: &RunSpec,
     permit: &Permit,
@@ -99,13 +109,14 @@ pub(crate) fn watch(
     observer: &mut dyn Observer,
     interrupt: &AtomicBool,
     finished: impl Fn() -> bool,
-) -> (Ending, Vec<Totals>) {
+) -> Watched {
     let mut schedule = Schedule::new(spec, start);
     let mut opening = spec.load.open_within_ms > 0;
     let mut ending = Ending::Planned;
     let mut phase = None;
     let mut reporter = ProgressReporter::new(statuses, spec.load.rate.is_some());
     let mut beat = 0;
+    let mut steal = Steal::default();
     while !finished() {
         let now = MonotonicClock.now();
         let open: u64 = statuses.iter().map(WorkerStatus::open).sum();
@@ -129,6 +140,7 @@ pub(crate) fn watch(
         if is_reported && phase != Some(next) && next < Phase::Done {
             phase = Some(next);
             observer.phase(next.name(), now);
+            if next == Phase::Measure { steal.begin() } else { steal.end() }
         }
         if is_reported && next == Phase::Measure {
             let left = schedule.drain.map(|drain| drain.saturating_sub(now));
@@ -144,8 +156,9 @@ pub(crate) fn watch(
         let change = schedule.next_change(now).map_or(Nanos::MAX, |change| change - now);
         thread::sleep(WATCH.min(Duration::from_nanos(change)));
     }
+    steal.end();
     observer.phase(Phase::Done.name(), MonotonicClock.now());
-    (ending, reporter.totals)
+    Watched { ending, reported: reporter.totals, steal }
 }
 
 /// The final accounting of each worker: its reports, and the counts left in its mailbox and in its

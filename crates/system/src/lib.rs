@@ -10,4 +10,5 @@ pub mod memory;
 pub mod poller;
 pub mod processor;
 pub mod socket;
+pub mod steal;
 pub mod usage;

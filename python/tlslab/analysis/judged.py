@@ -92,8 +92,8 @@ def _judged(contents: RunContents, cell: Cell, trials: Sequence[Trial]) -> Itera
         values: dict[str, float] = {}
         if judgement is not None and not judgement.faults:
             values = (
-                trial_values(trial, processors.server_count)
-                | keep_alive_values(trial, processors.server_count)
+                trial_values(trial, processors)
+                | keep_alive_values(trial, processors)
                 | limit_ratios(trial, contents.environment.primitives)
             )
         yield JudgedTrial(trial, judgement, values)

@@ -8,6 +8,7 @@ from tlslab.analysis.measures import (
     MICROSECONDS,
     RATE,
     SHARE,
+    Processors,
     client_busy,
     held,
     split,
@@ -34,7 +35,7 @@ UNITS: dict[str, str] = {
 }
 
 
-def keep_alive_values(trial: Trial, server_processors: int) -> dict[str, float]:
+def keep_alive_values(trial: Trial, processors: Processors) -> dict[str, float]:
     """The values of a finished trial's keep_alive run; none without such a run.
 
     None also if the measurement did not wait until all connections were open: it may then contain
@@ -55,7 +56,7 @@ def keep_alive_values(trial: Trial, server_processors: int) -> dict[str, float]:
     values |= split(
         CLIENT, record.cpu.total_us / record.requests, record.cpu.user_us, record.cpu.system_us
     )
-    return values | _server(run, server_processors)
+    return values | _server(run, processors)
 
 
 def not_measurable(trials: Sequence[Trial]) -> dict[str, str]:
@@ -74,7 +75,7 @@ def _waited(run: TrialRun) -> bool:
     return bool(run.record.spec.get("load", {}).get("open_within_ms"))
 
 
-def _server(run: TrialRun, processors: int) -> dict[str, float]:
+def _server(run: TrialRun, processors: Processors) -> dict[str, float]:
     server = run.server
     if server is None or server.seconds <= 0:
         return {}

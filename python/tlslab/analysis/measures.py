@@ -1,5 +1,6 @@
 """One value of each estimate from each trial, and the units."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlslab.model.deployment import Deployment
@@ -14,6 +15,9 @@ BYTES = "B"
 BYTE_RATE = "B/s"
 SHARE = "share"
 RATIO = "ratio"
+
+# The resolution of the kernel's processor times (USER_HZ; proc_stat(5)).
+_TICK_S = 0.01
 
 UNITS: dict[str, str] = {
     "connections_per_s": RATE,
@@ -59,7 +63,7 @@ class Processors:
         return max(1, len(self.server))
 
 
-def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
+def trial_values(trial: Trial, processors: Processors) -> dict[str, float]:
     """The values of a finished trial, by estimate name.
 
     Rates, bytes, memory and the server's cost come from the run with the lean client, which loads
@@ -69,7 +73,7 @@ def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
     """
     values: dict[str, float] = {}
     if (run := trial.runs.get("capacity")) is not None:
-        values |= loading_values(run, server_processors)
+        values |= loading_values(run, processors)
     if (run := trial.runs.get("client_cost")) is not None:
         values |= _client(run)
     parts = [values.get(f"{side}_cpu_us_per_connection") for side in ("client", "server")]
@@ -84,26 +88,40 @@ def _elsewhere(trial: Trial) -> bool:
     return any(run.server and run.server.source == "node_exporter" for run in trial.runs.values())
 
 
-def loading_values(run: TrialRun, server_processors: int) -> dict[str, float]:
+def loading_values(run: TrialRun, processors: Processors) -> dict[str, float]:
     """The values of one run of the lean client: rates, bytes, memory, the server's cost."""
-    return _capacity(run) | _server(run, server_processors)
+    return _capacity(run) | _server(run, processors)
 
 
 def client_busy(run: TrialRun) -> float:
-    """The share of time for which the generator's busiest worker was computing."""
+    """The share of the time left by the hypervisor for which the busiest worker was computing."""
     return min(1.0, generator_busy(run.record))
 
 
-def server_busy(run: TrialRun, processors: int) -> float | None:
+def server_busy(run: TrialRun, processors: Processors) -> float | None:
     """The share of its processors' time for which the server was computing; None if unaccounted.
 
-    None also for a server that the lab did not start: the number of its processors is not known.
+    Time that a hypervisor gave to other machines does not count: the server could not use it. None
+    also for a server that the lab did not start: the number of its processors is not known.
     """
     if run.server is None or run.server.seconds <= 0 or run.server.source != "started":
         return None
     used_us = run.server.user_us + run.server.system_us
     # The server is metered a little longer than its seconds say; no processor is over 100 % busy.
-    return min(1.0, used_us / (run.server.seconds * 1e6 * processors))
+    left = (1 - _stolen(run, processors.server)) * processors.server_count
+    return min(1.0, used_us / (run.server.seconds * 1e6 * left)) if left > 0 else None
+
+
+def _stolen(run: TrialRun, processors: Sequence[int]) -> float:
+    """The share of these processors' time that was stolen, as a lower bound; 0 if not known.
+
+    The kernel reports whole ticks: the difference of two readings may be one too large.
+    """
+    machine = run.machine
+    found = [machine.per_processor[n].steal for n in processors if n < len(machine.per_processor)]
+    if not found or machine.seconds <= 0:
+        return 0.0
+    return sum(max(0.0, share - _TICK_S / machine.seconds) for share in found) / len(found)
 
 
 def foreign_share(run: TrialRun, processors: Processors) -> float:
@@ -160,7 +178,7 @@ def _stapled(record: RunRecord) -> dict[str, float]:
     return {"ocsp_response_bytes": stapled / sum(f.count for f in full)} if stapled else {}
 
 
-def _server(run: TrialRun, processors: int) -> dict[str, float]:
+def _server(run: TrialRun, processors: Processors) -> dict[str, float]:
     cost, server = server_cost_us(run), run.server
     if cost is None or server is None:
         return {}
@@ -168,7 +186,7 @@ def _server(run: TrialRun, processors: int) -> dict[str, float]:
     return costs | held(run, processors)
 
 
-def held(run: TrialRun, processors: int) -> dict[str, float]:
+def held(run: TrialRun, processors: Processors) -> dict[str, float]:
     """The server's memory and the use of its processors, as far as they are known."""
     found = {
         "server_memory_bytes": None if run.server is None else run.server.memory_bytes,

@@ -118,7 +118,7 @@ def _clients(record: RunRecord) -> Iterable[Note]:
 
 def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
     """The warnings for a reader of a run that loads the server."""
-    client, server = client_busy(run), server_busy(run, processors.server_count)
+    client, server = client_busy(run), server_busy(run, processors)
     foreign, steal = foreign_share(run, processors), steal_share(run)
     if client >= SATURATED:
         yield Note(

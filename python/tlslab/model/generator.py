@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from tlslab.model.record import HostPart, RunRecord, WorkerUsage
+from tlslab.model.record import HostPart, RunRecord
 
 
 def generator_busy(record: RunRecord) -> float:
-    """The share of time for which the busiest worker computed; 0 if no worker measured it.
+    """The share of its time for which the busiest worker computed; 0 if no worker measured it.
 
     With several generators that share a processor: the share of the processor's time that they used
     together.
     """
     if not record.hosts:
-        return max((_busy(worker) for worker in record.workers if worker.seconds > 0), default=0.0)
+        return max((worker.busy for worker in record.workers if worker.seconds > 0), default=0.0)
     shares: dict[object, float] = {}
     for host in record.hosts:
         for place, busy in _of_host(host):
@@ -27,8 +27,4 @@ def _of_host(host: HostPart) -> Iterator[tuple[object, float]]:
         is_known = machine is not None and worker.processor is not None
         place = (machine, worker.processor) if is_known else (host.name, f"worker {number}")
         if worker.seconds > 0:
-            yield place, _busy(worker)
-
-
-def _busy(worker: WorkerUsage) -> float:
-    return worker.cpu.total_us / (worker.seconds * 1e6)
+            yield place, worker.busy

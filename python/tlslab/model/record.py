@@ -28,11 +28,28 @@ class CpuTime:
 
 @dataclass(frozen=True)
 class WorkerUsage:
-    """What one worker of the engine used during the measurement."""
+    """What one worker of the engine used during the measurement.
+
+    `stolen`: the share of its processor's time that a hypervisor gave to other machines, as a lower
+    bound.
+    """
 
     processor: int | None
     cpu: CpuTime
     seconds: float
+    stolen: float = 0.0
+
+    @property
+    def busy(self) -> float:
+        """The share of the time left by the hypervisor for which the worker computed.
+
+        The engine's record/usage.rs has the same rule. Raises ZeroDivisionError for a measurement
+        without a length.
+        """
+        used = self.cpu.total_us / (self.seconds * 1e6)
+        # Readings of the two shares do not begin and end at the same instants.
+        left = max(1 - self.stolen, min(used, 1.0))
+        return used / left if left > 0 else 0.0
 
 
 @dataclass(frozen=True)

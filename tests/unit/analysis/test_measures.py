@@ -2,9 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
+
 from factories.run import World, made_run
-from tlslab.analysis.measures import trial_values
+from tlslab.analysis.measures import Processors, client_busy, server_busy, trial_values
+from tlslab.model.record import CpuTime
 from tlslab.model.trial import RunKind, Trial, TrialRun
+
+ONE = Processors((0,), (1,))
 
 
 def _with_responses(trial: Trial, *lengths: int) -> Trial:
@@ -19,9 +24,9 @@ def _with_responses(trial: Trial, *lengths: int) -> Trial:
 
 def test_the_length_of_a_stapled_response_is_the_mean_over_full_handshakes() -> None:
     trial = made_run(World(), quick=True).trials[0]
-    assert "ocsp_response_bytes" not in trial_values(trial, 1)
-    assert trial_values(_with_responses(trial, 282), 1)["ocsp_response_bytes"] == 282
-    assert trial_values(_with_responses(trial, 282, 284), 1)["ocsp_response_bytes"] == 283
+    assert "ocsp_response_bytes" not in trial_values(trial, ONE)
+    assert trial_values(_with_responses(trial, 282), ONE)["ocsp_response_bytes"] == 282
+    assert trial_values(_with_responses(trial, 282, 284), ONE)["ocsp_response_bytes"] == 283
     # A resumed handshake has no response, and is not part of the mean.
     mixed = _with_responses(trial, 282, 0)
     run = mixed.runs["capacity"]
@@ -29,4 +34,45 @@ def test_the_length_of_a_stapled_response_is_the_mean_over_full_handshakes() -> 
     facts = (full, replace(resumed, kind="resumed"))
     record = replace(run.record, facts=facts)
     mixed = replace(mixed, runs={"capacity": replace(run, record=record)})
-    assert trial_values(mixed, 1)["ocsp_response_bytes"] == 282
+    assert trial_values(mixed, ONE)["ocsp_response_bytes"] == 282
+
+
+def _stolen_from(run: TrialRun, server: float, generator: float) -> TrialRun:
+    """Ten seconds in which each side used half of its processor, and lost these shares of it."""
+    assert run.server is not None
+    used = replace(run.server, user_us=5_000_000, system_us=0, seconds=10.0)
+    each = run.machine.per_processor[0]
+    lost = tuple(replace(each, steal=share) for share in (server, generator))
+    worker = replace(
+        run.record.workers[0], cpu=CpuTime(5_000_000, 0), seconds=10.0, stolen=generator
+    )
+    return replace(
+        run,
+        server=used,
+        machine=replace(run.machine, seconds=10.0, per_processor=lost),
+        record=replace(run.record, workers=(worker,)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("stolen", "server", "generator"), [(0.0, 0.5, 0.5), (0.001, 0.5, 0.5), (0.251, 2 / 3, 0.6676)]
+)
+def test_a_side_is_as_busy_as_the_hypervisor_lets_it(
+    stolen: float, server: float, generator: float
+) -> None:
+    run = made_run(World(), quick=True).trials[0].runs["capacity"]
+    mine = _stolen_from(run, server=stolen, generator=0.0)
+    # A tick of 10 ms may be less than a whole one.
+    assert server_busy(mine, ONE) == pytest.approx(server)
+    assert client_busy(mine) == pytest.approx(0.5)
+    theirs = _stolen_from(run, server=0.0, generator=stolen)
+    assert server_busy(theirs, ONE) == pytest.approx(0.5)
+    assert client_busy(theirs) == pytest.approx(generator, abs=1e-3)
+
+
+def test_a_side_that_uses_more_than_was_left_is_busy_all_the_time() -> None:
+    run = made_run(World(), quick=True).trials[0].runs["capacity"]
+    lost = _stolen_from(run, server=0.7, generator=0.7)
+    assert server_busy(lost, ONE) == client_busy(lost) == 1.0
+    nothing = replace(lost.record.workers[0], cpu=CpuTime(0, 0), stolen=1.0)
+    assert nothing.busy == 0.0

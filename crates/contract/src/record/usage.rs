@@ -48,6 +48,22 @@ pub struct WorkerUsage {
     pub cpu: CpuTime,
     /// Length of the worker's measurement in seconds.
     pub seconds: f64,
+    /// The share of the processor's time that a hypervisor gave to other machines during the
+    /// measurement (steal), as a lower bound; of all processors' time for a worker without one of
+    /// its own. 0 where it is not known.
+    #[serde(default)]
+    pub stolen: f64,
+}
+
+impl WorkerUsage {
+    /// The share of the time left by the hypervisor for which the worker computed: at 1 it had no
+    /// time to spare. Not finite if the measurement has no length.
+    pub fn busy(&self) -> f64 {
+        let used = self.cpu.total_us() as f64 / (self.seconds * 1e6);
+        // Readings of the two shares do not begin and end at the same instants.
+        let left = (1.0 - self.stolen).max(used.min(1.0));
+        if left > 0.0 { used / left } else { 0.0 }
+    }
 }
 
 /// Bytes over the connections that ended in the measurement.

@@ -161,8 +161,7 @@ pub fn shared_processors_saturated(parts: &[Named], findings: &HostFindings) -> 
 }
 
 fn use_of_processor(worker: &WorkerUsage) -> Option<(usize, f64)> {
-    let busy = worker.cpu.total_us() as f64 / (worker.seconds * 1e6);
-    worker.processor.filter(|_| worker.seconds > 0.0).map(|processor| (processor, busy))
+    worker.processor.filter(|_| worker.seconds > 0.0).map(|processor| (processor, worker.busy()))
 }
 
 fn limit(record: &RunRecord) -> f64 {

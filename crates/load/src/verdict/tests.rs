@@ -40,7 +40,7 @@ fn judged(change: impl FnOnce(&mut Made)) -> Vec<Verdict> {
     let mut made = Made {
         outcomes,
         summaries: [("service".to_owned(), service), ("start_delay".to_owned(), delay)].into(),
-        usage: WorkerUsage { processor: None, cpu, seconds: 2.0 },
+        usage: WorkerUsage { processor: None, cpu, seconds: 2.0, stolen: 0.0 },
         flight: flight(2 * 10_000, 10, 10),
         carried: 10,
         open_loop: None,
@@ -193,6 +193,12 @@ fn a_busy_worker_is_the_bottleneck_and_an_open_loop_needs_air() {
     let busy = |user_us| verdicts_of(|made| made.usage.cpu.user_us = user_us);
     assert_eq!(busy(1_800_000), [VerdictCode::ClientSaturated]);
     assert_eq!(busy(1_500_000), [VerdictCode::Valid]);
+    // A worker that a hypervisor leaves no more time is as much of a limit.
+    let left = |stolen| {
+        verdicts_of(|made| (made.usage.cpu.user_us, made.usage.stolen) = (1_500_000, stolen))
+    };
+    assert_eq!(left(0.2), [VerdictCode::Valid]);
+    assert_eq!(left(0.22), [VerdictCode::ClientSaturated]);
     let in_open_loop = verdicts_of(|made| {
         open(made);
         made.usage.cpu.user_us = 1_500_000;

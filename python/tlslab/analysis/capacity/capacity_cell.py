@@ -174,7 +174,7 @@ def _values(maxima: Sequence[Trial], processors: Processors) -> dict[str, dict[i
     found: dict[str, dict[int, float]] = {}
     for trial in maxima:
         run = trial.runs["maximum"]
-        for name, value in loading_values(run, processors.server_count).items():
+        for name, value in loading_values(run, processors).items():
             found.setdefault(name, {})[int(trial.factors["repetition"])] = value
     return found
 

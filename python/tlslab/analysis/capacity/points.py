@@ -98,7 +98,7 @@ def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
         concurrency=record.concurrency,
         failures=(outcomes.failures + outcomes.mismatches) / ended if ended else 1.0,
         client_busy=client_busy(run),
-        server_busy=server_busy(run, processors.server_count),
+        server_busy=server_busy(run, processors),
         verdict="kept up",
         run=run,
     )

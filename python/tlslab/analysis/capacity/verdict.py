@@ -68,7 +68,7 @@ def limit_words(counted_in: Sequence[Trial], processors: Processors) -> str:
     """The side that limited the rate of the maximum, as a clause on the generators (`they`)."""
     runs = [trial.runs["maximum"] for trial in counted_in]
     client = max((client_busy(run) for run in runs), default=0.0)
-    found = (server_busy(run, processors.server_count) for run in runs)
+    found = (server_busy(run, processors) for run in runs)
     server = min((busy for busy in found if busy is not None), default=None)
     if client >= SATURATED and server is not None and server >= SERVER_LOADED:
         return "they and the server were busy: the server may take more"

@@ -64,11 +64,11 @@ def _values(contents: RunContents, trial: Trial) -> dict[str, float]:
     if trial.benchmarks:
         return benchmark_values(trial)
     deployments = (c.deployment for c in contents.plan.cells if c.key == trial.cell)
-    servers = Processors.of(contents.environment, next(deployments, None)).server_count
-    values = trial_values(trial, servers) | keep_alive_values(trial, servers)
+    processors = Processors.of(contents.environment, next(deployments, None))
+    values = trial_values(trial, processors) | keep_alive_values(trial, processors)
     for kind in _MEASURED:
         if (run := trial.runs.get(kind)) is not None:  # type: ignore[call-overload]
-            values |= loading_values(run, servers)
+            values |= loading_values(run, processors)
     return values | limit_ratios(trial, contents.environment.primitives)
 
 

@@ -193,8 +193,7 @@ fn hosts(record: &RunRecord) -> Option<Table> {
     for host in &record.hosts {
         let rate = (host.seconds > 0.0).then(|| host.outcomes.completed as f64 / host.seconds);
         let busiest = host.workers.iter().filter(|worker| worker.seconds > 0.0);
-        let busiest = busiest.map(|worker| worker.cpu.total_us() as f64 / (worker.seconds * 1e4));
-        let busy = busiest.max_by(f64::total_cmp);
+        let busy = busiest.map(|worker| worker.busy() * 100.0).max_by(f64::total_cmp);
         let after = host.started.zip(first).map(|(start, first)| (start.unix_s - first) * 1e3);
         table.rows.push(vec![
             host.name.clone(),
