@@ -32,11 +32,14 @@ def tlslab(tmp_path: Path) -> Iterator[Tlslab]:
 def small(tmp_path: Path) -> Callable[..., str]:
     """Writes a small experiment; returns the name of its file."""
 
-    def write(blocks: int = 2, measure_ms: int = 300, connections: int = 8) -> str:
+    def write(
+        blocks: int = 2, measure_ms: int = 300, connections: int = 8, cost_ms: int = 200
+    ) -> str:
         path = tmp_path / "small.toml"
-        path.write_text(
-            SMALL.format(blocks=blocks, measure_ms=measure_ms, connections=connections), "utf-8"
+        text = SMALL.format(
+            blocks=blocks, measure_ms=measure_ms, connections=connections, cost_ms=cost_ms
         )
+        path.write_text(text, "utf-8")
         return path.name
 
     return write

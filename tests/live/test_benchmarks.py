@@ -152,6 +152,8 @@ until_s = 4
 """
 
 
+# Signing times out after one second.
+@pytest.mark.alone
 def test_a_node_of_the_cluster_is_killed(tlslab: Tlslab, tmp_path: Path) -> None:
     name = write(tmp_path, '["jdk-newest"]')
     with (tmp_path / name).open("a") as file:

@@ -26,7 +26,7 @@ def run(
     tlslab: Tlslab, small: Callable[..., str], own_nginx: Own, tmp_path: Path
 ) -> Callable[..., tuple[int, dict[tuple[str, str], dict[str, Any]]]]:
     """Runs a small experiment over groups, with a command; its code and trials by TLS and group."""
-    path = tmp_path / small(blocks=1, measure_ms=200, connections=4)
+    path = tmp_path / small(blocks=1, measure_ms=400, connections=4, cost_ms=400)
     text = path.read_text().replace('tls = ["1.3"]', 'tls = ["1.2", "1.3"]')
     text = text.replace("ecdsa-p256", "rsa-2048").replace(
         'group = ["X25519", "P-256"]', f"group = {json.dumps(GROUPS)}"

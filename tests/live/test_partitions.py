@@ -47,7 +47,7 @@ def test_a_host_that_was_cut_off_and_comes_back_is_lost_all_the_same(
     _, (head, g1, g2), url = there
     lab = Lab(head)
     wanted = [*LOAD, "--generators", "2", "--on-lost-host", "keep", "--allow", head.address]
-    child = lab.start(*wanted, "--json", "--events", "-d", "14s", url)
+    child = lab.start(*wanted, "--json", "--events", "-d", "25s", url)
     until_hosts(child, {"g1": False, "g2": False})
     g1.cut()
     until_hosts(child, {"g1": True, "g2": False})

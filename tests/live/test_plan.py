@@ -7,7 +7,7 @@ import pytest
 
 from live.harness import Tlslab, assert_finished, trials
 
-BLOCKS = 5
+BLOCKS = 6
 BRIEF = ("--quick", "--blocks", str(BLOCKS), "--seconds", "0.3")
 
 
@@ -38,7 +38,9 @@ def test_a_load_is_planned_with_measured_costs(tlslab: Tlslab, target: str, tmp_
     assert planned.code == 0, planned.err
     found = json.loads(planned.out)
     assert found["processors_low"] <= found["processors"] <= found["processors_high"]
-    assert (found["checks"], found["blocks"]) == (1, BLOCKS)
+    assert found["checks"] == 1
+    # A block in which no connection of a cell completed does not count.
+    assert BLOCKS - 1 <= found["blocks"] <= BLOCKS
     # Whatever the noise, the interval is wider than the model's error on the held-out mix.
     assert found["error_bound"] >= found["error"] >= 0
     assert found["cost"]["high"] >= found["cost"]["value"] * (1 + found["error_bound"])

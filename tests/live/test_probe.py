@@ -283,7 +283,7 @@ def test_a_cell_that_the_probe_saw_refused_is_reported_with_the_servers_answer(
 ) -> None:
     levels = ["--set", "group=X25519,X448", "--set", "key=rsa-2048"]
     experiment = tmp_path / "two.toml"
-    experiment.write_text(SMALL.format(blocks=1, measure_ms=200, connections=2))
+    experiment.write_text(SMALL.format(blocks=1, measure_ms=200, connections=2, cost_ms=200))
     ended = tlslab.run(
         "run", "two.toml", "--target", own_nginx.url, "--ca", str(own_nginx.ca), *levels,
         "--out", "r",

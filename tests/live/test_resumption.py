@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from live.harness import SMALL, Tlslab, assert_finished, trials
+from live.harness import SMALL, Tlslab, assert_finished, measured
 from tlslab.lab.programs import require_program
 from tlslab.targets import Nginx
 from tlslab.targets.base import Setting
@@ -108,19 +108,18 @@ def test_nginx_is_made_to_ask_for_another_key_share(tmp_path: Path, backend: str
 def test_an_experiment_can_resume_a_share_of_its_connections(
     tlslab: Tlslab, tmp_path: Path, target: str
 ) -> None:
-    text = SMALL.format(blocks=1, measure_ms=300, connections=8)
+    text = SMALL.format(blocks=1, measure_ms=300, connections=8, cost_ms=200)
     asked = 'resume = "psk"\nresume_ratio = 0.5\n'
     text = text.replace("\n[workload.capacity]", asked + "\n[workload.capacity]", 1)
     (tmp_path / "small.toml").write_text(text, "utf-8")
     ended = tlslab.run("run", "small.toml", "--target", target, "--out", "r")
     assert_finished(ended, tmp_path / "r")
-    for line in trials(tmp_path / "r"):
-        for run in json.loads(line)["runs"].values():
-            record = run["record"]
-            kinds = record["kinds"]
-            completed = record["outcomes"]["completed"]
-            assert abs(kinds["resumed"] - completed / 2) <= 2 * record["spec"]["connections"]
-            assert {fact["kind"] for fact in record["facts"]} == {"full", "resumed"}
+    for _, run in measured(tmp_path / "r"):
+        record = run["record"]
+        kinds = record["kinds"]
+        completed = record["outcomes"]["completed"]
+        assert abs(kinds["resumed"] - completed / 2) <= 2 * record["spec"]["connections"]
+        assert {fact["kind"] for fact in record["facts"]} == {"full", "resumed"}
 
 
 @pytest.mark.parametrize("resume", ["id", "ticket"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from live.harness import Own, Tlslab, assert_finished, trials
+from live.harness import Own, Tlslab, assert_finished, measured, trials
 
 Small = Callable[..., str]
 
@@ -40,15 +40,13 @@ def test_a_workload_over_http_2_is_that_on_every_connection(
     path.write_text(path.read_text().replace(once, often))
     ended = tlslab.run("run", path.name, "--target", target, "--out", "r")
     assert_finished(ended, tmp_path / "r")
-    for line in trials(tmp_path / "r"):
-        for run in json.loads(line)["runs"].values():
-            record = run["record"]
-            assert {fact["alpn"] for fact in record["facts"]} == {"h2"}
-            assert record["outcomes"]["completed"] > 0
-            # Each of the 8 connections may be cut by the start or the end of the measurement.
-            cut = record["requests"] - 20 * record["outcomes"]["completed"]
-            assert abs(cut) <= 8 * 20
-            assert record["bytes"]["body"] == 100 * record["requests"]
+    for _, run in measured(tmp_path / "r"):
+        record = run["record"]
+        assert {fact["alpn"] for fact in record["facts"]} == {"h2"}
+        # Each of the 8 connections may be cut by the start or the end of the measurement.
+        cut = record["requests"] - 20 * record["outcomes"]["completed"]
+        assert abs(cut) <= 8 * 20
+        assert record["bytes"]["body"] == 100 * record["requests"]
 
 
 @pytest.mark.parametrize(
@@ -94,9 +92,11 @@ def test_every_connection_of_a_trial_is_in_its_accounting(
             assert sum(outcomes["unexpected"].values()) == 0
             facts = run["record"]["facts"]
             assert sum(fact["count"] for fact in facts) == outcomes["completed"]
-            assert {fact["group"] for fact in facts} == {trial["factors"]["group"]}
-            assert {fact["kind"] for fact in facts} == {"full"}
             used_us += run["server"]["user_us"]
+    for trial, run in measured(tmp_path / "r"):
+        facts = run["record"]["facts"]
+        assert {fact["group"] for fact in facts} == {trial["factors"]["group"]}
+        assert {fact["kind"] for fact in facts} == {"full"}
     # A single window may be shorter than the kernel's tick of processor time.
     assert used_us > 0
 
@@ -105,7 +105,8 @@ def test_the_servers_own_count_agrees_with_the_clients(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:
     """The two count at slightly different times, so that connections in flight may differ."""
-    assert_finished(tlslab.run("run", small(), "--out", "r"), tmp_path / "r")
+    wanted = small(measure_ms=1000, cost_ms=1000)
+    assert_finished(tlslab.run("run", wanted, "--out", "r"), tmp_path / "r")
     for line in trials(tmp_path / "r"):
         for run in json.loads(line)["runs"].values():
             completed = run["record"]["outcomes"]["completed"]
@@ -118,7 +119,8 @@ def test_a_server_that_the_lab_did_not_start_is_measured_as_it_is(
 ) -> None:
     """The server has RSA only: the cells become RSA cells, and the ECDSA cells have a reason."""
     url = own_nginx.url
-    ended = tlslab.run("run", small(), "--target", url, "--ca", str(own_nginx.ca), "--out", "r")
+    wanted = small(measure_ms=500)
+    ended = tlslab.run("run", wanted, "--target", url, "--ca", str(own_nginx.ca), "--out", "r")
     assert_finished(ended, tmp_path / "r")
     plan = json.loads((tmp_path / "r" / "plan.json").read_text())
     assert {cell["factors"]["key"] for cell in plan["cells"]} == {"rsa-2048"}

@@ -50,12 +50,12 @@ most = 4
 step = 0.5
 repeats = 1
 warmup_ms = 0
-measure_ms = 500
+measure_ms = 1500
 
 [capacity.maximum]
 trials = 1
 warmup_ms = 0
-measure_ms = 500
+measure_ms = 1500
 
 [capacity.open_loop]
 fractions = [0.5, 1.2]

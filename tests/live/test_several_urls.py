@@ -17,8 +17,9 @@ def test_two_servers_are_measured_in_turns_resumed_and_compared(
     (tmp_path / "both.pem").write_text(own_nginx.ca.read_text() + own_reference.ca.read_text())
     (tmp_path / "log.sh").write_text('echo "$1 $TLSLAB_SERVER" >>log\n')
     urls = (own_nginx.url, own_reference.url)
+    name = small(blocks=5, measure_ms=500, cost_ms=500)
     ended = tlslab.run(
-        "run", small(blocks=5, measure_ms=500), "--target", ",".join(urls), "--ca", "both.pem",
+        "run", name, "--target", ",".join(urls), "--ca", "both.pem",
         "--set", "group=X25519", "--configure", "sh log.sh {server}", "--out", "r",
     )  # fmt: skip
     assert_finished(ended, tmp_path / "r")

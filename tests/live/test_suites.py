@@ -25,7 +25,7 @@ def tiny() -> str:
     """A suite of each family and all sizes, with windows too short for meaningful figures."""
     quick = with_levels(load("suites", quick=True), {"suite": FAMILIES, "http": ("2", "1.1")})
     workload = quick.workload
-    short = Window(50, 500)
+    short = Window(50, 1200)
     changes: dict[str, Any] = {
         **vars(quick),
         "blocks": 1,

@@ -135,6 +135,7 @@ def test_samples_are_taken_after_the_trials_and_once(tlslab: Tlslab, tmp_path: P
 
 
 @needs_perf
+@pytest.mark.alone
 def test_an_interrupt_among_the_samples_leaves_the_rest_to_resume(
     tlslab: Tlslab, tmp_path: Path
 ) -> None:
