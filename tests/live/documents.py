@@ -48,11 +48,11 @@ MAY_SAY_INVALID = re.compile(
 MAY_END_WITH = ("1", "4")
 
 # In the tiny windows of one block no connection may complete, beside other tests. The commands that
-# need its result then end with these codes, and say so in these words.
+# need its result then end with these codes, and the log has these words.
+_NONE = r"none of \d+ connections completed|the one connection did not complete"
 WITHOUT_CONNECTIONS = (
-    ("tlslab selftest", "3", "no try was finished"),
-    ("tlslab plan", "2", "has no cost of"),
-    ("tlslab plan", "2", "gives no cost model"),
+    ("tlslab selftest", "3", re.compile("no try was finished")),
+    ("tlslab plan", "2", re.compile(f"({_NONE}).*(has no cost of|gives no cost model)", re.DOTALL)),
 )
 
 WITHOUT_RESULT = re.compile(
@@ -111,7 +111,7 @@ def failures(lines: list[str], said: str) -> list[str]:
         for code, _, command in split
         if not (code in MAY_END_WITH and MAY_SAY_INVALID.match(command))
         and not any(
-            command.startswith(start) and code == ended and words in said
+            command.startswith(start) and code == ended and words.search(said)
             for start, ended, words in WITHOUT_CONNECTIONS
         )
     ]

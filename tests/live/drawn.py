@@ -1,6 +1,6 @@
 """The figures of a capacity run that its verdicts leave: a busy machine may spoil short runs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Verdicts of a load that says nothing about the server.
@@ -12,8 +12,17 @@ _OF_MAXIMA = {"maximum"}
 OF_VERDICTS = _OF_LOADS | _OF_MAXIMA
 
 
-def drawn(summary: Mapping[str, Any]) -> set[str]:
-    """Those of `OF_VERDICTS` that a summary must have; it must have no others of them."""
+# Verdicts of a run that no busy machine explains.
+_FAULTS = {"unexpected", "failures"}
+
+
+def drawn(summary: Mapping[str, Any], made: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Those of `OF_VERDICTS` that a summary must have; it must have no others of them.
+
+    `made`: the trials, whose runs must be without faults.
+    """
+    runs = [run["record"] for trial in made for run in trial["runs"].values()]
+    assert not {verdict["code"] for record in runs for verdict in record["verdicts"]} & _FAULTS
     loads = [table for table in summary["tables"] if table["id"].startswith("loads-")]
     column = {table["id"]: table["columns"].index("verdict") for table in loads}
     judged = {row[column[table["id"]]] for table in loads for row in table["rows"]} - _SILENT

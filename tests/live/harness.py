@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -195,6 +195,12 @@ def makes_load(engine: psutil.Process) -> bool:
     return False
 
 
+def is_busy_alone(record: Mapping[str, Any]) -> bool:
+    """Whether no connection completed for want of time: none failed, none was unexpected."""
+    outcomes = record["outcomes"]
+    return not (outcomes["completed"] or outcomes["failed"] or outcomes["unexpected"])
+
+
 def measured(folder: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Each run of a run folder in which a connection completed, behind its trial.
 
@@ -205,6 +211,7 @@ def measured(folder: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     empty = [run["record"] for _, run in runs if not run["record"]["outcomes"]["completed"]]
     assert len(empty) <= max(1, len(runs) // 10)
     for record in empty:
+        assert is_busy_alone(record), record["outcomes"]
         assert "nothing_completed" in {verdict["code"] for verdict in record["verdicts"]}
     return ((trial, run) for trial, run in runs if run["record"]["outcomes"]["completed"])
 

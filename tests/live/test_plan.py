@@ -1,6 +1,7 @@
 """`tlslab run calibrate` and `tlslab plan` on a real server."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def test_a_load_is_planned_with_measured_costs(tlslab: Tlslab, target: str, tmp_
     if "too noisy" in planned.err:
         # Beside other programs a short calibration may give no answer; it must then say so.
         assert planned.code == 4
-        assert f"{BLOCKS} blocks" in planned.err
+        assert re.search(f"({BLOCKS}|{BLOCKS - 1}) blocks", planned.err)
         assert not planned.out
         return
     assert planned.code == 0, planned.err

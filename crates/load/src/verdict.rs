@@ -246,7 +246,7 @@ fn busiest(evidence: &Evidence<'_>) -> Option<f64> {
 fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {
     let busiest = busiest(evidence).unwrap_or_default();
     let message = format!(
-        "a worker was busy {} % of the time: the generator was the bottleneck, rates are lower \
+        "a worker was busy {} % of its time: the generator was the bottleneck, rates are lower \
          bounds",
         whole_percent(busiest)
     );

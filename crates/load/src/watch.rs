@@ -140,7 +140,10 @@ pub(crate) fn watch(
         if is_reported && phase != Some(next) && next < Phase::Done {
             phase = Some(next);
             observer.phase(next.name(), now);
-            if next == Phase::Measure { steal.begin() } else { steal.end() }
+            match next {
+                Phase::Measure if ending == Ending::Planned => steal.begin(),
+                _ => steal.end(),
+            }
         }
         if is_reported && next == Phase::Measure {
             let left = schedule.drain.map(|drain| drain.saturating_sub(now));
@@ -151,6 +154,7 @@ pub(crate) fn watch(
         let exceeded = permit.is_exceeded(connections, elapsed);
         if ending == Ending::Planned && (exceeded || interrupt.load(Ordering::Relaxed)) {
             ending = if exceeded { Ending::Exceeded } else { Ending::Interrupted };
+            steal.end();
             statuses.iter().for_each(WorkerStatus::stop);
         }
         let change = schedule.next_change(now).map_or(Nanos::MAX, |change| change - now);

@@ -26,17 +26,17 @@ impl Steal {
         }
     }
 
-    /// At least this share of a processor's time was stolen, of all processors' without a number. 0
-    /// where the kernel does not say.
-    pub fn least_share(&self, processor: Option<usize>) -> f64 {
-        let (Some(begun), Some(ended)) = (&self.begun, &self.ended) else { return 0.0 };
+    /// At least this share of a processor's time was stolen; of every processor's without a number.
+    /// `None` where the kernel does not say.
+    pub fn least_share(&self, processor: Option<usize>) -> Option<f64> {
+        let (begun, ended) = (self.begun.as_ref()?, self.ended.as_ref()?);
         ended.least_share_since(begun, processor)
     }
 }
 
-/// The processors' times since boot, in ticks of the kernel; under `None` those of all together.
+/// The processors' times since boot, in ticks of the kernel.
 #[derive(Debug, Default)]
-struct Ticks(BTreeMap<Option<usize>, Times>);
+struct Ticks(BTreeMap<usize, Times>);
 
 #[derive(Debug, Clone, Copy)]
 struct Times {
@@ -49,26 +49,33 @@ impl Ticks {
         Self::read(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }
 
-    /// Lines such as `cpu0 4705 150 1120 16250 520 0 60 12 0 0`; `cpu` is all together.
+    /// Lines such as `cpu0 4705 150 1120 16250 520 0 60 12 0 0`.
     fn read(stat: &str) -> Self {
         let of_line = |line: &str| {
             let mut words = line.strip_prefix("cpu")?.split(' ');
-            let number = words.next().map(str::parse)?.ok();
-            let ticks: Vec<u64> =
-                words.filter(|word| !word.is_empty()).map_while(|word| word.parse().ok()).collect();
+            // All processors together have no number.
+            let number = words.next()?.parse().ok()?;
+            let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
             let known = ticks.get(..FIELDS)?;
             Some((number, Times { stolen: known[FIELDS - 1], whole: known.iter().sum() }))
         };
-        Self(stat.lines().map_while(of_line).collect())
+        Self(stat.lines().filter_map(of_line).collect())
     }
 
+    fn least_share_since(&self, earlier: &Self, processor: Option<usize>) -> Option<f64> {
+        let share = |number| Some(self.0.get(number)?.least_share_since(earlier.0.get(number)?));
+        match processor {
+            Some(number) => share(&number),
+            None => self.0.keys().filter_map(share).reduce(f64::min),
+        }
+    }
+}
+
+impl Times {
     /// The kernel reports whole ticks: a difference may be up to one tick too large.
-    fn least_share_since(&self, earlier: &Self, processor: Option<usize>) -> f64 {
-        let (Some(begun), Some(ended)) = (earlier.0.get(&processor), self.0.get(&processor)) else {
-            return 0.0;
-        };
-        let stolen = ended.stolen.saturating_sub(begun.stolen).saturating_sub(1);
-        let whole = ended.whole.saturating_sub(begun.whole);
+    fn least_share_since(self, earlier: &Self) -> f64 {
+        let stolen = self.stolen.saturating_sub(earlier.stolen).saturating_sub(1);
+        let whole = self.whole.saturating_sub(earlier.whole);
         if whole == 0 { 0.0 } else { (stolen as f64 / whole as f64).min(1.0) }
     }
 }
@@ -77,53 +84,50 @@ impl Ticks {
 mod tests {
     use super::*;
 
-    /// Two processors, of which the second lost this much of 100 ticks since boot.
-    fn stat(stolen: u64) -> Ticks {
-        let left = 100 - stolen;
+    /// Two processors, of which each lost so much of 100 ticks since boot.
+    fn stat(stolen: [u64; 2]) -> Ticks {
+        let line = |stolen| format!("30 0 20 {} 0 0 50 {stolen} 7 0", 100 - 100.min(stolen));
         Ticks::read(&format!(
-            "cpu  100 0 50 {left} 0 0 50 {stolen} 7 0\n\
-             cpu0 70 0 30 0 0 0 0 0 0 0\n\
-             cpu1 30 0 20 {left} 0 0 50 {stolen} 7 0\n\
-             intr 114930548 113199788 3 0 5 263\n"
+            "cpu  60 0 40 7 0 0 100 93 14 0\ncpu0 {}\ncpu1 {}\nintr 114930548 113199788 3 0\n",
+            line(stolen[0]),
+            line(stolen[1])
         ))
     }
 
-    fn since_boot(now: &Ticks, processor: Option<usize>) -> f64 {
-        let boot =
-            Ticks::read("cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0");
+    fn since_boot(now: &Ticks, processor: Option<usize>) -> Option<f64> {
+        let boot = Ticks::read("cpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0");
         now.least_share_since(&boot, processor)
     }
 
     #[test]
-    fn the_share_is_that_of_the_processor_and_of_all_without_a_number() {
-        let now = stat(21);
-        assert!((since_boot(&now, Some(1)) - 0.1).abs() < 1e-9, "{now:?}");
-        assert!((since_boot(&now, None) - 20.0 / 300.0).abs() < 1e-9, "{now:?}");
-        assert!(since_boot(&now, Some(0)).abs() < 1e-9);
-        assert!(since_boot(&now, Some(2)).abs() < 1e-9);
+    fn the_share_is_that_of_the_processor_and_without_a_number_the_smallest() {
+        let now = stat([21, 41]);
+        assert_eq!(since_boot(&now, Some(0)), Some(0.1));
+        assert_eq!(since_boot(&now, Some(1)), Some(0.2));
+        assert_eq!(since_boot(&now, None), Some(0.1));
+        assert_eq!(since_boot(&now, Some(2)), None);
     }
 
     #[test]
     fn one_tick_may_be_no_whole_one() {
-        assert!(since_boot(&stat(1), Some(1)).abs() < 1e-9);
+        assert_eq!(since_boot(&stat([0, 1]), Some(1)), Some(0.0));
     }
 
     #[test]
     fn what_is_not_known_is_nothing() {
-        assert!(Steal::default().least_share(None).abs() < 1e-9);
+        let mut steal = Steal::default();
+        steal.end();
+        assert_eq!(steal.least_share(None), None);
         assert!(Ticks::read("").0.is_empty());
-        assert!(Ticks::read("cpu 1 2 3\n").0.is_empty());
+        assert!(Ticks::read("cpu0 1 2 3\n").0.is_empty());
     }
 
     #[test]
-    fn the_kernel_of_this_machine_is_understood() {
+    fn the_kernel_says_it_of_each_processor() {
         let mut steal = Steal::default();
-        steal.end();
         steal.begin();
         steal.end();
-        let read = steal.ended.as_ref().unwrap();
-        assert!(read.0[&None].whole >= read.0[&None].stolen, "{read:?}");
-        assert!(read.0.len() > 1, "{read:?}");
-        assert!((0.0..=1.0).contains(&steal.least_share(None)));
+        assert!(steal.least_share(Some(0)).is_some_and(|share| share < 1.0), "{steal:?}");
+        assert!(steal.least_share(None).is_some_and(|share| share < 1.0), "{steal:?}");
     }
 }

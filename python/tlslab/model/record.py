@@ -31,13 +31,13 @@ class WorkerUsage:
     """What one worker of the engine used during the measurement.
 
     `stolen`: the share of its processor's time that a hypervisor gave to other machines, as a lower
-    bound.
+    bound; None where it is not known.
     """
 
     processor: int | None
     cpu: CpuTime
     seconds: float
-    stolen: float = 0.0
+    stolen: float | None = None
 
     @property
     def busy(self) -> float:
@@ -47,8 +47,8 @@ class WorkerUsage:
         without a length.
         """
         used = self.cpu.total_us / (self.seconds * 1e6)
-        # Readings of the two shares do not begin and end at the same instants.
-        left = max(1 - self.stolen, min(used, 1.0))
+        # The two shares do not begin and end at the same instants.
+        left = max(1 - (self.stolen or 0.0), min(used, 1.0))
         return used / left if left > 0 else 0.0
 
 

@@ -49,19 +49,20 @@ pub struct WorkerUsage {
     /// Length of the worker's measurement in seconds.
     pub seconds: f64,
     /// The share of the processor's time that a hypervisor gave to other machines during the
-    /// measurement (steal), as a lower bound; of all processors' time for a worker without one of
-    /// its own. 0 where it is not known.
+    /// measurement (steal), as a lower bound: the smallest of all processors' shares for a worker
+    /// that is not pinned. `None` where it is not known.
     #[serde(default)]
-    pub stolen: f64,
+    pub stolen: Option<f64>,
 }
 
 impl WorkerUsage {
-    /// The share of the time left by the hypervisor for which the worker computed: at 1 it had no
-    /// time to spare. Not finite if the measurement has no length.
+    /// The share of the time left to it by a hypervisor for which the worker computed: at 1 it had
+    /// no time to spare. Not finite if the measurement has no length.
     pub fn busy(&self) -> f64 {
         let used = self.cpu.total_us() as f64 / (self.seconds * 1e6);
-        // Readings of the two shares do not begin and end at the same instants.
-        let left = (1.0 - self.stolen).max(used.min(1.0));
+        // The two shares do not begin and end at the same instants, and a kernel without
+        // CONFIG_PARAVIRT_TIME_ACCOUNTING charges stolen time to the thread that it interrupts.
+        let left = (1.0 - self.stolen.unwrap_or_default()).max(used.min(1.0));
         if left > 0.0 { used / left } else { 0.0 }
     }
 }

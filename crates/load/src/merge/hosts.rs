@@ -152,10 +152,10 @@ pub fn shared_processors_saturated(parts: &[Named], findings: &HostFindings) -> 
     let ((_, processor), (names, busy)) =
         shared.into_iter().find(|(_, (names, busy))| names.len() > 1 && *busy >= limit)?;
     let message = format!(
-        "processor {processor}, which {} share, was busy {:.0} % of the time: the generators were \
+        "processor {processor}, which {} share, was busy {:.0} % of its time: the generators were \
          the bottleneck, rates are lower bounds",
         names.join(" and "),
-        busy * 100.0
+        busy.min(1.0) * 100.0
     );
     Some(Verdict { code: VerdictCode::ClientSaturated, message })
 }

@@ -118,7 +118,7 @@ fn record(samples: &[Sample]) -> RunRecord {
 
 /// The record of a generator from the notes of its workers, at least one.
 fn concluded(spec: RunSpec, workers: Vec<Recorder>) -> RunRecord {
-    let usage = WorkerUsage { processor: None, cpu: CPU, seconds: 1.0, stolen: 0.0 };
+    let usage = WorkerUsage { processor: None, cpu: CPU, seconds: 1.0, stolen: None };
     let usage = vec![usage; workers.len()];
     let mut cpu = CpuTime::default();
     usage.iter().for_each(|worker| cpu += worker.cpu);

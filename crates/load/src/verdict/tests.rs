@@ -40,7 +40,7 @@ fn judged(change: impl FnOnce(&mut Made)) -> Vec<Verdict> {
     let mut made = Made {
         outcomes,
         summaries: [("service".to_owned(), service), ("start_delay".to_owned(), delay)].into(),
-        usage: WorkerUsage { processor: None, cpu, seconds: 2.0, stolen: 0.0 },
+        usage: WorkerUsage { processor: None, cpu, seconds: 2.0, stolen: None },
         flight: flight(2 * 10_000, 10, 10),
         carried: 10,
         open_loop: None,
@@ -195,10 +195,10 @@ fn a_busy_worker_is_the_bottleneck_and_an_open_loop_needs_air() {
     assert_eq!(busy(1_500_000), [VerdictCode::Valid]);
     // A worker that a hypervisor leaves no more time is as much of a limit.
     let left = |stolen| {
-        verdicts_of(|made| (made.usage.cpu.user_us, made.usage.stolen) = (1_500_000, stolen))
+        verdicts_of(|made| (made.usage.cpu.user_us, made.usage.stolen) = (1_500_000, Some(stolen)))
     };
-    assert_eq!(left(0.2), [VerdictCode::Valid]);
-    assert_eq!(left(0.22), [VerdictCode::ClientSaturated]);
+    assert_eq!(left(0.1), [VerdictCode::Valid]);
+    assert_eq!(left(0.11), [VerdictCode::ClientSaturated]);
     let in_open_loop = verdicts_of(|made| {
         open(made);
         made.usage.cpu.user_us = 1_500_000;
@@ -385,7 +385,7 @@ fn a_share_below_a_limit_is_not_rounded_to_it() {
     // 94.6 % of two seconds, including 0.2 s in the kernel.
     assert!(busy(1_692_000).starts_with("valid: the generator was 94 % busy"));
     // Ticks may add up to more than the length of the measurement.
-    assert!(busy(1_900_000).starts_with("a worker was busy 100 % of the time"));
+    assert!(busy(1_900_000).starts_with("a worker was busy 100 % of its time"));
 }
 
 #[test]

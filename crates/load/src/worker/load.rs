@@ -67,7 +67,7 @@ impl<'r, B: Backend> Load<'r, B> {
             started: share.primed,
             time: Timekeeper::new(share.schedule),
             recorder,
-            usage: WorkerUsage { processor, cpu, seconds: 0.0, stolen: 0.0 },
+            usage: WorkerUsage { processor, cpu, seconds: 0.0, stolen: None },
             share,
         })
     }

@@ -19,6 +19,8 @@ fn the_root_of_the_reference_server_is_measured_with_either_http() {
             let said = run(&["--json", "--insecure", "-n", "3", "--http", http, target]);
             good(&said);
             assert_eq!(record(&said)["preflight"]["status"], 200);
+            let stolen = record(&said)["workers"][0]["stolen"].as_f64();
+            assert!(stolen.is_some_and(|share| (0.0..1.0).contains(&share)), "{stolen:?}");
         }
     }
 }
