@@ -18,8 +18,11 @@ __attribute__((constructor)) static void begin(void) {
     if (strcmp(program_invocation_short_name, "tlslab-load") != 0)
         return;
     setpriority(PRIO_PROCESS, 0, -20);
-    /* Niceness is among the processes of a session, where the kernel shares processors among sessions. */
-    FILE *session = fopen("/proc/self/autogroup", "w");
+    /* Niceness is among the processes of a session, where the kernel shares processors among sessions.
+     * The generator gets a session of its own: that of the tests would have the processors with it. */
+    FILE *session = NULL;
+    if (getsid(0) == getpid() || setsid() != -1)
+        session = fopen("/proc/self/autogroup", "w");
     if (session != NULL) {
         fputs("-20", session);
         fclose(session);
