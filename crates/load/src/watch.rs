@@ -115,8 +115,7 @@ pub(crate) fn watch(
     let mut ending = Ending::Planned;
     let mut phase = None;
     let mut reporter = ProgressReporter::new(statuses, spec.load.rate.is_some());
-    let mut beat = 0;
-    let mut steal = Steal::default();
+    let (mut beat, mut steal) = (0, Steal::default());
     while !finished() {
         let now = MonotonicClock.now();
         let open: u64 = statuses.iter().map(WorkerStatus::open).sum();
@@ -140,10 +139,7 @@ pub(crate) fn watch(
         if is_reported && phase != Some(next) && next < Phase::Done {
             phase = Some(next);
             observer.phase(next.name(), now);
-            match next {
-                Phase::Measure if ending == Ending::Planned => steal.begin(),
-                _ => steal.end(),
-            }
+            steal.follow(next == Phase::Measure && ending == Ending::Planned);
         }
         if is_reported && next == Phase::Measure {
             let left = schedule.drain.map(|drain| drain.saturating_sub(now));

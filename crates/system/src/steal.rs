@@ -26,6 +26,11 @@ impl Steal {
         }
     }
 
+    /// Begins with the measurement, and ends when it is over.
+    pub fn follow(&mut self, is_measuring: bool) {
+        if is_measuring { self.begin() } else { self.end() }
+    }
+
     /// At least this share of a processor's time was stolen; of every processor's without a number.
     /// `None` where the kernel does not say.
     pub fn least_share(&self, processor: Option<usize>) -> Option<f64> {
