@@ -195,7 +195,7 @@ def makes_load(engine: psutil.Process) -> bool:
     return False
 
 
-def is_busy_alone(record: Mapping[str, Any]) -> bool:
+def only_lacked_time(record: Mapping[str, Any]) -> bool:
     """Whether no connection completed for want of time: none failed, none was unexpected."""
     outcomes = record["outcomes"]
     return not (outcomes["completed"] or outcomes["failed"] or outcomes["unexpected"])
@@ -211,7 +211,7 @@ def measured(folder: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     empty = [run["record"] for _, run in runs if not run["record"]["outcomes"]["completed"]]
     assert len(empty) <= max(1, len(runs) // 10)
     for record in empty:
-        assert is_busy_alone(record), record["outcomes"]
+        assert only_lacked_time(record), record["outcomes"]
         assert "nothing_completed" in {verdict["code"] for verdict in record["verdicts"]}
     return ((trial, run) for trial, run in runs if run["record"]["outcomes"]["completed"])
 

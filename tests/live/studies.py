@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from live.drawn import OF_VERDICTS, drawn
-from live.harness import is_busy_alone, trials
+from live.harness import only_lacked_time, trials
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def assert_whole(folder: Path, study: Study) -> None:
 
 def _without_connections(trial: Mapping[str, Any]) -> bool:
     """Whether a run of the trial completed no connection, for want of time."""
-    return any(is_busy_alone(run["record"]) for run in trial["runs"].values())
+    return any(only_lacked_time(run["record"]) for run in trial["runs"].values())
 
 
 def _reasons(made: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -80,7 +80,7 @@ def sampled(folder: Path) -> int:
 
 
 @needs_perf
-# Cells that other tests make invalid are not sampled.
+# The samples of cells that other tests make invalid give no parts of a cost.
 @pytest.mark.alone
 # In TLS 1.3 HAProxy serves no RSA certificate beside an ECDSA one.
 @pytest.mark.parametrize(

@@ -100,8 +100,8 @@ fn load<B: Backend>(
     Ok(record)
 }
 
-/// Starts all workers at one instant and watches them until they end. Returns their reports, and
-/// when the load began.
+/// Starts all workers at one instant and watches them until they end. Returns their reports, when
+/// the load began, and what the watching thread has seen.
 fn work_together<B: Backend>(
     job: &Job<'_>,
     statuses: &[WorkerStatus],

@@ -15,7 +15,7 @@ pub struct Steal {
 
 impl Steal {
     /// The first instant; later calls change nothing.
-    pub fn begin(&mut self) {
+    fn begin(&mut self) {
         self.begun.get_or_insert_with(Ticks::now);
     }
 
@@ -26,7 +26,7 @@ impl Steal {
         }
     }
 
-    /// Begins with the measurement, and ends when it is over.
+    /// Reads the first instant when the measurement begins, and the last one when it is over.
     pub fn follow(&mut self, is_measuring: bool) {
         if is_measuring { self.begin() } else { self.end() }
     }

@@ -30,8 +30,8 @@ _NAMES = {
     "client_cpu_us_per_operation": "processor time of the benchmark's process for an operation",
     "signers_cpu_us_per_operation": "processor time of the signing processes for an operation",
     "server_memory_bytes": "the server's memory",
-    "server_busy": "share of the time left on its processors that the server used",
-    "client_busy": "share of the time left to it that the generator's busiest worker used",
+    "server_busy": "share of its processors, without steal, that the server used",
+    "client_busy": "share of a processor, without steal, that the generator's busiest worker used",
     "limit_ratio": "the client's processor time over its physical limit",
     "server_limit_ratio": "the server's processor time over its physical limit",
 }

@@ -194,11 +194,9 @@ fn a_busy_worker_is_the_bottleneck_and_an_open_loop_needs_air() {
     assert_eq!(busy(1_800_000), [VerdictCode::ClientSaturated]);
     assert_eq!(busy(1_500_000), [VerdictCode::Valid]);
     // A worker that a hypervisor leaves no more time is as much of a limit.
-    let left = |stolen| {
-        verdicts_of(|made| (made.usage.cpu.user_us, made.usage.stolen) = (1_500_000, Some(stolen)))
-    };
-    assert_eq!(left(0.1), [VerdictCode::Valid]);
-    assert_eq!(left(0.11), [VerdictCode::ClientSaturated]);
+    let stolen = |share| verdicts_of(|made| made.usage.stolen = Some(share));
+    assert_eq!(stolen(0.73), [VerdictCode::Valid]);
+    assert_eq!(stolen(0.74), [VerdictCode::ClientSaturated]);
     let in_open_loop = verdicts_of(|made| {
         open(made);
         made.usage.cpu.user_us = 1_500_000;
