@@ -6,7 +6,7 @@ from typing import Any
 
 from tlslab.advice.emit import SYNTAXES
 from tlslab.advice.objections import deployable, objections, with_objections
-from tlslab.advice.policy import GRADES, Policy, policies
+from tlslab.advice.policy import GRADES, Policy, none_objects, policies
 from tlslab.advice.preference import Preference, Subject, preferences, subject_of
 from tlslab.advice.proof_verdict import proved
 from tlslab.advice.setting_grade import Graded, grade_group, grade_suite
@@ -177,12 +177,12 @@ def _sentence(
     by = estimate_name(measure)
     if chosen.worst == chosen.best:
         text = (
-            f"{where}{name} is the fastest on {preference.server} that no policy objects to, by "
+            f"{where}{name} is the fastest on {preference.server} that {none_objects(policies())} to, by "
             f"{by}: {rate}."
         )
     else:
         text = (
-            f"{where}{name} is recommended on {preference.server}: no policy objects to it, and "
+            f"{where}{name} is recommended on {preference.server}: {none_objects(policies())} to it, and "
             f"none of the others that may be used is established to be faster by {by} ({rate}); "
             f"{chosen.left_open}. "
             "Of those that cannot be told apart from it, it has the cheaper handshake."

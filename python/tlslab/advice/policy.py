@@ -15,15 +15,11 @@ from typing import Any
 from tlslab.model.errors import UsageError
 from tlslab.model.grading import GRADES as GRADES
 from tlslab.model.grading import GRADING as GRADING
-from tlslab.model.grading import TOPICS, Source, Step, Topic
+from tlslab.model.grading import RECOMMENDING, TOPICS, Source, Step, Topic
 from tlslab.model.grading import Grade as Grade
 from tlslab.model.suggest import did_you_mean
 
 SCHEMA = "tlslab.policy/2"
-
-# The policies for recommending a run's settings: they are for every server. In the order of a
-# table's columns.
-SHIPPED = ("rfc9325", "rfc10015", "mozilla-intermediate", "iana", "rfc9113")
 
 
 @dataclass(frozen=True)
@@ -138,13 +134,20 @@ class Policy:
 @cache
 def policies() -> tuple[Policy, ...]:
     """The policies for recommending settings."""
-    return tuple(read_policy(policy_data(name)) for name in SHIPPED)
+    return tuple(read_policy(policy_data(name)) for name in RECOMMENDING)
 
 
 @cache
 def all_policies() -> tuple[Policy, ...]:
     """The policies for grading servers."""
     return tuple(read_policy(policy_data(name)) for name in GRADING)
+
+
+def none_objects(to: Sequence[Policy]) -> str:
+    """The subject and the verb of "... to it": `none of 5 policies objects`."""
+    if len(to) == 1:
+        return f"{to[0].title} does not object"
+    return f"none of {len(to)} policies objects"
 
 
 def policy_named(name: str) -> Policy:

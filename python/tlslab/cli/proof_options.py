@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from tlslab.model.grading import RECOMMENDING
+
 # The client measured by default: a current browser, as most visitors of a public server use one.
 CLIENT = "Chromium 156"
 
@@ -58,7 +60,8 @@ KeepCertificate = Annotated[
 Policies = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME", help="Policy that chooses the candidate; repeatable; all by default."
+        metavar="NAME",
+        help="Policy that chooses the candidate; repeatable. Default: " + ", ".join(RECOMMENDING),
     ),
 ]
 LiveUrl = Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tlslab.cli.options import AsJson, Details, Version
+from tlslab.model.grading import RECOMMENDING
 
 if TYPE_CHECKING:
     from tlslab.advice.choice import Aim
@@ -56,7 +57,7 @@ def command(
     ] = AimName.throughput,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Policy that counts; repeatable; all by default."),
+        typer.Option(metavar="NAME", help=f"Policy that counts; repeatable. Default: {', '.join(RECOMMENDING)}."),
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="File for the configuration.")

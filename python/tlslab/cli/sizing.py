@@ -14,8 +14,9 @@ from tlslab.cli.console import conclude, out, say
 from tlslab.experiment.costs import COST_RULES
 from tlslab.lab.results import newest_calibration, read_contents
 from tlslab.model.capacity import Objective
-from tlslab.model.errors import UsageError
+from tlslab.model.errors import CannotTellError, TlslabError, UsageError
 from tlslab.model.experiment import Experiment
+from tlslab.model.run import RunContents
 from tlslab.model.suggest import did_you_mean
 from tlslab.report.sizing_words import render_sizing
 from tlslab.store import RunFolder, to_json
@@ -53,11 +54,7 @@ def plan(folder: Path | None, question: Question, as_json: bool) -> int:
         )
     found = calibration(contents)
     if found.model is None:
-        raise UsageError(
-            f"{run.path} gives no cost model: no block has a cost of every cell",
-            f"finish the run: `tlslab run --resume {run.path}`; or make one: "
-            "`tlslab run calibrate --target SERVER`",
-        )
+        raise _no_model(run, contents)
     mix = _mix(found.model, contents.experiment, question)
     bounds = Bounds(question.busy_at_most, question.objective)
     sizing = size(
@@ -76,6 +73,18 @@ def plan(folder: Path | None, question: Question, as_json: bool) -> int:
     for damage in run.damages():
         say(f"warning: {damage}")
     return conclude(f"planned with {run.path}", 0)
+
+
+def _no_model(run: RunFolder, contents: RunContents) -> TlslabError:
+    """The error of a calibration without a cost model."""
+    reason = f"{run.path} gives no cost model: no block has the costs of enough valid cells"
+    if len(contents.trials) < len(contents.plan.trials):
+        return UsageError(reason, f"finish the run: `tlslab run --resume {run.path}`")
+    return CannotTellError(
+        reason,
+        f"`tlslab report {run.path}` shows what failed; then make another one: "
+        "`tlslab run calibrate --target SERVER`",
+    )
 
 
 def _mix(model: CostModel, experiment: Experiment, question: Question) -> dict[str, str]:

@@ -26,6 +26,10 @@ GRADING = (
     "cnsa2",
 )
 
+# The policies for recommending a run's settings: they are for every server. In the order of a
+# table's columns.
+RECOMMENDING = ("rfc9325", "rfc10015", "mozilla-intermediate", "iana", "rfc9113")
+
 # The parts of an offer, in the order of display.
 Topic = Literal["version", "suite", "group", "scheme", "key", "signature", "lifetime", "trait"]
 TOPICS: tuple[Topic, ...] = get_args(Topic)

@@ -94,7 +94,7 @@ def test_the_fastest_is_not_recommended_when_it_is_broken() -> None:
     assert set(server["left_out"]) == {FASTEST, CBC}
     json.dumps(summary.recommendation)
     (finding,) = [f for f in summary.findings if f.code == "recommendation"]
-    assert f"{GOOD} is the fastest on nginx that no policy objects to" in finding.text
+    assert f"{GOOD} is the fastest on nginx that none of 5 policies objects to" in finding.text
     value = f"{FASTEST} (9,000 (95 %: 8,991 to 9,009))"
     assert f"{value} is not established to be slower, and is not recommended" in finding.text
     assert "RFC 10015" in finding.text

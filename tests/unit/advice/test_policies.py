@@ -11,7 +11,6 @@ import pytest
 from tlslab.advice.policy import (
     GRADES,
     GRADING,
-    SHIPPED,
     Policy,
     Rule,
     all_policies,
@@ -21,7 +20,7 @@ from tlslab.advice.policy import (
     read_policy,
 )
 from tlslab.model.errors import UsageError
-from tlslab.model.grading import TOPICS, age_words
+from tlslab.model.grading import RECOMMENDING, TOPICS, age_words
 
 HEADERS = {
     "schema", "name", "title", "short", "date", "as_of", "basis", "source", "successor", "for",
@@ -50,7 +49,7 @@ def test_an_edit_of_the_content_or_of_a_date_is_noticed(field: str) -> None:
 def test_all_files_are_known_and_have_nothing_that_is_passed_over() -> None:
     folder = resources.files("tlslab") / "advice" / "policies"
     assert {path.name.removesuffix(".toml") for path in folder.iterdir()} == set(GRADING)
-    assert set(SHIPPED) <= set(GRADING)
+    assert set(RECOMMENDING) <= set(GRADING)
     for name in GRADING:
         assert set(policy_data(name)) <= HEADERS, name
 

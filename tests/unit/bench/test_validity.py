@@ -102,6 +102,26 @@ def test_false_alarms_count_where_chance_is_excluded() -> None:
     ]
 
 
+def test_only_a_whole_interval_shows_that_a_requirement_is_met() -> None:
+    """95 % intervals: 0 of 60 has 0 to 6.0 %, 0 of 80 has 0 to 4.5 %, 18 of 20 has 68.3 to 98.8 %.
+
+    40 of 40 has 91.2 to 100 %.
+    """
+    few = Longer(RATE, 20, BUDGET_S, 20, 1, 18)
+    contents = Contents(real=(day(few, alarms=0), day(replace(few, runs=40, found=40), alarms=0)))
+    alarms, found, all_found = contents.real_bars()
+    assert (alarms.runs, alarms.verdict) == (120, "met")
+    assert [found.verdict, all_found.verdict] == ["not refuted", "met"]
+    (uncertain, _) = Contents(real=(day(few, alarms=0),)).real_bars()
+    assert (uncertain.runs, uncertain.verdict) == (60, "not refuted")
+
+
+def test_the_page_names_the_days_without_longer_runs() -> None:
+    leaves_out = "The rows on slowdowns leave out 2026-11-25"
+    assert leaves_out in page(Contents(real=(day(),)))
+    assert leaves_out not in page(Contents(real=(day(Longer(RATE, 20, BUDGET_S, 20, 1, 18)),)))
+
+
 GATED = Gated("2026-11-25", "A", 2, "6", "command", "1%", COST, 30, 0.05, 90.0, 18, 0, 2)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from factories.run import made_run
 from tlslab.cli import run
 from tlslab.cli.values import as_bytes, as_rate
 from tlslab.model.errors import UsageError
+from tlslab.model.trial import Reason
 
 MIX = ("--resumed", "60%", "--requests-per-connection", "8", "--size", "4k")
 
@@ -150,3 +152,25 @@ def test_a_calibration_that_is_too_noisy_answers_nothing(
     assert "tlslab run calibrate --blocks N" in said.err
     assert said.err.rstrip().endswith("cannot tell: exit 4")
     assert not said.out
+
+
+def test_a_calibration_without_costs_cannot_tell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = made_calibration(quick=True)
+    trials = [
+        replace(trial, status="failed", reason=Reason("server_died", "the server died"), runs={})
+        for trial in made.trials
+    ]
+    costless = written(tmp_path / "costless", replace(made, trials=tuple(trials)))
+    assert run(["plan", str(costless), "--processors", "4"]) == 4
+    assert f"`tlslab report {costless}` shows what failed" in capsys.readouterr().err
+
+
+def test_a_calibration_without_costs_is_finished_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = made_calibration(quick=True)
+    begun = written(tmp_path / "begun", replace(made, trials=()))
+    assert run(["plan", str(begun), "--processors", "4"]) == 2
+    assert f"finish the run: `tlslab run --resume {begun}`" in capsys.readouterr().err

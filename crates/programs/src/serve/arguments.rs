@@ -107,7 +107,7 @@ pub struct Arguments {
     /// unsafe; each is served only if another option names it
     #[arg(long)]
     pub allow_obsolete: bool,
-    /// Print the completion script of a shell (bash, zsh, fish) and exit
+    /// Print the completion script of a shell (bash, zsh, fish, elvish, powershell) and exit
     #[arg(long, value_enum, value_name = "SHELL", help_heading = "Output")]
     pub completion: Option<Shell>,
     /// Print the manual page, as roff, and exit

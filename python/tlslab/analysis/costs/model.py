@@ -100,7 +100,7 @@ class Check:
 
 
 def fit(cells: Sequence[Measured], centre: Mapping[str, str]) -> CostModel | None:
-    """The model fitted to these cells; None if no block has every cell."""
+    """The model fitted to these cells; None if no block has enough valid cells for its parts."""
     rows = [
         (parts_of(cell.summary.factors, centre), cell.values[COST])
         for cell in cells

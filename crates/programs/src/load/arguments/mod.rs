@@ -155,7 +155,7 @@ pub struct Arguments {
     #[arg(long, hide = true, value_enum, value_name = "FORMAT")]
     pub print_schema: Option<Schema>,
 
-    /// Print the completion script of a shell (bash, zsh, fish) and exit
+    /// Print the completion script of a shell (bash, zsh, fish, elvish, powershell) and exit
     #[arg(long, value_enum, value_name = "SHELL", help_heading = "Output")]
     pub completion: Option<Shell>,
 
