@@ -28,7 +28,7 @@ def _graded(facts: Mapping[str, Any]) -> Iterator[str]:
     for each in facts["grade"]:
         names = ", ".join(f"`{name}`" for name in each["passes"]) or "none"
         files = f"[text](grade/{each['server']}.txt), [JSON](grade/{each['server']}.json)"
-        passes = f"{len(each['passes'])} of {each['policies']} policies: {names}"
+        passes = f"{len(each['passes'])} of the {each['policies']} policies that apply: {names}"
         yield f"| {each['software']} | {each['answer']} | {passes} | {files} |"
     yield "\n[Grade](../reference/grade.md) has the policies and what they are held against.\n"
 
@@ -80,7 +80,8 @@ def _proofs(facts: Mapping[str, Any], proofs: Iterable[str]) -> Iterator[str]:
         yield from (f"> {sentence}\n" for sentence in each["sentences"])
         yield f"{each['confidence']}. Load at the start {each['load']}. Its last line:"
         yield f"`{each['ended']}`.\n"
-        yield from ("Its warnings:\n", *(f"- {line}" for line in each["warnings"]), "")
+        warnings = [f"- {line}" for line in each["warnings"]]
+        yield from ("Its warnings:\n", *warnings, "") if warnings else ("It has no warnings.\n",)
         files = (
             f"[page](prove/{name}.html)",
             f"[text](prove/{name}.txt)",

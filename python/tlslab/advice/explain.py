@@ -243,7 +243,7 @@ def pareto_table(found: Recommendation) -> DataTable | None:
             "Below each value: the probability that it is the best one. Pareto: the probability "
             "that no other is as good in everything and better in something."
         ),
-        columns=("", "safety rank", *(_HEADS[name] for name in names), "Pareto"),
+        columns=("", "security rank", *(_HEADS[name] for name in names), "Pareto"),
         rows=tuple(rows),
     )
 

@@ -60,7 +60,7 @@ def beside(
     if kept := _kept_open(first.ranking, rankings, cells):
         return (kept,)
     enough = [each for each in others if fewest(each, cells) >= LEAST_BLOCKS]
-    return _in_other_settings(cells.name(first.lead.first), enough, cells)
+    return _in_other_settings(first, enough, cells)
 
 
 def _kept_open(ranking: Ranking, rankings: Sequence[Ranking], cells: Cells) -> str:
@@ -77,8 +77,9 @@ def _kept_open(ranking: Ranking, rankings: Sequence[Ranking], cells: Cells) -> s
     return f"{noun}{lead_words(found, other, cells.cell, cells.name)}."
 
 
-def _in_other_settings(name: str, others: Sequence[Led], cells: Cells) -> tuple[str, ...]:
+def _in_other_settings(first: Led, others: Sequence[Led], cells: Cells) -> tuple[str, ...]:
     """A sentence on whether the leader of one setting leads the other settings, too."""
+    name = cells.name(first.lead.first)
     known = [each for each in others if name in _names(each, cells)]
     behind = [each for each in known if name not in _leaders(each, cells)]
     if behind:
@@ -98,7 +99,8 @@ def _in_other_settings(name: str, others: Sequence[Led], cells: Cells) -> tuple[
         where = f"With {cell_label(known[0].ranking.setting)},"
     alone = all(len(_leaders(each, cells)) == 1 for each in known)
     if alone:
-        return (f"{where} {name} leads, too.",)
+        leads = f"{name} alone leads" if first.lead.tied else f"{name} leads, too"
+        return (f"{where} {leads}.",)
     return (f"{where} {name} leads, or cannot be told apart from the first ({_open(known)}).",)
 
 

@@ -32,8 +32,8 @@ _NAMES = {
     "server_memory_bytes": "the server's memory",
     "server_busy": "share of its processors, without steal, that the server used",
     "client_busy": "share of a processor, without steal, that the generator's busiest worker used",
-    "limit_ratio": "the client's processor time over its physical limit",
-    "server_limit_ratio": "the server's processor time over its physical limit",
+    "limit_ratio": "the client's processor time over the sum of its primitives",
+    "server_limit_ratio": "the server's processor time over the sum of its primitives",
 }
 
 _TIMES = {

@@ -37,8 +37,9 @@ def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> 
         yield f"server {view.MICRO} by: {summary.server_side[SOURCE]}"
     if any(row.limit(cost) for row in rows for cost in view.LIMITS):
         yield (
-            "× limit: how many times as much that is as the least possible: the sum of the "
-            "cryptography, the records and the bare TCP connection, measured on this machine"
+            "× limit: how many times as much that is as the sum of the cryptography, the records "
+            "and the bare TCP connection, by the fastest library of tlslab on this machine; a "
+            "yardstick, which a faster implementation goes below"
         )
     if any(row.cell.lower_bounds or row.cell.verdict == "at_least" for row in rows):
         yield "≥, lower bound: the generator was the limit; the server may do more"

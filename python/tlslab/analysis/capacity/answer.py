@@ -162,7 +162,7 @@ def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, 
             where = f"up to {load}/s{also}"
         case "between":
             assert found.end is not None
-            where = f"up to {load}/s, not in every repetition at {figure(found.end)}/s{also}"
+            where = f"in each repetition up to {load}/s, in none at {figure(found.end)}/s{also}"
         case "at_least":
             every = "" if found.reservation else "at every load that could be judged, "
             where = f"{every}up to {load}/s{also}"

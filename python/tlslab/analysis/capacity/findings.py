@@ -252,8 +252,8 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
             case "between":
                 assert found.end is not None
                 met, end = figure(found.load.value), figure(found.end)
-                text = f"at {met} connections/s{share}; with {end}/s the server did not keep up in "
-                text += "every repetition"
+                text = f"in each of {found.n} repetitions up to {met} connections/s{share}"
+                text += f", and in none of them at {end}/s"
             case "at_least":
                 highest = figure(found.load.value)
                 text = f"at the highest load that could be judged, {highest}/s{share}"

@@ -48,9 +48,9 @@ _NEW = (
     _Head("connections_per_cpu_s", "connections per CPU second", ""),
     _Head("server_memory_bytes", "server memory", "MB", 1e-6),
     *_parts("server_cpu_us_per_connection", "server CPU"),
-    _Head("server_limit_ratio", "server CPU over its physical limit", "times", hidden=True),
+    _Head("server_limit_ratio", "server CPU over the sum of primitives", "times", hidden=True),
     *_parts("client_cpu_us_per_connection", "client CPU"),
-    _Head("limit_ratio", "client CPU over its physical limit", "times", hidden=True),
+    _Head("limit_ratio", "client CPU over the sum of primitives", "times", hidden=True),
 )
 _KEPT_OPEN = (
     _Head("keep_alive_requests_per_s", "requests", "/s"),
