@@ -44,9 +44,10 @@ if [ ! -x "$build/runner-$stamp" ]; then
     for size in 256 384 521; do new_key EC "ecdsa_p$size" -pkeyopt "ec_paramgen_curve:P-$size"; done
     new_key EC channel_id -pkeyopt ec_paramgen_curve:P-256
     new_key ED25519 ed25519
-    # go.sum of the crate says what its modules hold.
+    # go.sum of the crate says what its modules hold. With -trimpath, as scripts/build-signer.sh has it, Go
+    # compiles its standard library once for both.
     export GOFLAGS="-mod=readonly -buildvcs=false"
-    (cd "$runner" && go test -c -vet=off -o "$build/new" .) >"$build/log" 2>&1 || {
+    (cd "$runner" && go test -c -trimpath -vet=off -o "$build/new" .) >"$build/log" 2>&1 || {
         cat "$build/log" >&2
         fail "BoGo's runner could not be built: see above"
     }

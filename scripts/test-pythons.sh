@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 # The machine's own authorities, as pip has it: its network may have a registry of its own.
 export UV_SYSTEM_CERTS=1
 wheels=target/pythons/dist
-scripts/dist.sh "$wheels" >/dev/null 2>&1 || scripts/dist.sh "$wheels"
+scripts/dist.sh "$wheels" --wheel >/dev/null 2>&1 || scripts/dist.sh "$wheels" --wheel
 own=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 oldest=3.11 newest=3.13

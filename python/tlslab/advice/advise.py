@@ -175,14 +175,14 @@ def _sentence(
     name = level_label(preference.subject, chosen.name)
     rate = _value(summary.cell(chosen.cell), measure)
     by = estimate_name(measure)
+    none = none_objects(policies())
     if chosen.worst == chosen.best:
         text = (
-            f"{where}{name} is the fastest on {preference.server} that {none_objects(policies())} to, by "
-            f"{by}: {rate}."
+            f"{where}{name} is the fastest on {preference.server} that {none} to, by {by}: {rate}."
         )
     else:
         text = (
-            f"{where}{name} is recommended on {preference.server}: {none_objects(policies())} to it, and "
+            f"{where}{name} is recommended on {preference.server}: {none} to it, and "
             f"none of the others that may be used is established to be faster by {by} ({rate}); "
             f"{chosen.left_open}. "
             "Of those that cannot be told apart from it, it has the cheaper handshake."

@@ -57,7 +57,10 @@ def command(
     ] = AimName.throughput,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help=f"Policy that counts; repeatable. Default: {', '.join(RECOMMENDING)}."),
+        typer.Option(
+            metavar="NAME",
+            help=f"Policy that counts; repeatable. Default: {', '.join(RECOMMENDING)}.",
+        ),
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="File for the configuration.")

@@ -12,5 +12,8 @@ LIMIT = 300
 
 def plain(text: str, limit: int = LIMIT) -> str:
     """The text with unwanted characters as spaces, cut off at `limit` characters."""
+    # No unwanted character is printable.
+    if len(text) <= limit and text.isprintable():
+        return text
     clean = "".join(" " if unicodedata.category(c) in _UNWANTED else c for c in text[: limit + 1])
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"

@@ -24,6 +24,9 @@ from tlslab.report.page.weight_levels import THRIFTIEST
 # A larger page loads slowly and is not fit for mail.
 HEAVIEST = 400_000
 
+# The levels that are tried one after the other.
+_FIRST_LEVELS = (1, 2)
+
 # The project's own sentences and commands may be longer than a server's texts.
 _LIMIT = 4000
 
@@ -50,8 +53,11 @@ def render_html(summary: Summary) -> str:
         tried[thrift] = _rendered(summary, thrift)
         return _is_light(tried[thrift])
 
-    # Each level is lighter than the one before.
-    thrift = 1 + bisect_left(range(1, THRIFTIEST), True, key=fits)
+    # Each level is lighter than the one before. Most pages fit from the first or the second one on.
+    thrift = next(filter(fits, _FIRST_LEVELS), None)
+    if thrift is None:
+        left = range(_FIRST_LEVELS[-1] + 1, THRIFTIEST)
+        thrift = left.start + bisect_left(left, True, key=fits)
     return tried.get(thrift) or _rendered(summary, thrift)
 
 

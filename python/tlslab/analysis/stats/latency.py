@@ -46,9 +46,9 @@ class Distribution:
         Values are the middles of their buckets.
         """
         histogram = HdrHistogram.decode(encoded)
-        counts = np.ctypeslib.as_array(histogram.encoder.get_counts()).astype(np.int64)
+        counts = np.ctypeslib.as_array(histogram.encoder.get_counts())
         indexes = np.flatnonzero(counts)
-        return cls(_middles(histogram, indexes) / _NS_PER_MS, counts[indexes])
+        return cls(_middles(histogram, indexes) / _NS_PER_MS, counts[indexes].astype(np.int64))
 
     @classmethod
     def merge(cls, parts: Iterable["Distribution"]) -> "Distribution":

@@ -231,7 +231,7 @@ MATRIX_METHOD = (
     "column of ratios a difference counts when it stands among all ratios of the page (false "
     'discovery rate of 5 %). "At most 4 %": the interval excludes a larger difference. '
     '"cannot tell": it does not exclude one of more than 10 %. The sum of primitives adds up the '
-    "cryptography, the records and the bare TCP connection, by the fastest library of tlslab on this "
-    "machine, measured before the first trial: a yardstick, which a faster implementation goes "
-    "below.",
+    "cryptography, the records and the bare TCP connection, by the fastest library of tlslab on "
+    "this machine, measured before the first trial: a yardstick, which a faster implementation "
+    "goes below.",
 )
