@@ -28,7 +28,7 @@ def judge(offered: Offered, day: date) -> Grading:
         limits=LIMITS,
         notes=tuple(_notes(offered, by, day)),
         incomplete=offered.incomplete,
-        unanswered=tuple(each.words for each in offered.unanswered),
+        unanswered=offered.open_questions,
     )
 
 

@@ -43,6 +43,9 @@ def _days(seconds: int) -> int:
 def _traits(offered: Offered) -> Iterator[tuple[str, bool]]:
     """Traits that policies may object to, each with whether the server has it."""
     spoken = offered.spoken
+    if not spoken:
+        # Of a server that refuses everything nothing is known.
+        return
     yield "TLS 1.3 is missing", offered.lacks("1.3")
     yield "TLS 1.2 is missing", offered.lacks("1.2")
     if offered.compression is not None:

@@ -151,12 +151,14 @@ def judge_cell(
     trials: Sequence[Trial], judgements: Sequence[TrialJudgement | None], planned: int
 ) -> tuple[CellVerdict, tuple[Note, ...]]:
     """The verdict on a cell, and the reasons; a judgement is None if the trial was not done."""
-    for trial in trials:
-        if trial.status == "unsupported":
-            reason = trial.reason.message if trial.reason else "the server does not support it"
-            return "unsupported", (Note("unsupported", reason),)
     done = [judgement for judgement in judgements if judgement is not None]
-    failed = [trial for trial in trials if trial.status == "failed"]
+    refused = [trial for trial in trials if trial.status == "unsupported"]
+    if refused and not done:
+        first = refused[0].reason
+        reason = first.message if first else "the server does not support it"
+        return "unsupported", (Note("unsupported", reason),)
+    # A trial that was done shows that the server supports the cell: a refusal is a failure then.
+    failed = [trial for trial in trials if trial.status != "done"]
     notes = _grouped((Note(f"trial_{_class(t)}", _message(t)) for t in failed), len(trials))
     if not trials:
         return "failed", (Note("not_run", f"none of {planned} planned trials was run"),)

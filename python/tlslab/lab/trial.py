@@ -22,8 +22,10 @@ from tlslab.model.trial import Reason, RunKind, Trial, TrialRun, TrialStatus
 from tlslab.model.workload import NO_WINDOW, Window, Workload
 from tlslab.targets import Running
 
-# The engine's failure classes for a handshake that the server does not support.
+# The engine's failure classes for a handshake that the server does not support, and the alerts of
+# them that say nothing about the handshake's parameters (RFC 8446, section 6).
 UNSUPPORTED_PREFIXES = ("alert_", "unexpected", "unsupported", "closed_handshake")
+OTHER_ALERTS = ("alert_internal_error", "alert_user_canceled", "alert_close_notify")
 
 # The engine's class for a feature that its own back ends lack.
 CLIENT_LACKS = "unsupported"
@@ -116,6 +118,8 @@ def is_unsupported(error: EngineError, cell: Cell, probed: Probed) -> bool:
     """
     if error.class_ == CLIENT_LACKS:
         return True
+    if error.class_ in OTHER_ALERTS:
+        return False
     return error.class_.startswith(UNSUPPORTED_PREFIXES) and cell.key not in probed.supported
 
 

@@ -180,7 +180,8 @@ class Grading:
     @property
     def doubt(self) -> str | None:
         """Why the offer is not wholly known; None if it is."""
-        return doubt_words(self.incomplete, self.unanswered)
+        is_spoken = any(each.topic == "version" for each in self.found)
+        return doubt_words(self.incomplete, self.unanswered, is_spoken)
 
     def verdict(self, policy: str) -> Verdict:
         """The verdict of the policy with this name."""

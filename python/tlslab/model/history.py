@@ -1,5 +1,6 @@
 """Many runs of the same cells over time: series, changes of level, and coinciding changes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -70,7 +71,8 @@ class CellHistory:
     `history` names experiment, server and machine; `runs` and `values` have the same length.
     `levels` are the segments between the changes. `findable`: the size of a lasting step in the
     middle of the series that would be found nine times in ten, as a share (0.03: 3 %); None if too
-    few runs have the cell for any change to be found. Such a series is not judged.
+    few runs have the cell for any change to be found. Such a series is not judged. `missing_in`:
+    the newest run, if it has the cell without a usable value of this estimate.
     """
 
     history: str
@@ -83,6 +85,7 @@ class CellHistory:
     levels: tuple[Level, ...]
     changes: tuple[Change, ...]
     findable: float | None
+    missing_in: str | None = None
 
     @property
     def judged(self) -> bool:
@@ -90,13 +93,27 @@ class CellHistory:
         return self.findable is not None
 
 
+def missing(cells: Sequence[CellHistory]) -> tuple[CellHistory, ...]:
+    """A series of each cell of which the newest run has no usable value by any estimate."""
+    by_cell: dict[tuple[str, str], list[CellHistory]] = {}
+    for each in cells:
+        if each.judged:
+            by_cell.setdefault((each.history, each.cell), []).append(each)
+    return tuple(
+        series[0]
+        for series in by_cell.values()
+        if all(each.missing_in is not None for each in series)
+    )
+
+
 @dataclass(frozen=True)
 class History:
     """The result of `tlslab history`, the only input of its pages and texts.
 
     `verdict`: `slower` if a slowdown is established and in force at the newest run; `cannot_tell`
-    if one is open or no cell has enough runs; else `not_slower`. `least_runs`: the number of runs
-    that a series needs to be judged; `smallest`: the smallest change that counts, as a share.
+    if one is open, no cell has enough runs, or the newest run has no usable value of a cell; else
+    `not_slower`. `least_runs`: the number of runs that a series needs to be judged; `smallest`: the
+    smallest change that counts, as a share.
     """
 
     verdict: HistoryVerdict

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tlslab.model.doubt import doubt_words
-from tlslab.model.probe import Unanswered, VersionFound
+from tlslab.model.probe import Refusal, Unanswered, VersionFound
 
 T = TypeVar("T")
 
@@ -93,10 +93,19 @@ class Resumption:
 
 
 @dataclass(frozen=True)
+class FailedProtocol:
+    """A protocol whose offer ended the handshake: whether the server supports it is not known."""
+
+    name: str
+    refusal: Refusal
+
+
+@dataclass(frozen=True)
 class Protocols:
-    """The application protocols that a server selects."""
+    """The application protocols that a server selects, and those that are not known."""
 
     accepted: tuple[str, ...]
+    failed: tuple[FailedProtocol, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,7 +136,17 @@ class Offered:
     @property
     def doubt(self) -> str | None:
         """Why the offer is not wholly known; None if it is."""
-        return doubt_words(self.incomplete, [each.words for each in self.unanswered])
+        return doubt_words(self.incomplete, self.open_questions, bool(self.spoken))
+
+    @property
+    def open_questions(self) -> tuple[str, ...]:
+        """What is not known, in words.
+
+        Of the protocols HTTP/2 alone counts: a policy speaks of it.
+        """
+        failed = () if self.alpn is None else self.alpn.failed
+        h2 = [Unanswered("alpn", "ALPN h2", each.refusal) for each in failed if each.name == "h2"]
+        return tuple(dict.fromkeys(each.words for each in (*self.unanswered, *h2)))
 
     def lacks(self, version: str) -> bool:
         """Whether the server refuses a version; not if it did not answer, or was not asked."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlslab.model.estimates import estimate_name
-from tlslab.model.history import CellHistory, Change, History
+from tlslab.model.history import CellHistory, Change, History, missing
 from tlslab.model.wording import counted, difference, figure, joined
 
 # The headline names at most three changes; the others are below.
@@ -76,9 +76,10 @@ def headline(found: History) -> str:
             f"Too few runs: a change needs {found.least_runs} usable runs of a cell, and no cell "
             "has as many."
         )
-    cells = changed_cells(found)
+    cells, without = changed_cells(found), _without(found)
     if not cells:
-        return f"No change was found in {counted(total, 'cell')}. {could_have_found(found)}"
+        none = f"No change was found in {counted(total, 'cell')}. {could_have_found(found)}"
+        return f"{none} {without}".rstrip()
     changed = [cell for cell in cells if _established(cell)]
     parts = []
     if changed:
@@ -86,7 +87,18 @@ def headline(found: History) -> str:
     if opened := [cell for cell in cells if cell not in changed]:
         which = f"{len(opened)} of {counted(total, 'cell')}"
         parts.append(f"{which} may have changed (cannot tell yet): {_listed(opened)}.")
-    return " ".join(parts)
+    return " ".join(filter(None, [*parts, without]))
+
+
+def _without(found: History) -> str:
+    """A sentence on the cells that the newest run did not measure; or nothing."""
+    cells = missing(found.cells)
+    if not cells:
+        return ""
+    labels = [each.label for each in cells[:_NAMED]]
+    if more := len(cells) - len(labels):
+        labels.append(f"{counted(more, 'more cell')}")
+    return f"The newest run, {cells[0].missing_in}, has no usable value of {joined(labels)}."
 
 
 def _established(cell: CellChanges) -> list[tuple[CellHistory, Change]]:
@@ -224,5 +236,8 @@ def reason(found: History) -> str:
     if found.verdict == "cannot_tell":
         if not judged_cells(found):
             return f"cannot tell: fewer than {found.least_runs} usable runs of each cell"
+        if without := missing(found.cells):
+            cells = counted(len(without), "cell")
+            return f"cannot tell: the newest run has no usable value of {cells}"
         return "cannot tell whether a slowdown is in force: more runs decide it"
     return "no slowdown found that is in force at the newest run"

@@ -345,6 +345,18 @@ def test_an_unsupported_cell_says_why() -> None:
     assert cell.reasons[0].message == "the server sent the alert handshake_failure"
 
 
+def test_a_refusal_after_a_trial_that_was_done_is_a_failure() -> None:
+    def refused(trial: Trial) -> Trial:
+        reason = Reason("closed_handshake", "the server closed the connection")
+        return replace(trial, status="unsupported", reason=reason, runs={})
+
+    cell = cell_after(refused, blocks=1)
+    assert (cell.verdict, codes(cell)) == ("valid", ["trial_closed_handshake"])
+    assert cell.trials == 4
+    assert cell_after(refused, blocks=2).verdict == "invalid"
+    assert cell_after(refused).verdict == "unsupported"
+
+
 def test_an_interrupted_run_says_what_is_missing() -> None:
     contents = made_run(quick=True)
     summary = summarise(replace(contents, trials=contents.trials[:9]))

@@ -75,6 +75,32 @@ def test_a_probe_that_ended_early_cannot_pass(graded: Any) -> None:
     assert graded(incomplete="400 connections", **OLD).exit_code == 1
 
 
+@pytest.mark.parametrize("options", [(), ("--policy=rfc9325",), ("--policy=mozilla-modern",)])
+def test_a_server_that_refuses_everything_cannot_pass_and_does_not_fail(
+    graded: Any, options: tuple[str, ...]
+) -> None:
+    """Its name may be wrong, or it wants a client certificate, or it has too much load."""
+    nothing: dict[str, Any] = {
+        "suites": [],
+        "groups": [],
+        "signature_schemes": [],
+        "certificates": [],
+    }
+    ended = graded(*options, spoken=(), **nothing)
+    assert ended.exit_code == 4
+    assert "not known: the server accepted no version" in ended.output
+
+
+def test_http2_is_not_known_where_its_offer_failed(graded: Any) -> None:
+    refusal = {"class": "alert_internal_error", "words": "sends the alert internal_error"}
+    alpn = {"accepted": ["http/1.1"], "failed": [{"name": "h2", "refusal": refusal}]}
+    ended = graded(alpn=alpn)
+    assert ended.exit_code == 4
+    assert "not known: asked for ALPN h2, the server sends the alert internal_error" in ended.output
+    alpn["failed"][0]["name"] = "acme-tls/1"  # type: ignore[index]
+    assert graded(alpn=alpn).exit_code == 0
+
+
 def test_a_question_without_an_answer_cannot_pass(graded: Any) -> None:
     unknown = {"unknown": ("1.2",), "unanswered": [silent("versions", "TLS 1.2")]}
     ended = graded(**unknown)

@@ -56,6 +56,36 @@ def test_without_a_probe_the_preflight_reports_what_is_unsupported(
     assert (counts["X448", "unsupported"], counts["X25519", "done"]) == (1, 3)
 
 
+@pytest.mark.parametrize(
+    ("class_", "first", "left"),
+    [
+        ("alert_handshake_failure", False, {"done": 1, "unsupported": 2}),
+        ("alert_internal_error", True, {"failed": 3}),
+    ],
+)
+def test_a_refusal_that_is_not_of_the_cell_does_not_end_its_trials(
+    tmp_path: Path, script: Script, class_: str, first: bool, left: dict[str, int]
+) -> None:
+    """After a trial that was done, or with an alert that says nothing of the parameters."""
+    refusal = {**REFUSAL, "class": class_}
+    answers = 0 if first else 2  # a trial has two runs
+    body = (
+        f"calls = open({str(tmp_path / 'calls')!r}, 'a+')\n"
+        "calls.write('.' if group == 'X448' else '')\n"
+        "calls.flush()\n"
+        "calls.seek(0)\n"
+        f"refuses = group == 'X448' and len(calls.read()) > {answers}\n"
+        f"print(json.dumps({refusal!r} if refuses else record))"
+    )
+    no_probe = "if '--probe' in sys.argv:\n    sys.exit(3)\n"
+    path = Path(script(ANSWERS + body))
+    path.write_text(path.read_text().replace("if '--probe' in", no_probe + "if '--probe' in", 1))
+    lab = Lab(tmp_path, str(path))
+    lab.carry_out()
+    trials = [trial for trial in lab.folder.trials() if trial.factors["group"] == "X448"]
+    assert Counter(trial.status for trial in trials) == left
+
+
 def test_a_failing_cell_fails_alone(tmp_path: Path, script: Script) -> None:
     body = (
         "print(json.dumps({'schema': 'tlslab.error/1', 'class': 'http_status', 'message': '500'}"

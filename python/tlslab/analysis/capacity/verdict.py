@@ -25,7 +25,8 @@ def judge(
     `maxima`: the trials at the maximum; `counted_in`: those of them without a fault. `shared`:
     server and generator share a processor.
     """
-    for trial in trials:
+    # A trial that was done shows that the server supports the cell: a refusal is a failure then.
+    for trial in trials if not any(trial.status == "done" for trial in trials) else ():
         if trial.status == "unsupported" and trial.reason is not None:
             return "unsupported", (Note("unsupported", trial.reason.message),)
     notes = list(_failures(trials))
@@ -37,7 +38,7 @@ def judge(
         )
     if not counted_in:
         notes += [note for trial in maxima for note in _faults(trial)][:1]
-        interrupted = isinstance(search, Next) and not any(t.status == "failed" for t in trials)
+        interrupted = isinstance(search, Next) and not any(t.status != "done" for t in trials)
         if interrupted:
             notes.append(Note("incomplete", "the search had not ended when the run did"))
         return ("invalid" if maxima else "failed"), tuple(notes)
@@ -107,7 +108,7 @@ def _faults(trial: Trial) -> Iterable[Note]:
 def _failures(trials: Sequence[Trial]) -> Iterable[Note]:
     """One note for each class of failure."""
     own = [trial for trial in trials if trial.factors.get("stage") != "validation"]
-    reasons = [trial.reason for trial in own if trial.status == "failed" and trial.reason]
+    reasons = [trial.reason for trial in own if trial.status != "done" and trial.reason]
     counts = Counter(reason.class_ for reason in reasons)
     for name, count in counts.items():
         message = next(reason.message for reason in reasons if reason.class_ == name)

@@ -40,7 +40,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Line:
-    """One estimate of one cell over the runs that have it, oldest first."""
+    """One estimate of one cell over the runs that have it, oldest first.
+
+    `missing_in`: the newest run of the history, if it has the cell without a usable value.
+    """
 
     history: str
     cell: CellSummary
@@ -48,6 +51,7 @@ class Line:
     unit: str
     runs: tuple[Run, ...]
     values: tuple[float, ...]
+    missing_in: str | None
 
     @property
     def label(self) -> str:
@@ -127,8 +131,11 @@ def _lines_of(name: str, runs: Sequence[Run]) -> Iterator[Line]:
             for estimate in _usable(cell):
                 key = (frozenset(cell.factors.items()), estimate)
                 cells.setdefault(key, []).append((run, cell))
-    for (_, estimate), found in cells.items():
+    last = runs[-1]
+    of_last = {frozenset(cell.factors.items()) for cell in last.summary.cells}
+    for (factors, estimate), found in cells.items():
         found.reverse()
+        is_missing = factors in of_last and found[-1][0] is not last
         newest = found[-1][1]
         yield Line(
             history=name,
@@ -137,6 +144,7 @@ def _lines_of(name: str, runs: Sequence[Run]) -> Iterator[Line]:
             unit=newest.estimates[estimate].unit,
             runs=tuple(run for run, _ in found),
             values=tuple(cell.estimates[estimate].value for _, cell in found),
+            missing_in=last.name if is_missing else None,
         )
 
 

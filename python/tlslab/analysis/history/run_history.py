@@ -20,6 +20,7 @@ from tlslab.model.history import (
     HistoryRun,
     HistoryVerdict,
     Level,
+    missing,
 )
 
 # Facts that differ between any two runs.
@@ -42,7 +43,7 @@ def history(
     judged = {id(line): each for line, each in zip(long, _found(long, smallest), strict=True)}
     cells = tuple(_cell(line, judged.get(id(line))) for line in found)
     return History(
-        verdict=_verdict(cells),
+        verdict=_verdict(cells, missing(cells)),
         runs=tuple(_run(run) for run in ordered),
         cells=cells,
         least_runs=LEAST_RUNS,
@@ -71,6 +72,7 @@ def _cell(line: Line, found: Found | None) -> CellHistory:
         unit=line.unit,
         runs=tuple(run.name for run in line.runs),
         values=line.values,
+        missing_in=line.missing_in,
         levels=tuple(_levels(logs, points)),
         changes=() if found is None else tuple(_changes(line, found)),
         findable=None if found is None else _as_share(findable(logs, points, found.level)),
@@ -137,11 +139,12 @@ def _changed_facts(before: Run, after: Run) -> tuple[FactChange, ...]:
     return tuple(FactChange(*each) for each in pairs if each[1] != each[2])
 
 
-def _verdict(cells: Sequence[CellHistory]) -> HistoryVerdict:
+def _verdict(cells: Sequence[CellHistory], without: Sequence[CellHistory]) -> HistoryVerdict:
+    """The verdict; a newest run that did not measure the cells `without` shows nothing of them."""
     changes = [(cell, change) for cell in cells for change in cell.changes]
     if any(change.verdict == "slower" and change.in_force for _, change in changes):
         return "slower"
-    if any(_may_be_slower(cell, change) for cell, change in changes):
+    if without or any(_may_be_slower(cell, change) for cell, change in changes):
         return "cannot_tell"
     return "not_slower" if any(cell.judged for cell in cells) else "cannot_tell"
 

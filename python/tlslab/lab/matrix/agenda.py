@@ -4,7 +4,7 @@ Each deployment of a block gets a fresh server; a server that gets slower while 
 for each trial.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
@@ -89,7 +89,7 @@ class BlocksAgenda:
         """
         self._trials = list(earlier)
         done = {trial.trial for trial in earlier}
-        self._barred = {trial.cell for trial in earlier if _bars(trial)}
+        self._barred = {trial.cell for trial in earlier if _bars(trial, earlier)}
         for block, trials in groupby(self.plan.trials, key=lambda planned: planned.block):
             missing = [planned for planned in trials if planned.trial not in done]
             if self._ending is not None:
@@ -124,7 +124,7 @@ class BlocksAgenda:
         """Leaves out the trials that this trial makes unnecessary."""
         self._trials.append(trial)
         self.report(events.TrialEnded(trial))
-        if _bars(trial):
+        if _bars(trial, self._trials):
             self._barred.add(trial.cell)
             later = sum(p.cell == trial.cell and p.block > trial.block for p in self.plan.trials)
             why = "is unsupported" if trial.status == "unsupported" else "has no server"
@@ -188,7 +188,11 @@ class BlockVisit:
             yield failed_trial(planned, self._plan.cell(planned.cell), reason)
 
 
-def _bars(trial: Trial) -> bool:
-    """Whether the cell need not be tried again after this trial."""
-    lost = trial.reason is not None and trial.reason.class_ == SETUP_FAILED
-    return trial.status == "unsupported" or lost
+def _bars(trial: Trial, trials: Iterable[Trial]) -> bool:
+    """Whether the cell need not be tried again after this one of all `trials`.
+
+    A cell with a trial that was done is supported: a later refusal may be an incident.
+    """
+    if trial.status == "unsupported":
+        return not any(each.cell == trial.cell and each.status == "done" for each in trials)
+    return trial.reason is not None and trial.reason.class_ == SETUP_FAILED

@@ -14,9 +14,11 @@ from tlslab.analysis.history.changes import welch
 from tlslab.model.errors import StoreError
 from tlslab.model.estimate import Estimate
 from tlslab.model.history import CellHistory, Change, History
+from tlslab.report.history_words import headline, reason
 
 RATE = "connections_per_s"
 COST = "server_cpu_us_per_connection"
+LABEL = "TLS 1.3, ECDSA P-256, P-256"
 
 
 def of(found: History, group: str, estimate: str = RATE) -> CellHistory:
@@ -250,3 +252,32 @@ def test_the_values_of_one_side_may_all_be_equal() -> None:
 def test_requests_that_are_the_connections_have_no_history_of_their_own() -> None:
     found = history(stepped((1.0, 8)))
     assert "requests_per_s" not in {each.estimate for each in found.cells}
+
+
+def without_values(run: Run, group: str) -> Run:
+    """The run, with an invalid cell of this group."""
+    cells = tuple(
+        replace(cell, verdict="invalid") if cell.factors["group"] == group else cell
+        for cell in run.summary.cells
+    )
+    return replace(run, summary=replace(run.summary, cells=cells))
+
+
+def test_a_newest_run_that_did_not_measure_a_cell_shows_nothing_of_it() -> None:
+    runs = stepped((1.0, 10))
+    assert history(runs).verdict == "not_slower"
+    found = history([*runs[:-1], without_values(runs[-1], "P-256")])
+    assert found.verdict == "cannot_tell"
+    assert {each.missing_in for each in found.cells if each.label.endswith("P-256")} == {"run-09"}
+    assert headline(found).endswith("The newest run, run-09, has no usable value of " + LABEL + ".")
+    assert reason(found) == "cannot tell: the newest run has no usable value of 1 cell"
+    # An earlier run without it says nothing against the newest one.
+    earlier = [without_values(runs[0], "P-256"), *runs[1:]]
+    assert history(earlier).verdict == "not_slower"
+
+
+def test_a_cell_that_the_newest_run_leaves_out_does_not_keep_the_others_open() -> None:
+    runs = stepped((1.0, 10))
+    cells = tuple(c for c in runs[-1].summary.cells if c.factors["group"] != "P-256")
+    newest = replace(runs[-1], summary=replace(runs[-1].summary, cells=cells))
+    assert history([*runs[:-1], newest]).verdict == "not_slower"
