@@ -25,7 +25,7 @@ class OpenedRun:
 
     Each method returns a `pyarrow.Table`, which pandas and polars take over without a copy
     (`.to_pandas()`, `polars.from_arrow(...)`); the fields' metadata has unit and meaning of each
-    column. All need pyarrow: `pip install 'tlslab[frames]'`.
+    column. All need pyarrow: `pip install 'pyarrow>=18'`.
     """
 
     def __init__(self, contents: RunContents) -> None:

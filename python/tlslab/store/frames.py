@@ -65,6 +65,6 @@ def _pyarrow() -> Any:
         import pyarrow
     except ImportError:
         raise CannotRunError(
-            "pyarrow is not installed", "pip install 'tlslab[frames]', or export as CSV"
+            "pyarrow is not installed", "pip install 'pyarrow>=18', or export as CSV"
         ) from None
     return pyarrow

@@ -123,4 +123,4 @@ def test_without_pyarrow_the_remedy_is_named(
 
     monkeypatch.setattr(builtins, "__import__", missing)
     assert cli.run(["export", str(folder), "--format", "parquet"]) == 3
-    assert "pip install 'tlslab[frames]'" in capsys.readouterr().err
+    assert "pip install 'pyarrow>=18'" in capsys.readouterr().err

@@ -106,6 +106,6 @@ def _cluster(address: str, count: int | None) -> Sequence[Host]:
     except ModuleNotFoundError as error:
         if error.name != "ray":
             raise
-        raise CannotRunError("Ray is not installed", "pip install 'tlslab[ray]'") from None
+        raise CannotRunError("Ray is not installed", "pip install 'ray>=2.60,<3'") from None
     hosts: ClusterHosts = module.cluster_hosts
     return hosts(address, count)

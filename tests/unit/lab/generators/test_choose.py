@@ -101,4 +101,4 @@ def test_a_cluster_without_ray_is_one_line(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(CannotRunError, match="Ray is not installed") as caught, generators("auto"):
         pass
-    assert caught.value.remedy == "pip install 'tlslab[ray]'"
+    assert caught.value.remedy == "pip install 'ray>=2.60,<3'"

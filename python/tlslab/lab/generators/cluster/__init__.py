@@ -1,4 +1,4 @@
-"""Hosts that are nodes of a Ray cluster. Needs Ray: `pip install 'tlslab[ray]'`."""
+"""Hosts that are nodes of a Ray cluster. Needs Ray: `pip install 'ray>=2.60,<3'`."""
 
 import os
 
