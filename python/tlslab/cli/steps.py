@@ -10,7 +10,7 @@ from tlslab.model.wording import counted
 
 _STAGES = {
     "warm_up": "warm-up",
-    "search": "pre-test",
+    "search": "search",
     "maximum": "maximum",
     "open_loop": "open loop",
     "remedy": "remedy",
@@ -37,7 +37,7 @@ def time_left(left: events.Left) -> str:
 
 
 def begun_words(step: Step) -> str:
-    """`pre-test, 32 connections at once`."""
+    """`search, 32 connections at once`."""
     return _words(step.factors)
 
 

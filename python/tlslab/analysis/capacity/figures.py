@@ -78,7 +78,7 @@ def _search(named: Named) -> Figure | None:
     )
     return Figure(
         id="search",
-        title="Pre-test: connections/s against connections at once",
+        title="Search: connections/s against connections at once",
         caption=(
             "A closed loop at each concurrency. The line marks where the maximum was then taken: "
             "the fewest connections that reach the best rate, as far as the noise allows."

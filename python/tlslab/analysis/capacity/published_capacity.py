@@ -56,7 +56,7 @@ def _named(cells: Sequence[CapacityCell]) -> Iterator[tuple[str, CapacityCell]]:
 
 
 def _flatness(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:
-    """The flatness of the pre-test's peak: the levels next to the best one, over the best."""
+    """The flatness of the search's peak: the levels next to the best one, over the best."""
     rates = [row["connections_per_s"] for row in study["pre_test"]]
     shares = [rate / max(rates) for rate in rates if rate < max(rates)]
     text = " and ".join(f"{share:.3f}" for share in shares)
@@ -68,7 +68,7 @@ def _flatness(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterat
         at = levels.index(best)
         beside = [levels[i].rate / best.rate for i in (at - 1, at + 1) if 0 <= i < len(levels)]
         here = " and ".join(f"{share:.3f}" for share in beside) or None
-        yield (f"pre-test, levels beside the best, over it: {name}", text, here, "one run each")
+        yield (f"search, levels beside the best, over it: {name}", text, here, "one run each")
 
 
 def scaling_pairs(cells: Sequence[CapacityCell]) -> Iterator[tuple[CapacityCell, CapacityCell]]:

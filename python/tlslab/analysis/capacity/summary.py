@@ -72,7 +72,7 @@ def method(plan: CapacityPlan) -> tuple[str, ...]:
     search, maximum, load = plan.search, plan.maximum, plan.open_loop
     shares = ", ".join(f"{fraction * 100:g} %" for fraction in load.fractions)
     paragraphs = [
-        f"Pre-test: a closed loop of new connections at {search.first}, and then "
+        f"Search: a closed loop of new connections at {search.first}, and then "
         f"{search.growth:g} times as many each time, up to {search.most}; halfway between where "
         f"the rate changes by more than {percent(search.step)}. It converges when more connections "
         "bring no more, and is inconclusive when the generator, errors, the limit or noise end it "

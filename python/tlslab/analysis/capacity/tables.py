@@ -63,7 +63,7 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
         id="maxima",
         title="The maximum",
         caption=(
-            "A closed loop at the concurrency that the pre-test found; intervals of 95 % over "
+            "A closed loop at the concurrency that the search found; intervals of 95 % over "
             f"trials, from {LEAST_BLOCKS} on. The capacity under the objective is interpolated "
             "between the loads below; with 'below' the server did not keep up with the higher one. "
             "The share of a load that was offered has the interval of the maximum alone."

@@ -151,7 +151,7 @@ def test_fewer_than_five_repetitions_have_no_sentence() -> None:
 
 def test_the_study_stands_beside(summary: Summary) -> None:
     rows = {str(row[0]): row for row in table(summary, "published").rows}
-    flat = next(row for name, row in rows.items() if name.startswith("pre-test"))
+    flat = next(row for name, row in rows.items() if name.startswith("search"))
     assert flat[1] == "0.988 and 0.979"
     climb = [name for name in rows if name.startswith("mean response time at 4 times")]
     assert rows[climb[0]][1] == "5.29"
