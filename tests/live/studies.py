@@ -31,7 +31,12 @@ class Study:
 
 
 STUDIES = (
-    Study("groups", ("--target", "nginx"), tables=frozenset({"security", "policies"})),
+    Study(
+        "groups",
+        ("--target", "nginx"),
+        tables=frozenset({"security", "policies"}),
+        judged_in="test_recommended_configurations.py",
+    ),
     Study("offload", shown="offload"),
     # Shortened, it has no figure of servers.
     Study("servers", figures=frozenset({"servers-rate"})),

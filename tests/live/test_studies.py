@@ -1,7 +1,8 @@
 """Runs studies with --quick on real servers, like a user, and checks that they are whole.
 
 The studies of README are made by its test, shortened, and judged there; `concurrency` is made and
-judged by the test of benchmarks. With TLSLAB_FULL_STUDIES=1 these studies run here, too, in full.
+judged by the test of benchmarks, `groups` by that of recommended configurations. With
+TLSLAB_FULL_STUDIES=1 these studies run here, too, in full.
 """
 
 import os
