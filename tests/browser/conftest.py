@@ -1,29 +1,16 @@
 """A browser, and the pages of all kinds that it opens."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from browser.made import Made
 from browser.opened import CHROMIUM, lacking
 from factories.pages import HISTORY, SUMMARIES, made_history
 from tlslab.model.finding import Summary
 from tlslab.report import render_html
-
-T = TypeVar("T")
-
-
-class Made(dict[str, T]):
-    """Makes an item by its name, at the first request for it."""
-
-    def __init__(self, make: Callable[[str], T]) -> None:
-        self._make = make
-
-    def __missing__(self, name: str) -> T:
-        self[name] = self._make(name)
-        return self[name]
 
 
 @pytest.fixture(scope="module")  # ends before others look for processes
