@@ -9,10 +9,12 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from browser.made import Made, kept
-from browser.opened import CHROMIUM, lacking
+from browser.opened import CHROMIUM, Opened, lacking
 from factories.pages import HISTORY, SUMMARIES, made_history
 from tlslab.model.finding import Summary
 from tlslab.report import render_html
+
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 
 @pytest.fixture(scope="module")  # ends before others look for processes
@@ -56,3 +58,17 @@ def pages(summaries: dict[str, Summary], folder: Path) -> dict[str, Path]:
         return made_history() if name == HISTORY else render_html(summaries[name])
 
     return Made(lambda name: kept(folder / f"{name}.html", lambda: text(name).encode("utf-8")))
+
+
+@pytest.fixture(scope="module")
+def ranking_page(browser: Browser, pages: dict[str, Path]) -> Iterator[Opened]:
+    """The page `ranking`, opened once for the tests that leave nothing behind."""
+    with Opened(browser, pages["ranking"], permissions=CLIPBOARD) as opened:
+        yield opened
+
+
+@pytest.fixture
+def ranking(ranking_page: Opened) -> Opened:
+    """The page `ranking` as it is at its start: folded, without a second run."""
+    ranking_page.as_new()
+    return ranking_page

@@ -91,6 +91,7 @@ class Opened:
 
     def drop(self, text: str) -> str:
         """Drops a file on the page; returns the page's message about it."""
+        self._await_another()
         self.page.evaluate(
             """text => {
                 const data = new DataTransfer();
@@ -121,10 +122,15 @@ class Opened:
     def copied(self, button: str | Locator) -> str:
         """The text that a button copies; the context must have the right to read the clipboard."""
         place = self.page.locator(button) if isinstance(button, str) else button
+        self._await_another()
         place.click()
         assert self.said().endswith(" copied")
         found: str = self.page.evaluate("navigator.clipboard.readText()")
         return found
+
+    def _await_another(self) -> None:
+        """Takes the last message away, so that the next one is not mistaken for it."""
+        self.page.evaluate("document.getElementById('status').classList.remove('shown')")
 
     def _on_request(self, request: Request) -> None:
         if not request.url.startswith(("data:", "blob:")):
