@@ -294,17 +294,14 @@ def test_colours_follow_the_readers_choice(ranking: Opened) -> None:
     assert found[0][1] != found[1][1]
 
 
-def test_the_page_prints(browser: Browser, pages: dict[str, Path], tmp_path: Path) -> None:
-    with Opened(browser, pages["ranking"], color_scheme="dark") as opened:
-        page = opened.page
-        page.pdf(path=tmp_path / "report.pdf")
-        assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
-        page.set_viewport_size(ViewportSize(width=642, height=1000))
-        page.emulate_media(media="print")
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == (
-            "rgb(255, 255, 255)"
-        )
-        hidden = ".tools:visible, .contents:visible, button.open:visible, button.more:visible"
-        assert page.locator(hidden).count() == 0
-        assert page.locator("#grid-results thead .sort:visible").count() > 4
-        assert page.evaluate("document.documentElement.scrollWidth") <= 642
+def test_the_page_prints(ranking: Opened, tmp_path: Path) -> None:
+    page = ranking.page
+    ranking.show_on(DESKTOP, "dark")
+    page.pdf(path=tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    ranking.show_on(ViewportSize(width=642, height=1000), "dark", "print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    hidden = ".tools:visible, .contents:visible, button.open:visible, button.more:visible"
+    assert page.locator(hidden).count() == 0
+    assert page.locator("#grid-results thead .sort:visible").count() > 4
+    assert page.evaluate("document.documentElement.scrollWidth") <= 642
