@@ -91,6 +91,7 @@ def loaded(head: NamespaceHost, milliseconds: int = LOAD_MS) -> Iterator[str]:
                 "schema": "tlslab.spec/1",
                 "url": f"https://{place}/bytes/100",
                 "connections": 2,
+                "load": {"rate": {"constant": 100}},
                 "warmup_ms": 200,
                 "stop": {"duration_ms": milliseconds},
                 "tls": {"trust": "anyone"},
