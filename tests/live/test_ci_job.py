@@ -30,7 +30,7 @@ SHORT = (
 
 # A slowdown of 5 % against a gate of 1 %, by the estimate with less noise, in the trials with which
 # `make bench-gate` counts how often such a run finds the slowdown. How often depends on the machine
-# and on the blocks; the results that must never occur do not. So few blocks are enough for them.
+# and on the blocks; the results that must never occur do not. FEW_BLOCKS are enough for them.
 STRICT = {
     "GATE": "1%",
     "GATE_BY": "server_cpu_us_per_connection",
@@ -39,7 +39,7 @@ STRICT = {
 FEW_BLOCKS = 6
 PLANTED, NONE = ("--burn", "5%"), ("--burn", "0%")
 
-# A slowdown that a gate of 3 % by the rate stops in so many blocks even if other programs use the
+# A slowdown that a gate of 3 % by the rate stops in BLOCKS blocks even if other programs use the
 # machine.
 TWICE = ("--burn", "100%")
 BLOCKS = 12
