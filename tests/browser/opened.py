@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page, Request, ViewportSize
+from playwright.sync_api import Browser, ElementHandle, Locator, Page, Request, ViewportSize
 
 CHROMIUM = shutil.which("chromium")
 
@@ -21,6 +21,16 @@ SCHEMES = ("light", "dark")
 
 # The printable area of an A4 sheet within the margins of the page's style, at 96 pixels per inch.
 PAPER = ViewportSize(width=657, height=1000)
+
+# A page at its start: folded, without a second run, scrolled to its top.
+_AT_ITS_START = """
+() => {
+    document.querySelectorAll('details').forEach(each => { each.open = false; });
+    document.querySelectorAll('.second').forEach(each => each.remove());
+    document.querySelector('#status')?.classList.remove('shown');
+    scrollTo({top: 0, behavior: 'instant'});
+}
+"""
 
 WITHOUT_SAVING = """
 async button => {
@@ -69,6 +79,11 @@ class Opened:
         """Opens all folded parts."""
         self.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
 
+    def as_new(self) -> None:
+        """Folds all parts, takes a second run away, and shows the page on a desktop."""
+        self.page.evaluate(_AT_ITS_START)
+        self.show_on(DESKTOP)
+
     def show_on(self, viewport: ViewportSize, scheme: str = "light", media: str = "screen") -> None:
         """Shows the page on another screen, or on paper."""
         self.page.set_viewport_size(viewport)
@@ -76,6 +91,7 @@ class Opened:
 
     def drop(self, text: str) -> str:
         """Drops a file on the page; returns the page's message about it."""
+        self._await_another()
         self.page.evaluate(
             """text => {
                 const data = new DataTransfer();
@@ -99,17 +115,22 @@ class Opened:
             place.click()
         return _rows(download.value.path().read_bytes().decode("utf-8"))
 
-    def file_of(self, button: Locator) -> list[list[str]]:
+    def file_of(self, button: ElementHandle) -> list[list[str]]:
         """The table of the file that a button would save. Saving many files takes long."""
         return _rows(button.evaluate(WITHOUT_SAVING))
 
     def copied(self, button: str | Locator) -> str:
         """The text that a button copies; the context must have the right to read the clipboard."""
         place = self.page.locator(button) if isinstance(button, str) else button
+        self._await_another()
         place.click()
         assert self.said().endswith(" copied")
         found: str = self.page.evaluate("navigator.clipboard.readText()")
         return found
+
+    def _await_another(self) -> None:
+        """Takes the last message away, so that the next one is not mistaken for it."""
+        self.page.evaluate("document.getElementById('status').classList.remove('shown')")
 
     def _on_request(self, request: Request) -> None:
         if not request.url.startswith(("data:", "blob:")):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playwright.sync_api import Locator
+from playwright.sync_api import ElementHandle
 
 from browser.opened import Opened
 from browser.wanted import (
@@ -60,11 +60,12 @@ def published_faults(document: Any, head: list[str], rows: Saved) -> list[str]:
     ]
 
 
-def buttons(opened: Opened) -> list[tuple[str, str, Locator]]:
+def buttons(opened: Opened) -> list[tuple[str, str, ElementHandle]]:
     """All buttons that save a file: `figure` or `table`, its name, and the button."""
     opened.open_all()
     found = []
-    for button in opened.page.get_by_role("button", name="CSV", exact=True).all():
+    # Handles: a locator would look for all buttons of the page again at each use.
+    for button in opened.page.get_by_role("button", name="CSV", exact=True).element_handles():
         kind, name = button.evaluate(
             """button => {
                 const figure = button.closest('figcaption')?.parentElement;

@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page
@@ -12,8 +11,6 @@ from browser.opened import Opened
 from factories.pages import OBJECTED
 from tlslab.model.finding import Summary
 from tlslab.store import to_json
-
-READ_CLIPBOARD: dict[str, Any] = {"permissions": ["clipboard-read", "clipboard-write"]}
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
@@ -88,23 +85,19 @@ def test_a_filtered_table_is_saved_without_the_hidden_rows(
 
 @pytest.mark.parametrize("place", ["#results", "figure.picture"])
 def test_what_is_copied_of_a_table_and_a_chart_is_what_is_saved(
-    browser: Browser, pages: dict[str, Path], place: str
+    ranking: Opened, place: str
 ) -> None:
-    with Opened(browser, pages["ranking"], **READ_CLIPBOARD) as opened:
-        saved = opened.saved(f"{place} .tools >> text=CSV")
-        copied = opened.copied(f"{place} .tools >> text=Copy")
+    saved = ranking.saved(f"{place} .tools >> text=CSV")
+    copied = ranking.copied(f"{place} .tools >> text=Copy")
     assert len(saved) > 5
     assert [line.split("\t") for line in copied.split("\n")] == saved
 
 
-def test_a_configuration_is_copied_as_it_is(
-    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
-) -> None:
+def test_a_configuration_is_copied_as_it_is(ranking: Opened, summaries: dict[str, Summary]) -> None:
     wanted = next(each.text for each in summaries["ranking"].texts if each.id == "emit-nginx")
     assert "ssl_ecdh_curve" in wanted
-    with Opened(browser, pages["ranking"], **READ_CLIPBOARD) as opened:
-        opened.page.locator("#text-emit-nginx summary").click()
-        assert opened.copied("#text-emit-nginx .copied button") == wanted
+    ranking.page.locator("#text-emit-nginx summary").click()
+    assert ranking.copied("#text-emit-nginx .copied button") == wanted
 
 
 def laid_over(page: Page) -> Locator:

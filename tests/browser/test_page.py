@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Locator, ViewportSize
 
 from browser.opened import DESKTOP, PHONE, SCHEMES, Opened
@@ -30,12 +29,11 @@ def test_everything_is_read_without_a_script(
 
 
 def test_what_is_saved_is_what_the_summary_says(
-    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+    ranking: Opened, summaries: dict[str, Summary]
 ) -> None:
     summary = summaries["ranking"]
-    with Opened(browser, pages["ranking"]) as opened:
-        head, *rows = opened.saved("#results .tools >> text=CSV")
-        figure = opened.saved("figure.picture .tools >> text=CSV")
+    head, *rows = ranking.saved("#results .tools >> text=CSV")
+    figure = ranking.saved("figure.picture .tools >> text=CSV")
     assert len(rows) == len(summary.cells)
     seen = 0
     for row in rows:
@@ -57,35 +55,32 @@ def test_what_is_saved_is_what_the_summary_says(
 
 
 def test_a_chart_without_a_table_is_saved_with_all_its_digits(
-    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+    ranking: Opened, summaries: dict[str, Summary]
 ) -> None:
-    with Opened(browser, pages["ranking"]) as opened:
-        opened.open_all()
-        first = opened.page.locator("#use figure").first
-        id_ = first.get_attribute("data-figure")
-        rows = opened.saved(f"#figure-{id_} .tools >> text=CSV")
+    ranking.open_all()
+    first = ranking.page.locator("#use figure").first
+    id_ = first.get_attribute("data-figure")
+    rows = ranking.saved(f"#figure-{id_} .tools >> text=CSV")
     drawn = next(each for each in summaries["ranking"].figures if each.id == id_)
     assert [row[0] for row in rows[1:]] == [repr(x) for x in drawn.series[0].x]
     for column, series in enumerate(drawn.series, start=1):
         assert [row[column] for row in rows[1:]] == [repr(y) for y in series.y]
 
 
-def test_the_contents_stay_in_sight(browser: Browser, pages: dict[str, Path]) -> None:
-    with Opened(browser, pages["ranking"]) as opened:
-        opened.open_all()
-        half = "{top: document.body.scrollHeight / 2, behavior: 'instant'}"
-        opened.page.evaluate(f"scrollTo({half})")
-        assert opened.page.evaluate("scrollY") > 2 * DESKTOP["height"]
-        box = opened.page.locator(".contents a").first.bounding_box()
-        assert box is not None
-        assert 0 <= box["y"] < DESKTOP["height"]
+def test_the_contents_stay_in_sight(ranking: Opened) -> None:
+    ranking.open_all()
+    half = "{top: document.body.scrollHeight / 2, behavior: 'instant'}"
+    ranking.page.evaluate(f"scrollTo({half})")
+    assert ranking.page.evaluate("scrollY") > 2 * DESKTOP["height"]
+    box = ranking.page.locator(".contents a").first.bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] < DESKTOP["height"]
 
 
-def test_no_entry_of_the_contents_is_cut_off(browser: Browser, pages: dict[str, Path]) -> None:
-    with Opened(browser, pages["ranking"]) as opened:
-        links = "[...document.querySelectorAll('.contents a')]"
-        cut = f"{links}.filter(a => a.scrollWidth > a.clientWidth).map(a => a.textContent)"
-        assert opened.page.evaluate(cut) == []
+def test_no_entry_of_the_contents_is_cut_off(ranking: Opened) -> None:
+    links = "[...document.querySelectorAll('.contents a')]"
+    cut = f"{links}.filter(a => a.scrollWidth > a.clientWidth).map(a => a.textContent)"
+    assert ranking.page.evaluate(cut) == []
 
 
 def test_a_table_of_the_summary_is_saved_with_all_its_digits(
@@ -156,32 +151,29 @@ def test_axes_and_trials_can_be_switched(browser: Browser, pages: dict[str, Path
         assert opened.page.evaluate(trials) == "none"
 
 
-def test_a_second_run_is_laid_over(
-    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
-) -> None:
+def test_a_second_run_is_laid_over(ranking: Opened, summaries: dict[str, Summary]) -> None:
     second = json.dumps(to_json(summaries["ranking"]))
-    with Opened(browser, pages["ranking"]) as opened:
-        said = opened.drop(second)
-        assert "values of the second run" in said
-        bars = next(each for each in summaries["ranking"].figures if each.kind == "stacked_bars")
-        assert f"Charts without them: {bars.title}" in said
-        assert "(1.00×)" in (opened.page.text_content("#grid-results small.second") or "")
-        figure = opened.page.locator("figure.picture")
-        marks = figure.locator("svg:visible path.second")
-        assert marks.count() >= 4
-        own = figure.locator("svg:visible circle.p, svg:visible circle.o").first.bounding_box()
-        laid = marks.first.bounding_box()
-        assert own is not None
-        assert laid is not None
-        assert abs(own["x"] + own["width"] / 2 - laid["x"] - laid["width"] / 2) < 2
-        opened.drop(second)
-        rate = opened.page.locator("#grid-results tbody tr").first.locator("td").first
-        assert rate.locator("small.second").count() == 1
-        assert opened.complaints == []
+    said = ranking.drop(second)
+    assert "values of the second run" in said
+    bars = next(each for each in summaries["ranking"].figures if each.kind == "stacked_bars")
+    assert f"Charts without them: {bars.title}" in said
+    assert "(1.00×)" in (ranking.page.text_content("#grid-results small.second") or "")
+    figure = ranking.page.locator("figure.picture")
+    marks = figure.locator("svg:visible path.second")
+    assert marks.count() >= 4
+    own = figure.locator("svg:visible circle.p, svg:visible circle.o").first.bounding_box()
+    laid = marks.first.bounding_box()
+    assert own is not None
+    assert laid is not None
+    assert abs(own["x"] + own["width"] / 2 - laid["x"] - laid["width"] / 2) < 2
+    ranking.drop(second)
+    rate = ranking.page.locator("#grid-results tbody tr").first.locator("td").first
+    assert rate.locator("small.second").count() == 1
+    assert ranking.complaints == []
 
 
 def test_a_second_run_keeps_its_bounds_intervals_and_machine(
-    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+    ranking: Opened, summaries: dict[str, Summary]
 ) -> None:
     second = json.loads(json.dumps(to_json(summaries["ranking"])))
     bounded, invalid, whole, *_ = second["cells"]
@@ -191,86 +183,77 @@ def test_a_second_run_keeps_its_bounds_intervals_and_machine(
     for figure in second["figures"]:
         for series in figure["series"]:
             series["bounds"] = [True] * len(series["y"])
-    with Opened(browser, pages["ranking"]) as opened:
-        said = opened.drop(json.dumps(second))
-        assert ", on another machine: Another processor, 2 processors: its rates" in said
-        note = opened.page.text_content("figure.picture p.second") or ""
-        assert note.endswith(", on another machine: Another processor, 2 processors")
+    said = ranking.drop(json.dumps(second))
+    assert ", on another machine: Another processor, 2 processors: its rates" in said
+    note = ranking.page.text_content("figure.picture p.second") or ""
+    assert note.endswith(", on another machine: Another processor, 2 processors")
 
-        def lines(cell: dict[str, Any]) -> Locator:
-            row = f"#grid-results tbody tr[data-cell='{cell['key']}']"
-            return opened.page.locator(f"{row} small.second")
+    def lines(cell: dict[str, Any]) -> Locator:
+        row = f"#grid-results tbody tr[data-cell='{cell['key']}']"
+        return ranking.page.locator(f"{row} small.second")
 
-        assert lines(invalid).count() == 0
-        assert "◇ ≥ " in (lines(bounded).first.text_content() or "")
-        assert "(≥ 1.00×)" in (lines(bounded).first.text_content() or "")
-        assert (lines(bounded).first.get_attribute("title") or "").startswith("second run: ≥ ")
-        titles = [each.get_attribute("title") or "" for each in lines(bounded).all()]
-        assert any(" (95 %: " in title for title in titles)
-        assert " (95 %: " in (lines(whole).first.get_attribute("title") or "")
-        titles = opened.page.locator("figure.picture path.second title").all_text_contents()
-        assert titles
-        assert all(": ≥ " in title for title in titles)
-        assert opened.complaints == []
+    assert lines(invalid).count() == 0
+    assert "◇ ≥ " in (lines(bounded).first.text_content() or "")
+    assert "(≥ 1.00×)" in (lines(bounded).first.text_content() or "")
+    assert (lines(bounded).first.get_attribute("title") or "").startswith("second run: ≥ ")
+    titles = [each.get_attribute("title") or "" for each in lines(bounded).all()]
+    assert any(" (95 %: " in title for title in titles)
+    assert " (95 %: " in (lines(whole).first.get_attribute("title") or "")
+    titles = ranking.page.locator("figure.picture path.second title").all_text_contents()
+    assert titles
+    assert all(": ≥ " in title for title in titles)
+    assert ranking.complaints == []
 
 
 def test_another_kind_of_experiment_is_refused(
-    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+    ranking: Opened, summaries: dict[str, Summary]
 ) -> None:
     second = json.loads(json.dumps(to_json(summaries["ranking"])))
     second["experiment"]["kind"] = "costs"
-    with Opened(browser, pages["ranking"]) as opened:
-        said = opened.drop(json.dumps(second))
-        assert said == (
-            "Not laid over: the file is of another kind of experiment: costs, and this page of "
-            "matrix"
-        )
-        assert opened.page.locator(".second").count() == 0
+    said = ranking.drop(json.dumps(second))
+    assert said == (
+        "Not laid over: the file is of another kind of experiment: costs, and this page of matrix"
+    )
+    assert ranking.page.locator(".second").count() == 0
 
 
-def test_values_beyond_the_axis_are_counted(
-    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
-) -> None:
+def test_values_beyond_the_axis_are_counted(ranking: Opened, summaries: dict[str, Summary]) -> None:
     second = json.loads(json.dumps(to_json(summaries["ranking"])))
     for figure in second["figures"]:
         for series in figure["series"]:
             series["y"][0] = 1e9
-    with Opened(browser, pages["ranking"]) as opened:
-        opened.drop(json.dumps(second))
-        note = opened.page.text_content("figure.picture p.second") or ""
-        assert note.endswith("; beyond the axis: 1 of its values")
+    ranking.drop(json.dumps(second))
+    note = ranking.page.text_content("figure.picture p.second") or ""
+    assert note.endswith("; beyond the axis: 1 of its values")
 
 
 HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)><b>bold</b>"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "null",
-        "[]",
-        "{}",
-        '{"schema": "tlslab.summary/3", "cells": 7}',
-        '{"schema": "tlslab.summary/3", "cells": [{"key": {}, "estimates": {"__proto__": 1}}]}',
-        '{"schema": "tlslab.summary/3", "cells": [null, [], {"estimates": []}], "figures": [7]}',
-        '{"schema": "<img src=x onerror=alert(1)>", "cells": []}',
-    ],
+BROKEN = (
+    "",
+    "null",
+    "[]",
+    "{}",
+    '{"schema": "tlslab.summary/3", "cells": 7}',
+    '{"schema": "tlslab.summary/3", "cells": [{"key": {}, "estimates": {"__proto__": 1}}]}',
+    '{"schema": "tlslab.summary/3", "cells": [null, [], {"estimates": []}], "figures": [7]}',
+    '{"schema": "<img src=x onerror=alert(1)>", "cells": []}',
 )
-def test_a_broken_second_run_changes_nothing(
-    browser: Browser, pages: dict[str, Path], text: str
-) -> None:
-    with Opened(browser, pages["ranking"]) as opened:
-        before = opened.page.content()
-        said = opened.drop(text)
-        assert "Not laid over" in said or "shares nothing" in said
-        assert opened.page.locator(".second, img").count() == 0
-        assert opened.complaints == []
-        assert len(opened.page.content()) < len(before) + 500
+
+
+def test_a_broken_second_run_changes_nothing(ranking: Opened) -> None:
+    before = ranking.page.content()
+    for text in BROKEN:
+        said = ranking.drop(text)
+        assert "Not laid over" in said or "shares nothing" in said, text
+        assert ranking.page.locator(".second, img").count() == 0, text
+        assert ranking.complaints == [], text
+        assert len(ranking.page.content()) < len(before) + 500, text
 
 
 def test_nothing_of_a_hostile_second_run_runs(
-    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+    ranking: Opened, summaries: dict[str, Summary]
 ) -> None:
     second = json.loads(json.dumps(to_json(summaries["ranking"])))
     second["experiment"]["title"] = second["environment"]["created"] = HOSTILE
@@ -279,11 +262,10 @@ def test_nothing_of_a_hostile_second_run_runs(
             estimate["unit"] = estimate["method"] = HOSTILE
     for figure in second["figures"]:
         figure["title"] = figure["caption"] = HOSTILE
-    with Opened(browser, pages["ranking"]) as opened:
-        opened.drop(json.dumps(second))
-        assert opened.page.locator("img").count() == 0
-        assert HOSTILE[:40] in (opened.page.text_content("figcaption p.second") or "")
-        assert opened.complaints == []
+    ranking.drop(json.dumps(second))
+    assert ranking.page.locator("img").count() == 0
+    assert HOSTILE[:40] in (ranking.page.text_content("figcaption p.second") or "")
+    assert ranking.complaints == []
 
 
 def test_nothing_of_a_hostile_server_runs(browser: Browser, tmp_path: Path) -> None:
@@ -299,30 +281,27 @@ def test_nothing_of_a_hostile_server_runs(browser: Browser, tmp_path: Path) -> N
         assert opened.page.get_by_text(HOSTILE, exact=False).count() >= 2
 
 
-def test_colours_follow_the_readers_choice(browser: Browser, pages: dict[str, Path]) -> None:
+def test_colours_follow_the_readers_choice(ranking: Opened) -> None:
     script = (
         "[getComputedStyle(document.body).backgroundColor,"
         " getComputedStyle(document.querySelector('svg.fig text')).fill]"
     )
     found = []
     for scheme in SCHEMES:
-        with Opened(browser, pages["ranking"], color_scheme=scheme) as opened:
-            found.append(opened.page.evaluate(script))
+        ranking.show_on(DESKTOP, scheme)
+        found.append(ranking.page.evaluate(script))
     assert found[0][0] != found[1][0]
     assert found[0][1] != found[1][1]
 
 
-def test_the_page_prints(browser: Browser, pages: dict[str, Path], tmp_path: Path) -> None:
-    with Opened(browser, pages["ranking"], color_scheme="dark") as opened:
-        page = opened.page
-        page.pdf(path=tmp_path / "report.pdf")
-        assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
-        page.set_viewport_size(ViewportSize(width=642, height=1000))
-        page.emulate_media(media="print")
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == (
-            "rgb(255, 255, 255)"
-        )
-        hidden = ".tools:visible, .contents:visible, button.open:visible, button.more:visible"
-        assert page.locator(hidden).count() == 0
-        assert page.locator("#grid-results thead .sort:visible").count() > 4
-        assert page.evaluate("document.documentElement.scrollWidth") <= 642
+def test_the_page_prints(ranking: Opened, tmp_path: Path) -> None:
+    page = ranking.page
+    ranking.show_on(DESKTOP, "dark")
+    page.pdf(path=tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    ranking.show_on(ViewportSize(width=642, height=1000), "dark", "print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    hidden = ".tools:visible, .contents:visible, button.open:visible, button.more:visible"
+    assert page.locator(hidden).count() == 0
+    assert page.locator("#grid-results thead .sort:visible").count() > 4
+    assert page.evaluate("document.documentElement.scrollWidth") <= 642

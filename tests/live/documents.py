@@ -11,6 +11,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,15 @@ ROOT = Path(__file__).parents[2]
 
 # The section of docs/how-to.md with which its second part begins.
 SECOND_PART = "Find out what this machine can tell apart"
+
+# Commands of README that docs/how-to.md has as well, and whose results no other command uses: they
+# are run in README only.
+SHARED = (
+    "tlslab targets",
+    "tlslab run offload",
+    "tlslab run runtimes",
+    "tlslab run capacity --target nginx,apache",
+)
 
 # Time limit of the longest document beside other tests.
 LIMIT_S = 1_500
@@ -82,6 +92,11 @@ def lines_of(text: str) -> list[str]:
     return [line for commands in kept for line in commands.splitlines()]
 
 
+def bare(line: str) -> str:
+    """A line of a block without its comment."""
+    return line.partition(" #")[0].rstrip()
+
+
 def read(document: str) -> str:
     """The text of a document."""
     return (ROOT / document).read_text("utf-8")
@@ -138,15 +153,18 @@ def forking(folder: Path) -> None:
     command.chmod(0o755)
 
 
-def carry_out(text: str, folder: Path, forked: bool = False) -> None:
+def carry_out(
+    text: str, folder: Path, forked: bool = False, elsewhere: Collection[str] = ()
+) -> None:
     """Runs all commands of a document in a folder; fails if a command fails.
 
     A long document has its commands `forked`, which takes a fraction of the processor time.
+    `elsewhere`: commands that are left out, because another document has them.
     """
     checkout(folder)
     if forked:
         forking(folder)
-    wanted = lines_of(text)
+    wanted = [line for line in lines_of(text) if bare(line) not in elsewhere]
     assert wanted
     log, failed = folder / "log", folder / "failed"
     failed.touch()

@@ -9,13 +9,17 @@ from typing import Any
 from live.drawn import OF_VERDICTS, drawn
 from live.harness import only_lacked_time, trials
 
+# Time limit of the longest study on a busy machine.
+SECONDS = 500
+
 
 @dataclass(frozen=True)
 class Study:
     """A study, and the figures and tables that its page must have.
 
     `flags` are those of its quick form. `shown`: the command, without `tlslab run`, by which a
-    document makes the study, shortened by TLSLAB_SHORT_RUNS; empty for none.
+    document makes the study, shortened by TLSLAB_SHORT_RUNS; empty for none. `judged_in`: the test
+    file that makes the study for tests of its own, and judges it, too; empty for test_studies.py.
     """
 
     name: str
@@ -23,13 +27,19 @@ class Study:
     figures: frozenset[str] = frozenset()
     tables: frozenset[str] = frozenset()
     shown: str = ""
+    judged_in: str = ""
 
 
 STUDIES = (
-    Study("groups", ("--target", "nginx"), tables=frozenset({"security", "policies"})),
+    Study(
+        "groups",
+        ("--target", "nginx"),
+        tables=frozenset({"security", "policies"}),
+        judged_in="test_recommended_configurations.py",
+    ),
     Study("offload", shown="offload"),
-    # Shortened, it has no figure of servers.
-    Study("servers", figures=frozenset({"servers-rate"})),
+    # Shortened by TLSLAB_SHORT_RUNS, it has no figure of servers.
+    Study("servers", ("--seconds", "0.3"), figures=frozenset({"servers-rate"})),
     Study(
         "suites",
         ("--target", "nginx"),
@@ -46,6 +56,7 @@ STUDIES = (
         "concurrency",
         ("--blocks", "1", "--set", "threads=1,2"),
         tables=frozenset({"scaling", "processors", "drawing", "published"}),
+        judged_in="test_benchmarks.py",
     ),
     Study(
         "capacity",
@@ -55,6 +66,11 @@ STUDIES = (
         shown="capacity --target nginx,apache",
     ),
 )
+
+
+def study_named(name: str) -> Study:
+    """The study of this name."""
+    return next(each for each in STUDIES if each.name == name)
 
 
 def assert_whole(folder: Path, study: Study) -> None:

@@ -29,7 +29,7 @@ def test_cells_are_not_invalid_for_connections_that_wait(
     ca.write_text(target.trust_pem)
     running = target.start()
     try:
-        name = small(blocks=2, measure_ms=1500, connections=400)
+        name = small(blocks=1, measure_ms=1500, connections=400)
         command = ["run", name, "--target", running.url, "--ca", str(ca), "--out", "r"]
         tlslab.run(*command)
     finally:

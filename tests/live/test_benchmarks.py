@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from live.harness import Tlslab, read_trials, wait_for_trials
+from live.studies import SECONDS, assert_whole, study_named
+from tlslab.experiment import load
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, find_jar, run_fork
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import make_material
-from tlslab.model.benchmark import BenchmarkSettings
+from tlslab.model.benchmark import BenchmarkSettings, settings_of
 from tlslab.targets.jdk import find_jdks
 
 TINY = """\
@@ -140,35 +142,43 @@ def test_an_interrupted_run_is_resumed(tlslab: Tlslab, tmp_path: Path) -> None:
     assert len(read_trials(tmp_path / "r")) == 4
 
 
-THROUGH_THE_CLUSTER = """
-[faults]
-benchmark = "sign"
-threads = 2
-kinds = ["killed"]
-policies = ["none", "eject"]
-seconds = 6
-at_s = 2
-until_s = 4
-"""
+@pytest.fixture(scope="module")
+def concurrency(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The study `concurrency`, once: its quick form kills a node of the cluster, too."""
+    folder = tmp_path_factory.mktemp("concurrency")
+    lab = Tlslab(folder)
+    lab.private.mkdir()
+    options = ("--seconds", "0.2", *study_named("concurrency").flags)
+    ended = lab.finish(lab.start("run", "concurrency", "--quick", "--out", "r", *options), SECONDS)
+    assert ended.code == 0, ended.err
+    return folder / "r"
 
 
 # Signing times out after one second.
 @pytest.mark.alone
-def test_a_node_of_the_cluster_is_killed(tlslab: Tlslab, tmp_path: Path) -> None:
-    name = write(tmp_path, '["jdk-newest"]')
-    with (tmp_path / name).open("a") as file:
-        file.write(THROUGH_THE_CLUSTER)
-    ended = tlslab.run(
-        "run", name, "--set", "keys=cluster", "--set", "benchmark=sign", "--out", "r"
-    )
-    assert ended.code == 0, ended.err
-    made = read_trials(tmp_path / "r")
-    signed, *loads = sorted(made, key=lambda trial: trial["timeline"] is not None)
-    assert signed["benchmarks"]["sample"]["iterations"][0]["signers_cpu_us"] > 0
+@pytest.mark.timeout(SECONDS + 60)
+def test_the_study_of_concurrency_is_carried_out_whole(concurrency: Path) -> None:
+    assert_whole(concurrency, study_named("concurrency"))
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(SECONDS + 60)
+def test_a_node_of_the_cluster_is_killed(concurrency: Path) -> None:
+    faults = settings_of(load("concurrency", quick=True)).faults
+    assert faults is not None
+    made = read_trials(concurrency)
+    through = [each for each in made if each["factors"]["keys"] == "cluster"]
+    signed = [each for each in through if each["factors"]["benchmark"] == "sign"]
+    loads = [each for each in signed if each["timeline"] is not None]
+    measured = [each for each in signed if each["timeline"] is None]
+    assert measured
+    for each in measured:
+        for iteration in each["benchmarks"]["sample"]["iterations"]:
+            assert iteration["signers_cpu_us"] > 0
     assert len(loads) == 2
-    for load in loads:
-        timeline = load["timeline"]
-        assert len(timeline["slices"]) == 6
+    for trial in loads:
+        timeline = trial["timeline"]
+        assert len(timeline["slices"]) == faults.seconds
         assert [event["what"] for event in timeline["events"]] == ["node a is killed"]
         # A slice ends when the load gets a processor, and may then include the kill.
         # The time of the kill is read after the kill.

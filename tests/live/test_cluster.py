@@ -1,102 +1,23 @@
 """Nodes of a Ray cluster as hosts: namespaces with a generator each, and their faults."""
 
-import json
 import os
-import queue
 import signal
 import subprocess
-import sys
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from live.driven import LOAD_MS, Driver, Line, loaded
 from live.hosts import Hosts, NamespaceHost, cluster, lacking
-from live.lab_on_cluster import address, assert_nothing_of_the_lab, served, until
+from live.lab_on_cluster import address, assert_nothing_of_the_lab, until
 from tlslab.lab.programs import require_program
 
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
 ]
-
-LOAD_MS = 20_000
-SKEW_NS = 1_000_000
-STARTS = 5
-DRIVER_S = 90.0
-
-Line = dict[str, Any]
-
-
-class Driver:
-    """`live.driver` on a host, and its output."""
-
-    def __init__(self, host: NamespaceHost, *words: str, **variables: str) -> None:
-        self.process = subprocess.Popen(
-            [*host.enter(), sys.executable, "-m", "live.driver", *words],
-            env=host.variables() | variables,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.lines: list[Line] = []
-        self._new: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
-            self._new.put(json.loads(line))
-        self._new.put(None)
-
-    def until(self, **fields: Any) -> Line:
-        """The next line that has these fields, with these values unless they are None."""
-        deadline = time.monotonic() + DRIVER_S
-        while (line := self._new.get(timeout=deadline - time.monotonic())) is not None:
-            self.lines.append(line)
-            if all(name in line and value in (None, line[name]) for name, value in fields.items()):
-                return line
-        raise AssertionError(f"no {fields} in {self.lines}")
-
-    def finish(self) -> list[Line]:
-        """All its output until its end."""
-        deadline = time.monotonic() + DRIVER_S
-        while (line := self._new.get(timeout=deadline - time.monotonic())) is not None:
-            self.lines.append(line)
-        self.process.wait(DRIVER_S)
-        return self.lines
-
-    def end(self) -> None:
-        """Ends its load early, if it still runs."""
-        assert self.process.stdin is not None
-        with suppress(BrokenPipeError):
-            self.process.stdin.write("\n")
-            self.process.stdin.flush()
-
-    def those(self, field: str) -> dict[str, Line]:
-        """The lines that have a field, by the value of the field."""
-        return {line[field]: line for line in self.lines if field in line}
-
-
-@contextmanager
-def loaded(head: NamespaceHost, milliseconds: int = LOAD_MS) -> Iterator[str]:
-    """The specification of a load on a server on the head."""
-    with served(head) as place:
-        yield json.dumps(
-            {
-                "schema": "tlslab.spec/1",
-                "url": f"https://{place}/bytes/100",
-                "connections": 2,
-                "warmup_ms": 200,
-                "stop": {"duration_ms": milliseconds},
-                "tls": {"trust": "anyone"},
-                "allow": [head.address],
-            }
-        )
 
 
 @pytest.fixture(scope="module")
@@ -135,12 +56,6 @@ def test_the_program_is_shipped_to_the_host_without_it_and_is_gone_at_the_end(
     for host in (g1, g2):
         assert_nothing_of_the_lab(host)
     until(lambda: not shipped.parent.exists())
-
-
-@pytest.mark.alone
-def test_two_hosts_start_at_one_instant(calm: list[NamespaceHost]) -> None:
-    with loaded(calm[0], 300) as spec:
-        _assert_start_together(calm[0], spec)
 
 
 def test_more_hosts_than_there_are_is_one_line(calm: list[NamespaceHost]) -> None:
@@ -324,40 +239,6 @@ def test_a_late_joiner_is_there_for_the_next_run(tmp_path: Path) -> None:
         hosts.add("g3").start_ray(head.address)
         second = Driver(head, address(head), "all")
         assert set(_names(second.finish())) == {"g1", "g2", "g3"}
-
-
-@pytest.mark.alone
-def test_a_clock_that_is_hours_ahead_is_measured_and_the_start_is_the_same(tmp_path: Path) -> None:
-    ahead_s = 20_000
-    with cluster(tmp_path, ["g1"]) as (hosts, (head, _)):
-        hosts.add("g2", monotonic_s=ahead_s).start_ray(head.address)
-        with loaded(head, 300) as spec:
-            driver = _assert_start_together(head, spec, {"g2": ahead_s})
-    offsets = driver.those("offset_of")
-    assert abs(offsets["g1"]["ahead_ns"]) <= offsets["g1"]["took_ns"]
-    assert abs(offsets["g2"]["ahead_ns"] - ahead_s * 10**9) <= offsets["g2"]["took_ns"]
-
-
-def _assert_start_together(
-    head: NamespaceHost, spec: str, ahead_s: Mapping[str, int] | None = None
-) -> Driver:
-    """The last of the runs on two hosts, whose clocks are `ahead_s` seconds ahead.
-
-    If other programs keep the machine busy, a start may be late: several runs are tried.
-    """
-    ahead_s = ahead_s or {}
-    skews = []
-    for _ in range(STARTS):
-        driver = Driver(head, address(head), "2", spec)
-        driver.finish()
-        first, second = (
-            line["started"]["monotonic_s"] - ahead_s.get(name, 0)
-            for name, line in driver.those("ended").items()
-        )
-        skews.append(abs(first - second) * 1e9)
-        if skews[-1] <= SKEW_NS:
-            return driver
-    raise AssertionError(f"start skews in ns: {skews}")
 
 
 def _names(lines: list[Line]) -> list[str]:

@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from live.documents import LIMIT_S, SECOND_PART, blocks, carry_out, lines_of, read, split
+from live.documents import (
+    LIMIT_S,
+    SECOND_PART,
+    SHARED,
+    bare,
+    blocks,
+    carry_out,
+    lines_of,
+    read,
+    split,
+)
 from live.studies import STUDIES, assert_whole, made_by
 
 # Blocks that cannot be run here, by document. The number changes only by a decision.
@@ -67,6 +77,11 @@ def test_the_parts_of_the_how_to_are_all_of_it() -> None:
     assert used <= made
 
 
+@pytest.mark.parametrize("document", ["README.md", "docs/how-to.md"])
+def test_a_shared_command_is_in_both_documents(document: str) -> None:
+    assert set(SHARED) <= {bare(line) for line in lines_of(read(document))}
+
+
 @pytest.mark.timeout(LIMIT_S + 60)
 def test_every_command_of_the_tutorial_works_as_it_stands(tmp_path: Path) -> None:
     carry_out(read("docs/tutorial.md"), tmp_path)
@@ -74,7 +89,7 @@ def test_every_command_of_the_tutorial_works_as_it_stands(tmp_path: Path) -> Non
 
 @pytest.mark.timeout(LIMIT_S + 60)
 def test_every_command_of_readme_works_as_it_stands(tmp_path: Path) -> None:
-    carry_out(read("README.md"), tmp_path)
+    carry_out(read("README.md"), tmp_path, forked=True)
     assert judged(tmp_path / "runs") == SHOWN
 
 

@@ -83,7 +83,7 @@ def node(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 @pytest.mark.parametrize("backend", ["rustls", "openssl"])
 def test_nginx_answers_several_streams_and_says_when_to_leave(nginx: Own, backend: str) -> None:
     unlimited = ["--requests-per-connection", "unlimited", "--streams", "10"]
-    flags = ["--http", "2", "-d", "2s", "--backend", backend, "--check-body", "hash", *unlimited]
+    flags = ["--http", "2", "-d", "1s", "--backend", backend, "--check-body", "hash", *unlimited]
     record = load(nginx.ca, nginx.url, *flags)
     outcomes = record["outcomes"]
     assert (outcomes["failed"], outcomes["unexpected"]) == ({}, {})

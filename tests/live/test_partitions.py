@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
 ]
 
-LOAD = ["load", "--insecure", "-c", "4"]
+LOAD = ["load", "--insecure", "-c", "4", "--rate", "200"]
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 
 from live.emitted import KEYS, serving
 from live.harness import Tlslab
+from live.studies import assert_whole, study_named
 from live.test_emitted_configurations import preference
 from tlslab.advice.emit import FORMS, Offer, offer_of
 from tlslab.advice.policy import policies
@@ -59,14 +60,18 @@ def form_of(server: str) -> str:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One short real run: each group on nginx, in five blocks."""
+    """The study `groups`, in short trials: each group on nginx, in five blocks."""
     folder = tmp_path_factory.mktemp("run")
     lab = Tlslab(folder)
     lab.private.mkdir()
-    options = ("--quick", "--target", "nginx", "--blocks", "5", "--seconds", "0.3")
-    ended = lab.finish(lab.start("run", "groups", *options, "--out", "groups"), 300)
+    options = ("--blocks", "5", "--seconds", "0.3", *study_named("groups").flags)
+    ended = lab.finish(lab.start("run", "groups", "--quick", "--out", "groups", *options), 300)
     assert ended.code in (0, 1), ended.err
     return folder / "groups"
+
+
+def test_the_study_of_groups_is_carried_out_whole(run: Path) -> None:
+    assert_whole(run, study_named("groups"))
 
 
 def probed(place: str) -> dict[str, Any]:

@@ -8,9 +8,6 @@ from live.harness import Own, Tlslab
 
 KIB = 1024
 
-# The kernel's memory is that of all connections of the machine.
-pytestmark = pytest.mark.alone
-
 
 @pytest.mark.parametrize("target", ["reference", "nginx"])
 def test_what_is_held_is_counted_on_both_sides(tlslab: Tlslab, target: str) -> None:

@@ -234,7 +234,8 @@ def test_load_by_three_generators(tlslab: Tlslab, own_reference: Own, tmp_path: 
     shown = tlslab.run("load", "--generators", "3", *load)
     assert "generator local-3" in shown.out
     assert "clock known to" in shown.out
-    events = tlslab.run("load", "--generators", "2", "--events", "-d", "3s", *load[:2], *load[4:])
+    short = ["-d", "2s", *load[:2], *load[4:]]
+    events = tlslab.run("load", "--generators", "2", "--events", "--rate", "300", *short)
     said = [json.loads(line) for line in events.err.splitlines() if line.startswith("{")]
     progress = [event for event in said if event["event"] == "progress"]
     assert [host["host"] for host in progress[0]["hosts"]] == ["local-1", "local-2"]

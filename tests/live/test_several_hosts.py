@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from live.accounts import assert_accounts
+from live.driven import assert_start_together, loaded
 from live.harness import read_trials
 from live.hosts import Hosts, NamespaceHost, cluster, lacking
 from live.lab_on_cluster import Lab, address, assert_nothing_of_the_lab, served, until
@@ -151,6 +152,12 @@ def test_a_capacity_study_by_two_hosts_names_them_and_what_is_known_of_their_clo
     assert "clock known to" in page
     for host in (calm.g1, calm.g2):
         assert_nothing_of_the_lab(host)
+
+
+@pytest.mark.alone
+def test_two_hosts_start_at_one_instant(calm: Calm) -> None:
+    with loaded(calm.head, 300) as spec:
+        assert_start_together(calm.head, spec)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 
 from live.harness import Tlslab, trials
 from tlslab.experiment import dumps, load, with_levels
+from tlslab.experiment.short import VARIABLE
 from tlslab.model.experiment import Experiment
 from tlslab.model.workload import KeepAlive, Window
 
@@ -74,7 +75,8 @@ def test_as_many_connections_as_the_study_has_are_open_before_the_first_request(
     workload = type(one.workload)(**{**vars(one.workload), "keep_alive": keep_alive})
     text = dumps(Experiment(**{**vars(one), "blocks": 1, "workload": workload}))
     (tmp_path / "opened.toml").write_text(text, "utf-8")
-    ended = tlslab.run("run", "opened.toml", "--target", server, "--out", "out")
+    wanted = ["run", "opened.toml", "--target", server, "--out", "out"]
+    ended = tlslab.run(*wanted, **{VARIABLE: "1"})
     assert ended.code in (0, 1), ended.err
     made = [json.loads(line) for line in trials(tmp_path / "out")]
     assert [trial["status"] for trial in made] == ["done", "done"], [t["reason"] for t in made]

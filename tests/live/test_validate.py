@@ -11,13 +11,12 @@ from live.harness import Tlslab
 # the response.
 LOOSE_US = 25_000
 
+
 # The capture must lose no packet.
-pytestmark = pytest.mark.alone
-
-
+@pytest.mark.alone
 @pytest.mark.parametrize("backend", ["rustls", "openssl"])
 def test_every_completed_connection_is_in_the_capture(tlslab: Tlslab, backend: str) -> None:
-    quick = ["--rates", "200", "--seconds", "1", "--pause-ms", "50"]
+    quick = ["--rates", "500", "--seconds", "1", "--pause-ms", "50"]
     ended = tlslab.run("validate", *quick, "--backend", backend, "--json")
     validation = json.loads(ended.out)
     assert validation["backend"] == backend

@@ -182,7 +182,9 @@ def updates_of(url: str) -> list[dict[str, Any]]:
 
 def test_the_page_shows_a_load_and_how_it_ended(tlslab: Tlslab, own_reference: Own) -> None:
     trust = ["--ca", str(own_reference.ca), "--sni", "localhost"]
-    child = tlslab.start("load", "--live", "-d", "3s", "-c", "4", *trust, own_reference.url)
+    child = tlslab.start(
+        "load", "--live", "-d", "3s", "--rate", "200", "-c", "4", *trust, own_reference.url
+    )
     url = page_of(child)
     updates = updates_of(url)
     ended = tlslab.finish(child)
@@ -214,9 +216,8 @@ def test_a_generator_that_is_lost_before_its_first_report_is_shown_and_scraped(
     watched = ["--live", "--metrics", f"127.0.0.1:{scraper.scraped_port}"]
     line = ["load", "--generators", "2", "--on-lost-host", "keep", "--json", *watched]
     # Generators report their measurement once it lasts a second.
-    child = tlslab.start(
-        *line, "--warmup", "8s", "-d", "4s", "-c", "8", "--insecure", own_reference.url
-    )
+    times = ["--warmup", "6s", "-d", "3s"]
+    child = tlslab.start(*line, *times, "--rate", "400", "-c", "8", "--insecure", own_reference.url)
     url = page_of(child)
     warming_up(tlslab)[1].kill()
     updates = updates_of(url)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from live.harness import Tlslab, assert_finished
+from live.harness import Tlslab, assert_finished, read_trials
 from tlslab.analysis.why.explain import INVALID
 from tlslab.lab.why.perf import why_not
 
@@ -79,22 +79,21 @@ def sampled(folder: Path) -> int:
     return len(why["cells"]) + len(why["without"])
 
 
-@needs_perf
-# The samples of cells that other tests make invalid give no parts of a cost.
-@pytest.mark.alone
-# In TLS 1.3 HAProxy serves no RSA certificate beside an ECDSA one.
-@pytest.mark.parametrize(
-    ("target", "tls"),
-    [("nginx", "1.3"), ("reference", "1.3"), ("apache", "1.2"), ("haproxy", "1.2")],
-)
-def test_parts_add_up_and_the_signature_is_set_apart_from_the_key_exchange(
-    tlslab: Tlslab, target: str, tls: str, tmp_path: Path
-) -> None:
-    name = experiment(tmp_path, *KEYS, tls=tls)
-    assert_finished(
-        tlslab.run("run", name, "--target", target, "--why", "--out", "r"), tmp_path / "r"
-    )
-    summary = summary_of(tmp_path / "r")
+@pytest.fixture(scope="module")
+def on_nginx(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder with samples of nginx."""
+    folder = tmp_path_factory.mktemp("nginx")
+    lab = Tlslab(folder)
+    lab.private.mkdir()
+    name = experiment(folder, *KEYS)
+    ended = lab.run("run", name, "--target", "nginx", "--why", "--out", "r")
+    assert_finished(ended, folder / "r")
+    return folder / "r"
+
+
+def assert_parts(folder: Path) -> None:
+    """Parts add up, and the signature is set apart from the key exchange."""
+    summary = summary_of(folder)
     assert summary["why"]["without"] == {}
     cells = {cell["factors"]["key"]: cell for cell in summary["why"]["cells"]}
     assert set(cells) == set(KEYS)
@@ -109,28 +108,52 @@ def test_parts_add_up_and_the_signature_is_set_apart_from_the_key_exchange(
     assert small["signature"] > 0
     assert max(large, key=lambda part: large[part]) == "signature"
     assert large["signature"] > 0.5 * cells["rsa-4096"]["cost"]["value"]
-    page = (tmp_path / "r" / "report.html").read_text()
+    page = (folder / "report.html").read_text()
     assert 'id="why"' in page
     assert 'class="flame"' in page
 
 
+# The samples of cells that other tests make invalid give no parts of a cost.
 @needs_perf
 @pytest.mark.alone
-def test_samples_are_taken_after_the_trials_and_once(tlslab: Tlslab, tmp_path: Path) -> None:
-    name = experiment(tmp_path, "ecdsa-p256")
+def test_parts_of_nginx_add_up(on_nginx: Path) -> None:
+    assert_parts(on_nginx)
+
+
+@needs_perf
+@pytest.mark.alone
+# In TLS 1.3 HAProxy serves no RSA certificate beside an ECDSA one.
+@pytest.mark.parametrize("target", ["apache", "haproxy"])
+def test_parts_add_up_in_tls_1_2(tlslab: Tlslab, target: str, tmp_path: Path) -> None:
+    name = experiment(tmp_path, *KEYS, tls="1.2")
+    ended = tlslab.run("run", name, "--target", target, "--why", "--out", "r")
+    assert_finished(ended, tmp_path / "r")
+    assert_parts(tmp_path / "r")
+
+
+@needs_perf
+@pytest.mark.alone
+def test_samples_are_taken_after_the_trials_and_once(
+    on_nginx: Path, tlslab: Tlslab, tmp_path: Path
+) -> None:
     folder = tmp_path / "r"
-    assert_finished(tlslab.run("run", name, "--target", "nginx", "--why", "--out", "r"), folder)
+    shutil.copytree(on_nginx, folder)
     kept = (folder / "stacks.jsonl").read_text()
-    trial = json.loads((folder / "trials.jsonl").read_text().splitlines()[-1])
-    assert json.loads(kept)["started"] > trial["started"]
+    last = read_trials(folder)[-1]
+    lines = [json.loads(line) for line in kept.splitlines()]
+    assert len(lines) == len(KEYS)
+    assert all(line["started"] > last["started"] for line in lines)
     again = tlslab.run("run", "--resume", "r")
     assert_finished(again, folder)
     assert (folder / "stacks.jsonl").read_text() == kept
     folded = tlslab.run("report", "r", "--format", "folded")
     assert folded.code == 0
     stacks = [line.rpartition(" ") for line in folded.out.splitlines()]
-    samples = summary_of(folder)["why"]["cells"][0]["samples"]
-    assert sum(int(number) for _, _, number in stacks) == samples
+    cells = summary_of(folder)["why"]["cells"]
+    for cell, key in zip(cells, KEYS, strict=True):
+        own = [int(number) for stack, _, number in stacks if f"key={key}," in stack]
+        assert cell["factors"]["key"] == key
+        assert sum(own) == cell["samples"]
     assert all(stack.startswith("tls=1.3,") for stack, _, _ in stacks)
 
 
@@ -140,7 +163,7 @@ def test_an_interrupt_among_the_samples_leaves_the_rest_to_resume(
     tlslab: Tlslab, tmp_path: Path
 ) -> None:
     name = experiment(tmp_path, *KEYS)
-    child = tlslab.start("run", name, "--target", "nginx", "--why", "--out", "r")
+    child = tlslab.start("run", name, "--target", "reference", "--why", "--out", "r")
     tlslab.named("perf")
     child.send_signal(signal.SIGINT)
     ended = tlslab.finish(child)
@@ -148,6 +171,7 @@ def test_an_interrupt_among_the_samples_leaves_the_rest_to_resume(
     assert "tlslab run --resume r" in ended.err
     assert_finished(tlslab.run("run", "--resume", "r"), tmp_path / "r")
     assert sampled(tmp_path / "r") == len(KEYS)
+    assert_parts(tmp_path / "r")
 
 
 def test_without_perf_the_run_says_so_and_goes_on(tlslab: Tlslab, tmp_path: Path) -> None:
