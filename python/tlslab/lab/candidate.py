@@ -1,5 +1,6 @@
 """The candidate of a proof: a file, the choice of a run, or the policies' default."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def candidate_of(
     """
     if given is None:
         return _by_policies(baseline, policies)
-    if given.is_dir():
+    if os.path.isdir(given):
         return laid_over(_of_run(given, policies), baseline)
     return laid_over(read_configuration(given, CANDIDATE, how), baseline)
 

@@ -47,6 +47,14 @@ REPORT = "report.html"
 DAMAGED = "the folder is damaged or was copied in part: take a whole copy, or measure anew"
 TAKE_OUT = "take out this line and use the others; --resume runs its trial again"
 NO_ROOM = "make room, or choose another folder with --out"
+NOT_ALLOWED = "give yourself the right to it, or name another folder"
+
+# Remedies for errors that are neither a damage nor a lack of room.
+_REMEDIES = {
+    errno.EACCES: NOT_ALLOWED,
+    errno.EPERM: NOT_ALLOWED,
+    errno.ENAMETOOLONG: "name another folder",
+}
 
 
 class RunFolder:
@@ -65,8 +73,10 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
             _sync(path.parent)
             folder = cls(path, Lock(path))
-        if (path / PLAN).exists():
-            raise StoreError(f"{path} already holds a run", "choose another --out, or --resume it")
+            if (path / PLAN).exists():
+                raise StoreError(
+                    f"{path} already holds a run", "choose another --out, or --resume it"
+                )
         folder._write(EXPERIMENT, experiment)
         folder._write_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, environment)
         folder._write_json(PLAN, PLAN_SCHEMA, plan)
@@ -75,11 +85,12 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
         """An existing folder; refused if there is no run in it."""
-        if not path.is_dir():
-            raise StoreError(f"{path} is no run folder: there is no such folder")
-        if not (path / PLAN).is_file():
-            remedy = DAMAGED if (path / TRIALS).exists() else ""
-            raise StoreError(f"{path} holds no run: it has no {PLAN}", remedy)
+        with _file_errors(path, DAMAGED):
+            if not path.is_dir():
+                raise StoreError(f"{path} is no run folder: there is no such folder")
+            if not (path / PLAN).is_file():
+                remedy = DAMAGED if (path / TRIALS).exists() else ""
+                raise StoreError(f"{path} holds no run: it has no {PLAN}", remedy)
         return cls(path)
 
     @classmethod
@@ -111,9 +122,9 @@ class RunFolder:
         """The damages of the folder, one sentence each; empty for a whole folder."""
         path = self.path / TRIALS
         rest = f"tlslab run --resume {shlex.quote(str(self.path))} runs what is missing"
-        if not path.exists():
-            return (f"{path} is not there: no trial was finished; {rest}",)
         with _file_errors(path, DAMAGED):
+            if not path.exists():
+                return (f"{path} is not there: no trial was finished; {rest}",)
             data = path.read_bytes()
         if not data:
             return (f"{path} is empty: no trial was finished, or they are lost; {rest}",)
@@ -129,9 +140,9 @@ class RunFolder:
     def _lines(self, name: str, schema: str, kind: type[T]) -> Iterator[T]:
         """The whole lines of a file that only grows."""
         path = self.path / name
-        if not path.exists():
-            return
         with _file_errors(path, DAMAGED):
+            if not path.exists():
+                return
             lines = path.read_bytes().split(b"\n")
         # The text after the last newline was cut off by a kill or a full disk, or is empty.
         for number, line in enumerate(lines[:-1], start=1):
@@ -182,9 +193,9 @@ class RunFolder:
     @classmethod
     def write_comparison(cls, path: Path, summary: Summary, report: str) -> None:
         """Writes the summary and page of a comparison into a folder without a run."""
-        if (path / PLAN).exists():
-            raise StoreError(f"{path} already holds a run", "choose another --out")
         with _file_errors(path):
+            if (path / PLAN).exists():
+                raise StoreError(f"{path} already holds a run", "choose another --out")
             path.mkdir(parents=True, exist_ok=True)
         cls(path).write_summary(summary, report)
 
@@ -280,4 +291,5 @@ def _file_errors(path: Path, remedy: str | None = None) -> Iterator[None]:
         place = path if remedy is None else path.parent
         raise StoreError(f"{place}: {words}", remedy or NO_ROOM) from None
     except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, remedy)
         raise StoreError(f"{path}: {error.strerror or error}", remedy or NO_ROOM) from None
