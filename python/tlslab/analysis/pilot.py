@@ -17,7 +17,6 @@ noise and for the difference that the pilot showed.
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import combinations
 from statistics import fmean, median
 
@@ -27,6 +26,7 @@ from tlslab.analysis.components import Components, components
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.families import LEVEL
 from tlslab.analysis.stats.steady_state import rates
+from tlslab.model.instant import instant
 from tlslab.model.plan import Plan
 from tlslab.model.setting import settings_of
 from tlslab.model.stopping import SHORTEST, Forecast, Stopping
@@ -229,6 +229,6 @@ def _logs(trials: Sequence[Trial]) -> dict[str, list[float]]:
 
 def _overhead(trials: Sequence[Trial], workload: Workload) -> float:
     """The mean time of a trial beside its windows, including starts of servers; in seconds."""
-    begun = sorted(datetime.fromisoformat(trial.started) for trial in trials)
+    begun = sorted(instant(trial.started) for trial in trials)
     whole = (begun[-1] - begun[0]).total_seconds() / max(1, len(begun) - 1)
     return whole - workload.trial_seconds

@@ -11,7 +11,7 @@ import errno
 import json
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from tlslab.model.wording import counted
 from tlslab.store.codec import from_json, to_json
 from tlslab.store.lock import Lock
 from tlslab.store.packed import pack, unpack
+from tlslab.store.soundness import check_environment, check_trial, read_finite
 
 T = TypeVar("T")
 
@@ -55,6 +56,10 @@ _REMEDIES = {
     errno.EPERM: NOT_ALLOWED,
     errno.ENAMETOOLONG: "name another folder",
 }
+
+
+def _nothing(value: object) -> None:
+    """Checks nothing: the form of the JSON is enough."""
 
 
 class RunFolder:
@@ -112,7 +117,7 @@ class RunFolder:
 
     def environment(self) -> Environment:
         """The environment of the run."""
-        return self._read_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, Environment)
+        return self._read_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, Environment, check_environment)
 
     def summary(self) -> Summary:
         """The summary of the last analysis."""
@@ -135,9 +140,11 @@ class RunFolder:
 
     def trials(self) -> tuple[Trial, ...]:
         """All finished trials, in the order in which they were run."""
-        return tuple(self._lines(TRIALS, TRIAL_SCHEMA, Trial))
+        return tuple(self._lines(TRIALS, TRIAL_SCHEMA, Trial, check_trial))
 
-    def _lines(self, name: str, schema: str, kind: type[T]) -> Iterator[T]:
+    def _lines(
+        self, name: str, schema: str, kind: type[T], check: Callable[[T], None] = _nothing
+    ) -> Iterator[T]:
         """The whole lines of a file that only grows."""
         path = self.path / name
         with _file_errors(path, DAMAGED):
@@ -147,11 +154,13 @@ class RunFolder:
         # The text after the last newline was cut off by a kill or a full disk, or is empty.
         for number, line in enumerate(lines[:-1], start=1):
             try:
-                data = json.loads(line)
+                data = read_finite(line)
                 _check_schema(data, schema)
-                yield from_json(data, kind)
+                found = from_json(data, kind)
+                check(found)
             except (ValueError, RecursionError, StoreError) as error:
                 raise StoreError(f"{path}:{number}: {error}", TAKE_OUT) from None
+            yield found
 
     def append(self, trial: Trial) -> None:
         """Adds a finished trial and forces it to the disk."""
@@ -219,17 +228,21 @@ class RunFolder:
                 draft.unlink(missing_ok=True)
                 raise
 
-    def _read_json(self, name: str, schema: str, kind: type[T]) -> T:
+    def _read_json(
+        self, name: str, schema: str, kind: type[T], check: Callable[[T], None] = _nothing
+    ) -> T:
         path = self.path / name
         with _file_errors(path, DAMAGED):
             text = path.read_text("utf-8")
         try:
-            data = json.loads(text)
+            data = read_finite(text)
             _check_schema(data, schema)
             known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-            return from_json({k: v for k, v in data.items() if k in known}, kind)
+            found = from_json({k: v for k, v in data.items() if k in known}, kind)
+            check(found)
         except (ValueError, RecursionError, StoreError) as error:
             raise StoreError(f"{path}: {error}", DAMAGED) from None
+        return found
 
 
 def _sync(folder: Path) -> None:

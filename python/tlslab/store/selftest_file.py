@@ -13,6 +13,7 @@ from pathlib import Path
 from tlslab.model.errors import StoreError
 from tlslab.model.selftest import SCHEMA, Selftest
 from tlslab.store.codec import from_json, to_json
+from tlslab.store.soundness import read_finite
 
 # The largest file that is read, in bytes; a result has a few kilobytes.
 LIMIT_BYTES = 1 << 20
@@ -57,8 +58,8 @@ def read_selftest() -> Selftest | None:
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}", remedy) from None
     try:
-        found = json.loads(data) if len(data) <= LIMIT_BYTES else None
-    except ValueError:
+        found = read_finite(data) if len(data) <= LIMIT_BYTES else None
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         raise StoreError(f"{path} is no self-test ({SCHEMA})", remedy)
