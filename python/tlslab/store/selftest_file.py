@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tlslab.model.errors import StoreError
 from tlslab.model.selftest import SCHEMA, Selftest
+from tlslab.model.user_folders import user_folder
 from tlslab.store.codec import from_json, to_json
 from tlslab.store.soundness import read_finite
 
@@ -19,15 +20,20 @@ from tlslab.store.soundness import read_finite
 LIMIT_BYTES = 1 << 20
 
 
-def selftest_file() -> Path:
-    """The path of the kept self-test."""
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "tlslab" / "selftest.json"
+def selftest_file() -> Path | None:
+    """The path of the kept self-test; None without a home folder."""
+    base = user_folder("XDG_STATE_HOME", ".local/state")
+    return None if base is None else base / "tlslab" / "selftest.json"
 
 
-def write_selftest(selftest: Selftest) -> Path:
-    """Replaces the kept self-test; returns the file. Raises StoreError."""
+def write_selftest(selftest: Selftest) -> Path | None:
+    """Replaces the kept self-test; returns the file. Raises StoreError.
+
+    Without a home folder nothing is kept.
+    """
     path = selftest_file()
+    if path is None:
+        return None
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,11 +50,13 @@ def write_selftest(selftest: Selftest) -> Path:
 
 
 def read_selftest() -> Selftest | None:
-    """The kept self-test; None without one.
+    """The kept self-test; None without one, or without a home folder.
 
     Raises StoreError for a file that is not a self-test in this version's form.
     """
     path = selftest_file()
+    if path is None:
+        return None
     remedy = "delete it, or run `tlslab selftest` again"
     try:
         with path.open("rb") as file:

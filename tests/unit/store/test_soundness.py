@@ -13,7 +13,7 @@ from tlslab.analysis.stats.latency import Distribution
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import StoreError
 from tlslab.store import RunFolder
-from tlslab.store.selftest_file import read_selftest, selftest_file
+from tlslab.store.selftest_file import read_selftest
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519",)}
 
@@ -97,8 +97,9 @@ def test_a_kept_selftest_has_finite_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    selftest_file().parent.mkdir()
-    selftest_file().write_text('{"schema": NaN}')
+    file = tmp_path / "tlslab" / "selftest.json"
+    file.parent.mkdir()
+    file.write_text('{"schema": NaN}')
     with pytest.raises(StoreError, match="is no self-test"):
         read_selftest()
 
