@@ -23,10 +23,10 @@ from statistics import fmean, median
 import numpy as np
 
 from tlslab.analysis.components import Components, components
+from tlslab.analysis.distances import seconds_apart
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.families import LEVEL
 from tlslab.analysis.stats.steady_state import rates
-from tlslab.model.instant import instant
 from tlslab.model.plan import Plan
 from tlslab.model.setting import settings_of
 from tlslab.model.stopping import SHORTEST, Forecast, Stopping
@@ -229,6 +229,4 @@ def _logs(trials: Sequence[Trial]) -> dict[str, list[float]]:
 
 def _overhead(trials: Sequence[Trial], workload: Workload) -> float:
     """The mean time of a trial beside its windows, including starts of servers; in seconds."""
-    begun = sorted(instant(trial.started) for trial in trials)
-    whole = (begun[-1] - begun[0]).total_seconds() / max(1, len(begun) - 1)
-    return whole - workload.trial_seconds
+    return (seconds_apart(trials) or 0.0) - workload.trial_seconds
