@@ -12,7 +12,7 @@ from typing import Any
 
 from tlslab.cli.console import say, show_error
 from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
-from tlslab.cli.load_run import Follower, Loaded, Shown, progress_line
+from tlslab.cli.load_run import Follower, Loaded, Shown, machine_of, progress_line
 from tlslab.cli.shared_words import lost_words
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine_output import Event, EventLines, answer
@@ -114,7 +114,7 @@ def run_pool(
             meter.end()
             watcher.close()
     output = json.dumps(to_json(record)).encode()
-    return watcher.with_side(Loaded(code, output, meter.machine()))
+    return watcher.with_side(Loaded(code, output, machine_of(meter)))
 
 
 def _measured(
