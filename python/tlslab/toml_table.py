@@ -24,6 +24,10 @@ def parse(text: str, source: str) -> "Table":
         what = str(error)[: found.start()] if found else str(error)
         column = f", column {found[2]}" if found else ""
         raise ExperimentError(source, line, f"not valid TOML: {what}{column}") from None
+    except ValueError:
+        raise ExperimentError(source, None, "a whole number has too many digits") from None
+    except RecursionError:
+        raise ExperimentError(source, None, "lists or tables are nested too deeply") from None
     return Table(data, (), source, dict(_lines(text)))
 
 

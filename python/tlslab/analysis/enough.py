@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from datetime import datetime
 
 import numpy as np
 
+from tlslab.analysis.distances import seconds_apart
 from tlslab.analysis.stats.power import detectable
 from tlslab.model.answer import Lacking
 from tlslab.model.commands import ONE_RUN, without_options
@@ -73,9 +73,9 @@ def minutes(contents: RunContents, times: float) -> float | None:
 
     None if the trials do not show it.
     """
-    starts = sorted(datetime.fromisoformat(trial.started) for trial in contents.trials)
-    if len(starts) < 2 or starts[-1] == starts[0]:
+    apart = seconds_apart(contents.trials)
+    if apart is None:
         return None
-    whole = (starts[-1] - starts[0]).total_seconds() * len(starts) / (len(starts) - 1)
+    whole = apart * len(contents.trials)
     # Rounded up to a tenth, so that a run of seconds does not take 0 minutes.
     return math.ceil(whole * times / 6) / 10

@@ -140,7 +140,7 @@ def foreign_share(run: TrialRun, processors: Processors) -> float:
 
 def server_cost_us(run: TrialRun) -> float | None:
     """The server's processor time per connection in microseconds; None if unaccounted."""
-    if run.server is None or run.record.outcomes.completed == 0:
+    if run.server is None or run.server.seconds <= 0 or run.record.outcomes.completed == 0:
         return None
     # The server is metered a little longer or shorter than the engine measures: rates, not totals.
     per_second = (run.server.user_us + run.server.system_us) / run.server.seconds

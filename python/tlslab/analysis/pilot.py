@@ -17,13 +17,13 @@ noise and for the difference that the pilot showed.
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import combinations
 from statistics import fmean, median
 
 import numpy as np
 
 from tlslab.analysis.components import Components, components
+from tlslab.analysis.distances import seconds_apart
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.families import LEVEL
 from tlslab.analysis.stats.steady_state import rates
@@ -229,6 +229,4 @@ def _logs(trials: Sequence[Trial]) -> dict[str, list[float]]:
 
 def _overhead(trials: Sequence[Trial], workload: Workload) -> float:
     """The mean time of a trial beside its windows, including starts of servers; in seconds."""
-    begun = sorted(datetime.fromisoformat(trial.started) for trial in trials)
-    whole = (begun[-1] - begun[0]).total_seconds() / max(1, len(begun) - 1)
-    return whole - workload.trial_seconds
+    return (seconds_apart(trials) or 0.0) - workload.trial_seconds

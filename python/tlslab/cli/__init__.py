@@ -3,6 +3,7 @@
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -11,14 +12,14 @@ import typer
 from tlslab.cli.app import app
 from tlslab.cli.completion import prepare_completion
 from tlslab.cli.console import any_encoding, conclude, show_error
+from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
+from tlslab.cli.refusals import RefusedError, forget, tell_refusals
 from tlslab.cli.remedies import fitting
 from tlslab.cli.watching import spelled_out
 from tlslab.model.errors import TlslabError
 from tlslab.model.suggest import did_you_mean
 
 __all__ = ["main"]
-
-EXIT_INTERRUPTED = 130
 
 # The base class of the parser's errors, reached through the only one that typer exports.
 _ParserError: Any = typer.BadParameter.__mro__[2]
@@ -32,16 +33,40 @@ def main() -> None:
     0 done and valid, 1 done but a verdict failed, 2 wrong usage, 3 could not run, 4 cannot tell,
     130 interrupted.
     """
-    signal.signal(signal.SIGTERM, _interrupt)
-    any_encoding()
-    prepare_completion()
-    # The command that a run keeps must have the same meaning when it is read again.
-    sys.argv[1:] = spelled_out(sys.argv[1:])
-    sys.exit(run(sys.argv[1:]))
+    try:
+        _take_signals()
+        tell_refusals()
+        any_encoding()
+        prepare_completion()
+        # The command that a run keeps must have the same meaning when it is read again.
+        sys.argv[1:] = spelled_out(sys.argv[1:])
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Runs a command; returns its exit code. The last line of the output explains the exit code."""
+    try:
+        code = _ended(arguments)
+        # What standard output refuses must not first be found when the process ends.
+        sys.stdout.flush()
+    except RefusedError as error:
+        with suppress(RefusedError):
+            words = f"{error.filename} cannot be written: {error.strerror}"
+            show_error(words, "write to a place that has room")
+            conclude(_WHY[3], 3)
+        return 3
+    except BrokenPipeError:
+        # Nobody reads the output any more, as after `| head`.
+        forget(sys.stdout.fileno())
+        return EXIT_VERDICT
+    return code
+
+
+def _ended(arguments: Sequence[str]) -> int:
+    """Runs a command and reports its errors; returns its exit code."""
     try:
         code = app(args=list(arguments), prog_name="tlslab", standalone_mode=False)
     except TlslabError as error:
@@ -96,6 +121,13 @@ def _quoted(text: str) -> str:
     """The first name in quotes."""
     parts = text.split("'")
     return parts[1] if len(parts) > 2 else ""
+
+
+def _take_signals() -> None:
+    """Handles interruptions from here on: they raise KeyboardInterrupt, unless they are ignored."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _interrupt)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

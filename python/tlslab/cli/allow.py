@@ -1,15 +1,15 @@
 """The allow file: hosts that the user has permanently allowed as targets."""
 
-import os
 from pathlib import Path
 
 from tlslab.model.errors import UsageError
+from tlslab.model.user_folders import user_folder
 
 
-def allow_file() -> Path:
+def allow_file() -> Path | None:
     """`$XDG_CONFIG_HOME/tlslab/allow`, by default `~/.config/tlslab/allow`."""
-    base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "tlslab" / "allow"
+    base = user_folder("XDG_CONFIG_HOME", ".config")
+    return None if base is None else base / "tlslab" / "allow"
 
 
 def read_allow_file() -> tuple[str, ...]:
@@ -18,6 +18,8 @@ def read_allow_file() -> tuple[str, ...]:
     Without a file there are no hosts. Raises UsageError.
     """
     path = allow_file()
+    if path is None:
+        return ()
     try:
         lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:

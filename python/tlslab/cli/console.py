@@ -13,6 +13,18 @@ from tlslab.model.plain import plain
 # The width of output to a file or a pipe, in characters.
 WIDTH = 130
 
+# The smallest width that is taken from COLUMNS; in 0 characters there is no output at all.
+LEAST_WIDTH = 20
+
+
+def _is_width(text: str) -> bool:
+    return text.isdecimal() and len(text) < 9 and int(text) >= LEAST_WIDTH
+
+
+if not _is_width(os.environ.get("COLUMNS", "")):
+    # Not only these two consoles ask for it: the parser's help has one of its own.
+    os.environ.pop("COLUMNS", None)
+
 out = Console(
     highlight=False,
     width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH,

@@ -1,6 +1,7 @@
 """`tlslab run --dry-run`: the plan, the exclusions, and the forecast duration."""
 
 import json
+import shlex
 from collections.abc import Iterator
 
 import typer
@@ -26,7 +27,7 @@ def show(request: Request, as_json: bool) -> int:
         raise UsageError(
             "--dry-run shows a new plan, and --resume goes on with an old one",
             f"leave --dry-run out to go on; {request.resume / 'plan.json'} is the plan, and "
-            f"`tlslab report {request.resume}` says what is done",
+            f"`tlslab report {shlex.quote(str(request.resume))}` says what is done",
         )
     found = foresee(request)
     require_cells(found.plan)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tlslab.cli.console import say, show_error
 from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
-from tlslab.cli.load_run import Follower, Loaded, Shown, progress_line
+from tlslab.cli.load_run import Follower, Loaded, Shown, machine_of, progress_line
 from tlslab.cli.shared_words import lost_words
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine_output import Event, EventLines, answer
@@ -34,7 +34,8 @@ _OF_ONE = ("--trace", "--keylog", "--client-key", "--client-cert", "--source", "
 # Options for the engine's output, which the lab replaces by its own here.
 _SHOWN = ("--json", "--events", "--progress")
 
-_OUTPUT = ("-o", "--output")
+# The option for the record's file.
+_SHORT, _LONG = "-o", "--output"
 
 # The time limit for the engine to print a specification, in seconds.
 _PRINT_S = 30.0
@@ -60,17 +61,33 @@ def pool_spec(given: Sequence[str], allowed: Sequence[str]) -> tuple[dict[str, A
 
 
 def _without_output(given: Sequence[str]) -> tuple[list[str], Path | None]:
-    """The options without the record's output file, and that file."""
+    """The options without the record's output file, and that file. Raises UsageError."""
     rest: list[str] = []
     output = None
     words = iter(given)
     for word in words:
-        name, equals, value = word.partition("=")
-        if name in _OUTPUT:
-            output = Path(value if equals else next(words, ""))
-        else:
+        if word == "--":
+            return [*rest, word, *words], output
+        attached = _attached(word)
+        if attached is None:
             rest.append(word)
+            continue
+        name = attached or next(words, "")
+        if not name:
+            raise UsageError(f"{word} needs a value", "give a file for the record")
+        output = Path(name)
     return rest, output
+
+
+def _attached(word: str) -> str | None:
+    """The file in the option itself: `-oFILE`, `--output=FILE`; empty if the next word names it.
+
+    None for other words.
+    """
+    name, _, value = word.partition("=")
+    if name == _LONG:
+        return value
+    return word.removeprefix(_SHORT).removeprefix("=") if word.startswith(_SHORT) else None
 
 
 def run_pool(
@@ -97,7 +114,7 @@ def run_pool(
             meter.end()
             watcher.close()
     output = json.dumps(to_json(record)).encode()
-    return watcher.with_side(Loaded(code, output, meter.machine()))
+    return watcher.with_side(Loaded(code, output, machine_of(meter)))
 
 
 def _measured(

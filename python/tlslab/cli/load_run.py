@@ -15,6 +15,7 @@ from tlslab.lab.accounting import Meter
 from tlslab.lab.events import EngineEnded, GeneratorLost, Pace, Rate, RunEnded
 from tlslab.lab.server_side.side import Side, SideMeter
 from tlslab.live.state import State
+from tlslab.model.errors import EngineError
 from tlslab.model.server_side import ServerSide
 from tlslab.model.trial import MachineUsage, ServerUsage
 from tlslab.targets.guard import bound
@@ -33,15 +34,15 @@ _ERRORS = (2, 3)
 class Loaded:
     """The engine's exit code and standard output, and the machine's use over the engine's life.
 
-    `server` and `side` are those of the measurement alone; None if the engine did not measure.
-    `error` is the engine's error line; empty without an error. `conclusion` is the engine's last
-    line for people, with the reason of the exit code; it belongs after the output, and is empty if
-    there was none.
+    `machine` is None if its processors changed. `server` and `side` are those of the measurement
+    alone; None if the engine did not measure. `error` is the engine's error line; empty without an
+    error. `conclusion` is the engine's last line for people, with the reason of the exit code; it
+    belongs after the output, and is empty if there was none.
     """
 
     code: int
     output: bytes
-    machine: MachineUsage
+    machine: MachineUsage | None
     server: ServerUsage | None = None
     side: ServerSide | None = None
     error: str = ""
@@ -56,7 +57,16 @@ def run_plainly(command_line: Sequence[str]) -> Loaded:
     code, output = _converse(command_line, lines)
     meter.end()
     error = lines.error(code)
-    return Loaded(code, output, meter.machine(), error=error, conclusion=lines.conclusion)
+    return Loaded(code, output, machine_of(meter), error=error, conclusion=lines.conclusion)
+
+
+def machine_of(meter: Meter) -> MachineUsage | None:
+    """The machine's use; None, with a warning, if its processors changed."""
+    try:
+        return meter.machine()
+    except EngineError as error:
+        say(f"warning: {error.message}")
+        return None
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,7 @@ def run_watched(command_line: Sequence[str], side: Side, shown: Shown, state: St
         meter.end()
         watcher.follower.close()
     error = watcher.error(code)
-    loaded = Loaded(code, output, meter.machine(), error=error, conclusion=watcher.conclusion)
+    loaded = Loaded(code, output, machine_of(meter), error=error, conclusion=watcher.conclusion)
     return watcher.follower.with_side(loaded)
 
 

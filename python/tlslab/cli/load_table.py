@@ -27,7 +27,7 @@ Rows = Iterator[tuple[str, str]]
 
 def load_table(
     record: RunRecord,
-    machine: MachineUsage,
+    machine: MachineUsage | None,
     server: ServerUsage | None = None,
     side: ServerSide | None = None,
 ) -> Table:
@@ -41,7 +41,10 @@ def load_table(
 
 
 def _rows(
-    record: RunRecord, machine: MachineUsage, server: ServerUsage | None, side: ServerSide | None
+    record: RunRecord,
+    machine: MachineUsage | None,
+    server: ServerUsage | None,
+    side: ServerSide | None,
 ) -> Rows:
     yield from _rates(record)
     yield from _open_loop(record)
@@ -54,8 +57,8 @@ def _rows(
     yield "client CPU", _client_cost(record)
     if side is not None:
         yield from _server(record, server, side)
-    yield "machine", _machine(machine)
-    if machine.energy:
+    yield "machine", NOTHING if machine is None else _machine(machine)
+    if machine is not None and machine.energy:
         used = ", ".join(f"{each.package} {each.joules:,.1f} J" for each in machine.energy)
         yield "energy", f"{used}, all programs together"
     yield "target", f"{record.spec['url']} ({record.address})"

@@ -185,7 +185,7 @@ def error_of(loaded: Loaded) -> tuple[str, str]:
         message, remedy = str(data["message"]), str(data["remedy"])
     except (ValueError, KeyError, TypeError):
         message, remedy = engine_error(loaded.error)
-    return message, in_lab(remedy).replace("see --help", "see `tlslab load --help`")
+    return message, in_lab(remedy, "load")
 
 
 def _reason(code: int, record: RunRecord | None) -> str:

@@ -10,6 +10,9 @@ from tlslab import __version__
 from tlslab.experiment import shipped
 from tlslab.model.deployment import MANAGED_SERVERS
 
+# The longest time of an option in seconds: an hour.
+MOST_SECONDS = 3600
+
 SERVERS = ", ".join(MANAGED_SERVERS)
 
 EXPERIMENTS = ", ".join(shipped())

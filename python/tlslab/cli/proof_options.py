@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tlslab.cli.options import MOST_SECONDS
 from tlslab.model.grading import RECOMMENDING
 
 # The client measured by default: a current browser, as most visitors of a public server use one.
@@ -88,6 +89,7 @@ Settle = Annotated[
     float,
     typer.Option(
         min=0,
+        max=MOST_SECONDS,
         metavar="SECONDS",
         help="Pause after --apply and --revert, in seconds.",
     ),
@@ -96,6 +98,7 @@ Ready = Annotated[
     float,
     typer.Option(
         min=0,
+        max=MOST_SECONDS,
         metavar="SECONDS",
         help="Time limit for the server to be ready after that pause, in seconds.",
     ),

@@ -1,5 +1,6 @@
 """The work of `tlslab prove`: from its files to the configurations, the run, and the verdict."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -129,7 +130,7 @@ def _target(url: str | None, files: Files) -> str:
 
 def _check_policy(policy: Sequence[str], url: str | None, candidate: Path | None) -> None:
     """Refuses policies if no policy chooses the candidate. Raises UsageError."""
-    if policy and (url is not None or (candidate is not None and not candidate.is_dir())):
+    if policy and (url is not None or (candidate is not None and not os.path.isdir(candidate))):
         given = "--url" if url is not None else f"--candidate {candidate}"
         raise UsageError(
             f"--policy chooses a candidate, and {given} has one already",

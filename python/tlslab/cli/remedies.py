@@ -13,10 +13,14 @@ _ANY_COMMAND = "`tlslab COMMAND "
 # The engine's probe, and the lab's own command for it.
 _ENGINE_PROBE, _PROBE = "`tlslab-load probe ", "`tlslab probe "
 
+# The engine's own help, in its words; every command has such an option.
+_ENGINE_HELP, _HELP = "see --help", "--help"
 
-def in_lab(remedy: str) -> str:
-    """A remedy of the engine that advises the lab's probe in place of the engine's."""
-    return remedy.replace(_ENGINE_PROBE, _PROBE)
+
+def in_lab(remedy: str, command: str) -> str:
+    """A remedy of the engine that advises the lab's probe, and the help of the lab's command."""
+    remedy = remedy.replace(_ENGINE_PROBE, _PROBE)
+    return remedy.replace(_ENGINE_HELP, f"see `tlslab {command} --help`") if command else remedy
 
 
 def fitting(remedy: str, command: str, known: Collection[str]) -> str:
@@ -25,11 +29,11 @@ def fitting(remedy: str, command: str, known: Collection[str]) -> str:
 
     `command` is the command's name; empty if the command line names none.
     """
-    remedy = in_lab(remedy)
+    remedy = in_lab(remedy, command)
     if command:
         remedy = remedy.replace(_ANY_COMMAND, f"`tlslab {command} ")
     named = dict.fromkeys(_OPTION.findall(_QUOTED.sub("", remedy)))
-    lacking = [option for option in named if option not in known]
+    lacking = [option for option in named if option not in {*known, _HELP}]
     if not lacking:
         return remedy
     are = "is an option" if len(lacking) == 1 else "are options"

@@ -8,6 +8,7 @@ import typer
 from tlslab.cli.options import (
     EXPERIMENTS,
     FAIL,
+    MOST_SECONDS,
     SERVERS,
     Allow,
     AsJson,
@@ -79,7 +80,7 @@ Seconds = Annotated[
     typer.Option(
         metavar="S",
         min=0.1,
-        max=3600,
+        max=MOST_SECONDS,
         help="Length of each measurement in seconds, without its warm-up.",
     ),
 ]
@@ -124,12 +125,19 @@ Configure = Annotated[
     ),
 ]
 ConfigureTimeout = Annotated[
-    float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit of --configure, in seconds.")
+    float,
+    typer.Option(
+        min=0.1,
+        max=MOST_SECONDS,
+        metavar="SECONDS",
+        help="Time limit of --configure, in seconds.",
+    ),
 ]
 Ready = Annotated[
     float,
     typer.Option(
         min=0,
+        max=MOST_SECONDS,
         metavar="SECONDS",
         help="Time limit for the server to be ready after --configure, in seconds.",
     ),

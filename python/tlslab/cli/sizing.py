@@ -1,6 +1,7 @@
 """The work of `tlslab plan`: a calibration's answer to one question, printed."""
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from tlslab.model.errors import CannotTellError, TlslabError, UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.run import RunContents
 from tlslab.model.suggest import did_you_mean
+from tlslab.report import resume_command
 from tlslab.report.sizing_words import render_sizing
 from tlslab.store import RunFolder, to_json
 
@@ -79,10 +81,10 @@ def _no_model(run: RunFolder, contents: RunContents) -> TlslabError:
     """The error of a calibration without a cost model."""
     reason = f"{run.path} gives no cost model: no block has the costs of enough valid cells"
     if len(contents.trials) < len(contents.plan.trials):
-        return UsageError(reason, f"finish the run: `tlslab run --resume {run.path}`")
+        return UsageError(reason, f"finish the run: `{resume_command(run.path)}`")
     return CannotTellError(
         reason,
-        f"`tlslab report {run.path}` shows what failed; then make another one: "
+        f"`tlslab report {shlex.quote(str(run.path))}` shows what failed; then make another one: "
         "`tlslab run calibrate --target SERVER`",
     )
 

@@ -9,6 +9,7 @@ import typer
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, err, out, write_utf8
 from tlslab.cli.options import (
+    MOST_SECONDS,
     Allow,
     AsJson,
     Authorities,
@@ -35,6 +36,16 @@ class Format(StrEnum):
     json = "json"
 
 
+Seconds = Annotated[
+    float,
+    typer.Option(
+        min=0.1,
+        max=MOST_SECONDS,
+        help="Time at each rate in seconds; longer if 1,000 connections take longer.",
+    ),
+]
+
+
 def command(
     rates: Annotated[
         str,
@@ -42,13 +53,7 @@ def command(
             metavar="R,R,...", help="Rates at which to compare, in new connections per second."
         ),
     ] = "50,200,500,1000,2000",
-    seconds: Annotated[
-        float,
-        typer.Option(
-            min=0.1,
-            help="Time at each rate in seconds; longer if 1,000 connections take longer.",
-        ),
-    ] = 10.0,
+    seconds: Seconds = 10.0,
     target: Target = "reference",
     pause_ms: Annotated[
         int,

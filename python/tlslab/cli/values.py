@@ -140,9 +140,9 @@ def as_rate(text: str, option: str) -> float:
 def as_bytes(text: str, option: str) -> int:
     """`4096`, `4k` or `4kB` in bytes."""
     found = _SIZE.fullmatch(text.strip())
-    size_bytes = round(float(found[1]) * _UNIT_BYTES[found[2] or ""]) if found else -1
+    size_bytes = float(found[1]) * _UNIT_BYTES[found[2] or ""] if found else -1.0
     if not 0 <= size_bytes <= LIMIT_BYTES:
         raise UsageError(
             f"{option} {text}: not a size up to 1 GiB", "write it like 4096, 4k (4,096) or 4kB"
         )
-    return size_bytes
+    return round(size_bytes)

@@ -10,10 +10,14 @@ import psutil
 
 from tlslab.lab.energy import Counters, EnergyReader, joules
 from tlslab.lab.process_times import ProcessReading, read_process, tree_used
+from tlslab.model.errors import EngineError
 from tlslab.model.server_side import ProcessorTimes, Source
 from tlslab.model.trial import CpuSample, MachineSample, MachineUsage, ProcessorUsage, ServerUsage
 
 SAMPLE_S = 0.2
+
+# The class of a measurement in which processors went on- or offline.
+PROCESSORS_CHANGED = "processors_changed"
 
 # The number of readings that cover a second.
 LATELY = 6
@@ -145,8 +149,24 @@ class Meter:
             source=self._source,
         )
 
+    @property
+    def _is_comparable(self) -> bool:
+        """Whether all readings have the same number of processors.
+
+        The kernel lists only those that are online, so that others shift in the list.
+        """
+        return len({len(each.machine) for each in self._readings}) == 1
+
     def machine(self) -> MachineUsage:
-        """The use of the whole machine."""
+        """The use of the whole machine. Raises EngineError if its processors changed."""
+        if not self._is_comparable:
+            numbers = [len(each.machine) for each in self._readings]
+            raise EngineError(
+                PROCESSORS_CHANGED,
+                "processors of this machine went on or off during the measurement: it had "
+                f"{min(numbers)} and {max(numbers)}",
+                "measure on a machine whose processors stay online",
+            )
         start, end = self._readings[0], self._readings[-1]
         total = _machine_used(start, end)
         return MachineUsage(
@@ -166,7 +186,12 @@ class Meter:
         )
 
     def processors(self) -> tuple[ProcessorTimes, ...]:
-        """The use of each processor of this machine, from /proc/stat."""
+        """The use of each processor of this machine, from /proc/stat.
+
+        Empty if some went on or off.
+        """
+        if not self._is_comparable:
+            return ()
         start, end = self._readings[0], self._readings[-1]
         return tuple(
             _processor_times(str(number), _times(first, last))

@@ -1,5 +1,7 @@
 """The candidate of a proof: a file, the choice of a run, or the policies' default."""
 
+import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,7 +34,7 @@ def candidate_of(
     """
     if given is None:
         return _by_policies(baseline, policies)
-    if given.is_dir():
+    if os.path.isdir(given):
         return laid_over(_of_run(given, policies), baseline)
     return laid_over(read_configuration(given, CANDIDATE, how), baseline)
 
@@ -67,14 +69,15 @@ def _by_policies(baseline: Configuration, policies: tuple[Policy, ...]) -> Confi
 def _of_run(given: Path, policies: tuple[Policy, ...]) -> Configuration:
     found = recommend(RunFolder.open(given), "throughput", policies, "nginx")
     form = FORMS["nginx"]
+    command = f"tlslab recommend {shlex.quote(str(given))} --for nginx"
     if found is None:
         raise UsageError(
             f"--candidate {given}: nothing in this run may be recommended",
-            f"`tlslab recommend {given} --for nginx` says why",
+            f"`{command}` says why",
         )
     text = form.text(offer_of(preference(found), policies, "nginx"), ())
     assert text is not None  # nginx has settings for suites and for groups.
-    return _of_text(text, f"tlslab recommend {given} --for nginx")
+    return _of_text(text, command)
 
 
 def _of_text(text: str, source: str) -> Configuration:

@@ -12,6 +12,7 @@ from tlslab.model.export_format import Format
 from tlslab.model.run import RunContents
 from tlslab.model.run_faults import run_faults
 from tlslab.model.trial import Trial
+from tlslab.report import resume_command
 from tlslab.store import RunFolder
 from tlslab.store.frames import arrow_table, write_csv, write_parquet
 from tlslab.store.hgrm import write_hgrm
@@ -74,7 +75,7 @@ def export(folder: Path, format_: Format, out: Path) -> list[Path]:
     contents = read_contents(RunFolder.open(folder))
     if not contents.trials:
         raise UsageError(
-            f"{folder} holds no finished trial", f"`tlslab run --resume {folder}` goes on with it"
+            f"{folder} holds no finished trial", f"`{resume_command(folder)}` goes on with it"
         )
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
 from tlslab.model.run import Environment, TargetInfo
+from tlslab.report import resume_command
 from tlslab.store import RunFolder
 
 
@@ -48,7 +49,7 @@ def _refuse_other(
     if folder.experiment_text() != dumps(experiment):
         raise UsageError(
             f"{folder.path} holds another experiment than the one asked for",
-            f"finish that one: `tlslab run --resume {folder.path}`; or leave --resume out",
+            f"finish that one: `{resume_command(folder.path)}`; or leave --resume out",
         )
     earlier = folder.environment().target.name
     if earlier != target.name:

@@ -41,7 +41,8 @@ class Request:
 class Result:
     """The result, the run folder with its trials, and the place where the result is kept.
 
-    `kept` is None for a run that was cut short; its figures mean nothing.
+    `kept` is None for a run that was cut short, whose figures mean nothing, and without a home
+    folder.
     """
 
     selftest: Selftest

@@ -52,6 +52,13 @@ def from_json(data: Any, kind: type[T]) -> T:
     """A dataclass of the model from the result of `json.loads`. Raises StoreError."""
     try:
         return _CONVERTER.structure(data, kind)
-    except (BaseValidationError, TypeError, ValueError, KeyError, AttributeError) as error:
+    except (
+        BaseValidationError,
+        TypeError,
+        ArithmeticError,
+        ValueError,
+        LookupError,
+        AttributeError,
+    ) as error:
         reasons = transform_error(error) if isinstance(error, BaseValidationError) else [str(error)]
         raise StoreError(f"not a {kind.__name__}: {'; '.join(reasons[:3])}") from None

@@ -11,7 +11,7 @@ import errno
 import json
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from tlslab.model.wording import counted
 from tlslab.store.codec import from_json, to_json
 from tlslab.store.lock import Lock
 from tlslab.store.packed import pack, unpack
+from tlslab.store.soundness import check_environment, check_trial, read_finite
 
 T = TypeVar("T")
 
@@ -47,6 +48,18 @@ REPORT = "report.html"
 DAMAGED = "the folder is damaged or was copied in part: take a whole copy, or measure anew"
 TAKE_OUT = "take out this line and use the others; --resume runs its trial again"
 NO_ROOM = "make room, or choose another folder with --out"
+NOT_ALLOWED = "give yourself the right to it, or name another folder"
+
+# Remedies for errors that are neither a damage nor a lack of room.
+_REMEDIES = {
+    errno.EACCES: NOT_ALLOWED,
+    errno.EPERM: NOT_ALLOWED,
+    errno.ENAMETOOLONG: "name another folder",
+}
+
+
+def _nothing(value: object) -> None:
+    """Checks nothing: the form of the JSON is enough."""
 
 
 class RunFolder:
@@ -65,8 +78,10 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
             _sync(path.parent)
             folder = cls(path, Lock(path))
-        if (path / PLAN).exists():
-            raise StoreError(f"{path} already holds a run", "choose another --out, or --resume it")
+            if (path / PLAN).exists():
+                raise StoreError(
+                    f"{path} already holds a run", "choose another --out, or --resume it"
+                )
         folder._write(EXPERIMENT, experiment)
         folder._write_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, environment)
         folder._write_json(PLAN, PLAN_SCHEMA, plan)
@@ -75,11 +90,12 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
         """An existing folder; refused if there is no run in it."""
-        if not path.is_dir():
-            raise StoreError(f"{path} is no run folder: there is no such folder")
-        if not (path / PLAN).is_file():
-            remedy = DAMAGED if (path / TRIALS).exists() else ""
-            raise StoreError(f"{path} holds no run: it has no {PLAN}", remedy)
+        with _file_errors(path, DAMAGED):
+            if not path.is_dir():
+                raise StoreError(f"{path} is no run folder: there is no such folder")
+            if not (path / PLAN).is_file():
+                remedy = DAMAGED if (path / TRIALS).exists() else ""
+                raise StoreError(f"{path} holds no run: it has no {PLAN}", remedy)
         return cls(path)
 
     @classmethod
@@ -101,7 +117,7 @@ class RunFolder:
 
     def environment(self) -> Environment:
         """The environment of the run."""
-        return self._read_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, Environment)
+        return self._read_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, Environment, check_environment)
 
     def summary(self) -> Summary:
         """The summary of the last analysis."""
@@ -111,9 +127,9 @@ class RunFolder:
         """The damages of the folder, one sentence each; empty for a whole folder."""
         path = self.path / TRIALS
         rest = f"tlslab run --resume {shlex.quote(str(self.path))} runs what is missing"
-        if not path.exists():
-            return (f"{path} is not there: no trial was finished; {rest}",)
         with _file_errors(path, DAMAGED):
+            if not path.exists():
+                return (f"{path} is not there: no trial was finished; {rest}",)
             data = path.read_bytes()
         if not data:
             return (f"{path} is empty: no trial was finished, or they are lost; {rest}",)
@@ -124,23 +140,27 @@ class RunFolder:
 
     def trials(self) -> tuple[Trial, ...]:
         """All finished trials, in the order in which they were run."""
-        return tuple(self._lines(TRIALS, TRIAL_SCHEMA, Trial))
+        return tuple(self._lines(TRIALS, TRIAL_SCHEMA, Trial, check_trial))
 
-    def _lines(self, name: str, schema: str, kind: type[T]) -> Iterator[T]:
+    def _lines(
+        self, name: str, schema: str, kind: type[T], check: Callable[[T], None] = _nothing
+    ) -> Iterator[T]:
         """The whole lines of a file that only grows."""
         path = self.path / name
-        if not path.exists():
-            return
         with _file_errors(path, DAMAGED):
+            if not path.exists():
+                return
             lines = path.read_bytes().split(b"\n")
         # The text after the last newline was cut off by a kill or a full disk, or is empty.
         for number, line in enumerate(lines[:-1], start=1):
             try:
-                data = json.loads(line)
+                data = read_finite(line)
                 _check_schema(data, schema)
-                yield from_json(data, kind)
+                found = from_json(data, kind)
+                check(found)
             except (ValueError, RecursionError, StoreError) as error:
                 raise StoreError(f"{path}:{number}: {error}", TAKE_OUT) from None
+            yield found
 
     def append(self, trial: Trial) -> None:
         """Adds a finished trial and forces it to the disk."""
@@ -182,9 +202,9 @@ class RunFolder:
     @classmethod
     def write_comparison(cls, path: Path, summary: Summary, report: str) -> None:
         """Writes the summary and page of a comparison into a folder without a run."""
-        if (path / PLAN).exists():
-            raise StoreError(f"{path} already holds a run", "choose another --out")
         with _file_errors(path):
+            if (path / PLAN).exists():
+                raise StoreError(f"{path} already holds a run", "choose another --out")
             path.mkdir(parents=True, exist_ok=True)
         cls(path).write_summary(summary, report)
 
@@ -208,17 +228,21 @@ class RunFolder:
                 draft.unlink(missing_ok=True)
                 raise
 
-    def _read_json(self, name: str, schema: str, kind: type[T]) -> T:
+    def _read_json(
+        self, name: str, schema: str, kind: type[T], check: Callable[[T], None] = _nothing
+    ) -> T:
         path = self.path / name
         with _file_errors(path, DAMAGED):
             text = path.read_text("utf-8")
         try:
-            data = json.loads(text)
+            data = read_finite(text)
             _check_schema(data, schema)
             known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-            return from_json({k: v for k, v in data.items() if k in known}, kind)
+            found = from_json({k: v for k, v in data.items() if k in known}, kind)
+            check(found)
         except (ValueError, RecursionError, StoreError) as error:
             raise StoreError(f"{path}: {error}", DAMAGED) from None
+        return found
 
 
 def _sync(folder: Path) -> None:
@@ -280,4 +304,5 @@ def _file_errors(path: Path, remedy: str | None = None) -> Iterator[None]:
         place = path if remedy is None else path.parent
         raise StoreError(f"{place}: {words}", remedy or NO_ROOM) from None
     except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, remedy)
         raise StoreError(f"{path}: {error.strerror or error}", remedy or NO_ROOM) from None

@@ -12,21 +12,28 @@ from pathlib import Path
 
 from tlslab.model.errors import StoreError
 from tlslab.model.selftest import SCHEMA, Selftest
+from tlslab.model.user_folders import user_folder
 from tlslab.store.codec import from_json, to_json
+from tlslab.store.soundness import read_finite
 
 # The largest file that is read, in bytes; a result has a few kilobytes.
 LIMIT_BYTES = 1 << 20
 
 
-def selftest_file() -> Path:
-    """The path of the kept self-test."""
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "tlslab" / "selftest.json"
+def selftest_file() -> Path | None:
+    """The path of the kept self-test; None without a home folder."""
+    base = user_folder("XDG_STATE_HOME", ".local/state")
+    return None if base is None else base / "tlslab" / "selftest.json"
 
 
-def write_selftest(selftest: Selftest) -> Path:
-    """Replaces the kept self-test; returns the file. Raises StoreError."""
+def write_selftest(selftest: Selftest) -> Path | None:
+    """Replaces the kept self-test; returns the file. Raises StoreError.
+
+    Without a home folder nothing is kept.
+    """
     path = selftest_file()
+    if path is None:
+        return None
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,11 +50,13 @@ def write_selftest(selftest: Selftest) -> Path:
 
 
 def read_selftest() -> Selftest | None:
-    """The kept self-test; None without one.
+    """The kept self-test; None without one, or without a home folder.
 
     Raises StoreError for a file that is not a self-test in this version's form.
     """
     path = selftest_file()
+    if path is None:
+        return None
     remedy = "delete it, or run `tlslab selftest` again"
     try:
         with path.open("rb") as file:
@@ -57,8 +66,8 @@ def read_selftest() -> Selftest | None:
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}", remedy) from None
     try:
-        found = json.loads(data) if len(data) <= LIMIT_BYTES else None
-    except ValueError:
+        found = read_finite(data) if len(data) <= LIMIT_BYTES else None
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         raise StoreError(f"{path} is no self-test ({SCHEMA})", remedy)

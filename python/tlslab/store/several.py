@@ -27,12 +27,20 @@ def _below(path: Path) -> list[Path]:
             raise StoreError(f"{path}: there is no such folder", _REMEDY)
         if (path / PLAN).is_file():
             return [path]
-        below = sorted(each for each in path.iterdir() if (each / PLAN).is_file())
+        below = sorted(each for each in path.iterdir() if _may_hold_run(each))
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from None
     if not below:
         raise StoreError(f"{path} is no run folder, and holds none", _REMEDY)
     return below
+
+
+def _may_hold_run(folder: Path) -> bool:
+    """Whether a run is there; also true where that cannot be seen, which `open` then reports."""
+    try:
+        return (folder / PLAN).is_file()
+    except OSError:
+        return True
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:

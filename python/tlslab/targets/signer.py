@@ -32,6 +32,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 
 from tlslab.model.errors import CannotRunError
+from tlslab.model.user_folders import user_folder
 from tlslab.targets.base import pinned, require
 from tlslab.targets.certificates import Authority
 from tlslab.targets.namespaces import Namespace, namespaces, obstacle
@@ -115,7 +116,9 @@ def find_signer() -> str | None:
     named = os.environ.get("TLSLAB_SIGNER")
     if named:
         return shutil.which(named)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = user_folder("XDG_CACHE_HOME", ".cache")
+    if cache is None:
+        return None
     return shutil.which(str(cache / "tlslab" / "signer" / "current" / "tlslab-signer"))
 
 

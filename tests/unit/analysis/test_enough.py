@@ -1,6 +1,8 @@
 """What a run lacks, how much more would be enough, and values that no estimate can have."""
 
+import math
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -9,11 +11,13 @@ from factories.benchmarks import made_contents
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from factories.costs import made_calibration
 from tlslab.analysis import summarise
-from tlslab.analysis.enough import wanted_blocks
+from tlslab.analysis.distances import seconds_apart
+from tlslab.analysis.enough import minutes, wanted_blocks
 from tlslab.analysis.stats.estimate import estimate, two_stage_estimate
 from tlslab.model.answer import Answer
 from tlslab.model.enough import too_wide
 from tlslab.model.finding import Summary
+from tlslab.model.trial import Trial
 
 
 def answer_of(summary: Summary) -> Answer:
@@ -34,6 +38,39 @@ def test_more_noise_wants_more_blocks() -> None:
     assert wanted_blocks(small) == 10
     assert 20 < wanted_blocks(large) <= 60
     assert wanted_blocks([]) == 10
+
+
+def started(*seconds: float) -> tuple[Trial, ...]:
+    """Trials that started so many seconds after noon."""
+    noon = datetime(2026, 3, 14, 12, tzinfo=UTC)
+    texts = [(noon + timedelta(seconds=each)).isoformat() for each in seconds]
+    return tuple(Trial(n, n, 0, "cell", {}, text, "done") for n, text in enumerate(texts))
+
+
+DAYS = 2 * 86_400
+
+
+@pytest.mark.parametrize(
+    ("seconds", "apart"),
+    [
+        ((0, 10, 20, 40, 50), 12.5),
+        ((0, 10, 20, DAYS, DAYS + 10), 10),
+        ((0, 10, -3600, -3590), 10),
+        ((0, 10, 3610, 3620), 10),
+        ((0,), None),
+        ((0, 0, 0), None),
+        ((0, -10), None),
+    ],
+)
+def test_pauses_and_steps_of_the_clock_are_no_time_of_a_run(
+    seconds: tuple[float, ...], apart: float | None
+) -> None:
+    trials = started(*seconds)
+    assert seconds_apart(trials) == apart
+    contents = replace(made_capacity_run(), trials=trials)
+    # Rounded up to a tenth.
+    whole = None if apart is None else math.ceil(2 * apart * len(trials) / 6) / 10
+    assert minutes(contents, 2.0) == whole
 
 
 def test_no_share_is_above_the_whole_and_no_rate_below_zero() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from factories.no_home import without_home
 from tlslab.cli import allow, ending
 from tlslab.cli.wanted import parse_levels, parse_targets, with_jdks, with_targets
 from tlslab.experiment import load, with_levels
@@ -72,6 +73,9 @@ def test_the_allow_file_has_one_host_a_line(
     file.parent.mkdir()
     file.write_text("# mine\nhost.example  # the test bed\n\n192.0.2.1\n")
     assert allow.read_allow_file() == ("host.example", "192.0.2.1")
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    without_home(monkeypatch)
+    assert allow.read_allow_file() == ()
 
 
 @pytest.mark.parametrize(

@@ -191,3 +191,32 @@ def test_a_folder_without_runs_says_what_to_give(
     said = capsys.readouterr().err
     assert "is no run folder, and holds none" in said
     assert "help: give run folders, or a folder with run folders directly below it" in said
+
+
+def spoiled(runs: Path, path: Path) -> Path:
+    """A copy of a run of which one byte of a histogram was changed."""
+    shutil.copytree(runs / "run-03", path)
+    file = path / "trials.jsonl"
+    text = file.read_text()
+    place = text.index('"service":"') + 60
+    file.write_text(text[:place] + ("A" if text[place] != "A" else "B") + text[place + 1 :])
+    return path
+
+
+def test_a_run_with_a_damaged_histogram_leaves_the_others_in(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = spoiled(runs, tmp_path / "broken")
+    assert run(["history", *some(runs, *range(SLOWER_FROM)), str(broken)]) == 0
+    said = capsys.readouterr()
+    assert "warning: broken is left out" in said.err
+    assert "is damaged" in said.err
+    assert said.out.startswith("No change was found in 2 cells.")
+
+
+def test_a_gate_does_not_take_damage_for_a_slowdown(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = spoiled(runs, tmp_path / "broken")
+    assert run(["compare", str(runs / "run-03"), str(broken), "--gate", "3%"]) == 3
+    assert "the histogram 'service' is damaged" in capsys.readouterr().err

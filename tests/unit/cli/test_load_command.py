@@ -249,6 +249,24 @@ def test_what_belongs_to_one_engine_is_refused_with_several(option: str) -> None
         pool_spec(["-c", "9", option, "URL"], ())
 
 
+@pytest.mark.parametrize(
+    "given",
+    [["-o", "r.json"], ["-or.json"], ["-o=r.json"], ["--output", "r.json"], ["--output=r.json"]],
+)
+def test_the_file_of_the_record_is_taken_out_in_every_form(given: list[str]) -> None:
+    line = ["-c", "1", *given, "https://127.0.0.1:1/"]
+    spec, output = pool_spec(line, ())
+    assert output == Path("r.json")
+    assert spec["url"] == "https://127.0.0.1:1/"
+    assert pool_spec(["-c", "1", "--", "https://127.0.0.1:1/"], ())[1] is None
+
+
+@pytest.mark.parametrize("option", ["-o", "--output", "--output="])
+def test_an_output_without_a_file_is_refused(option: str) -> None:
+    with pytest.raises(UsageError, match="needs a value"):
+        pool_spec(["https://127.0.0.1:1/", option], ())
+
+
 def test_a_merged_record_ends_as_the_engine_would_end(record: RunRecord) -> None:
     assert exit_code(replace(record, verdicts=(Verdict("valid", "valid"),))) == 0
     assert exit_code(replace(record, verdicts=(Verdict("host_lost", "gone"),))) == 1

@@ -162,15 +162,15 @@ def test_a_calibration_without_costs_cannot_tell(
         replace(trial, status="failed", reason=Reason("server_died", "the server died"), runs={})
         for trial in made.trials
     ]
-    costless = written(tmp_path / "costless", replace(made, trials=tuple(trials)))
+    costless = written(tmp_path / "cost less", replace(made, trials=tuple(trials)))
     assert run(["plan", str(costless), "--processors", "4"]) == 4
-    assert f"`tlslab report {costless}` shows what failed" in capsys.readouterr().err
+    assert f"`tlslab report '{costless}'` shows what failed" in capsys.readouterr().err
 
 
 def test_a_calibration_without_costs_is_finished_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = made_calibration(quick=True)
-    begun = written(tmp_path / "begun", replace(made, trials=()))
+    begun = written(tmp_path / "be gun", replace(made, trials=()))
     assert run(["plan", str(begun), "--processors", "4"]) == 2
-    assert f"finish the run: `tlslab run --resume {begun}`" in capsys.readouterr().err
+    assert f"finish the run: `tlslab run --resume '{begun}'`" in capsys.readouterr().err

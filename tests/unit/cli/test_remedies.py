@@ -29,12 +29,23 @@ from tlslab.cli.remedies import fitting
         ),
         ("ask `tlslab probe --only x`", set(), "ask `tlslab probe --only x`"),
         ("see `tlslab COMMAND --help`", set(), "see `tlslab run --help`"),
+        ("see --help", set(), "see `tlslab run --help`"),
+        ("give --sni NAME (see --help)", {"--sni"}, "give --sni NAME (see `tlslab run --help`)"),
     ],
 )
 def test_options_that_the_command_lacks_are_said_to_be_another_ones(
     remedy: str, known: set[str], shown: str
 ) -> None:
     assert fitting(remedy, "run", known) == shown
+
+
+@pytest.mark.parametrize("command", ["grade", "probe"])
+def test_wrong_usage_of_the_engine_names_the_help_of_the_command(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run([command, "a b"]) == 2
+    shown = " ".join(capsys.readouterr().err.split())
+    assert f"help: see `tlslab {command} --help` wrong usage: exit 2" in shown
 
 
 def test_a_command_is_asked_for_its_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from tlslab import __version__, cli
 from tlslab.cli import console, dry
 from tlslab.cli.app import app
 from tlslab.cli.options import EXPERIMENTS
-from tlslab.cli.values import as_place, as_url, servers_in
+from tlslab.cli.values import as_bytes, as_place, as_url, servers_in
 from tlslab.experiment import shipped
 from tlslab.lab.discovery import with_status_remedy
 from tlslab.model.errors import EngineError, UsageError
@@ -323,3 +323,45 @@ def test_a_self_test_needs_time_for_a_try(
     assert err[0].startswith("error: --budget")
     assert words in err[0]
     assert err[1].startswith("  help: ")
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (["validate"], "--seconds"),
+        (["run", "groups", "--dry-run"], "--seconds"),
+        (["run", "groups", "--dry-run"], "--configure-timeout"),
+        (["run", "groups", "--dry-run"], "--ready"),
+        (["prove", "--dry-run"], "--ready"),
+        (["prove", "--dry-run"], "--settle"),
+    ],
+)
+@pytest.mark.parametrize("value", ["inf", "nan", "3601", "-1"])
+def test_a_time_in_seconds_has_an_end(
+    command: list[str], option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ended(*command, f"{option}={value}", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert err[0].startswith(f"error: invalid value for '{option}': ")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"blocks = {'9' * 5000}", "a whole number has too many digits"),
+        (f"blocks = {'[' * 3000}", "lists or tables are nested too deeply"),
+    ],
+)
+def test_an_experiment_file_that_the_parser_cannot_take_is_an_error(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(text)
+    code, out, err = ended("run", str(file), capsys=capsys)
+    assert (code, out, err[0]) == (2, "", f"error: {file}: {words}")
+
+
+@pytest.mark.parametrize("size", ["9" * 400, "9" * 400 + "k", "1025M", "-1", "nan"])
+def test_a_size_has_an_end(size: str) -> None:
+    with pytest.raises(UsageError, match="not a size up to 1 GiB"):
+        as_bytes(size, "--size")

@@ -1,6 +1,7 @@
 """Accounting of processor time: the time that is read is the time that was used."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -8,9 +9,14 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
+from rich.console import Console
 
+from factories.run import made_run
+from tlslab.cli.load_run import machine_of
+from tlslab.cli.load_table import load_table
 from tlslab.lab.accounting import Meter
 from tlslab.lab.process_times import ProcessReading, read_process, used
+from tlslab.model.errors import EngineError
 
 
 @pytest.fixture
@@ -98,6 +104,40 @@ def test_the_machine_adds_up(burner: subprocess.Popen[bytes]) -> None:
     assert len(machine.per_processor) == os.cpu_count()
     assert all(0 <= each.busy <= 1 for each in machine.per_processor)
     assert machine.user_us > 0
+
+
+@pytest.fixture
+def changed(monkeypatch: pytest.MonkeyPatch) -> Meter:
+    """A meter of a measurement at the end of which the machine has one processor less."""
+    found = psutil.cpu_times(percpu=True)
+    meter = Meter([])
+    # The meter's thread reads as well.
+    monkeypatch.setattr(psutil, "cpu_times", lambda percpu: [*found, found[0]])
+    meter.start()
+    monkeypatch.setattr(psutil, "cpu_times", lambda percpu: found)
+    meter.end()
+    return meter
+
+
+def test_processors_that_go_offline_fail_the_run(changed: Meter) -> None:
+    number = len(psutil.cpu_times(percpu=True))
+    with pytest.raises(EngineError) as caught:
+        changed.machine()
+    assert caught.value.class_ == "processors_changed"
+    assert caught.value.message.endswith(f"it had {number} and {number + 1}")
+    assert changed.processors() == ()
+
+
+def test_a_load_of_whose_machine_nothing_is_known_is_still_shown(
+    changed: Meter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert machine_of(changed) is None
+    assert "warning: processors of this machine went on or off" in capsys.readouterr().err
+    record = made_run(quick=True).trials[0].runs["capacity"].record
+    console = Console(width=300)
+    with console.capture() as shown:
+        console.print(load_table(record, None))
+    assert re.search(r"^machine +- *$", shown.get(), re.MULTILINE)
 
 
 def test_a_meter_that_never_began_is_not_complete() -> None:

@@ -1,8 +1,11 @@
 """Run folders: finished trials are there, unfinished ones are not."""
 
+import errno
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -13,7 +16,7 @@ from tlslab.model.errors import StoreError
 from tlslab.model.run import TargetInfo
 from tlslab.model.trial import Reason, Trial
 from tlslab.planning import make_plan
-from tlslab.store import RunFolder
+from tlslab.store import RunFolder, run_folders
 
 EXPERIMENT = load("groups", quick=True)
 PLAN = make_plan(EXPERIMENT, 3)
@@ -138,3 +141,49 @@ def test_a_torn_file_is_named_as_damaged(folder: RunFolder, kept: int) -> None:
 def test_no_folder_is_no_run_folder(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no such folder"):
         RunFolder.open(tmp_path / "none")
+
+
+LONG_NAME = "x" * 300
+
+
+@pytest.mark.parametrize("act", [RunFolder.open, RunFolder.resume])
+def test_a_name_that_is_too_long_is_one_clear_line(act: Callable[[Path], RunFolder]) -> None:
+    with pytest.raises(StoreError, match="File name too long") as caught:
+        act(Path(LONG_NAME))
+    assert caught.value.remedy == "name another folder"
+
+
+def refused(self: Path, *, follow_symlinks: bool = True) -> NoReturn:
+    """Stands for `Path.stat` in a folder without permission; root may look into all."""
+    raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+
+def test_a_folder_without_permission_is_one_clear_line(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "stat", refused)
+    acts: list[Callable[[], object]] = [
+        lambda: RunFolder.open(folder.path),
+        lambda: RunFolder.create(folder.path, "", PLAN, ENVIRONMENT),
+        folder.damages,
+        folder.trials,
+        folder.stacks,
+    ]
+    for act in acts:
+        with pytest.raises(StoreError, match="Permission denied") as caught:
+            act()
+        assert "the right" in caught.value.remedy
+
+
+def test_a_folder_that_cannot_be_looked_into_does_not_hide_those_beside_it(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = folder.path.with_name("closed")
+    closed.mkdir()
+    looked = Path.is_file
+
+    def is_file(self: Path) -> bool:
+        return refused(self) if self.parent == closed else looked(self)
+
+    monkeypatch.setattr(Path, "is_file", is_file)
+    assert run_folders([folder.path.parent]) == [closed, folder.path]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tlslab
+from factories.no_home import without_home
 from factories.selftest import made_selftest
 from tlslab.lab.environment import machine, selftest_of
 from tlslab.model.errors import StoreError
@@ -43,6 +44,7 @@ def test_a_run_quotes_it_on_the_same_machine_with_the_same_version_only() -> Non
 )
 def test_a_damaged_file_is_one_line_and_stops_no_run(text: str) -> None:
     path = selftest_file()
+    assert path
     path.parent.mkdir(parents=True)
     path.write_text(text)
     with pytest.raises(StoreError, match=str(path)):
@@ -50,8 +52,18 @@ def test_a_damaged_file_is_one_line_and_stops_no_run(text: str) -> None:
     assert selftest_of(machine()) is None
 
 
+def test_without_a_home_folder_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_STATE_HOME")
+    without_home(monkeypatch)
+    assert selftest_file() is None
+    assert write_selftest(made_selftest()) is None
+    assert read_selftest() is None
+    assert selftest_of(machine()) is None
+
+
 def test_a_file_that_is_too_large_is_none() -> None:
     path = write_selftest(made_selftest())
+    assert path
     data = json.loads(path.read_text())
     path.write_text(json.dumps({**data, "more": "x" * (2 << 20)}))
     with pytest.raises(StoreError, match="is no self-test"):

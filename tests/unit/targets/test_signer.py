@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from factories.no_home import without_home
 from tlslab.model.errors import CannotRunError
 from tlslab.targets import signer
 from tlslab.targets.signer import ClusterSetting, find_signer, signing_cluster
@@ -34,6 +35,10 @@ def test_the_program_is_where_it_was_built_or_where_it_is_named(
     named = _script(tmp_path, "")
     monkeypatch.setenv("TLSLAB_SIGNER", named)
     assert find_signer() == named
+    monkeypatch.delenv("TLSLAB_SIGNER")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    without_home(monkeypatch)
+    assert find_signer() is None
 
 
 def test_without_the_program_it_is_said_how_to_have_it(

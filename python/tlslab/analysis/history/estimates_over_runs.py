@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from tlslab.analysis.compare import is_bounded
 from tlslab.analysis.judged_estimates import judged_names, left_open
 from tlslab.analysis.overlay import WARNING
 from tlslab.model.errors import StoreError
 from tlslab.model.finding import CellSummary, Summary
+from tlslab.model.instant import instant
 from tlslab.model.machine import kind_of_machine, machine_words
 from tlslab.model.wording import cell_label
 
@@ -26,9 +27,8 @@ class Run:
         """The start of the run. Raises StoreError for a folder whose time cannot be read."""
         text = self.summary.environment.created
         try:
-            found = datetime.fromisoformat(text)
-            return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-        except (ValueError, OverflowError):
+            return instant(text)
+        except ValueError:
             message = f"{self.name}: environment.json has no time in 'created': {text!r:.60}"
             raise StoreError(message, "take a whole copy of the folder, or leave it out") from None
 

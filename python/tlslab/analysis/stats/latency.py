@@ -1,16 +1,19 @@
 """Quantiles of times, over the histograms of all trials of a cell."""
 
 import math
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import scipy
+from hdrh.codec import HdrCookieException, HdrHistogramSettingsException, HdrLengthException
 from hdrh.histogram import HdrHistogram
 
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import CONFIDENCE, mean_interval
+from tlslab.model.errors import StoreError
 from tlslab.model.estimate import Estimate
 from tlslab.model.trial import Trial
 
@@ -29,6 +32,16 @@ _Z = 1.959964
 
 _NS_PER_MS = 1e6
 
+# What decoding raises for a text that is no histogram.
+_DAMAGES = (
+    HdrCookieException,
+    HdrHistogramSettingsException,
+    HdrLengthException,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
+
 Array = npt.NDArray[np.float64]
 
 
@@ -43,9 +56,13 @@ class Distribution:
     def decode(cls, encoded: str) -> "Distribution":
         """From an HdrHistogram V2 in base64, in nanoseconds.
 
-        Values are the middles of their buckets.
+        Values are the middles of their buckets. Raises StoreError for what is no histogram.
         """
-        histogram = HdrHistogram.decode(encoded)
+        try:
+            histogram = HdrHistogram.decode(encoded)
+        except _DAMAGES as error:
+            words = f": {error}" if str(error) else ""
+            raise StoreError(f"a histogram of times cannot be decoded{words}") from None
         counts = np.ctypeslib.as_array(histogram.encoder.get_counts())
         indexes = np.flatnonzero(counts)
         return cls(_middles(histogram, indexes) / _NS_PER_MS, counts[indexes].astype(np.int64))

@@ -156,7 +156,9 @@ def test_a_cheap_certificate_stays_alone(tmp_path: Path, key: str) -> None:
 def run_folder(folder: Path) -> Path:
     levels = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256", "P-384")}
     experiment = with_levels(load("groups", quick=True), levels)
-    return folders.written(folder / "groups", made_run(World(noise=0.005), experiment=experiment))
+    return folders.written(
+        folder / "the groups", made_run(World(noise=0.005), experiment=experiment)
+    )
 
 
 def test_a_run_folder_as_the_candidate_is_what_recommend_chooses(tmp_path: Path) -> None:
@@ -165,7 +167,7 @@ def test_a_run_folder_as_the_candidate_is_what_recommend_chooses(tmp_path: Path)
     )
     run = run_folder(tmp_path)
     after = candidate_of(run, before, policies_named(()), HOW)
-    assert after.source == f"tlslab recommend {run} --for nginx"
+    assert after.source == f"tlslab recommend '{run}' --for nginx"
     assert "ssl_ecdh_curve X25519:prime256v1:secp384r1;" in after.lines
     assert after.lines[-1] == "ssl_session_cache shared:own:1m;"
     assert after.certificates == before.certificates
