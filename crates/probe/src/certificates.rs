@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 
 use openssl::error::ErrorStack;
+use openssl::nid::Nid;
 use openssl::ocsp::{OcspResponse, OcspResponseStatus};
 use openssl::stack::Stack;
 use openssl::x509::store::{X509Store, X509StoreBuilder};
@@ -150,10 +151,10 @@ fn kinds() -> [(Authentication, Vec<u16>); 5] {
 /// The name of the algorithm that signs a certificate.
 fn algorithm(certificate: &X509) -> String {
     let object = certificate.signature_algorithm().object();
-    object
-        .nid()
-        .long_name()
-        .map_or_else(|_| sanitize(&object.to_string(), NAME_LIMIT), str::to_owned)
+    let known = Some(object.nid()).filter(|nid| *nid != Nid::UNDEF);
+    known
+        .and_then(|nid| nid.long_name().ok())
+        .map_or_else(|| sanitize(&object.to_string(), NAME_LIMIT), str::to_owned)
 }
 
 /// The names in a certificate: DNS names and addresses (RFC 9525, section 6).
@@ -250,3 +251,20 @@ mod tests {
         assert_eq!(describe_staple(&[0x30, 3, 0x0a, 1, 3]).status, "try_later");
     }
 }
+    use tlslab_tls::self_signed::self_signed;
+    use tlslab_wire::names::KeyKind;
+    #[test]
+    fn an_algorithm_that_openssl_does_not_know_has_its_number() {
+        /// ecdsa-with-SHA256 (RFC 5758, section 3.2).
+        const KNOWN: [u8; 8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2];
+        let mut der = self_signed(KeyKind::EcdsaP256).unwrap().identity.certificate().to_vec();
+        let named = |der: &[u8]| algorithm(&X509::from_der(der).unwrap());
+        assert_eq!(named(&der), "ecdsa-with-SHA256");
+        for at in 0..der.len() - KNOWN.len() {
+            if der[at..].starts_with(&KNOWN) {
+                der[at + KNOWN.len() - 1] = 0x7f;
+            }
+        }
+        assert_eq!(named(&der), "1.2.840.10045.4.3.127");
+    }
+
