@@ -97,6 +97,15 @@ impl Asker {
         Ok(self.note(Refusal::silence_of(times)))
     }
 
+    /// Notes that an answer leaves the present question open. An error as for a silence.
+    pub fn doubt(&mut self, refusal: Refusal) -> Result<(), Stop> {
+        if refusal.is_silence() {
+            self.connector.check_time()?;
+        }
+        self.note(refusal);
+        Ok(())
+    }
+
     fn note(&mut self, refusal: Refusal) -> Refusal {
         let (topic, question) = (self.topic, &self.question);
         let known = |each: &Unanswered| Some(each.topic) == topic && each.question == *question;

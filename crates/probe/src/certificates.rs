@@ -21,6 +21,7 @@ use tlslab_tls::TrustAnchors;
 use tlslab_tls::certificates::describe;
 use tlslab_wire::names::{SignatureKey, SignatureScheme};
 use tlslab_wire::sanitize::sanitize;
+use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::client_hello::ClientHello;
 use tlslab_wire::tls::registry::{self, Authentication, PSS_ONLY, Protocol};
 
@@ -54,39 +55,66 @@ pub fn find_certificates(
         }
     };
     if asker.has(Protocol::Tls13) {
+        let mut refusals = Vec::new();
         for schemes in handshake::known_families() {
-            if let Some(sent) = chain_of_tls13(asker, &schemes)? {
-                add(sent, Protocol::Tls13);
-            }
+            let answer = chain_of_tls13(asker, &schemes)?;
+            refusals.push(answer.map(|sent| add(sent, Protocol::Tls13)).err());
         }
+        note_if_none(asker, Protocol::Tls13, &refusals)?;
     }
     if let Some(hello) = asker.legacy_hello() {
         let version = hello.versions[0];
+        let mut refusals = Vec::new();
         for (authentication, schemes) in kinds() {
-            if let Some(sent) = chain_in_the_clear(asker, &hello, authentication, schemes)? {
-                add(sent, version);
+            if let Some(answer) = chain_in_the_clear(asker, &hello, authentication, schemes)? {
+                refusals.push(answer.map(|sent| add(sent, version)).err());
             }
         }
+        note_if_none(asker, version, &refusals)?;
     }
     Ok(())
 }
 
-fn chain_of_tls13(asker: &mut Asker, schemes: &[u16]) -> Result<Option<Sent>, Stop> {
+/// Notes that no certificate of a version was seen, if every question for one was refused. The
+/// server accepts the version, so it has one. A silence is noted already.
+fn note_if_none(
+    asker: &mut Asker,
+    version: Protocol,
+    refusals: &[Option<Refusal>],
+) -> Result<(), Stop> {
+    let open = |refusal: &Option<Refusal>| refusal.as_ref().is_some_and(|r| !r.is_silence());
+    match refusals {
+        [.., Some(last)] if refusals.iter().all(open) => {
+            asker.about(format!("certificates of {version}"));
+            asker.doubt(last.clone())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn chain_of_tls13(asker: &mut Asker, schemes: &[u16]) -> Result<Result<Sent, Refusal>, Stop> {
     let wanted = schemes.first().copied().map(registry::scheme_name).unwrap_or_default();
     asker.about(format!("certificate for {wanted} in {}", Protocol::Tls13));
     let terms = handshake::Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
-    let Ok(stream) = handshake::shake(asker, terms)? else { return Ok(None) };
-    let chain = stream.ssl().peer_cert_chain().into_iter().flatten();
-    let chain = chain.filter_map(|certificate| certificate.to_der().ok()).collect();
-    Ok(Some((chain, stream.ssl().ocsp_status().map(<[u8]>::to_vec))))
+    Ok(handshake::shake(asker, terms)?.and_then(|stream| {
+        let chain = stream.ssl().peer_cert_chain().into_iter().flatten();
+        let chain = chain.filter_map(|certificate| certificate.to_der().ok()).collect();
+        sent(chain, stream.ssl().ocsp_status().map(<[u8]>::to_vec))
+    }))
 }
 
+fn sent(chain: Vec<Vec<u8>>, staple: Option<Vec<u8>>) -> Result<Sent, Refusal> {
+    let none = || Refusal::other("certificate", "sent no certificate".to_owned());
+    if chain.is_empty() { Err(none()) } else { Ok((chain, staple)) }
+}
+
+/// The chain up to TLS 1.2 for a kind of key; `None` if no suite is for it.
 fn chain_in_the_clear(
     asker: &mut Asker,
     hello: &ClientHello,
     authentication: Authentication,
     schemes: Vec<u16>,
-) -> Result<Option<Sent>, Stop> {
+) -> Result<Option<Result<Sent, Refusal>>, Stop> {
     let fits = |suite: &u16| registry::authentication(*suite) == Some(authentication);
     let suites: Vec<u16> = hello.suites.iter().copied().filter(fits).collect();
     if suites.is_empty() {
@@ -98,7 +126,7 @@ fn chain_in_the_clear(
     let wanted = wanted.unwrap_or_default();
     asker.about(format!("certificate for {wanted} in {}", hello.versions[0]));
     let answer = asker.ask(&ClientHello { suites, schemes, ..hello.clone() })?;
-    Ok(answer.ok().map(|flight| (flight.certificates, flight.staple)))
+    Ok(Some(answer.and_then(|flight| sent(flight.certificates, flight.staple))))
 }
 
 /// The fields of a chain, and whether it leads to a trust anchor.
@@ -148,7 +176,7 @@ fn kinds() -> [(Authentication, Vec<u16>); 5] {
     ]
 }
 
-/// The name of the algorithm that signs a certificate.
+/// The name of the algorithm that signs a certificate; its number if OpenSSL does not know it.
 fn algorithm(certificate: &X509) -> String {
     let object = certificate.signature_algorithm().object();
     let known = Some(object.nid()).filter(|nid| *nid != Nid::UNDEF);
@@ -235,6 +263,8 @@ fn describe_staple(der: &[u8]) -> Staple {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tlslab_tls::self_signed::self_signed;
+    use tlslab_wire::names::KeyKind;
 
     #[test]
     fn every_kind_of_key_is_asked_for_alone() {
@@ -244,15 +274,6 @@ mod tests {
         assert!(families.iter().any(|family| family == &PSS_ONLY));
     }
 
-    #[test]
-    fn what_is_no_ocsp_response_is_reported_and_taken() {
-        let staple = describe_staple(b"nonsense");
-        assert_eq!((staple.bytes, staple.status.as_str()), (8, "unreadable"));
-        assert_eq!(describe_staple(&[0x30, 3, 0x0a, 1, 3]).status, "try_later");
-    }
-}
-    use tlslab_tls::self_signed::self_signed;
-    use tlslab_wire::names::KeyKind;
     #[test]
     fn an_algorithm_that_openssl_does_not_know_has_its_number() {
         /// ecdsa-with-SHA256 (RFC 5758, section 3.2).
@@ -268,3 +289,10 @@ mod tests {
         assert_eq!(named(&der), "1.2.840.10045.4.3.127");
     }
 
+    #[test]
+    fn what_is_no_ocsp_response_is_reported_and_taken() {
+        let staple = describe_staple(b"nonsense");
+        assert_eq!((staple.bytes, staple.status.as_str()), (8, "unreadable"));
+        assert_eq!(describe_staple(&[0x30, 3, 0x0a, 1, 3]).status, "try_later");
+    }
+}

@@ -23,6 +23,9 @@ use tlslab_wire::tls::registry::{self, Protocol};
 /// How long a probe waits for a server that need not send anything.
 const SHORT_WHILE: Duration = Duration::from_secs(2);
 
+/// OpenSSL's default groups, as its lists name them. It sends key shares for the first ones.
+const USUAL_GROUPS: &str = "DEFAULT";
+
 /// A group that servers have only if it is set explicitly (RFC 8734).
 const UNUSUAL_GROUP: &str = "brainpoolP512r1tls13";
 
@@ -51,6 +54,7 @@ impl Terms {
         context.set_verify(SslVerifyMode::NONE);
         ffi::accept_legacy_servers(&mut context);
         ffi::accept_any_chain(&mut context);
+        context.set_groups_list(&all_groups())?;
         Ok(Self { context, version, session: None })
     }
 
@@ -98,6 +102,14 @@ impl Terms {
         let (context, session) = (self.context.build(), self.session);
         Ready { context, version: self.version, session, name: server_name.map(str::to_owned) }
     }
+}
+
+/// All groups that OpenSSL supports: its default ones, then the others. It skips groups with a
+/// question mark that it does not know, and those that it has already.
+fn all_groups() -> String {
+    let names = registry::groups().into_iter().map(registry::group_name);
+    let others: Vec<String> = names.map(|name| format!("?{name}")).collect();
+    format!("{USUAL_GROUPS} / {}", others.join(":"))
 }
 
 /// Everything that a handshake needs but its connection.

@@ -47,7 +47,8 @@ pub struct ProbeRecord {
     pub protections: Option<Protections>,
     /// The server's answer to each offer of the specification, in its order.
     pub offers: Vec<OfferFound>,
-    /// The questions that the server did not answer: what they ask for is not known.
+    /// The questions that the server did not answer, or whose handshake broke off before an answer:
+    /// what they ask for is not known.
     #[serde(default)]
     pub unanswered: Vec<Unanswered>,
     /// Remedies, if the findings hardly differ from those of a server that accepts nothing.
@@ -102,7 +103,8 @@ pub struct Unanswered {
     pub topic: Topic,
     /// What was asked for: `suites of TLS 1.2`.
     pub question: String,
-    /// The server's silence: in which times it gave no answer.
+    /// The server's silence, with the times in which it gave no answer, or the end of the handshake
+    /// that was to answer.
     pub refusal: Refusal,
 }
 
