@@ -119,14 +119,16 @@ impl Asker {
     }
 
     /// Makes a connection for a question that cannot be repeated: a server may accept a ticket only
-    /// once.
+    /// once. An end that says nothing is noted: no second try tells whether it was an answer.
     pub fn once<T>(
         &mut self,
         attempt: impl FnOnce(ProbeConnection) -> Result<T, Refusal>,
     ) -> Result<Result<T, Refusal>, Stop> {
         let each = self.connector.each();
-        let answer = attempt(self.connector.connect(each)?);
-        self.heard(answer, &[each])
+        match attempt(self.connector.connect(each)?) {
+            Err(end) if end.says_nothing() && !end.is_silence() => Ok(Err(self.note(end))),
+            answer => self.heard(answer, &[each]),
+        }
     }
 
     /// Makes a connection for a question, and a second one after a reset or a silence. Any device on

@@ -232,13 +232,20 @@ pub fn request(host: &str) -> String {
 }
 
 /// Sends a request that every HTTP server answers, and reads until bytes arrive: all tickets
-/// precede them. Other servers stay silent and are given little time. Returns that time if the
-/// server neither answered nor ended the connection: then tickets may be missing.
-pub fn exchange(stream: &mut SslStream<ProbeConnection>, host: &str) -> Option<Duration> {
+/// precede them. Other servers stay silent and are given little time. An error if the server
+/// neither answered nor ended the session by close_notify: then tickets may be missing. The server
+/// may have refused the handshake after the client's end of it, as without a client's certificate.
+pub fn exchange(stream: &mut SslStream<ProbeConnection>, host: &str) -> Result<(), Refusal> {
     let time = stream.get_mut().wait(SHORT_WHILE);
     let written = stream.ssl_write(request(host).as_bytes());
     let read = written.and_then(|_| stream.ssl_read(&mut [0; 1024]));
-    read.is_err_and(|error| of_error(&error).is_silence()).then_some(time)
+    match read {
+        Err(error) if error.code() != ErrorCode::ZERO_RETURN => {
+            let end = of_error(&error);
+            Err(if end.is_silence() { Refusal::silence_of(&[time]) } else { end })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Ends a session with close_notify: after a reset many servers drop the session, and without a
