@@ -10,8 +10,9 @@ use tlslab_load::merge::{HostFindings, MergeError, Named, merge};
 
 use crate::load::arguments::Format;
 use crate::load::ending::Ending;
+use crate::load::output::OutputFile;
 use crate::load::problem::Problem;
-use crate::load::{OutputFile, print_record};
+use crate::load::{json_line, print_record};
 
 /// The command line of `merge`.
 #[derive(Debug, Args)]
@@ -65,9 +66,10 @@ impl MergeCommand {
 pub fn carry_out(command: &MergeCommand) -> Result<Ending, Problem> {
     let parts: Vec<Named> =
         command.records.iter().map(|word| read(word)).collect::<Result<_, _>>()?;
-    let output = command.output.as_deref().map(OutputFile::create).transpose()?;
+    let output = command.output.as_deref().map(OutputFile::open).transpose()?;
     let record = merge(&parts, &command.findings()?).map_err(|error| problem(&error))?;
-    output.map_or(Ok(()), |file| file.write(&record))?;
+    let line = json_line(&record)?;
+    output.map_or(Ok(()), |file| file.write(|out| std::io::Write::write_all(out, line.as_bytes())))?;
     let format = if command.json { Format::Json } else { command.format };
     print_record(&record, None, format)
 }

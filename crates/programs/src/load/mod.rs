@@ -11,6 +11,7 @@ mod in_memory;
 mod keylog;
 mod merge;
 mod mode;
+mod output;
 mod primitives;
 #[cfg_attr(not(feature = "openssl"), path = "no_probe.rs")]
 mod probe;
@@ -23,7 +24,6 @@ mod totals;
 mod trace;
 mod trust;
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,6 +40,7 @@ use self::barrier::Barrier;
 use self::ending::Ending;
 use self::events::Reporter;
 use self::mode::CommandLine;
+use self::output::OutputFile;
 use self::problem::Problem;
 use self::server::ServerUsage;
 use self::trace::TraceFile;
@@ -115,8 +116,8 @@ fn load(arguments: &Arguments) -> Result<Ending, Problem> {
         print_json(&preflight(&checked))?;
         return Ok(Ending::SILENT);
     }
-    let trace = arguments.load.trace.as_deref().map(TraceFile::create).transpose()?;
-    let output = arguments.output.as_deref().map(OutputFile::create).transpose()?;
+    let trace = arguments.load.trace.as_deref().map(TraceFile::open).transpose()?;
+    let output = arguments.output.as_deref().map(OutputFile::open).transpose()?;
     if checked.permit.address.ip().is_loopback() && arguments.format() != Format::Json {
         reporter.watch_server(checked.permit.address);
     }
@@ -130,7 +131,8 @@ fn load(arguments: &Arguments) -> Result<Ending, Problem> {
     if let (Some(file), Some(trace)) = (trace, reporter.take_trace()) {
         file.write(&trace)?;
     }
-    output.map_or(Ok(()), |file| file.write(&record))?;
+    let line = json_line(&record)?;
+    output.map_or(Ok(()), |file| file.write(|out| out.write_all(line.as_bytes())))?;
     let server = reporter.take_usage();
     print_record(&record, server.as_ref(), arguments.format())
 }
@@ -191,23 +193,4 @@ fn json_line(value: &impl serde::Serialize) -> io::Result<String> {
     let mut line = serde_json::to_string(value)?;
     line.push('\n');
     Ok(line)
-}
-
-/// The file for the record. Created before the run, so that an unwritable path is reported before
-/// the load instead of after it.
-struct OutputFile<'p> {
-    path: &'p str,
-    file: File,
-}
-
-impl<'p> OutputFile<'p> {
-    fn create(path: &'p str) -> Result<Self, Problem> {
-        let file = File::create(path).map_err(|error| Problem::output(path, &error))?;
-        Ok(Self { path, file })
-    }
-
-    fn write(mut self, record: &RunRecord) -> Result<(), Problem> {
-        let line = json_line(record)?;
-        self.file.write_all(line.as_bytes()).map_err(|error| Problem::output(self.path, &error))
-    }
 }
