@@ -100,7 +100,8 @@ fn instead_of_load(arguments: &Arguments) -> Result<Option<Ending>, Problem> {
     Ok(None)
 }
 
-/// Makes a load, and prints and writes its record.
+/// Makes a load, and prints and writes its record. The record comes first: a file that cannot be
+/// written then costs no measurement.
 fn load(arguments: &Arguments) -> Result<Ending, Problem> {
     let interrupt = interrupt_flag()?;
     let spec = arguments.spec()?.checked().map_err(|error| arguments.problem(&error))?;
@@ -127,14 +128,33 @@ fn load(arguments: &Arguments) -> Result<Ending, Problem> {
     } else {
         run(&spec, &checked, &mut reporter, &interrupt)?
     };
-    log.map_or(Ok(()), |log| log.finish())?;
-    if let (Some(file), Some(trace)) = (trace, reporter.take_trace()) {
-        file.write(&trace)?;
-    }
-    let line = json_line(&record)?;
-    output.map_or(Ok(()), |file| file.write(|out| out.write_all(line.as_bytes())))?;
     let server = reporter.take_usage();
-    print_record(&record, server.as_ref(), arguments.format())
+    let ending = deliver(&record, server.as_ref(), arguments.format(), output);
+    let traced =
+        trace.zip(reporter.take_trace()).map_or(Ok(()), |(file, trace)| file.write(&trace));
+    let logged = log.map_or(Ok(()), |log| log.finish());
+    let ending = ending?;
+    traced?;
+    logged?;
+    Ok(ending)
+}
+
+/// Writes a record to its file, if it has one, and prints it in this format. A record that cannot
+/// be written is also printed as JSON, so that it is not lost.
+fn deliver(
+    record: &RunRecord,
+    server: Option<&ServerUsage>,
+    format: Format,
+    output: Option<OutputFile>,
+) -> Result<Ending, Problem> {
+    let line = json_line(record)?;
+    let stored = output.map_or(Ok(()), |file| file.write(|out| out.write_all(line.as_bytes())));
+    let ending = print_record(record, server, format);
+    if stored.is_err() && format != Format::Json {
+        // The error of the file is reported.
+        let _ = io::stdout().write_all(line.as_bytes());
+    }
+    stored.and(ending)
 }
 
 /// Prints a record in this format, with the server's use of its processors if known. The exit code

@@ -41,6 +41,29 @@ fn a_refused_merge_leaves_its_file_as_it_was() {
 }
 
 #[test]
+fn a_full_disk_costs_no_record() {
+    let (_server, url) = server("127.0.0.1:0");
+    let measured = ["-n", "3", "--insecure", &url];
+    let is_record = |line: &str| line.starts_with("{\"schema\":\"tlslab.record/");
+    let said = run(&[&measured[..], &["-o", "/dev/full"]].concat());
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.stderr.contains("cannot write '/dev/full'"), "{said:?}");
+    assert!(said.stdout.lines().last().is_some_and(is_record), "{said:?}");
+    assert!(said.stdout.lines().count() > 5, "the summary as well: {said:?}");
+    for option in ["--trace", "--keylog"] {
+        let file = Temporary::new(OLD.as_bytes());
+        let said = run(&[&measured[..], &[option, "/dev/full", "-o", file.path()]].concat());
+        assert_eq!(said.code, Some(3), "{said:?}");
+        assert!(is_record(&content(&file)), "{option}");
+        assert!(!said.stdout.is_empty() && !said.stdout.lines().any(is_record), "{said:?}");
+    }
+    let said = run(&[&measured[..], &["--json", "--trace", "/dev/full"]].concat());
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    assert!(is_record(lines[0]) && lines[1].contains("tlslab.error/1"), "{lines:?}");
+    assert_eq!((said.code, lines.len()), (Some(3), 2));
+}
+
+#[test]
 fn a_record_in_the_file_of_standard_output_precedes_the_summary() {
     let (_server, url) = server("127.0.0.1:0");
     let printed = Temporary::new(b"before\n");
