@@ -97,6 +97,15 @@ impl Asker {
         Ok(self.note(Refusal::silence_of(times)))
     }
 
+    /// Notes that an answer leaves the present question open. An error as for a silence.
+    pub fn doubt(&mut self, refusal: Refusal) -> Result<(), Stop> {
+        if refusal.is_silence() {
+            self.connector.check_time()?;
+        }
+        self.note(refusal);
+        Ok(())
+    }
+
     fn note(&mut self, refusal: Refusal) -> Refusal {
         let (topic, question) = (self.topic, &self.question);
         let known = |each: &Unanswered| Some(each.topic) == topic && each.question == *question;
@@ -110,14 +119,16 @@ impl Asker {
     }
 
     /// Makes a connection for a question that cannot be repeated: a server may accept a ticket only
-    /// once.
+    /// once. An end that says nothing is noted: no second try tells whether it was an answer.
     pub fn once<T>(
         &mut self,
         attempt: impl FnOnce(ProbeConnection) -> Result<T, Refusal>,
     ) -> Result<Result<T, Refusal>, Stop> {
         let each = self.connector.each();
-        let answer = attempt(self.connector.connect(each)?);
-        self.heard(answer, &[each])
+        match attempt(self.connector.connect(each)?) {
+            Err(end) if end.says_nothing() && !end.is_silence() => Ok(Err(self.note(end))),
+            answer => self.heard(answer, &[each]),
+        }
     }
 
     /// Makes a connection for a question, and a second one after a reset or a silence. Any device on

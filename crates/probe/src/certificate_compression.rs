@@ -2,6 +2,7 @@
 //! test is that the server sends a certificate compressed by an offered algorithm.
 
 use std::cell::Cell;
+use std::io;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -15,8 +16,9 @@ use rustls::{
 use super::asker::Asker;
 use super::connection::{Stop, refusal};
 use super::record::Compression;
+use tlslab_wire::sanitize::sanitize;
 use tlslab_wire::tls::answer::Refusal;
-use tlslab_wire::tls::registry::Protocol;
+use tlslab_wire::tls::registry::{self, Protocol};
 
 /// The algorithms with their names.
 static ALGORITHMS: [(Witness, &str); 3] = [
@@ -26,49 +28,73 @@ static ALGORITHMS: [(Witness, &str); 3] = [
 ];
 
 thread_local! {
-    /// Whether a witness was called on this thread, which makes one connection at a time. rustls
-    /// takes decompressors by `&'static` and calls them without a connection: a thread-local is the
-    /// only place to record the call.
-    static CALLED: Cell<bool> = const { Cell::new(false) };
+    /// Whether a certificate of the present connection came compressed; `None` before it has come.
+    /// This thread makes one connection at a time. rustls takes decompressors by `&'static` and
+    /// calls them without a connection: a thread-local is the only place to record the call.
+    static COMPRESSED: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// The algorithms with which the server compresses its certificate. Each is offered alone.
+/// The algorithms with which the server compresses its certificate. Each is offered alone. `None`
+/// if no certificate comes, such as from a server without a group that rustls has.
 pub fn compresses_certificates(asker: &mut Asker) -> Result<Option<Vec<String>>, Stop> {
     if !asker.has(Protocol::Tls13) {
         return Ok(None);
     }
-    let (mut names, mut silent) = (Vec::new(), false);
+    let (mut names, mut open) = (Vec::new(), false);
     for (witness, name) in &ALGORITHMS {
         asker.about(format!("{name} compression of certificates in {}", Protocol::Tls13));
         match compresses_by(asker, witness)? {
             Ok(true) => names.push((*name).to_owned()),
-            Err(refusal) if refusal.is_silence() => silent = true,
-            _ => {}
+            Ok(false) => {}
+            Err(refusal) => {
+                open = true;
+                // Another refusal may be due to rustls, which lacks groups and suites of OpenSSL.
+                if refusal.says_nothing() {
+                    asker.doubt(refusal)?;
+                }
+            }
         }
     }
-    Ok(Compression::known(names, silent))
+    Ok(Compression::known(names, open))
 }
 
+/// Whether the certificate comes compressed; the end of the handshake if no certificate comes.
 fn compresses_by(
     asker: &mut Asker,
     witness: &'static Witness,
 ) -> Result<Result<bool, Refusal>, Stop> {
     let name = asker.server_name().to_owned();
     asker.twice(|mut stream| {
-        let Some(mut connection) = client(witness, &name) else { return Ok(false) };
-        CALLED.set(false);
-        while connection.is_handshaking() && !CALLED.get() {
-            match connection.complete_io(&mut stream) {
-                Err(error) if !CALLED.get() => return Err(refusal(&error)),
-                _ => {}
+        let none = |words: &str| Refusal::other("certificate", words.to_owned());
+        let mut connection =
+            client(witness, &name).ok_or_else(|| none("was not asked: rustls made no client"))?;
+        COMPRESSED.set(None);
+        while connection.is_handshaking() && COMPRESSED.get().is_none() {
+            if let Err(error) = connection.complete_io(&mut stream)
+                && COMPRESSED.get().is_none()
+            {
+                return Err(end(&error));
             }
         }
-        Ok(CALLED.get())
+        COMPRESSED.get().ok_or_else(|| none("sent no certificate"))
     })
 }
 
+/// The end of a handshake: an alert of the server, an error of rustls, or an end of the connection.
+fn end(error: &io::Error) -> Refusal {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        Some(Error::AlertReceived(alert)) => Refusal::alert(u8::from(*alert)),
+        Some(other) => {
+            let words = format!("broke off: {}", sanitize(&other.to_string(), 100));
+            Refusal { in_tls: true, ..Refusal::not_tls(words) }
+        }
+        None => refusal(error),
+    }
+}
+
 fn client(witness: &'static Witness, server_name: &str) -> Option<ClientConnection> {
-    let provider = rustls::crypto::aws_lc_rs::default_provider();
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    provider.kx_groups = rustls::crypto::aws_lc_rs::ALL_KX_GROUPS.to_vec();
     let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .ok()?
@@ -86,7 +112,7 @@ struct Witness(CertificateCompressionAlgorithm);
 
 impl CertDecompressor for Witness {
     fn decompress(&self, _: &[u8], _: &mut [u8]) -> Result<(), DecompressionFailed> {
-        CALLED.set(true);
+        COMPRESSED.set(Some(true));
         Err(DecompressionFailed)
     }
 
@@ -95,7 +121,8 @@ impl CertDecompressor for Witness {
     }
 }
 
-/// Accepts every server: the probe sends nothing confidential.
+/// Accepts every server, and records that its certificate came: the probe sends nothing
+/// confidential.
 #[derive(Debug)]
 struct Anyone;
 
@@ -108,6 +135,7 @@ impl ServerCertVerifier for Anyone {
         _: &[u8],
         _: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        COMPRESSED.set(COMPRESSED.get().or(Some(false)));
         Ok(ServerCertVerified::assertion())
     }
 
@@ -130,16 +158,6 @@ impl ServerCertVerifier for Anyone {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        use rustls::SignatureScheme as S;
-        vec![
-            S::ECDSA_NISTP256_SHA256,
-            S::ECDSA_NISTP384_SHA384,
-            S::ECDSA_NISTP521_SHA512,
-            S::ED25519,
-            S::RSA_PSS_SHA256,
-            S::RSA_PSS_SHA384,
-            S::RSA_PSS_SHA512,
-            S::RSA_PKCS1_SHA256,
-        ]
+        registry::schemes().into_iter().map(SignatureScheme::from).collect()
     }
 }

@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 
 use openssl::error::ErrorStack;
+use openssl::nid::Nid;
 use openssl::ocsp::{OcspResponse, OcspResponseStatus};
 use openssl::stack::Stack;
 use openssl::x509::store::{X509Store, X509StoreBuilder};
@@ -20,6 +21,7 @@ use tlslab_tls::TrustAnchors;
 use tlslab_tls::certificates::describe;
 use tlslab_wire::names::{SignatureKey, SignatureScheme};
 use tlslab_wire::sanitize::sanitize;
+use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::client_hello::ClientHello;
 use tlslab_wire::tls::registry::{self, Authentication, PSS_ONLY, Protocol};
 
@@ -53,39 +55,66 @@ pub fn find_certificates(
         }
     };
     if asker.has(Protocol::Tls13) {
+        let mut refusals = Vec::new();
         for schemes in handshake::known_families() {
-            if let Some(sent) = chain_of_tls13(asker, &schemes)? {
-                add(sent, Protocol::Tls13);
-            }
+            let answer = chain_of_tls13(asker, &schemes)?;
+            refusals.push(answer.map(|sent| add(sent, Protocol::Tls13)).err());
         }
+        note_if_none(asker, Protocol::Tls13, &refusals)?;
     }
     if let Some(hello) = asker.legacy_hello() {
         let version = hello.versions[0];
+        let mut refusals = Vec::new();
         for (authentication, schemes) in kinds() {
-            if let Some(sent) = chain_in_the_clear(asker, &hello, authentication, schemes)? {
-                add(sent, version);
+            if let Some(answer) = chain_in_the_clear(asker, &hello, authentication, schemes)? {
+                refusals.push(answer.map(|sent| add(sent, version)).err());
             }
         }
+        note_if_none(asker, version, &refusals)?;
     }
     Ok(())
 }
 
-fn chain_of_tls13(asker: &mut Asker, schemes: &[u16]) -> Result<Option<Sent>, Stop> {
+/// Notes that no certificate of a version was seen, if every question for one was refused. The
+/// server accepts the version, so it has one. A silence is noted already.
+fn note_if_none(
+    asker: &mut Asker,
+    version: Protocol,
+    refusals: &[Option<Refusal>],
+) -> Result<(), Stop> {
+    let open = |refusal: &Option<Refusal>| refusal.as_ref().is_some_and(|r| !r.is_silence());
+    match refusals {
+        [.., Some(last)] if refusals.iter().all(open) => {
+            asker.about(format!("certificates of {version}"));
+            asker.doubt(last.clone())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn chain_of_tls13(asker: &mut Asker, schemes: &[u16]) -> Result<Result<Sent, Refusal>, Stop> {
     let wanted = schemes.first().copied().map(registry::scheme_name).unwrap_or_default();
     asker.about(format!("certificate for {wanted} in {}", Protocol::Tls13));
     let terms = handshake::Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
-    let Ok(stream) = handshake::shake(asker, terms)? else { return Ok(None) };
-    let chain = stream.ssl().peer_cert_chain().into_iter().flatten();
-    let chain = chain.filter_map(|certificate| certificate.to_der().ok()).collect();
-    Ok(Some((chain, stream.ssl().ocsp_status().map(<[u8]>::to_vec))))
+    Ok(handshake::shake(asker, terms)?.and_then(|stream| {
+        let chain = stream.ssl().peer_cert_chain().into_iter().flatten();
+        let chain = chain.filter_map(|certificate| certificate.to_der().ok()).collect();
+        sent(chain, stream.ssl().ocsp_status().map(<[u8]>::to_vec))
+    }))
 }
 
+fn sent(chain: Vec<Vec<u8>>, staple: Option<Vec<u8>>) -> Result<Sent, Refusal> {
+    let none = || Refusal::other("certificate", "sent no certificate".to_owned());
+    if chain.is_empty() { Err(none()) } else { Ok((chain, staple)) }
+}
+
+/// The chain up to TLS 1.2 for a kind of key; `None` if no suite is for it.
 fn chain_in_the_clear(
     asker: &mut Asker,
     hello: &ClientHello,
     authentication: Authentication,
     schemes: Vec<u16>,
-) -> Result<Option<Sent>, Stop> {
+) -> Result<Option<Result<Sent, Refusal>>, Stop> {
     let fits = |suite: &u16| registry::authentication(*suite) == Some(authentication);
     let suites: Vec<u16> = hello.suites.iter().copied().filter(fits).collect();
     if suites.is_empty() {
@@ -97,7 +126,7 @@ fn chain_in_the_clear(
     let wanted = wanted.unwrap_or_default();
     asker.about(format!("certificate for {wanted} in {}", hello.versions[0]));
     let answer = asker.ask(&ClientHello { suites, schemes, ..hello.clone() })?;
-    Ok(answer.ok().map(|flight| (flight.certificates, flight.staple)))
+    Ok(Some(answer.and_then(|flight| sent(flight.certificates, flight.staple))))
 }
 
 /// The fields of a chain, and whether it leads to a trust anchor.
@@ -147,13 +176,13 @@ fn kinds() -> [(Authentication, Vec<u16>); 5] {
     ]
 }
 
-/// The name of the algorithm that signs a certificate.
+/// The name of the algorithm that signs a certificate; its number if OpenSSL does not know it.
 fn algorithm(certificate: &X509) -> String {
     let object = certificate.signature_algorithm().object();
-    object
-        .nid()
-        .long_name()
-        .map_or_else(|_| sanitize(&object.to_string(), NAME_LIMIT), str::to_owned)
+    let known = Some(object.nid()).filter(|nid| *nid != Nid::UNDEF);
+    known
+        .and_then(|nid| nid.long_name().ok())
+        .map_or_else(|| sanitize(&object.to_string(), NAME_LIMIT), str::to_owned)
 }
 
 /// The names in a certificate: DNS names and addresses (RFC 9525, section 6).
@@ -234,6 +263,8 @@ fn describe_staple(der: &[u8]) -> Staple {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tlslab_tls::self_signed::self_signed;
+    use tlslab_wire::names::KeyKind;
 
     #[test]
     fn every_kind_of_key_is_asked_for_alone() {
@@ -241,6 +272,21 @@ mod tests {
         assert_eq!(families.len(), 5, "{families:?}");
         assert!(families[0].contains(&0x0403) && families[1].contains(&0x0804));
         assert!(families.iter().any(|family| family == &PSS_ONLY));
+    }
+
+    #[test]
+    fn an_algorithm_that_openssl_does_not_know_has_its_number() {
+        /// ecdsa-with-SHA256 (RFC 5758, section 3.2).
+        const KNOWN: [u8; 8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2];
+        let mut der = self_signed(KeyKind::EcdsaP256).unwrap().identity.certificate().to_vec();
+        let named = |der: &[u8]| algorithm(&X509::from_der(der).unwrap());
+        assert_eq!(named(&der), "ecdsa-with-SHA256");
+        for at in 0..der.len() - KNOWN.len() {
+            if der[at..].starts_with(&KNOWN) {
+                der[at + KNOWN.len() - 1] = 0x7f;
+            }
+        }
+        assert_eq!(named(&der), "1.2.840.10045.4.3.127");
     }
 
     #[test]

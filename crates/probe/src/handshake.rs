@@ -23,6 +23,9 @@ use tlslab_wire::tls::registry::{self, Protocol};
 /// How long a probe waits for a server that need not send anything.
 const SHORT_WHILE: Duration = Duration::from_secs(2);
 
+/// OpenSSL's default groups, as its lists name them. It sends key shares for the first ones.
+const USUAL_GROUPS: &str = "DEFAULT";
+
 /// A group that servers have only if it is set explicitly (RFC 8734).
 const UNUSUAL_GROUP: &str = "brainpoolP512r1tls13";
 
@@ -51,6 +54,7 @@ impl Terms {
         context.set_verify(SslVerifyMode::NONE);
         ffi::accept_legacy_servers(&mut context);
         ffi::accept_any_chain(&mut context);
+        context.set_groups_list(&all_groups())?;
         Ok(Self { context, version, session: None })
     }
 
@@ -98,6 +102,14 @@ impl Terms {
         let (context, session) = (self.context.build(), self.session);
         Ready { context, version: self.version, session, name: server_name.map(str::to_owned) }
     }
+}
+
+/// All groups that OpenSSL supports: its default ones, then the others. It skips groups with a
+/// question mark that it does not know, and those that it has already.
+fn all_groups() -> String {
+    let names = registry::groups().into_iter().map(registry::group_name);
+    let others: Vec<String> = names.map(|name| format!("?{name}")).collect();
+    format!("{USUAL_GROUPS} / {}", others.join(":"))
 }
 
 /// Everything that a handshake needs but its connection.
@@ -220,13 +232,20 @@ pub fn request(host: &str) -> String {
 }
 
 /// Sends a request that every HTTP server answers, and reads until bytes arrive: all tickets
-/// precede them. Other servers stay silent and are given little time. Returns that time if the
-/// server neither answered nor ended the connection: then tickets may be missing.
-pub fn exchange(stream: &mut SslStream<ProbeConnection>, host: &str) -> Option<Duration> {
+/// precede them. Other servers stay silent and are given little time. An error if the server
+/// neither answered nor ended the session by close_notify: then tickets may be missing. The server
+/// may have refused the handshake after the client's end of it, as without a client's certificate.
+pub fn exchange(stream: &mut SslStream<ProbeConnection>, host: &str) -> Result<(), Refusal> {
     let time = stream.get_mut().wait(SHORT_WHILE);
     let written = stream.ssl_write(request(host).as_bytes());
     let read = written.and_then(|_| stream.ssl_read(&mut [0; 1024]));
-    read.is_err_and(|error| of_error(&error).is_silence()).then_some(time)
+    match read {
+        Err(error) if error.code() != ErrorCode::ZERO_RETURN => {
+            let end = of_error(&error);
+            Err(if end.is_silence() { Refusal::silence_of(&[time]) } else { end })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Ends a session with close_notify: after a reset many servers drop the session, and without a

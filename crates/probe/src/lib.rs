@@ -193,7 +193,7 @@ fn fill(
     }
     if wanted(Topic::Alpn) {
         asker.begin(Topic::Alpn);
-        record.alpn = Some(protocols::find_protocols(asker)?);
+        record.alpn = protocols::find_protocols(asker)?;
     }
     if wanted(Topic::Resumption) {
         asker.begin(Topic::Resumption);

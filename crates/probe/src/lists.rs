@@ -149,6 +149,10 @@ pub fn find_schemes(asker: &mut Asker, schemes: &mut Vec<Accepted<Named>>) -> Re
     if asker.has(Protocol::Tls13) {
         asker.about(format!("signature schemes of {}", Protocol::Tls13));
         let found = handshake::schemes_of_tls13(asker)?;
+        if let (true, Some(refusal)) = (found.chosen.is_empty(), &found.refusal) {
+            // The server accepts the version, so it signs by a scheme.
+            asker.doubt(refusal.clone())?;
+        }
         schemes.push(named(Protocol::Tls13, found, registry::scheme_name));
     }
     if asker.has(Protocol::Tls12) {

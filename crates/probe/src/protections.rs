@@ -2,7 +2,6 @@
 
 use super::asker::Asker;
 use super::connection::Stop;
-use super::record::accepted;
 use super::{Compression, Protections, certificate_compression};
 use tls_parser::TlsCipherEncMode;
 use tlslab_wire::tls::answer::Refusal;
@@ -57,7 +56,13 @@ fn refuses_fallback(asker: &mut Asker) -> Result<(Option<bool>, Option<Refusal>)
         Err(refusal) if refusal.is_silence() => (None, None),
         Err(refusal) if refusal.class == INAPPROPRIATE_FALLBACK => (Some(true), None),
         // Checks that the server refuses the fallback, and not the version.
-        Err(refusal) => (Some(false), asker.ask(&without)?.is_ok().then_some(refusal)),
+        Err(refusal) => match asker.ask(&without)? {
+            Ok(_) => (Some(false), Some(refusal)),
+            Err(also) => {
+                asker.doubt(also)?;
+                (None, None)
+            }
+        },
     })
 }
 
@@ -68,10 +73,15 @@ fn asks_again(asker: &mut Asker) -> Result<Option<bool>, Stop> {
     }
     asker.about(format!("HelloRetryRequest of {}", Protocol::Tls13));
     let hello = ClientHello { shares: Vec::new(), ..asker.hello(Protocol::Tls13) };
-    Ok(match asker.ask(&hello)? {
-        Ok(flight) => Some(flight.retry),
-        Err(refusal) => accepted(Some(&refusal)),
-    })
+    match asker.ask(&hello)? {
+        Ok(flight) => Ok(Some(flight.retry)),
+        Err(refusal) if refusal.is_silence() => Ok(None),
+        // Checks that the server refuses to ask again, and not the version.
+        Err(_) => match asker.ask(&asker.hello(Protocol::Tls13))? {
+            Ok(_) => Ok(Some(false)),
+            Err(also) => asker.doubt(also).map(|()| None),
+        },
+    }
 }
 
 /// True if the ServerHello has the extension of RFC 5746.

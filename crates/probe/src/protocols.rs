@@ -29,15 +29,15 @@ enum Answer {
     Failed(Refusal),
 }
 
-/// Finds the application protocols of the server in its newest version.
-pub fn find_protocols(asker: &mut Asker) -> Result<Protocols, Stop> {
+/// Finds the application protocols of the server in its newest version; `None` if it has none.
+pub fn find_protocols(asker: &mut Asker) -> Result<Option<Protocols>, Stop> {
     let mut found = Protocols::default();
-    let Some(&version) = asker.versions().first() else { return Ok(found) };
+    let Some(&version) = asker.versions().first() else { return Ok(None) };
     offer_protocols(asker, version, &USUAL, &mut found)?;
     for name in UNUSUAL {
         offer_protocols(asker, version, &[name], &mut found)?;
     }
-    Ok(found)
+    Ok(Some(found))
 }
 
 /// Offers protocols together, without those already selected, until the server selects none. If
@@ -54,6 +54,7 @@ fn offer_protocols(
             Answer::Selected(at) => found.accepted.push(left.remove(at).to_owned()),
             Answer::None(refusal) => {
                 found.refusal = found.refusal.take().or(refusal);
+                found.others_known = true;
                 return Ok(());
             }
             Answer::Failed(refusal) => match left[..] {

@@ -35,7 +35,8 @@ pub struct ProbeRecord {
     pub signature_schemes: Vec<Accepted<Named>>,
     /// The server's certificate chains.
     pub certificates: Vec<Chain>,
-    /// The application protocols that the server selects, in its order of choice.
+    /// The application protocols that the server selects, in its order of choice; null also if it
+    /// accepts no version.
     pub alpn: Option<Protocols>,
     /// The supported kinds of resumption.
     pub resumption: Option<Resumption>,
@@ -47,7 +48,8 @@ pub struct ProbeRecord {
     pub protections: Option<Protections>,
     /// The server's answer to each offer of the specification, in its order.
     pub offers: Vec<OfferFound>,
-    /// The questions that the server did not answer: what they ask for is not known.
+    /// The questions that the server did not answer, or whose handshake broke off before an answer:
+    /// what they ask for is not known.
     #[serde(default)]
     pub unanswered: Vec<Unanswered>,
     /// Remedies, if the findings hardly differ from those of a server that accepts nothing.
@@ -102,7 +104,8 @@ pub struct Unanswered {
     pub topic: Topic,
     /// What was asked for: `suites of TLS 1.2`.
     pub question: String,
-    /// The server's silence: in which times it gave no answer.
+    /// The server's silence, with the times in which it gave no answer, or the end of the handshake
+    /// that was to answer.
     pub refusal: Refusal,
 }
 
@@ -198,12 +201,20 @@ pub struct Protocols {
     /// The protocols that the server selects.
     pub accepted: Vec<String>,
     /// The refusal of an offer without any of them (the alert no_application_protocol); null if the
-    /// server continues without a protocol.
+    /// server continues without a protocol, or if that is not known.
     pub refusal: Option<Refusal>,
+    /// Whether the server answered an offer without any of them. False: every such offer ended the
+    /// handshake in another way.
+    #[serde(default = "yes")]
+    pub others_known: bool,
     /// Protocols whose offer ended the handshake in another way: whether the server supports them
     /// is unknown.
     #[serde(default)]
     pub failed: Vec<FailedProtocol>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// A protocol whose offer ended the handshake.
@@ -253,9 +264,9 @@ pub struct Compression {
 }
 
 impl Compression {
-    /// The methods that a server uses; `None` if none is known, and the server was silent.
-    pub fn known(methods: Vec<String>, silent: bool) -> Option<Vec<String>> {
-        (!silent || !methods.is_empty()).then_some(methods)
+    /// The methods that a server uses; `None` if none is known, and a question is open.
+    pub fn known(methods: Vec<String>, open: bool) -> Option<Vec<String>> {
+        (!open || !methods.is_empty()).then_some(methods)
     }
 }
 

@@ -1,14 +1,12 @@
 //! Finds the supported kinds of resumption: creates a session and offers it again.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use openssl::ssl::{SslSession, SslSessionCacheMode, SslStream};
 
 use super::asker::Asker;
 use super::connection::{ProbeConnection, Stop};
 use super::handshake::{Terms, exchange, part, request};
-use super::record::accepted;
 use super::{Resumption, handshake};
 use tlslab_tls::EarlyData;
 use tlslab_tls::openssl::ffi;
@@ -23,14 +21,14 @@ struct Given {
     /// Whether the handshake resumed the offered session.
     resumed: bool,
     tickets: Vec<SslSession>,
-    /// The time in which the server did not answer the request, so that tickets may be missing.
-    silent: Option<Duration>,
+    /// The end of the session, if the server did not answer the request: tickets may be missing.
+    ended: Option<Refusal>,
 }
 
 impl Given {
-    /// The number of tickets; `None` if there are none because the server was silent.
+    /// The number of tickets; `None` if there are none, and the server did not answer.
     fn count(&self) -> Option<u32> {
-        let known = self.silent.is_none() || !self.tickets.is_empty();
+        let known = self.ended.is_none() || !self.tickets.is_empty();
         known.then_some(self.tickets.len() as u32)
     }
 }
@@ -73,23 +71,27 @@ fn resumes(asker: &mut Asker, version: Protocol, tickets: bool) -> Result<Option
     Ok(reused(again))
 }
 
-/// Whether a handshake resumed its session; `None` after a silence.
+/// Whether a handshake resumed its session; `None` if its end says nothing.
 fn reused(answer: Result<SslStream<ProbeConnection>, Refusal>) -> Option<bool> {
-    match answer {
-        Ok(stream) => Some(stream.ssl().session_reused()),
-        Err(refusal) => accepted(Some(&refusal)),
-    }
+    answer.map_or_else(|end| refused(&end), |stream| Some(stream.ssl().session_reused()))
+}
+
+/// Whether a handshake that is made only once was refused: only an alert shows that.
+fn refused(end: &Refusal) -> Option<bool> {
+    (!end.says_nothing()).then_some(false)
 }
 
 /// Finds the properties of TLS 1.3 tickets, and tests them. Each ticket is used once, because a
 /// server may accept it only once.
 fn find_tickets(asker: &mut Asker, found: &mut Resumption) -> Result<(), Stop> {
     asker.about(format!("tickets of {}", Protocol::Tls13));
-    let Ok(first) = given(asker, None)? else { return Ok(()) };
+    let first = match given(asker, None)? {
+        Ok(first) => first,
+        Err(refusal) => return asker.doubt(refusal),
+    };
     found.tickets = first.count();
-    if found.tickets.is_none() {
-        asker.silence(first.silent.as_slice())?;
-        return Ok(());
+    if let (None, Some(end)) = (found.tickets, first.ended) {
+        return asker.doubt(end);
     }
     let mut tickets = first.tickets;
     let early_data = tickets.iter().map(|session| session.max_early_data()).max();
@@ -102,12 +104,12 @@ fn find_tickets(asker: &mut Asker, found: &mut Resumption) -> Result<(), Stop> {
             Ok(given) if given.resumed => {
                 found.psk = Some(true);
                 found.tickets_resumed = given.count();
-                if let (None, Some(time)) = (found.tickets_resumed, given.silent) {
-                    asker.silence(&[time])?;
+                if let (None, Some(end)) = (found.tickets_resumed, given.ended) {
+                    asker.doubt(end)?;
                 }
             }
             Ok(_) => {}
-            Err(refusal) => found.psk = accepted(Some(&refusal)),
+            Err(end) => found.psk = refused(&end),
         }
     }
     if found.psk == Some(true) {
@@ -147,10 +149,10 @@ fn given(asker: &mut Asker, session: Option<SslSession>) -> Result<Result<Given,
         Ok(stream) => stream,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let silent = exchange(&mut stream, asker.server_name());
+    let ended = exchange(&mut stream, asker.server_name()).err();
     part(&mut stream);
     let tickets = std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
-    Ok(Ok(Given { resumed: stream.ssl().session_reused(), tickets, silent }))
+    Ok(Ok(Given { resumed: stream.ssl().session_reused(), tickets, ended }))
 }
 
 /// Whether the server resumes by the pre-shared key alone. OpenSSL's client always offers a key

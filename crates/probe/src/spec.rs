@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::connection::Limits;
 use tlslab_contract::spec::{SpecError, Trust, check_allowed};
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
+use tlslab_wire::sanitize::sanitize;
 use tlslab_wire::target::{Target, UrlError};
 
 /// The identifier of the specification format.
@@ -220,19 +221,16 @@ impl CheckedProbe {
 
 /// Parses `HOST`, `HOST:PORT`, an IPv6 address with or without brackets, or the URL of a page.
 fn parse_target(text: &str) -> Result<Target, SpecError> {
+    let refuse = |why: String| SpecError::Target { target: sanitize(text, 200), why };
     if text.contains("://") {
         return Ok(Target::parse(text)?);
     }
     if text.is_empty() || text.contains(['/', '?', '#', '@', '\\']) {
-        let why = "is not HOST or HOST:PORT".to_owned();
-        return Err(SpecError::Target { target: text.chars().take(200).collect(), why });
+        return Err(refuse("is not HOST or HOST:PORT".to_owned()));
     }
     let bare = text.parse::<std::net::Ipv6Addr>().is_ok();
     let url = if bare { format!("https://[{text}]/") } else { format!("https://{text}/") };
-    Target::parse(&url).map_err(|UrlError { why, .. }| SpecError::Target {
-        target: text.chars().take(200).collect(),
-        why,
-    })
+    Target::parse(&url).map_err(|UrlError { why, .. }| refuse(why))
 }
 
 #[cfg(test)]
@@ -256,7 +254,7 @@ mod tests {
         ] {
             assert_eq!(target(text), Ok((host.to_owned(), port)), "{text}");
         }
-        for wrong in ["", "a/b", "u@h", "h:0", "h:99999", "h:x", "a b", "a#"] {
+        for wrong in ["", "a/b", "u@h", "h:0", "h:99999", "h:x", "a b", "a#", "a\nb", "a\t"] {
             assert!(matches!(target(wrong), Err(SpecError::Target { .. })), "{wrong}");
         }
         assert!(matches!(target("http://a/"), Err(SpecError::Url { .. })));

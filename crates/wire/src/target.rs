@@ -4,8 +4,13 @@ use std::net::IpAddr;
 
 use url::Url;
 
+use crate::sanitize::sanitize;
+
 /// The highest length of a URL in bytes: servers accept no longer request line.
 const URL_LIMIT: usize = 8 * 1024;
+
+/// The highest number of characters of a URL that an error shows.
+const SHOWN: usize = 200;
 
 /// A URL that cannot be loaded, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +40,7 @@ pub struct Target {
 impl Target {
     /// Parses a URL. An error names the required form.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
-        let refuse = |why: String| UrlError { url: text.chars().take(200).collect(), why };
+        let refuse = |why: String| UrlError { url: sanitize(text, SHOWN), why };
         if text.len() > URL_LIMIT {
             return Err(refuse(format!("is longer than {URL_LIMIT} bytes")));
         }
@@ -44,6 +49,12 @@ impl Target {
         if is_list(&whole) {
             let words = "names several servers; give one, and write a comma in its path as %2C";
             return Err(refuse(words.to_owned()));
+        }
+        // The parser would leave some of them out, so that another host is meant.
+        if text.contains(char::is_control) || authority(&whole).contains(char::is_whitespace) {
+            return Err(refuse(
+                "holds a blank or a line break, and no host's name does".to_owned(),
+            ));
         }
         let url = Url::parse(&whole)
             .map_err(|e| refuse(format!("{e}; it has the form https://HOST[:PORT]/PATH")))?;
@@ -100,11 +111,7 @@ pub fn host_of(text: &str) -> Result<String, UrlError> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Ok(address.to_string());
     }
-    let refuse =
-        |why: &str| UrlError { url: text.chars().take(200).collect(), why: why.to_owned() };
-    if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return Err(refuse("holds a blank, and no host's name does"));
-    }
+    let refuse = |why: &str| UrlError { url: sanitize(text, SHOWN), why: why.to_owned() };
     let target = Target::parse(text)?;
     if !text.contains("://") && target.path != "/" {
         return Err(refuse("is no host; a network has to be listed host by host"));
@@ -112,11 +119,15 @@ pub fn host_of(text: &str) -> Result<String, UrlError> {
     Ok(target.host)
 }
 
+/// The part of a URL that names the host, as given.
+fn authority(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?', '#', '\\']).next().unwrap_or_default()
+}
+
 /// True if the authority of a valid URL ends with a port. The parser drops the default port.
 fn has_port(url: &str) -> bool {
-    let authority = url.split("://").nth(1).unwrap_or_default();
-    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
-    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    let port = authority(url).rsplit_once(':').map(|(_, port)| port);
     port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
@@ -170,6 +181,16 @@ mod tests {
         ] {
             assert_eq!(Target::parse(text).map(|target| target.path), Ok(path.to_owned()));
         }
+    }
+
+    #[test]
+    fn line_breaks_and_blanks_are_no_part_of_a_host() {
+        for text in ["https://a\nb/", "a\nb:443", "a\tb", "https://a/b\tc", " a", "https://a b/"] {
+            let error = Target::parse(text).unwrap_err().to_string();
+            assert!(error.contains("holds a blank or a line break"), "{error}");
+            assert!(!error.contains(char::is_control), "{error:?}");
+        }
+        assert_eq!(Target::parse("https://a/b c").map(|t| t.path), Ok("/b%20c".to_owned()));
     }
 
     #[test]

@@ -9,9 +9,10 @@ use tlslab_contract::record::RunRecord;
 use tlslab_load::merge::{HostFindings, MergeError, Named, merge};
 
 use crate::load::arguments::Format;
+use crate::load::deliver;
 use crate::load::ending::Ending;
+use crate::load::output::OutputFile;
 use crate::load::problem::Problem;
-use crate::load::{OutputFile, print_record};
 
 /// The command line of `merge`.
 #[derive(Debug, Args)]
@@ -65,11 +66,10 @@ impl MergeCommand {
 pub fn carry_out(command: &MergeCommand) -> Result<Ending, Problem> {
     let parts: Vec<Named> =
         command.records.iter().map(|word| read(word)).collect::<Result<_, _>>()?;
-    let output = command.output.as_deref().map(OutputFile::create).transpose()?;
+    let output = command.output.as_deref().map(OutputFile::open).transpose()?;
     let record = merge(&parts, &command.findings()?).map_err(|error| problem(&error))?;
-    output.map_or(Ok(()), |file| file.write(&record))?;
     let format = if command.json { Format::Json } else { command.format };
-    print_record(&record, None, format)
+    deliver(&record, None, format, output)
 }
 
 /// Reads the record that an argument `NAME=FILE` or `FILE` names.

@@ -11,6 +11,7 @@ mod in_memory;
 mod keylog;
 mod merge;
 mod mode;
+mod output;
 mod primitives;
 #[cfg_attr(not(feature = "openssl"), path = "no_probe.rs")]
 mod probe;
@@ -23,7 +24,6 @@ mod totals;
 mod trace;
 mod trust;
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,6 +40,7 @@ use self::barrier::Barrier;
 use self::ending::Ending;
 use self::events::Reporter;
 use self::mode::CommandLine;
+use self::output::OutputFile;
 use self::problem::Problem;
 use self::server::ServerUsage;
 use self::trace::TraceFile;
@@ -99,7 +100,8 @@ fn instead_of_load(arguments: &Arguments) -> Result<Option<Ending>, Problem> {
     Ok(None)
 }
 
-/// Makes a load, and prints and writes its record.
+/// Makes a load, and prints and writes its record. The record comes first: a file that cannot be
+/// written then costs no measurement.
 fn load(arguments: &Arguments) -> Result<Ending, Problem> {
     let interrupt = interrupt_flag()?;
     let spec = arguments.spec()?.checked().map_err(|error| arguments.problem(&error))?;
@@ -115,8 +117,8 @@ fn load(arguments: &Arguments) -> Result<Ending, Problem> {
         print_json(&preflight(&checked))?;
         return Ok(Ending::SILENT);
     }
-    let trace = arguments.load.trace.as_deref().map(TraceFile::create).transpose()?;
-    let output = arguments.output.as_deref().map(OutputFile::create).transpose()?;
+    let trace = arguments.load.trace.as_deref().map(TraceFile::open).transpose()?;
+    let output = arguments.output.as_deref().map(OutputFile::open).transpose()?;
     if checked.permit.address.ip().is_loopback() && arguments.format() != Format::Json {
         reporter.watch_server(checked.permit.address);
     }
@@ -126,13 +128,33 @@ fn load(arguments: &Arguments) -> Result<Ending, Problem> {
     } else {
         run(&spec, &checked, &mut reporter, &interrupt)?
     };
-    log.map_or(Ok(()), |log| log.finish())?;
-    if let (Some(file), Some(trace)) = (trace, reporter.take_trace()) {
-        file.write(&trace)?;
-    }
-    output.map_or(Ok(()), |file| file.write(&record))?;
     let server = reporter.take_usage();
-    print_record(&record, server.as_ref(), arguments.format())
+    let ending = deliver(&record, server.as_ref(), arguments.format(), output);
+    let traced =
+        trace.zip(reporter.take_trace()).map_or(Ok(()), |(file, trace)| file.write(&trace));
+    let logged = log.map_or(Ok(()), |log| log.finish());
+    let ending = ending?;
+    traced?;
+    logged?;
+    Ok(ending)
+}
+
+/// Writes a record to its file, if it has one, and prints it in this format. A record that cannot
+/// be written is also printed as JSON, so that it is not lost.
+fn deliver(
+    record: &RunRecord,
+    server: Option<&ServerUsage>,
+    format: Format,
+    output: Option<OutputFile>,
+) -> Result<Ending, Problem> {
+    let line = json_line(record)?;
+    let stored = output.map_or(Ok(()), |file| file.write(|out| out.write_all(line.as_bytes())));
+    let ending = print_record(record, server, format);
+    if stored.is_err() && format != Format::Json {
+        // The error of the file is reported.
+        let _ = io::stdout().write_all(line.as_bytes());
+    }
+    stored.and(ending)
 }
 
 /// Prints a record in this format, with the server's use of its processors if known. The exit code
@@ -191,23 +213,4 @@ fn json_line(value: &impl serde::Serialize) -> io::Result<String> {
     let mut line = serde_json::to_string(value)?;
     line.push('\n');
     Ok(line)
-}
-
-/// The file for the record. Created before the run, so that an unwritable path is reported before
-/// the load instead of after it.
-struct OutputFile<'p> {
-    path: &'p str,
-    file: File,
-}
-
-impl<'p> OutputFile<'p> {
-    fn create(path: &'p str) -> Result<Self, Problem> {
-        let file = File::create(path).map_err(|error| Problem::output(path, &error))?;
-        Ok(Self { path, file })
-    }
-
-    fn write(mut self, record: &RunRecord) -> Result<(), Problem> {
-        let line = json_line(record)?;
-        self.file.write_all(line.as_bytes()).map_err(|error| Problem::output(self.path, &error))
-    }
 }

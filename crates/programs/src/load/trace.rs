@@ -1,12 +1,12 @@
 //! Writes the trace of a run: one line of CSV for each connection.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use tlslab_load::trace::{Trace, TracedConnection};
 use tlslab_wire::outcome::Outcome;
 use tlslab_wire::wording::{counted, grouped};
 
+use crate::load::output::OutputFile;
 use crate::load::problem::Problem;
 
 /// The column names. Instants are nanoseconds of CLOCK_MONOTONIC; empty if the event did not occur.
@@ -17,14 +17,13 @@ const HEADER: &str = "connection,local_port,intended_ns,started_ns,established_n
 #[derive(Debug)]
 pub struct TraceFile {
     path: String,
-    file: File,
+    file: OutputFile,
 }
 
 impl TraceFile {
-    /// Creates the file, or truncates it.
-    pub fn create(path: &str) -> Result<Self, Problem> {
-        let file = File::create(path).map_err(|error| Problem::output(path, &error))?;
-        Ok(Self { path: path.to_owned(), file })
+    /// Checks that the path can be written, and changes nothing.
+    pub fn open(path: &str) -> Result<Self, Problem> {
+        Ok(Self { path: path.to_owned(), file: OutputFile::open(path)? })
     }
 
     /// Writes the connections, numbered in order of their start. Reports on standard error how many
@@ -39,15 +38,13 @@ impl TraceFile {
             // A closed standard error does not end the run.
             let _ = writeln!(io::stderr(), "{words}");
         }
-        let mut out = BufWriter::new(file);
-        let mut all = || -> io::Result<()> {
+        file.write(|out| {
             writeln!(out, "{HEADER}")?;
             for (number, connection) in trace.connections.iter().enumerate() {
                 writeln!(out, "{}", row(number, connection))?;
             }
-            out.flush()
-        };
-        all().map_err(|error| Problem::output(&path, &error))
+            Ok(())
+        })
     }
 }
 

@@ -83,8 +83,9 @@ fn secrets_are_written_to_a_private_file_and_only_if_a_flag_says_so() {
     let line = refused(&["--insecure", "--keylog", log.path(), &url], 2, "usage");
     assert!(line.contains("may be read by others"), "{line}");
     refused(&["--insecure", "--keylog", "/no/such/folder/log", &url], 2, "usage");
-    let line = refused(&["--insecure", "-n", "1", "--keylog", "/dev/full", &url], 3, "output");
-    assert!(line.contains("No space left"), "{line}");
+    let said = run(&["--insecure", "-n", "1", "--keylog", "/dev/full", &url]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.stderr.contains("No space left"), "{said:?}");
 }
 
 #[test]

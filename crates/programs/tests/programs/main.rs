@@ -9,6 +9,7 @@ mod load_cli;
 mod load_limits;
 mod memory_cli;
 mod merge;
+mod outputs;
 mod probe_cli;
 mod requests;
 mod resumption;

@@ -1,6 +1,7 @@
 //! The probe against servers with known settings, and against peers that are no servers.
 
 mod after_handshake;
+mod broken;
 mod hostile;
 mod legacy;
 mod offers;

@@ -124,7 +124,7 @@ pub struct Arguments {
 
     /// Write the record as JSON to this file, with any --format
     #[arg(short, long, value_name = "FILE", help_heading = "Output",
-        conflicts_with_all = ["probe", "levels", "preflight", "print_schema"])]
+        conflicts_with_all = ["probe", "levels", "preflight", "print_schema", "print_spec"])]
     pub output: Option<String>,
 
     /// Print events to standard error, one JSON object per line

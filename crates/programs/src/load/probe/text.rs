@@ -121,9 +121,17 @@ impl Table {
     }
 
     fn protocols(&mut self, found: &Protocols) {
-        self.list("ALPN", &found.accepted);
-        let otherwise =
-            found.refusal.as_ref().map_or("goes on without".to_owned(), ToString::to_string);
+        const UNKNOWN: &str = "not known";
+        if found.accepted.is_empty() && !found.others_known {
+            self.row("ALPN", UNKNOWN);
+        } else {
+            self.list("ALPN", &found.accepted);
+        }
+        let otherwise = match &found.refusal {
+            _ if !found.others_known => UNKNOWN.to_owned(),
+            None => "goes on without".to_owned(),
+            Some(refusal) => refusal.to_string(),
+        };
         self.row("  any other", &otherwise);
         for FailedProtocol { name, refusal } in &found.failed {
             self.row(&format!("  {name}"), &format!("not known: the server {refusal}"));
@@ -259,6 +267,18 @@ mod tests {
         ] {
             assert_eq!(date(seconds), day);
         }
+    }
+
+    #[test]
+    fn protocols_are_none_only_if_an_offer_was_answered() {
+        let shown = |others_known| {
+            let mut table = Table::default();
+            table.protocols(&Protocols { others_known, ..Protocols::default() });
+            let rows = table.text.lines().map(|line| line[NAME..].trim().to_owned());
+            rows.collect::<Vec<_>>()
+        };
+        assert_eq!(shown(true), ["none", "goes on without"]);
+        assert_eq!(shown(false), ["not known", "not known"]);
     }
 
     #[test]
