@@ -119,7 +119,7 @@ impl Asker {
     }
 
     /// Makes a connection for a question that cannot be repeated: a server may accept a ticket only
-    /// once. An end that says nothing is noted: no second try tells whether it was an answer.
+    /// once. An end that says nothing is noted: no second try shows whether it was an answer.
     pub fn once<T>(
         &mut self,
         attempt: impl FnOnce(ProbeConnection) -> Result<T, Refusal>,

@@ -13,7 +13,7 @@ from tlslab.cli.app import app
 from tlslab.cli.completion import prepare_completion
 from tlslab.cli.console import any_encoding, conclude, show_error
 from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
-from tlslab.cli.refusals import RefusedError, forget, tell_refusals
+from tlslab.cli.refusals import RefusedError, forget, raise_refusals
 from tlslab.cli.remedies import fitting
 from tlslab.cli.watching import spelled_out
 from tlslab.model.errors import TlslabError
@@ -35,7 +35,7 @@ def main() -> None:
     """
     try:
         _take_signals()
-        tell_refusals()
+        raise_refusals()
         any_encoding()
         prepare_completion()
         # The command that a run keeps must have the same meaning when it is read again.

@@ -1,6 +1,6 @@
 """Standard streams that cannot be written: a full disk behind `>`, for instance.
 
-The error of a stream has no name of a file, so that it is told from other errors here, where it
+The error of a stream has no name of a file, so that it gets a class of its own here, where it
 occurs. Pipes that nobody reads any more are left alone: typer and rich end the command quietly.
 """
 
@@ -37,7 +37,7 @@ class _Stream(io.FileIO):
             raise RefusedError(error.errno, error.strerror, self._called) from None
 
 
-def tell_refusals() -> None:
+def raise_refusals() -> None:
     """Makes both streams of this process raise RefusedError for what they do not take."""
     for name, called in _NAMES.items():
         old = getattr(sys, name)

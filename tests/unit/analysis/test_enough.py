@@ -41,7 +41,7 @@ def test_more_noise_wants_more_blocks() -> None:
 
 
 def started(*seconds: float) -> tuple[Trial, ...]:
-    """Trials that started so many seconds after noon."""
+    """Trials that started these numbers of seconds after noon."""
     noon = datetime(2026, 3, 14, 12, tzinfo=UTC)
     texts = [(noon + timedelta(seconds=each)).isoformat() for each in seconds]
     return tuple(Trial(n, n, 0, "cell", {}, text, "done") for n, text in enumerate(texts))
