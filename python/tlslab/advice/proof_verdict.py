@@ -62,8 +62,8 @@ def _doubt(before: Offered, after: Offered) -> str | None:
     """
     sides = ((BASELINE, before, after), (CANDIDATE, after, before))
     for name, offered, other in sides:
-        shared = {(each.topic, each.question) for each in other.unanswered}
-        alone = [e.words for e in offered.unanswered if (e.topic, e.question) not in shared]
+        shared = {(each.topic, each.question) for each in other.left_open}
+        alone = [e.words for e in offered.left_open if (e.topic, e.question) not in shared]
         if words := doubt_words(offered.incomplete, alone):
             return f"the offer of the {name} is not wholly known: {words}"
     return None

@@ -8,8 +8,10 @@ from tlslab.model.instant import instant
 from tlslab.model.trial import Trial
 
 # A distance of more than this many usual ones is a pause: the run was interrupted and resumed, or
-# the clock was set. Trials of one run do not differ that much.
+# the clock was set. The start and the warm-up of a server between two trials take less than
+# _LEAST_PAUSE_S seconds.
 _PAUSE = 10
+_LEAST_PAUSE_S = 120.0
 
 
 def seconds_apart(trials: Sequence[Trial]) -> float | None:
@@ -22,5 +24,5 @@ def seconds_apart(trials: Sequence[Trial]) -> float | None:
     forward = [each for each in apart if each > 0]
     if not forward:
         return None
-    usual = median(forward)
-    return fmean(each for each in forward if each <= _PAUSE * usual)
+    longest = max(_LEAST_PAUSE_S, _PAUSE * median(forward))
+    return fmean(each for each in forward if each <= longest)

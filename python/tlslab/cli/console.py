@@ -87,5 +87,7 @@ def say(line: str) -> None:
 
 def conclude(reason: str, code: int) -> int:
     """Prints the last line of a command, the reason of its exit code; returns the code."""
+    # If standard output is refused, that is the reason.
+    sys.stdout.flush()
     say(f"{reason}: exit {code}")
     return code

@@ -131,7 +131,8 @@ def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
     """Prints the reason; returns the exit code: 0, 1, or 4 if objections are not known."""
     reason, code = _by_policies(grading, wanted) if wanted else _by_everyone(grading)
     if code != EXIT_VERDICT and grading.doubt is not None:
-        remedy = "; grade again, or with a longer --timeout" if grading.unanswered else ""
+        silent = any("gave no answer" in question for question in grading.unanswered)
+        remedy = "; grade again, or with a longer --timeout" if silent else ""
         return conclude(f"not known: {grading.doubt}{remedy}", EXIT_CANNOT_TELL)
     return conclude(reason, code)
 

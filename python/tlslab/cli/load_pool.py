@@ -68,11 +68,13 @@ def _without_output(given: Sequence[str]) -> tuple[list[str], Path | None]:
     for word in words:
         if word == "--":
             return [*rest, word, *words], output
-        attached = _attached(word)
-        if attached is None:
+        if word in (_SHORT, _LONG):
+            name = next(words, "")
+        elif (attached := _attached(word)) is not None:
+            name = attached
+        else:
             rest.append(word)
             continue
-        name = attached or next(words, "")
         if not name:
             raise UsageError(f"{word} needs a value", "give a file for the record")
         output = Path(name)
@@ -80,10 +82,7 @@ def _without_output(given: Sequence[str]) -> tuple[list[str], Path | None]:
 
 
 def _attached(word: str) -> str | None:
-    """The file in the option itself: `-oFILE`, `--output=FILE`; empty if the next word names it.
-
-    None for other words.
-    """
+    """The file in the option itself, `-oFILE` or `--output=FILE`; None for other words."""
     name, _, value = word.partition("=")
     if name == _LONG:
         return value

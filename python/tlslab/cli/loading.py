@@ -39,6 +39,9 @@ from tlslab.model.record import RunRecord
 from tlslab.model.wording import counted
 from tlslab.store import from_json
 
+# The exit code of a command that could not be carried out.
+_NOT_DONE = 3
+
 _OWN_HELP = f"""
 Added by tlslab load:
       {SERVER_METRICS} <URL>
@@ -107,6 +110,9 @@ def _load(line: Sequence[str], given: Sequence[str], server: str | None, watchin
             _write(loaded.output)
         elif record is not None:
             out.print(load_table(record, loaded.machine, loaded.server, loaded.side))
+            if loaded.code == _NOT_DONE:
+                # A file of the load could not be written: its record is not lost.
+                _write(_lines(loaded.output)[0] + b"\n")
     return _passed_on(loaded, record) if as_it_is else _ended(loaded, record)
 
 
@@ -181,9 +187,10 @@ def _ended(loaded: Loaded, record: RunRecord | None) -> int:
 def error_of(loaded: Loaded) -> tuple[str, str]:
     """Message and remedy: from the JSON object if JSON was requested, else from the line."""
     try:
-        data = json.loads(loaded.output)
+        # A record may precede it.
+        data = json.loads(_lines(loaded.output)[-1])
         message, remedy = str(data["message"]), str(data["remedy"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError):
         message, remedy = engine_error(loaded.error)
     return message, in_lab(remedy, "load")
 
@@ -207,6 +214,12 @@ def _reason(code: int, record: RunRecord | None) -> str:
 def _record(output: bytes) -> RunRecord | None:
     """The record; None without one, in which case the engine has reported the reason."""
     try:
-        return from_json(json.loads(output), RunRecord)
-    except (ValueError, StoreError):
+        # An error may follow it, of a file that could not be written.
+        return from_json(json.loads(_lines(output)[0]), RunRecord)
+    except (ValueError, IndexError, StoreError):
         return None
+
+
+def _lines(output: bytes) -> list[bytes]:
+    """The JSON objects of the engine's standard output, a line each."""
+    return [line for line in output.split(b"\n") if line.strip()]

@@ -42,7 +42,8 @@ def answer(output: bytes, code: int, words: str) -> dict[str, Any]:
 
     `words`: the messages on standard error other than events, for an engine without an answer.
     """
-    data = _object(output)
+    # An error may follow an answer, of a file that could not be written.
+    data = _object(output) or _object(output.strip().rpartition(b"\n")[2])
     if data is None:
         text = words or "it said nothing"
         raise EngineError("engine_failed", f"the engine ended with code {code}: {text}")

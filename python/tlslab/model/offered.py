@@ -139,14 +139,19 @@ class Offered:
         return doubt_words(self.incomplete, self.open_questions, bool(self.spoken))
 
     @property
-    def open_questions(self) -> tuple[str, ...]:
-        """What is not known, in words.
+    def left_open(self) -> tuple[Unanswered, ...]:
+        """The questions without an answer.
 
-        Of the protocols HTTP/2 alone counts: a policy speaks of it.
+        Of the protocols whose offer failed HTTP/2 alone counts: a policy speaks of it.
         """
         failed = () if self.alpn is None else self.alpn.failed
         h2 = [Unanswered("alpn", "ALPN h2", each.refusal) for each in failed if each.name == "h2"]
-        return tuple(dict.fromkeys(each.words for each in (*self.unanswered, *h2)))
+        return (*self.unanswered, *h2)
+
+    @property
+    def open_questions(self) -> tuple[str, ...]:
+        """What is not known, in words."""
+        return tuple(dict.fromkeys(each.words for each in self.left_open))
 
     def lacks(self, version: str) -> bool:
         """Whether the server refuses a version; not if it did not answer, or was not asked."""

@@ -47,10 +47,14 @@ class Progress:
     @property
     def given_up(self) -> bool:
         """Whether no further steps are to be tried."""
+        # A refusal after a step that was done is a failure: the server supports the cell.
+        is_supported = any(trial.status == "done" for trial in self.trials)
+        refused = [trial for trial in self.trials if trial.status == "unsupported"]
         failed = [trial for trial in self.trials if trial.status == "failed"]
+        failed += refused if is_supported else []
         classes = {trial.reason.class_ for trial in failed if trial.reason is not None}
         lost = isinstance(self.search, Inconclusive) and self.search.peak is None
-        unsupported = any(trial.status == "unsupported" for trial in self.trials)
+        unsupported = bool(refused) and not is_supported
         return lost or unsupported or len(failed) >= MOST_FAILURES or bool(classes & FINAL)
 
 

@@ -91,14 +91,20 @@ def headline(found: History) -> str:
 
 
 def _without(found: History) -> str:
-    """A sentence on the cells that the newest run did not measure; or nothing."""
-    cells = missing(found.cells)
-    if not cells:
-        return ""
-    labels = [each.label for each in cells[:_NAMED]]
-    if more := len(cells) - len(labels):
-        labels.append(f"{counted(more, 'more cell')}")
-    return f"The newest run, {cells[0].missing_in}, has no usable value of {joined(labels)}."
+    """A sentence for each newest run that did not measure cells; or nothing."""
+    by_run: dict[str, list[str]] = {}
+    for each in missing(found.cells):
+        by_run.setdefault(str(each.missing_in), []).append(each.label)
+    return " ".join(
+        f"The newest run, {run}, has no usable value of {_some(labels)}."
+        for run, labels in by_run.items()
+    )
+
+
+def _some(labels: Sequence[str]) -> str:
+    """The first of these labels, and the number of the others."""
+    more = len(labels) - _NAMED
+    return joined([*labels[:_NAMED], *([f"{counted(more, 'more cell')}"] if more > 0 else [])])
 
 
 def _established(cell: CellChanges) -> list[tuple[CellHistory, Change]]:

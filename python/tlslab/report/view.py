@@ -81,7 +81,7 @@ class Row:
         return VERDICTS[self.cell.verdict]
 
     def limit(self, cost: str) -> Value | None:
-        """How many times its physical limit a side needs, in words; None where it is not known."""
+        """How many times the sum of its primitives a side needs, in words; None if not known."""
         found = self.cell.estimates.get(LIMITS[cost])
         if found is None:
             return None

@@ -51,7 +51,7 @@ def check_environment(environment: Environment) -> None:
     try:
         instant(environment.created)
     except ValueError as error:
-        raise StoreError(f"no time in 'created': {error}") from None
+        raise StoreError(f"'created': {error}") from None
 
 
 def _histograms(run: TrialRun) -> Iterator[tuple[str, str]]:

@@ -156,7 +156,18 @@ OPEN = {
 ENDED = {"spoken": ("1.3",), "incomplete": "the limit of 20 connections was reached"}
 
 
-@pytest.mark.parametrize("more", [OPEN, ENDED])
+# The offer of HTTP/2 ended the handshake.
+NO_H2 = {
+    "alpn": {
+        "accepted": ["http/1.1"],
+        "failed": [
+            {"name": "h2", "refusal": {"class": "closed_handshake", "words": "closed it"}},
+        ],
+    }
+}
+
+
+@pytest.mark.parametrize("more", [OPEN, ENDED, NO_H2])
 def test_an_offer_that_is_not_wholly_known_loses_nobody_and_is_not_deployed(more: Any) -> None:
     for before, after, side in (
         (GOOD, offered(**more), "candidate"),

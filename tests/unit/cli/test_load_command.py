@@ -20,14 +20,14 @@ from tlslab.cli.load_arguments import MODES, engine_arguments, own_options
 from tlslab.cli.load_pool import exit_code, pool_spec
 from tlslab.cli.load_run import Lines, Loaded, Shown
 from tlslab.cli.load_table import load_table
-from tlslab.cli.loading import _passed_on, _reason, error_of
+from tlslab.cli.loading import _passed_on, _reason, _record, error_of
 from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.server_side.side import Side
 from tlslab.live.state import State
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
 from tlslab.model.record import RunRecord, Verdict
 from tlslab.model.trial import MachineUsage
-from tlslab.store import from_json
+from tlslab.store import from_json, to_json
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,16 @@ def test_the_engines_error_is_shown_in_the_labs_form(capsys: pytest.CaptureFixtu
     data["remedy"] = "see `tlslab-load probe HOST`"
     probing = error_of(loaded(3, json.dumps(data).encode(), line))
     assert probing == ("m; m", "see `tlslab probe HOST`")
+
+
+def test_a_record_and_then_an_error_are_both_read(record: RunRecord) -> None:
+    """As the engine ends if it cannot write the file of the record."""
+    data = {"schema": "tlslab.error/1", "class": "output", "message": "full", "remedy": "r"}
+    output = "".join(json.dumps(each) + "\n" for each in (to_json(record), data)).encode()
+    assert error_of(loaded(3, output)) == ("full", "r")
+    assert _record(output) == record
+    assert _record(output.splitlines()[1]) is None
+    assert _record(b"") is None
 
 
 def test_a_warning_of_the_engine_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -261,10 +271,18 @@ def test_the_file_of_the_record_is_taken_out_in_every_form(given: list[str]) -> 
     assert pool_spec(["-c", "1", "--", "https://127.0.0.1:1/"], ())[1] is None
 
 
-@pytest.mark.parametrize("option", ["-o", "--output", "--output="])
-def test_an_output_without_a_file_is_refused(option: str) -> None:
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["https://127.0.0.1:1/", "-o"],
+        ["https://127.0.0.1:1/", "--output"],
+        ["--output=", "https://127.0.0.1:1/"],
+        ["-o=", "https://127.0.0.1:1/"],
+    ],
+)
+def test_an_output_without_a_file_is_refused(given: list[str]) -> None:
     with pytest.raises(UsageError, match="needs a value"):
-        pool_spec(["https://127.0.0.1:1/", option], ())
+        pool_spec(given, ())
 
 
 def test_a_merged_record_ends_as_the_engine_would_end(record: RunRecord) -> None:

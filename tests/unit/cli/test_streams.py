@@ -26,8 +26,7 @@ def ended(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("command", ["--version", "experiments", "experiments --json", "-h"])
 def test_output_that_is_refused_is_an_error_of_one_line(command: str, unbuffered: str) -> None:
     done = ended(f'"$@" {command} > /dev/full', PYTHONUNBUFFERED=unbuffered)
-    lines = [line for line in done.stderr.splitlines() if "listed" not in line]
-    assert (done.returncode, lines) == (3, REFUSED)
+    assert (done.returncode, done.stderr.splitlines()) == (3, REFUSED)
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -39,7 +38,7 @@ def test_errors_that_nobody_can_read_end_with_3_as_well(unbuffered: str) -> None
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_closed_pipe_is_quiet(unbuffered: str) -> None:
-    script = '("$@" --version; echo "exit $?" >&2) | (exec 0<&-; sleep 3)'
+    script = '("$@" --version; echo "exit $?" >&2) | (exec 0<&-)'
     done = ended(script, PYTHONUNBUFFERED=unbuffered)
     assert done.stderr == "exit 1\n"
 

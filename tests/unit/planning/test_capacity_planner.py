@@ -145,6 +145,16 @@ def test_what_the_server_lacks_ends_the_cell() -> None:
     assert len(trials) == 1
 
 
+def test_a_refusal_after_steps_that_were_done_costs_one_run() -> None:
+    def once(step: Step) -> str:
+        return "unsupported" if (step.repetition, step.fraction) == (1, 0.4) else "done"
+
+    world = CapacityWorld(status=once)
+    trials = drive(made_plan(), world)
+    assert sum(trial.status == "unsupported" for trial in trials) == 1
+    assert len([step for step in world.steps if step.stage == "open_loop"]) == 15
+
+
 def test_an_inconclusive_search_ends_the_cell_without_a_level_and_goes_on_with_one() -> None:
     inconclusive = drive(made_plan(), CapacityWorld(fails_from=1))
     assert {trial.factors["stage"] for trial in inconclusive} == {"search"}

@@ -84,10 +84,13 @@ fn place_at(path: &Path) -> io::Result<Place> {
 }
 
 /// True for a regular file that another one can replace unnoticed: it has no other name, and the
-/// user's own owner.
+/// owner and the group that the user's new files get.
 fn can_be_replaced(file: &File) -> io::Result<bool> {
     let found = file.metadata()?;
-    let owned = || fs::metadata("/proc/self").is_ok_and(|own| own.uid() == found.uid());
+    let owned = || {
+        let own = fs::metadata("/proc/self");
+        own.is_ok_and(|own| (own.uid(), own.gid()) == (found.uid(), found.gid()))
+    };
     Ok(found.is_file() && found.nlink() == 1 && owned())
 }
 
@@ -142,7 +145,8 @@ fn create_beside(target: &Path, permissions: Option<&Permissions>) -> io::Result
 }
 
 fn beside(target: &Path) -> PathBuf {
-    target.with_file_name(format!(".tlslab-load-{}.new", std::process::id()))
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    target.with_file_name(format!(".{name}.{}.new", std::process::id()))
 }
 
 #[cfg(test)]

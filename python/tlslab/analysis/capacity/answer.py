@@ -162,7 +162,10 @@ def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, 
             where = f"up to {load}/s{also}"
         case "between":
             assert found.end is not None
-            where = f"in each repetition up to {load}/s, in none at {figure(found.end)}/s{also}"
+            end = figure(found.end)
+            where = f"in each repetition up to {load}/s, in none at {end}/s"
+            if found.reservation:
+                where = f"in the median repetition up to {load}/s, not at {end}/s{also}"
         case "at_least":
             every = "" if found.reservation else "at every load that could be judged, "
             where = f"{every}up to {load}/s{also}"

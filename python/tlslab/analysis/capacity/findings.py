@@ -252,8 +252,12 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
             case "between":
                 assert found.end is not None
                 met, end = figure(found.load.value), figure(found.end)
-                text = f"in each of {found.n} repetitions up to {met} connections/s{share}"
-                text += f", and in none of them at {end}/s"
+                if found.reservation:
+                    text = f"in the median repetition up to {met} connections/s{share}"
+                    text += f", not at {end}/s"
+                else:
+                    text = f"in each of {found.n} repetitions up to {met} connections/s{share}"
+                    text += f", and in none of them at {end}/s"
             case "at_least":
                 highest = figure(found.load.value)
                 text = f"at the highest load that could be judged, {highest}/s{share}"

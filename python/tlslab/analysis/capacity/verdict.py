@@ -26,9 +26,10 @@ def judge(
     server and generator share a processor.
     """
     # A trial that was done shows that the server supports the cell: a refusal is a failure then.
-    for trial in trials if not any(trial.status == "done" for trial in trials) else ():
-        if trial.status == "unsupported" and trial.reason is not None:
-            return "unsupported", (Note("unsupported", trial.reason.message),)
+    is_supported = any(trial.status == "done" for trial in trials)
+    refusals = [trial.reason for trial in trials if trial.status == "unsupported" and trial.reason]
+    if refusals and not is_supported:
+        return "unsupported", (Note("unsupported", refusals[0].message),)
     notes = list(_failures(trials))
     if not trials:
         return "failed", (Note("not_run", "none of its steps was run"),)

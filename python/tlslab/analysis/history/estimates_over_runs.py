@@ -132,7 +132,12 @@ def _lines_of(name: str, runs: Sequence[Run]) -> Iterator[Line]:
                 key = (frozenset(cell.factors.items()), estimate)
                 cells.setdefault(key, []).append((run, cell))
     last = runs[-1]
-    of_last = {frozenset(cell.factors.items()) for cell in last.summary.cells}
+    # What the server does not support is a result.
+    of_last = {
+        frozenset(cell.factors.items())
+        for cell in last.summary.cells
+        if cell.verdict != "unsupported"
+    }
     for (factors, estimate), found in cells.items():
         found.reverse()
         is_missing = factors in of_last and found[-1][0] is not last

@@ -57,6 +57,11 @@ def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: s
     outcome = simulate(offered, client)
     if not outcome.connects or outcome.version not in TLS_VERSIONS:
         why = outcome.reason or f"it would take {outcome.version}, which is not measured"
+        if not offered.spoken and offered.incomplete is None and not offered.unanswered:
+            raise CannotRunError(
+                f"the {name} accepts no version of TLS",
+                "check the name (--sni) and whether the server wants a client certificate",
+            )
         if offered.doubt is not None:
             raise CannotRunError(
                 f"cannot tell whether {client.name} connects with the {name}: {offered.doubt}",

@@ -281,3 +281,17 @@ def test_a_cell_that_the_newest_run_leaves_out_does_not_keep_the_others_open() -
     cells = tuple(c for c in runs[-1].summary.cells if c.factors["group"] != "P-256")
     newest = replace(runs[-1], summary=replace(runs[-1].summary, cells=cells))
     assert history([*runs[:-1], newest]).verdict == "not_slower"
+
+
+def test_each_history_has_a_newest_run_of_its_own_and_what_is_not_supported_is_known() -> None:
+    slow, fast = ({"machine": {"processor": name, "processors": 2}} for name in ("old", "new"))
+    runs = made_runs({"X25519": [1.0] * 16}, facts=[slow, fast] * 8)
+    ends = [without_values(run, "P-256") for run in runs[-2:]]
+    found = history([*runs[:-2], *ends])
+    assert "run-14, has no usable value of " + LABEL + ". The newest run, run-15" in headline(found)
+    lost = tuple(
+        replace(cell, verdict="unsupported") if cell.factors["group"] == "P-256" else cell
+        for cell in runs[-1].summary.cells
+    )
+    newest = replace(runs[-1], summary=replace(runs[-1].summary, cells=lost))
+    assert history([*runs[:-1], newest]).verdict == "not_slower"
