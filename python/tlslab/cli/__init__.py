@@ -12,7 +12,7 @@ import typer
 from tlslab.cli.app import app
 from tlslab.cli.completion import prepare_completion
 from tlslab.cli.console import any_encoding, conclude, show_error
-from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
+from tlslab.cli.ending import EXIT_INTERRUPTED
 from tlslab.cli.refusals import RefusedError, forget, raise_refusals
 from tlslab.cli.remedies import fitting
 from tlslab.cli.watching import spelled_out
@@ -59,9 +59,9 @@ def run(arguments: Sequence[str]) -> int:
             conclude(_WHY[3], 3)
         return 3
     except BrokenPipeError:
-        # Nobody reads the output any more, as after `| head`.
+        # Nobody reads the output any more, as after `| head`. This is not 1: a gate's verdict.
         forget(sys.stdout.fileno())
-        return EXIT_VERDICT
+        return 3
     return code
 
 
@@ -77,6 +77,11 @@ def _ended(arguments: Sequence[str]) -> int:
         return _wrong_usage(error)
     except (KeyboardInterrupt, typer.Abort):
         return conclude("interrupted", EXIT_INTERRUPTED)
+    except SystemExit as end:
+        if end.code == 1:
+            # So the parser and the console end if a pipe is closed.
+            raise BrokenPipeError from None
+        raise
     return code if isinstance(code, int) else 0
 
 

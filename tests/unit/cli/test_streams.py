@@ -38,9 +38,12 @@ def test_errors_that_nobody_can_read_end_with_3_as_well(unbuffered: str) -> None
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_closed_pipe_is_quiet(unbuffered: str) -> None:
-    script = '("$@" --version; echo "exit $?" >&2) | (exec 0<&-)'
-    done = ended(script, PYTHONUNBUFFERED=unbuffered)
-    assert done.stderr == "exit 1\n"
+    """The exit code is not that of a verdict, which a job would take for a gate's."""
+    for command in ("--version", "experiments", "experiments --json"):
+        script = f'("$@" {command}; echo "exit $?" >&2) | (exec 0<&-)'
+        done = ended(script, PYTHONUNBUFFERED=unbuffered)
+        assert done.stderr.splitlines()[-1] == "exit 3"
+        assert "Traceback" not in done.stderr
 
 
 def test_a_closed_stream_takes_everything() -> None:
