@@ -26,7 +26,7 @@ from live.studies import STUDIES, assert_whole, made_by
 NOT_RUN = {
     "README.md": 1,
     "docs/tutorial.md": 1,
-    "docs/how-to.md": 10,
+    "docs/how-to.md": 13,
 }
 
 # The studies that README makes, exactly as written: their run folders are judged, too.
