@@ -83,9 +83,9 @@ def assert_whole(folder: Path, study: Study) -> None:
     # On a busy machine a short window may pass without a connection.
     spoilt = {cell["key"] for cell in counted if not cell["trials"]}
     assert len(spoilt) < min(len(counted), max(2, len(counted) / 5)), spoilt
-    lacking = [trial for trial in made if trial["cell"] in spoilt]
+    # Of the steps of a capacity experiment only that of the maximum may lack them.
+    lacking = [trial for trial in made if trial["cell"] in spoilt and _without_connections(trial)]
     assert {trial["cell"] for trial in lacking} == spoilt
-    assert all(_without_connections(trial) for trial in lacking)
     answer = summary["answer"]
     assert answer["question"]
     assert (answer["lacking"] is None) == bool(answer["sentences"])
