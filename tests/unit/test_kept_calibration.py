@@ -64,7 +64,9 @@ def test_each_mix_that_was_held_out_is_off_by_what_the_page_says(found: Calibrat
 def test_the_documents_sentence_follows_from_the_trials(found: Calibration) -> None:
     text = (ROOT / "docs" / "studies.md").read_text("utf-8")
     said = re.search(
-        r"The model is off by (\d+) % at most; an error of more than (\d+) % is excluded\.", text
+        r"On these five mixes the model is off by (\d+) % at most, and each interval excludes more "
+        r"than (\d+) % on its mix\.",
+        text,
     )
     assert said is not None
     error = max(check.error for check in found.checks)

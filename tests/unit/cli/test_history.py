@@ -156,7 +156,7 @@ def test_a_time_that_is_none_leaves_the_run_out(
     (broken / "environment.json").write_text(json.dumps({**stored, "created": "\x1b[2Jnow"}))
     assert run(["history", str(broken)]) == 3
     said = capsys.readouterr().err
-    assert "no time in 'created'" in said
+    assert "'created': no time" in said
     assert "\x1b" not in said
 
 
