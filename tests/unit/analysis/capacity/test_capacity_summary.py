@@ -12,6 +12,7 @@ from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.capacity.findings import findings, longer
 from tlslab.analysis.capacity.published_capacity import load_study
+from tlslab.analysis.capacity.saturation import Loaded, capacity
 from tlslab.model.capacity import Objective
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
@@ -322,3 +323,29 @@ def test_an_objective_that_the_loads_do_not_enclose_is_a_bound_or_no_value(
     else:
         assert (name in cell.estimates, cell.lower_bounds) == (True, (name,))
         assert [each.bound for each in tiles] == [True]
+
+
+MET, LATER, OVERLOADED = Loaded(400, 1.0, True), Loaded(600, 2.0, True), Loaded(800, 9.0, False)
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ([MET, LATER, OVERLOADED], "in each of 5 repetitions up to 600 connections/s, and in none"),
+        ([MET, LATER], "in the median repetition up to 600 connections/s, not at 800/s (2 of 5"),
+    ],
+)
+def test_a_sentence_on_repetitions_says_what_each_of_them_is_known_to_do(
+    others: list[Loaded], words: str
+) -> None:
+    """Where repetitions are bounds only, nothing is said of each of them."""
+    plan = made_plan(objective=Objective("p99", 5.0), repetitions=5)
+    cell = made_cell()
+    made = measure(cell, drive(plan, CapacityWorld(), cell), plan, made_capacity_run().environment)
+    found = capacity([[MET, LATER, OVERLOADED]] * 3 + [others] * 2, 5.0)
+    (said,) = [
+        each.text
+        for each in findings([replace(made, capacity=found)], plan, {})
+        if each.code == "objective"
+    ]
+    assert words in re.sub(r", (at most |at least )?[0-9]+ %[^,]*of the maximum", "", said)
