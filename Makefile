@@ -18,17 +18,13 @@ ANNOUNCE = scripts/announce.sh $$$$
 FUZZ_SECONDS ?= 60
 # A title, then the time that has passed and the command's last words, on one line that moves.
 PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
-# The tests' own calls of the scripts are no stages.
-PYTEST = env -u TLSLAB_STAGES $(BIN)/python -m pytest
-# Tests that measure: up to three that fail run once more, without the options $(1) (docs/adr/0096).
-once_more = scripts/once_more.sh $(1) -- $(PYTEST)
-# Tasks that run beside a command which waits for most of its time.
-beside = scripts/beside.sh "$(MAKE) --no-print-directory $(1)"
+# The stages of tests/stages.toml.
+TESTS = $(BIN)/python scripts/run_tests.py
 
 # The programs of Debian's that the studies run.
 STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
 
-.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-parts test-kills test-pythons fuzz check format schema bench bench-profile bench-instructions bench-validity bench-gate bench-coverage report-gallery clean
+.PHONY: help setup dev studies-setup dist man demo tomcat java test test-all test-changed test-setup test-kills fuzz check format schema bench bench-profile bench-instructions bench-validity bench-gate bench-coverage report-gallery clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -77,48 +73,22 @@ man: setup ## write the manual pages of tlslab into target/man
 tomcat: ## fetch Tomcat and build its OpenSSL library, for the study of runtimes (about 1 minute)
 	@scripts/install-java.sh
 
-test: dev ## install what tests need, then run all tests
+test: test-setup ## a slice of every capability on real servers, and the tests of all parts (20 minutes the first time; STAGES="rust parts" runs these alone)
+	@$(TESTS) test $(STAGES)
+
+test-all: test-setup ## every test there is, kept in tests/full-run.toml (70 minutes; STAGES="clusters fuzz" runs these alone)
+	@scripts/install-debian.sh fuzz
+	$(TESTS) all $(STAGES)
+
+test-changed: test-setup ## the tests beyond `make test` of what has changed since tests/full-run.toml (CI_MINUTES=45 at most)
+	@scripts/install-debian.sh fuzz
+	$(TESTS) changed
+
+# What tests need beside the programs: it is fetched, and waits for the network, while cargo compiles.
+test-setup: ## install what the tests need: the servers, Tomcat, and all of `make dev`
 	@scripts/install-debian.sh
 	scripts/install-java.sh
-	$(MAKE) --no-print-directory test-rust
-	$(MAKE) --no-print-directory test-java
-	$(MAKE) --no-print-directory test-python
-
-test-rust: setup ## the tests of the engine and its programs
-	@$(ANNOUNCE) begin "Rust tests (some minutes the first time)"
-	cargo test --release --locked --quiet --workspace
-	$(ANNOUNCE) end "Rust tests"
-
-java: ## build the benchmarks of study concurrency (java/)
-	@$(ANNOUNCE) begin "benchmarks in Java (about 1 minute the first time)"
-	scripts/build-java.sh
-	$(ANNOUNCE) end "java/target/benchmarks.jar"
-
-test-java: ## build the benchmarks and run their own tests
-	@$(ANNOUNCE) begin "benchmarks in Java and their tests (about 1 minute the first time)"
-	scripts/build-java.sh test
-	$(ANNOUNCE) end "Java tests"
-
-test-python: dev java ## the tests of the lab, on real servers
-	@scripts/build-signer.sh >/dev/null
-	# Root can make network namespaces: a test that needs them fails instead of being skipped.
-	if [ "$$(id -u)" -eq 0 ]; then export TLSLAB_REQUIRE_NAMESPACES="$${TLSLAB_REQUIRE_NAMESPACES:-1}"; fi
-	$(ANNOUNCE) begin "Python tests on real servers"
-	# They wait for a part of their time: one more at once than there are processors.
-	$(call once_more,-n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder) -m "not alone and not cluster" tests/live tests/browser
-	$(ANNOUNCE) end "Python tests on real servers"
-	$(ANNOUNCE) begin "Python tests on clusters of hosts, and beside them those of parts, packages and the other Pythons"
-	# A cluster waits for three quarters of its time; the tests of parts need nothing but processors.
-	$(call beside,test-parts test-pythons) $(call once_more) -m "cluster and not alone" tests/live
-	$(ANNOUNCE) end "Python tests on clusters, of parts, packages and the other Pythons"
-	$(ANNOUNCE) say "Python tests that nothing may disturb"
-	stages=$${TLSLAB_STAGES:-}
-	$(call once_more,$${stages:+--stages "$$stages"}) -m alone tests/live
-
-test-parts: dev ## the Python tests that need no server, and those of the packages
-	@$(ANNOUNCE) begin "Python tests of parts and packages, on all processors"
-	$(PYTEST) -n auto --dist loadfile --no-loadscope-reorder --ignore tests/browser --ignore tests/live
-	$(ANNOUNCE) end "Python tests of parts and packages"
+	$(MAKE) --no-print-directory dev
 
 test-kills: dev ## kill -9 at 100 random moments of one run, kept in docs/validity.md (5 to 25 minutes)
 	@$(ANNOUNCE) begin "kill -9 at 100 random moments (5 to 25 minutes)"

@@ -35,3 +35,9 @@ if [ "${1:-}" = test ] && ! has tested; then
     maven test
     echo "$sources" >target/tested.stamp
 fi
+# The counts of the last run, in the form of a closing line.
+if [ "${1:-}" = test ]; then
+    awk -F'[:, ]+' '/^Tests run/ { run += $3; bad += $5 + $7; skipped += $9 }
+        END { printf "%d passed, %d failed, %d skipped\n", run - bad - skipped, bad, skipped }' \
+        target/surefire-reports/*.txt
+fi

@@ -1,5 +1,6 @@
-"""Fixtures and settings for all tests."""
+"""Fixtures and settings for all tests; which stage each test belongs to."""
 
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from tlslab.model.finding import Summary
 # The files that take longest, in this order. If one of them started last, other processors would
 # idle at the end.
 LONGEST_FIRST = (
-    "test_how_to.py", "test_documentation.py", "test_how_to_second_part.py", "test_cluster.py",
+    "test_how_to.py", "test_readme.py", "test_readme_studies.py", "test_documentation.py",
+    "test_how_to_second_part.py", "test_cluster.py",
     "test_pages.py", "test_bogo.py",
     "test_several_hosts.py", "test_hosts_come_and_go.py", "test_why.py",
     "test_recommended_configurations.py", "test_prove.py", "test_several_generators.py",
@@ -22,6 +24,15 @@ LONGEST_FIRST = (
     "test_coverage.py", "test_kept_pages.py",
 )  # fmt: skip
 
+# The stages of tests without the mark `stage`, by folder.
+STAGE_OF_FOLDER = {
+    "unit": "parts", "golden": "parts", "live": "servers", "browser": "browser",
+    "packaging": "packages",
+}  # fmt: skip
+
+# The stages of these marks, which come before the folder.
+STAGE_OF_MARK = {"alone": "alone", "cluster": "clusters", "simulation": "simulations"}
+
 # Hypothesis has no deadline: an example may wait for a processor, because the tests of parts run at
 # low priority.
 settings.register_profile("tlslab", deadline=None)
@@ -29,13 +40,52 @@ settings.load_profile("tlslab")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--stage", help="runs the tests of this stage only (tests/stages.toml)")
     parser.addoption(
-        "--stages", type=Path, help="shows the seconds of the stages in this file at the end"
+        "--records", type=Path, help="adds a line to this file for each test of a capability"
     )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the files that take longest first."""
+def only_ids(only: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (only,) if isinstance(only, str) else only
+
+
+def shown_by(item: pytest.Item) -> str | None:
+    """The capability that a test shows; None for none."""
+    for mark in item.iter_markers("capability"):
+        callspec = getattr(item, "callspec", None)
+        only = mark.kwargs.get("only", ())
+        if not only or (callspec is not None and callspec.id in only_ids(only)):
+            name: str = mark.args[0]
+            return name
+    return None
+
+
+def stage_of(item: pytest.Item) -> str:
+    """The stage of a test: one, for every test.
+
+    A test of a capability has the stage `capabilities`, or `hosts` on a cluster.
+    """
+    if shown_by(item) is not None:
+        return "hosts" if item.get_closest_marker("cluster") else "capabilities"
+    if mark := item.get_closest_marker("stage"):
+        name: str = mark.args[0]
+        return name
+    for kind, stage in STAGE_OF_MARK.items():
+        if item.get_closest_marker(kind):
+            return stage
+    return STAGE_OF_FOLDER[item.path.relative_to(Path(__file__).parent).parts[0]]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the tests of the wanted stage, the files that take longest first."""
+    if (wanted := config.getoption("--stage")) is not None:
+        others = [item for item in items if stage_of(item) != wanted]
+        items[:] = [item for item in items if stage_of(item) == wanted]
+        config.hook.pytest_deselected(items=others)
+    for item in items:
+        if (name := shown_by(item)) is not None:
+            item.user_properties.append(("capability", name))
     places = {name: place for place, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
@@ -43,15 +93,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """The stages of .ci/run before this one; pytest's own closing line follows."""
-    if (file := config.getoption("--stages")) is None:
+    """Records the tests of capabilities that passed, with their seconds."""
+    file: Path | None = config.getoption("--records")
+    if file is None:
         return
-    stages = [line.split("\t", 1) for line in file.read_text("utf-8").splitlines()]
-    terminalreporter.section("seconds of each stage")
-    for seconds, title in stages:
-        terminalreporter.write_line(f"{seconds:>6}  {title}")
-    total = sum(int(seconds) for seconds, _ in stages)
-    terminalreporter.write_line(f"{total:>6}  together, without the tests whose seconds follow")
+    reports = [*terminalreporter.stats.get("", ()), *terminalreporter.stats.get("passed", ())]
+    seconds: dict[str, float] = defaultdict(float)
+    for report in reports:
+        seconds[report.nodeid] += report.duration
+    with file.open("a", encoding="utf-8") as records:
+        for report in (each for each in reports if each.when == "call"):
+            for kind, value in report.user_properties:
+                if kind == "capability":
+                    records.write(f"{value}\t{report.nodeid}\t{seconds[report.nodeid]:.0f}\n")
+                elif kind == "commands":
+                    for line, took in value:
+                        command = line.partition(" #")[0].rstrip()
+                        records.write(f"`{command}`\t{report.nodeid}\t{took:.0f}\n")
 
 
 @pytest.fixture(scope="session")

@@ -101,6 +101,7 @@ def test_the_page_fits_its_reader_and_asks_its_own_server_alone(
         assert live.complaints == []
 
 
+@pytest.mark.capability("the live page in the browser")
 def test_it_follows_the_run(browser: Browser) -> None:
     watched = running()
     with opened(browser, watched) as live:

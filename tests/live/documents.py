@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -37,9 +38,10 @@ SHARED = (
 # Time limit of the longest document beside other tests.
 LIMIT_S = 1_500
 
-# Records which lines failed.
+# Records which lines failed, and when a line began.
 PROLOGUE = """\
 set -uo pipefail
+__at() { printf '%s\\t%s\\n' "$EPOCHREALTIME" "$1" >>"$TIMES"; }
 __failed() { printf '%s\\t%s\\n' "$1" "$2" >>"$FAILURES"; }
 trap '__failed "$?" "$BASH_COMMAND"' ERR
 # A server that starts beside other tests takes longer.
@@ -113,6 +115,17 @@ def split(text: str, heading: str) -> tuple[str, str]:
     return first, f"```sh\n{blocks(text)[0].commands}```\n{found}{rest}"
 
 
+def parts_of_readme() -> tuple[str, str]:
+    """The studies of README, and the rest, for two workers.
+
+    The rest begins with the first two lines of the studies: the path, and a run that it reads.
+    """
+    studies, found, rest = read("README.md").partition("\n## What else it does\n")
+    assert found
+    first = "\n".join(lines_of(studies)[:2])
+    return studies, f"```sh\n{first}\n```\n{found}{rest}"
+
+
 def programs(text: str) -> list[str]:
     """The blocks of a document marked `python`, in order."""
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
@@ -154,25 +167,34 @@ def forking(folder: Path) -> None:
 
 
 def carry_out(
-    text: str, folder: Path, forked: bool = False, elsewhere: Collection[str] = ()
-) -> None:
+    text: str,
+    folder: Path,
+    forked: bool = False,
+    elsewhere: Collection[str] = (),
+    timed: bool = False,
+) -> list[tuple[str, float]]:
     """Runs all commands of a document in a folder; fails if a command fails.
 
     A long document has its commands `forked`, which takes a fraction of the processor time.
-    `elsewhere`: commands that are left out, because another document has them.
+    `elsewhere`: commands that are left out, because another document has them. With `timed`, for
+    documents whose commands have one line each, returns each line with its seconds.
     """
     checkout(folder)
     if forked:
         forking(folder)
     wanted = [line for line in lines_of(text) if bare(line) not in elsewhere]
     assert wanted
-    log, failed = folder / "log", folder / "failed"
+    log, failed, times = folder / "log", folder / "failed", folder / "times"
     failed.touch()
+    times.touch()
+    at = [f"__at {number}\n" if timed else "" for number in range(len(wanted) + 1)]
+    script = "\n".join(f"{mark}{line}" for mark, line in zip(at, [*wanted, ""], strict=True))
     (folder / "home").mkdir()
     environment = {
         **os.environ,
         VARIABLE: "1",
         "FAILURES": str(failed),
+        "TIMES": str(times),
         "TMPDIR": str(folder),
         "HOME": str(folder / "home"),
         "XDG_CONFIG_HOME": str(folder / "home" / ".config"),
@@ -181,7 +203,7 @@ def carry_out(
         environment |= {"COLUMNS": WIDTH, "TLSLAB_TEST_SERVER": str(server())}
     with log.open("wb") as output:
         shell = subprocess.Popen(
-            ["bash", "-c", PROLOGUE + "\n".join(wanted)],
+            ["bash", "-c", PROLOGUE + script],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -205,6 +227,9 @@ def carry_out(
     # Such a short run may be invalid, but each of its cells must have been measured.
     without = WITHOUT_RESULT.findall(whole)
     assert not without, "\n".join([*without, said])
+    starts = [float(line.split("\t")[0]) for line in times.read_text("utf-8").splitlines()]
+    lasted = [after - before for before, after in pairwise(starts)]
+    return list(zip(wanted, lasted, strict=timed))
 
 
 def end(session: int) -> None:

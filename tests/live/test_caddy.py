@@ -31,6 +31,7 @@ HANDSHAKES: tuple[tuple[list[str], dict[str, str]], ...] = (
 )
 
 
+@pytest.mark.capability("Caddy negotiates what is offered")
 def test_the_negotiated_handshake_is_the_offered_one(tmp_path: Path) -> None:
     asked = wanted(tmp_path, groups=GROUPS, processors=(0,))
     with started(Deployment("caddy", workers=2), asked) as server:

@@ -34,6 +34,7 @@ def harmed(tmp_path: Path) -> Iterator[list[NamespaceHost]]:
         yield hosts
 
 
+@pytest.mark.capability("two hosts in namespaces make one load")
 def test_the_program_is_shipped_to_the_host_without_it_and_is_gone_at_the_end(
     calm: list[NamespaceHost],
 ) -> None:

@@ -1,7 +1,6 @@
-"""Runs every command of README and tutorial as written, in order (live.documents).
+"""Runs every command of the tutorial as written, in order (live.documents).
 
-The how-to has a separate file, so that another worker runs it at the same time. The studies in
-README are judged by their run folders.
+README and the how-to have separate files, so that other workers run them at the same time.
 """
 
 import re
@@ -20,7 +19,9 @@ from live.documents import (
     read,
     split,
 )
-from live.studies import STUDIES, assert_whole, made_by
+from live.studies import SHOWN, STUDIES
+
+pytestmark = pytest.mark.stage("documents")
 
 # Blocks that cannot be run here, by document. The number changes only by a decision.
 NOT_RUN = {
@@ -28,9 +29,6 @@ NOT_RUN = {
     "docs/tutorial.md": 1,
     "docs/how-to.md": 13,
 }
-
-# The studies that README makes, exactly as written: their run folders are judged, too.
-SHOWN = {"offload", "suites", "runtimes", "capacity"}
 
 # An address with a port that a document uses: the servers and pages of its commands.
 PLACE = re.compile(r"(?:127\.0\.0\.1|localhost):(\d+)")
@@ -85,22 +83,6 @@ def test_a_shared_command_is_in_both_documents(document: str) -> None:
 @pytest.mark.timeout(LIMIT_S + 60)
 def test_every_command_of_the_tutorial_works_as_it_stands(tmp_path: Path) -> None:
     carry_out(read("docs/tutorial.md"), tmp_path)
-
-
-@pytest.mark.timeout(LIMIT_S + 60)
-def test_every_command_of_readme_works_as_it_stands(tmp_path: Path) -> None:
-    carry_out(read("README.md"), tmp_path, forked=True)
-    assert judged(tmp_path / "runs") == SHOWN
-
-
-def judged(runs: Path) -> set[str]:
-    """The studies that were made exactly as shown; each is whole."""
-    names = set()
-    for study in (each for each in STUDIES if each.shown):
-        for folder in made_by(runs, study.shown):
-            assert_whole(folder, study)
-            names.add(study.name)
-    return names
 
 
 def test_every_study_that_is_made_in_full_on_request_only_is_shown_by_a_document() -> None:

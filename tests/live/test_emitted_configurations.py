@@ -132,6 +132,7 @@ CHECKS: dict[str, Callable[[Path, Path, Path, str], Sequence[str]]] = {
 }
 
 
+@pytest.mark.capability("servers take the recommended configuration")
 @pytest.mark.parametrize("subject", ["suite", "group"])
 @pytest.mark.parametrize("server", list(CHECKS))
 def test_the_server_takes_what_is_emitted_for_it(

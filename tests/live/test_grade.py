@@ -133,6 +133,7 @@ def test_an_old_nginx(tlslab: Tlslab, tmp_path: Path) -> None:
     assert not graded.clients["IE 6, Windows XP"]["connects"]
 
 
+@pytest.mark.capability("grade of a live Apache")
 def test_a_modern_apache(tlslab: Tlslab, tmp_path: Path) -> None:
     with started(tmp_path, "modern Apache") as server:
         graded = Graded(tlslab, server, "--policy", "nist-800-52r2")

@@ -10,6 +10,8 @@ import pytest
 
 from live.documents import LIMIT_S, SECOND_PART, SHARED, carry_out, read, split
 
+pytestmark = pytest.mark.stage("documents")
+
 
 @pytest.mark.timeout(LIMIT_S + 60)
 def test_every_command_works_as_it_stands(tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def accounting(found: dict[str, Any]) -> dict[str, tuple[int, dict[str, int]]]:
     return {node["node"]: (node["signatures"], node["failed"]) for node in found["signatures"]}
 
 
+@pytest.mark.capability("every handshake is signed in SoftHSM", only="1.3")
 @pytest.mark.parametrize("tls", ["1.2", "1.3"])
 def test_every_handshake_is_signed_in_the_token(token: Pkcs11Token, tls: str) -> None:
     flags = (*token.flags(), "--tls", tls, "-n", "20", "-t", "2")
@@ -129,6 +130,7 @@ def test_a_key_of_another_kind_and_another_library_are_refused(token: Pkcs11Toke
     assert "openssl has no key away from the process" in done.stderr
 
 
+@pytest.mark.capability("a cluster of signing nodes signs by weights")
 def test_nodes_sign_by_their_weights_and_each_is_accounted_for(cluster: SigningCluster) -> None:
     found = on(cluster, "-n", "40", "-t", "2")
     assert found["outcomes"]["completed"] == 40

@@ -56,6 +56,7 @@ def test_each_suite_of_the_study_is_negotiated_over_http2(node: Served, suite: s
     assert (facts["suite"], facts["alpn"]) == (suite, "h2")
 
 
+@pytest.mark.capability("Node.js serves both certificates over HTTP/1.1 and HTTP/2")
 @pytest.mark.parametrize("http", ["1.1", "2"])
 @pytest.mark.parametrize("scheme", ["ecdsa_secp256r1_sha256", "rsa_pss_rsae_sha256"])
 def test_both_certificates_are_served(node: Served, http: str, scheme: str) -> None:

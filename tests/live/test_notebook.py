@@ -12,6 +12,8 @@ import pytest
 
 from tlslab.experiment.short import VARIABLE
 
+pytestmark = pytest.mark.stage("documents")
+
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 

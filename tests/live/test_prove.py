@@ -279,6 +279,7 @@ def live(tlslab: Tlslab, own_nginx: Own, tmp_path: Path) -> LiveServer:
     return LiveServer(tlslab, own_nginx, tmp_path)
 
 
+@pytest.mark.capability("prove: a live server is given back")
 def test_a_live_server_is_measured_with_both_and_given_back(
     live: LiveServer, tmp_path: Path
 ) -> None:

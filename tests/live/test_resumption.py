@@ -61,6 +61,9 @@ def counted(folder: Path) -> Counter[str]:
     return Counter((folder / "kinds.log").read_text().split())
 
 
+@pytest.mark.capability(
+    "resumption: nginx resumes what the client resumes", only=("psk-rustls", "ticket-openssl")
+)
 @pytest.mark.parametrize("backend", ["rustls", "openssl"])
 @pytest.mark.parametrize("resume", ["id", "ticket", "psk"])
 def test_what_resumed_by_our_count_resumed_by_nginx_s(

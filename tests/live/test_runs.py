@@ -102,6 +102,7 @@ def test_every_connection_of_a_trial_is_in_its_accounting(
     assert used_us > 0
 
 
+@pytest.mark.capability("accounting: nginx counts what the client counts")
 def test_the_servers_own_count_agrees_with_the_clients(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:
@@ -135,6 +136,7 @@ def test_a_server_that_the_lab_did_not_start_is_measured_as_it_is(
     assert server["user_us"] + server["system_us"] > 0
 
 
+@pytest.mark.capability("a group that the server lacks is a result")
 def test_a_group_that_nginx_lacks_is_left_out_with_nginxs_reason(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:

@@ -105,6 +105,7 @@ def served_in_full(record: dict[str, Any]) -> bool:
     return counts == (8, {}, {}) and record["bytes"]["body"] == 16 * DOCUMENT_BYTES
 
 
+@pytest.mark.capability("nginx, Apache and HAProxy negotiate what is offered")
 def test_what_is_offered_is_what_is_negotiated(server: Started) -> None:
     for flags, expected in HANDSHAKES:
         record = server.load(*flags)

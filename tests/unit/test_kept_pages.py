@@ -14,6 +14,8 @@ import pytest
 from kept.figures import REPORTS, kept
 from kept.scripts import script
 
+pytestmark = pytest.mark.stage("simulations")
+
 kept_pages, kept_figures = script("kept_pages"), script("kept_figures")
 
 # Their packed trials exceed the 1.5 MB of scripts/keep-report.sh: the page is rendered again, and

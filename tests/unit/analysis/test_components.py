@@ -31,6 +31,7 @@ def drawn(
     return found
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("cells", [EVEN, UNEVEN])
 @pytest.mark.parametrize("blocks", [2, 4])
 def test_simulated_components_are_recovered(cells: tuple[int, ...], blocks: int) -> None:

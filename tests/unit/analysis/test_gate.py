@@ -54,6 +54,7 @@ def test_what_reaches_over_the_limit_stays_open_and_says_what_is_found() -> None
     )
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("cells", [1, 10])
 def test_what_is_said_to_be_found_is_found_nine_times_of_ten(cells: int) -> None:
     """Among ten ratios 84 %, because the error's degrees of freedom are estimated, too. By the
@@ -100,6 +101,7 @@ def runs(slowdown: float, cells: int, seed: int, blocks: int = 10) -> list[Compa
     return found
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("blocks", [3, 5])
 def test_sixty_ratios_of_few_blocks_are_falsely_set_apart_once_in_twenty_at_most(
     blocks: int,
@@ -115,6 +117,7 @@ def test_sixty_ratios_of_few_blocks_are_falsely_set_apart_once_in_twenty_at_most
     assert gates <= 11
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("cells", [1, 8])
 def test_a_slowdown_of_just_the_limit_is_called_more_once_in_twenty_at_most(cells: int) -> None:
     """The limit itself is the worst case for both error rates."""
@@ -162,6 +165,7 @@ def test_blocks_pass_a_gate_and_rates_count_the_other_way_round() -> None:
     assert gate([replace(in_blocks(logs - 0.2), estimate=RATE)], 0.03).verdict == "slower"
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(("blocks", "ratios"), [(5, 1), (5, 4), (8, 4), (8, 60), (20, 60)])
 def test_few_blocks_of_many_ratios_establish_a_clear_slowdown(blocks: int, ratios: int) -> None:
     """Signed ranks of five blocks have a p-value of 1/32 at least: too much for two ratios."""

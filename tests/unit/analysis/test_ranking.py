@@ -105,6 +105,7 @@ def test_the_order_is_that_of_the_blocks_that_cells_share() -> None:
     assert [(each.best, each.worst) for each in found] == [(1, 1), (2, 2)]
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("cells", [2, 6, 20])
 def test_equals_are_ranked_apart_once_in_twenty_at_most(cells: int) -> None:
     runs = 1_000

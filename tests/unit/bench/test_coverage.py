@@ -72,6 +72,7 @@ NO_INTERVAL = {
 }
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("row", QUICK, ids=lambda row: f"{row.estimator}; {row.truth}")
 def test_intervals_hold_what_is_true(row: Row) -> None:
     found = run(row, SIMULATIONS)
@@ -79,6 +80,7 @@ def test_intervals_hold_what_is_true(row: Row) -> None:
     assert found.coverage >= LEAST
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(("kind", "load"), [(MM1, 0.5), (MD1, 0.8)], ids=str)
 def test_the_truths_are_those_of_the_simulated_servers(kind: Kind, load: float) -> None:
     times = response_times(kind, load, 100, 5_000, np.random.default_rng(3))
@@ -86,6 +88,7 @@ def test_the_truths_are_those_of_the_simulated_servers(kind: Kind, load: float) 
     assert np.quantile(times, 0.9) == pytest.approx(kind.quantile(load, 0.9), rel=0.03)
 
 
+@pytest.mark.simulation
 def test_two_servers_of_one_line_are_those_of_erlang() -> None:
     two = Kind("M/M/2", "exponential", 2)
     times = response_times(two, 0.5, 200, 2_000, np.random.default_rng(3))
@@ -144,6 +147,7 @@ def test_the_kept_results_are_of_todays_rows_and_none_misses_its_bar() -> None:
     assert re.fullmatch(r"[0-9a-f]{10,}", by.commit)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("number", range(len(ROWS)), ids=lambda number: ROWS[number].estimator)
 def test_the_kept_results_are_of_todays_code(number: int) -> None:
     """The first simulations of each row are those of the page; if not: `make bench-coverage`."""

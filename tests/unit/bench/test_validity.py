@@ -33,6 +33,7 @@ RATE, COST = "connections_per_s", "server_cpu_us_per_connection"
 BUDGET_S = BUDGETS_S[RATE]
 
 
+@pytest.mark.simulation
 def test_equal_cells_are_seldom_called_different_and_a_slower_one_often() -> None:
     # Of 60 runs at 5 %, nine or more have a false difference in 2 of 1,000 cases.
     for plan in (FIXED[0], SEQUENTIAL):
@@ -184,6 +185,7 @@ def test_a_result_names_the_commit_of_its_code() -> None:
     assert re.fullmatch(r"[0-9a-f]{10,}\+?", commit())
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: str(plan.name))
 def test_the_kept_simulations_are_those_of_todays_code(plan: Plan) -> None:
     """The first runs of each row are kept ones; if not: `python -m bench.validity --real 0`."""

@@ -12,6 +12,8 @@ import pytest
 from tlslab.analysis.history.changes import Found, find, welch
 from tlslab.analysis.stats.change_points import segments
 
+pytestmark = pytest.mark.simulation
+
 HISTORIES = 1_000
 CELLS = 5
 

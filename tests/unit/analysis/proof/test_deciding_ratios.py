@@ -200,6 +200,7 @@ def test_a_small_difference_within_the_margin_is_none_even_if_it_is_established(
     assert direction_of(found, MARGIN) == "equal"
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("noise", [0.02, 0.1])
 def test_equal_configurations_hardly_ever_get_a_verdict(noise: float) -> None:
     """A false gain or loss among all ratios: in at most 5 % of 200 seeded runs."""
@@ -235,6 +236,7 @@ def ended(seed: int, **more: object) -> tuple[ProofVerdict, int]:
     return "cannot_tell", BLOCKS
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("noise", [0.01, 0.02])
 def test_equal_configurations_end_as_no_difference_though_rates_are_noisy(noise: float) -> None:
     found = [ended(seed, noise=noise, rate_noise=0.15) for seed in range(20)]
@@ -248,12 +250,14 @@ def test_equal_configurations_with_exact_blocks_are_no_difference() -> None:
     assert found.count("no_difference") >= 54
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("noise", [0.01, 0.02, 0.04])
 def test_a_planted_slowdown_of_the_margin_never_ends_as_no_difference(noise: float) -> None:
     found = [ended(seed, noise=noise, rate_noise=0.15, **SLOWER) for seed in range(15)]
     assert "no_difference" not in [verdict for verdict, _ in found]
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("noise", [0.01, 0.02, 0.04])
 def test_nor_does_it_with_exact_blocks(noise: float) -> None:
     found = [verdict(seed=seed, noise=noise, blocks=7, **SLOWER) for seed in range(100)]

@@ -1,0 +1,370 @@
+"""The stages of the tests: what runs again, what a change touches, the budget."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import psutil
+import pytest
+import run_tests
+import stages
+from run_tests import Kept
+from stages import Counts, Runner, Stage
+
+from tlslab.targets.process import runs
+
+ROOT = Path(__file__).parents[2]
+ROWS = stages.rows()
+
+# The options that tests/conftest.py adds.
+CONFTEST = """
+def pytest_addoption(parser):
+    parser.addoption("--stage")
+    parser.addoption("--records")
+"""
+
+# Each test counts its runs in a file; the numbers of the runs in which it fails are given.
+TESTS = """
+from pathlib import Path
+import pytest
+
+FAILS = {fails!r}
+
+@pytest.mark.parametrize("name", sorted(FAILS))
+def test_of(name, request):
+    beside = "beside others" if hasattr(request.config, "workerinput") else "alone"
+    with Path({folder!r}, "places").open("a") as places:
+        print(name, beside, file=places)
+    counted = Path({folder!r}, name)
+    run = len(counted.read_text()) + 1 if counted.exists() else 1
+    counted.write_text("." * run)
+    assert run not in FAILS[name]
+"""
+
+SOME = Stage("some", "some tests", "--rootdir . .", workers="processors", again=True)
+
+
+def runner(folder: Path) -> Runner:
+    """Its pytest has the plugins that it needs, and no others: they are imported for each run."""
+    bare = ("env", "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1", sys.executable, "-m", "pytest")
+    return Runner(folder / "records", folder, (*bare, "-p", "xdist"))
+
+
+def run(
+    folder: Path, fails: dict[str, tuple[int, ...]], stage: Stage = SOME, *beside: Stage
+) -> list[stages.Ended]:
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "test_some.py").write_text(TESTS.format(fails=fails, folder=str(folder)))
+    return runner(folder).run(stage, beside)
+
+
+def test_tests_that_pass_run_once(tmp_path: Path) -> None:
+    [ended] = run(tmp_path, {"a": (), "b": ()})
+    assert ended.good
+    assert ended.counts == Counts(passed=2)
+    assert ended.second_attempt == []
+    assert [len((tmp_path / name).read_text()) for name in "ab"] == [1, 1]
+
+
+def test_a_failed_test_alone_runs_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    [ended] = run(tmp_path, {"a": (1,), "b": ()})
+    assert ended.good
+    assert ended.counts == Counts(passed=2)
+    assert ended.second_attempt == ["test_some.py::test_of[a]"]
+    first, _, second = capfd.readouterr().out.partition("once more")
+    assert "1 failed, 1 passed" in first
+    assert "test_some.py::test_of[a]" in second
+    assert "1 passed" in second
+    places = (tmp_path / "places").read_text().splitlines()
+    assert sorted(places[:2]) == ["a beside others", "b beside others"]
+    assert places[2:] == ["a alone"]
+
+
+def test_what_fails_twice_has_failed(tmp_path: Path) -> None:
+    [ended] = run(tmp_path, {"a": (1, 2), "b": (1,)})
+    assert not ended.good
+    assert ended.counts == Counts(passed=1, failed=1)
+    assert ended.second_attempt == []
+
+
+@pytest.mark.parametrize(("failed", "again"), [(3, True), (4, False)])
+def test_many_failed_tests_are_no_disturbance(tmp_path: Path, failed: int, again: bool) -> None:
+    [ended] = run(tmp_path, {str(number): (1,) for number in range(failed)})
+    assert ended.good is again
+    assert bool(ended.second_attempt) is again
+
+
+def test_only_stages_that_others_disturb_have_a_second_attempt(tmp_path: Path) -> None:
+    [ended] = run(tmp_path, {"a": (1,)}, Stage("parts", "parts", "--rootdir . ."))
+    assert not ended.good
+
+
+@pytest.mark.parametrize("broken", ["conftest.py", "test_other.py"])
+def test_files_that_cannot_be_imported_have_no_second_run(tmp_path: Path, broken: str) -> None:
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    (folder / broken).write_text("raise ValueError('broken')\n")
+    [ended] = run(tmp_path, {"a": ()})
+    assert not ended.good
+    assert ended.second_attempt == []
+
+
+def test_a_stage_without_a_test_is_not_good(tmp_path: Path) -> None:
+    [ended] = runner(tmp_path).run(Stage("none", "nothing", run="true"))
+    assert ended.code == 0
+    assert not ended.good
+
+
+def test_a_second_attempt_waits_for_what_runs_beside_at_lower_priority(tmp_path: Path) -> None:
+    places = tmp_path / "places"
+    other = Stage(
+        "other", "others",
+        run=f"until [ -e {places} ]; do sleep 0.1; done; sleep 3; "
+        f"echo other $(nice) >>{places}; echo '7 passed, 0 failed'",
+    )  # fmt: skip
+    one = Stage("some", "some tests", "--rootdir . .", again=True)
+    ended, aside = run(tmp_path, {"a": (1,)}, one, other)
+    assert ended.good
+    assert aside.counts == Counts(passed=7)
+    below = min(os.getpriority(os.PRIO_PROCESS, 0) + 5, 19)
+    assert places.read_text().splitlines() == ["a alone", f"other {below}", "a alone"]
+
+
+def test_a_stage_ends_at_its_limit_with_all_that_it_has_started(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    line = f"sleep 60 & echo $! >{pid}; wait"
+    [ended] = runner(tmp_path).run(Stage("long", "long", run=line), until=time.monotonic() + 1)
+    assert ended.code is None
+    left = [each for each in psutil.process_iter() if each.pid == int(pid.read_text())]
+    assert not any(map(runs, left))
+
+
+@pytest.mark.parametrize(
+    ("line", "counts"),
+    [
+        ("test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 1 filtered out; took 0s",
+         Counts(12, 0, 3)),
+        ("= 1 failed, 5 passed, 2 skipped, 1 warning in 3.2s =", Counts(5, 1, 2)),
+        ("==== 4519 passed, 3 deselected in 334.12s (0:05:34) ====", Counts(4519)),
+        ("5 passed in 1.22s", Counts(5)),
+        ("1 passed, 2 errors in 1.22s", Counts(1, 2)),
+        ("8 passed, 0 failed", Counts(8)),
+        ("it passed: 5 passed, and more", Counts()),
+    ],
+)  # fmt: skip
+def test_closing_lines_are_counted(line: str, counts: Counts) -> None:
+    assert stages.counted(f"before\n{line}\nafter\n") == counts
+
+
+def test_every_stage_is_due_for_some_reason() -> None:
+    for stage in ROWS.values():
+        assert stage.always != bool(stage.paths), stage.name
+        assert bool(stage.pytest) != bool(stage.run), stage.name
+        assert set(stage.beside) <= set(ROWS), stage.name
+        assert stage.always or stage.seconds > 0, stage.name
+
+
+def test_patterns_name_files_that_exist() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    files = listed.stdout.splitlines()
+    empty = [
+        (stage.name, pattern)
+        for stage in ROWS.values()
+        for pattern in stage.paths
+        if not stages.touched(files, [pattern])
+    ]
+    assert empty == []
+
+
+def test_a_change_is_followed_by_the_stages_that_test_it() -> None:
+    def due(file: str) -> set[str]:
+        return {stage.name for stage in ROWS.values() if stage.touched_by([file])}
+
+    assert {"fuzz", "bogo"} <= due("crates/wire/src/http/h2/mod.rs")
+    assert {"fuzz", "bogo"} <= due("crates/tls/src/rustls/minimal/handshake.rs")
+    assert {"browser"} <= due("python/tlslab/report/page/results.py")
+    assert {"browser"} <= due("python/tlslab/live/page.py")
+    assert {"clusters"} <= due("python/tlslab/lab/generators/several.py")
+    assert {"packages", "pythons"} <= due("pyproject.toml")
+    assert {"packages", "pythons"} <= due("requirements.lock")
+    assert {"documents"} <= due("docs/how-to.md")
+    assert {"simulations"} <= due("python/tlslab/analysis/stats/estimate.py")
+    assert due("CHANGELOG.md") == set()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with one commit; run_tests takes it for the project's."""
+    for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
+        monkeypatch.setenv(f"{name}_NAME", "t")
+        monkeypatch.setenv(f"{name}_EMAIL", "t@t")
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    monkeypatch.setattr(run_tests, "FULL_RUN", tmp_path / "full-run.toml")
+    monkeypatch.setattr(run_tests, "RECORDS", tmp_path / ".git" / "records")
+    monkeypatch.setattr(run_tests, "CONTRIBUTING", tmp_path / "CONTRIBUTING.md")
+    monkeypatch.setenv(run_tests.STAGES, "")
+    git(tmp_path, "init", "-q")
+    commit(tmp_path, "CONTRIBUTING.md", 1)
+    return tmp_path
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def commit(folder: Path, file: str, at: int) -> str:
+    """Changes a file in a commit of this time; returns the commit."""
+    with (folder / file).open("a") as written:
+        written.write(f"{at}\n" if at > 1 else "".join(run_tests.TABLE))
+    git(folder, "add", ".")
+    date = f"{1_700_000_000 + at} +0000"
+    subprocess.run(
+        ["git", "commit", "-q", "-m", file], cwd=folder, check=True,
+        env={**os.environ, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date},
+    )  # fmt: skip
+    return git(folder, "rev-parse", "HEAD")
+
+
+def stage(name: str, always: bool = False, seconds: int = 5) -> Stage:
+    """A stage that tests the file of its name."""
+    line = f"cat fails-{name} 2>/dev/null && exit 1; echo '3 passed, 0 failed'"
+    paths = () if always else (name,)
+    return Stage(name, name, run=line, always=always, paths=paths, seconds=seconds)
+
+
+THREE = {each.name: each for each in (stage("a"), stage("b"), stage("c"), stage("test", True))}
+
+
+def test_what_has_waited_longest_comes_first(repository: Path) -> None:
+    first = git(repository, "rev-parse", "HEAD")
+    commit(repository, "b", 10)
+    second = commit(repository, "a", 20)
+    commit(repository, "b", 30)
+    kept = {name: Kept(first, 5) for name in "abc"}
+    assert [each.name for each in run_tests.due(THREE, kept)] == ["b", "a"]
+    # A run since then: only the later change is untested.
+    assert [each.name for each in run_tests.due(THREE, kept | {"b": Kept(second, 5)})] == ["a", "b"]
+    # One that never ran, and one whose commit is in no clone, have waited longest.
+    del kept["c"]
+    assert [each.name for each in run_tests.due(THREE, kept)] == ["c", "b", "a"]
+    kept["a"] = Kept("0" * 40, 5)
+    assert [each.name for each in run_tests.due(THREE, kept)] == ["a", "c", "b"]
+
+
+def test_a_change_that_is_not_committed_counts(repository: Path) -> None:
+    kept = {name: Kept(git(repository, "rev-parse", "HEAD"), 5) for name in "abc"}
+    assert run_tests.due(THREE, kept) == []
+    (repository / "c").write_text("new")
+    assert [each.name for each in run_tests.due(THREE, kept)] == ["c"]
+
+
+def changed(monkeypatch: pytest.MonkeyPatch, minutes: float, passed_s: float = 0) -> int:
+    monkeypatch.setattr(run_tests, "rows", lambda: THREE)
+    monkeypatch.setenv("CI_MINUTES", str(minutes))
+    monkeypatch.setenv("CI_STARTED", str(time.time() - passed_s))
+    return run_tests.main(["changed"])
+
+
+def test_what_the_budget_does_not_suffice_for_is_named(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first = git(repository, "rev-parse", "HEAD")
+    for at, name in enumerate("abc"):
+        commit(repository, name, 10 + at)
+    rows = [
+        f'[stages.{n}]\ncommit = "{first}"\nseconds = {s}\n'
+        for n, s in zip("abc", (5, 90, 5), strict=True)
+    ]
+    (repository / "full-run.toml").write_text("".join(rows))
+    assert changed(monkeypatch, minutes=1) == 0
+    said = capfd.readouterr().out.splitlines()
+    assert re.match(r"left out: b: takes about 90 s, [56]\d s are left", said[-3])
+    assert said[-2:] == ["a: 3 passed, 0 failed", "c: 3 passed, 0 failed"]
+
+
+def test_no_budget_is_longer_than_the_limit(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert changed(monkeypatch, minutes=1_000, passed_s=60 * run_tests.MOST_MINUTES) == 0
+    said = capfd.readouterr().out
+    assert said.count("left out: ") == 3
+    assert "0 s are left" in said
+
+
+def test_a_failed_stage_fails_the_run(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "fails-b").write_text("it is broken")
+    assert changed(monkeypatch, minutes=1) == 1
+    said = capfd.readouterr().out
+    assert "it is broken" in said
+    assert "failed: b (exit code 1)" in said
+
+
+def test_what_passed_is_kept_with_its_commit(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_tests, "rows", lambda: THREE)
+    at = commit(repository, "fails-b", 10)
+    assert run_tests.main(["all"]) == 1
+    kept = run_tests.read_full_run(repository / "full-run.toml")
+    assert {name: row.commit for name, row in kept.items()} == dict.fromkeys(["a", "c", "test"], at)
+    git(repository, "rm", "-q", "fails-b")
+    later = commit(repository, "CONTRIBUTING.md", 20)
+    assert run_tests.main(["all", "b"]) == 0
+    kept = run_tests.read_full_run(repository / "full-run.toml")
+    assert (kept["a"].commit, kept["b"].commit) == (at, later)
+    row = tomllib.loads((repository / "full-run.toml").read_text())["stages"]["b"]
+    assert (row["passed"], row["failed"], row["skipped"]) == (3, 0, 0)
+
+
+def test_nothing_is_kept_of_changes_without_a_commit(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_tests, "rows", lambda: THREE)
+    (repository / "a").write_text("new")
+    assert run_tests.main(["all"]) == 2
+    assert "commit these changes first" in capfd.readouterr().out
+    assert not (repository / "full-run.toml").exists()
+
+
+def test_days_of_second_attempts_add_up(repository: Path) -> None:
+    ended = stages.Ended(THREE["a"], 0, 5, Counts(3), ['tests/x.py::test_y["z"]'])
+    run_tests.RECORDS.write_text("")
+    for _ in range(2):
+        run_tests.keep([ended], THREE)
+    [days] = tomllib.loads(run_tests.FULL_RUN.read_text())["passed_at_second_attempt"].values()
+    assert len(days) == 2
+
+
+@pytest.mark.parametrize("wrong", [[], ["some"], ["changed", "a"], ["test", "unknown"]])
+def test_wrong_usage_is_one_line(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_tests.main(wrong) == 2
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_no_test_passed_only_at_the_second_attempt_three_times() -> None:
+    """After the third time a test is mended at its cause, or goes."""
+    file = ROOT / "tests" / "full-run.toml"
+    again = tomllib.loads(file.read_text("utf-8"))["passed_at_second_attempt"]
+    assert [name for name, days in again.items() if len(days) >= 3] == []
+
+
+def test_the_table_of_capabilities_is_made_from_records(tmp_path: Path) -> None:
+    document = tmp_path / "document.md"
+    document.write_text(f"before\n{run_tests.TABLE[0]}old\n{run_tests.TABLE[1]}after\n")
+    run_tests.write_table(["b\ttests/b.py::b\t3", "a\ttests/a.py::a\t1"], document)
+    text = document.read_text()
+    assert "old" not in text
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert text.index("| a | `tests/a.py::a` | 1 |") < text.index("| b |")
