@@ -24,7 +24,7 @@ TESTS = $(BIN)/python scripts/run_tests.py
 # The programs of Debian's that the studies run.
 STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
 
-.PHONY: help setup dev studies-setup dist man demo tomcat java test test-all test-changed test-setup test-kills fuzz check format schema bench bench-profile bench-instructions bench-validity bench-gate bench-coverage report-gallery clean
+.PHONY: help setup dev studies-setup dist man demo tomcat test test-all test-changed test-setup test-kills fuzz check format schema bench bench-profile bench-instructions bench-validity bench-gate bench-coverage report-gallery clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -44,7 +44,8 @@ $(VENV)/.demo: $(BUILT_FROM)
 	@$(SET_UP) --without-openssl
 	touch $@
 
-# What the checks and the tests need beside it.
+# What the checks and the tests need beside it; where nothing is set up, fetched while cargo compiles.
+$(VENV)/.dev: export TLSLAB_DEV := 1
 $(VENV)/.dev: $(VENV)/.installed requirements-test.lock requirements-dev.lock
 	@$(PROGRESS) "Python packages of the checks and tests" -- $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements-test.lock -r requirements-dev.lock
 	touch $@
@@ -86,9 +87,10 @@ test-changed: test-setup ## the tests beyond `make test` of what has changed sin
 
 # What tests need beside the programs: it is fetched, and waits for the network, while cargo compiles.
 test-setup: ## install what the tests need: the servers, Tomcat, and all of `make dev`
-	@scripts/install-debian.sh
-	scripts/install-java.sh
+	@scripts/install-debian.sh & servers=$$!
 	$(MAKE) --no-print-directory dev
+	wait $$servers
+	scripts/install-java.sh
 
 test-kills: dev ## kill -9 at 100 random moments of one run, kept in docs/validity.md (5 to 25 minutes)
 	@$(ANNOUNCE) begin "kill -9 at 100 random moments (5 to 25 minutes)"

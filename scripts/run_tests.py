@@ -160,9 +160,7 @@ def _close(ended: Iterable[Ended], left_out: Sequence[str]) -> int:
     ended = list(ended)
     file = os.environ.get(STAGES)
     before = Path(file).read_text("utf-8").splitlines() if file else []
-    lines = [
-        f"{each.seconds}\t{each.stage.title}\t{each.counts.line(each.stage.name)}" for each in ended
-    ]
+    lines = [f"{each.seconds}\t{each.stage.title}\t{each.line}" for each in ended]
     if file:
         Path(file).write_text("".join(f"{line}\n" for line in [*before, *lines]), "utf-8")
     say("\n== seconds of each stage")
@@ -176,9 +174,8 @@ def _close(ended: Iterable[Ended], left_out: Sequence[str]) -> int:
     bad = [each for each in ended if not each.good]
     for each in bad:
         say(f"failed: {each.stage.name} (exit code {each.code})")
-    for _, _, *counts in table:
-        for line in counts:
-            say(line)
+    for line in (line for _, _, *counts in table for line in counts if line):
+        say(line)
     return 1 if bad else 0
 
 
@@ -231,11 +228,16 @@ def _toml(value: str | int) -> str:
 
 def write_table(records: Iterable[str], document: Path) -> None:
     """Writes the table of capabilities between its two marks; no records leave it as it is."""
-    found = sorted(line.split("\t") for line in records)
+    found: dict[tuple[str, str], float] = {}
+    for name, test, seconds in (line.split("\t") for line in records):
+        row = name, test.partition("[")[0]
+        found[row] = found.get(row, 0) + float(seconds)
     if not found:
         return
     lines = ["| capability | test | seconds |", "|---|---|---|"]
-    lines += [f"| {name} | `{test}` | {seconds} |" for name, test, seconds in found]
+    lines += [
+        f"| {name} | `{test}` | {seconds:.0f} |" for (name, test), seconds in sorted(found.items())
+    ]
     text = document.read_text("utf-8")
     before, start, rest = text.partition(TABLE[0])
     _, end, after = rest.partition(TABLE[1])

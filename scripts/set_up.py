@@ -34,6 +34,8 @@ for module in pkgutil.walk_packages(tlslab.__path__, "tlslab."):
         with contextlib.suppress(ImportError):
             importlib.import_module(module.name)
 """
+# With this variable, the packages of the checks and tests are fetched meanwhile, too.
+DEV = "TLSLAB_DEV"
 # Read by setup.py.
 WITHOUT_OPENSSL = "TLSLAB_WITHOUT_OPENSSL"
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install")
@@ -100,7 +102,11 @@ def _packages(progress: Progress) -> None:
         _must(progress, Command([sys.executable, "-m", "venv", "--clear", VENV]), "pip")
     progress.say("pip", "Python packages")
     # Modules are compiled when imported: compiling all at once takes as long as fetching them.
-    _must(progress, Command([PYTHON, *PIP, "--no-compile", "-r", lock]), "pip")
+    locks = ["requirements.lock"]
+    if os.environ.get(DEV):
+        locks += ["requirements-test.lock", "requirements-dev.lock"]
+    options = [option for name in locks for option in ("-r", name)]
+    _must(progress, Command([PYTHON, *PIP, "--no-compile", *options]), "pip")
     STAMP.touch()
 
 

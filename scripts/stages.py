@@ -44,9 +44,10 @@ class Stage:
 
     `pytest` has the options of pytest, or `run` is a line of shell. `workers` of pytest: "one",
     "processors", or "processors + 1". `again`: up to MOST_AGAIN failed tests run once more.
-    `beside`: stages that may run meanwhile, at a lower priority. `always`: a stage of `make test`.
-    Of the others `paths` (patterns; a star stands for folders, too) are the files whose change
-    makes `.ci/run` run the stage, and `seconds` is what the stage takes as long as no run is kept.
+    `beside`: stages that may run meanwhile, at a lower priority. Without `tests` a stage only
+    builds. `always`: a stage of `make test`. Of the others `paths` (patterns; a star stands for
+    folders, too) are the files whose change makes `.ci/run` run the stage, and `seconds` is what
+    the stage takes as long as no run is kept.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Stage:
     again: bool = False
     beside: tuple[str, ...] = ()
     always: bool = False
+    tests: bool = True
     paths: tuple[str, ...] = ()
     seconds: int = 0
 
@@ -90,9 +92,15 @@ class Ended:
     second_attempt: list[str] = field(default_factory=list)
 
     @property
+    def line(self) -> str:
+        """The counts, as a runner's closing line; empty for a stage without tests."""
+        return self.counts.line(self.stage.name) if self.stage.tests else ""
+
+    @property
     def good(self) -> bool:
         """Whether there were tests, and all passed."""
-        return self.code == 0 and self.counts.passed > 0 and not self.counts.failed
+        ran = self.counts.passed > 0 or not self.stage.tests
+        return self.code == 0 and ran and not self.counts.failed
 
 
 def touched(files: Sequence[str], patterns: Sequence[str]) -> bool:
@@ -164,7 +172,7 @@ class Runner:
                 self._once_more(ended, failed, f"{cache}/own", until)
         all_of_them = [ended, *(each for each, _ in others)]
         for each in all_of_them:
-            say(f"== {each.seconds} s: {each.stage.title}; {each.counts.line(each.stage.name)}")
+            say(f"== {each.seconds} s: {each.stage.title}; {each.line}")
         return all_of_them
 
     def _attempt(

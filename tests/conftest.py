@@ -31,7 +31,7 @@ STAGE_OF_FOLDER = {
 }  # fmt: skip
 
 # The stages of these marks, which come before the folder.
-STAGE_OF_MARK = {"alone": "alone", "cluster": "clusters", "simulation": "simulations"}
+STAGE_OF_MARK = {"alone": "alone", "cluster": "clusters", "simulation": "slow", "slow": "slow"}
 
 # Hypothesis has no deadline: an example may wait for a processor, because the tests of parts run at
 # low priority.
@@ -95,7 +95,7 @@ def pytest_terminal_summary(
 ) -> None:
     """Records the tests of capabilities that passed, with their seconds."""
     file: Path | None = config.getoption("--records")
-    if file is None:
+    if file is None or hasattr(config, "workerinput"):
         return
     reports = [*terminalreporter.stats.get("", ()), *terminalreporter.stats.get("passed", ())]
     seconds: dict[str, float] = defaultdict(float)
@@ -103,13 +103,11 @@ def pytest_terminal_summary(
         seconds[report.nodeid] += report.duration
     with file.open("a", encoding="utf-8") as records:
         for report in (each for each in reports if each.when == "call"):
-            for kind, value in report.user_properties:
-                if kind == "capability":
-                    records.write(f"{value}\t{report.nodeid}\t{seconds[report.nodeid]:.0f}\n")
-                elif kind == "commands":
-                    for line, took in value:
-                        command = line.partition(" #")[0].rstrip()
-                        records.write(f"`{command}`\t{report.nodeid}\t{took:.0f}\n")
+            test, properties = report.nodeid, dict(report.user_properties)
+            if name := properties.get("capability"):
+                records.write(f"{name}\t{test}\t{seconds[test]:.1f}\n")
+            for command, took in properties.get("commands", ()):
+                records.write(f"`{command}`\t{test}\t{took:.1f}\n")
 
 
 @pytest.fixture(scope="session")

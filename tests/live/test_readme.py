@@ -23,4 +23,4 @@ def test_every_command_works_as_it_stands(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     _, rest = parts_of_readme()
-    record_property("commands", carry_out(rest, tmp_path, forked=True, timed=True)[2:])
+    record_property("commands", carry_out(rest, tmp_path, forked=True, timed=True)[1:])

@@ -14,7 +14,7 @@ import pytest
 from kept.figures import REPORTS, kept
 from kept.scripts import script
 
-pytestmark = pytest.mark.stage("simulations")
+pytestmark = pytest.mark.slow
 
 kept_pages, kept_figures = script("kept_pages"), script("kept_figures")
 

@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -104,6 +105,8 @@ def test_a_command_that_is_cancelled_ends_with_what_it_started_and_says_nothing(
     command = progress.Command(["sh", "-c", script])
     with ThreadPoolExecutor(1) as beside, progress.Progress("two jobs") as line:
         code = beside.submit(command.run, line, "slow")
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            time.sleep(0.02)
         command.cancel()
         assert code.result(timeout=20) != 0
     assert "failed:" not in capfd.readouterr().err

@@ -195,7 +195,7 @@ def test_a_change_is_followed_by_the_stages_that_test_it() -> None:
     assert {"packages", "pythons"} <= due("pyproject.toml")
     assert {"packages", "pythons"} <= due("requirements.lock")
     assert {"documents"} <= due("docs/how-to.md")
-    assert {"simulations"} <= due("python/tlslab/analysis/stats/estimate.py")
+    assert {"slow"} <= due("python/tlslab/analysis/stats/estimate.py")
     assert due("CHANGELOG.md") == set()
 
 

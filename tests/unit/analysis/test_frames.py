@@ -15,6 +15,8 @@ from tlslab.model.finding import Summary
 from tlslab.model.frame import Field, Value, field, make_frame
 from tlslab.model.run import RunContents
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(name="matrix", scope="module")
 def _matrix() -> RunContents:

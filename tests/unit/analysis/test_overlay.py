@@ -22,6 +22,8 @@ from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict, Summary
 from tlslab.model.workload import KeepAlive, Window
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(name="capacity_runs", scope="module")
 def _capacity_runs() -> tuple[Side, Side]:

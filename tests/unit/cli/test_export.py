@@ -22,6 +22,8 @@ from tlslab.experiment import load, with_levels
 from tlslab.lab import export
 from tlslab.model.run import RunContents
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(name="contents", scope="module")
 def _contents() -> RunContents:

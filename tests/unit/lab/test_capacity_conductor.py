@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import psutil
+import pytest
 
 from factories.capacity import made_plan
 from tlslab.experiment import dumps, load
@@ -27,6 +28,8 @@ from tlslab.planning import make_plan
 from tlslab.store import RunFolder
 from tlslab.targets import Running
 from tlslab.targets.process import ServerProcess
+
+pytestmark = pytest.mark.slow
 
 Script = Callable[..., str]
 

@@ -22,6 +22,8 @@ from tlslab.report import render_csv, render_markdown, render_text
 from tlslab.report.dots import axis_line, dot_lines
 from tlslab.store import to_json
 
+pytestmark = pytest.mark.slow
+
 LEVELS = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
 # Pages of figures and tables, with the answer of another run.
 MADE_UP = ("other", "figures")

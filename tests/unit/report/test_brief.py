@@ -19,6 +19,8 @@ from tlslab.report.numbers import Grid, Place
 from tlslab.report.text import CAUTIONS, DOTS, FIRST, HOSTS, PICTURE, SCREEN, SCREENS
 from tlslab.report.view import Value
 
+pytestmark = pytest.mark.slow
+
 MORE = ("tlslab", "report", "runs/x", "--details")
 COMMAND = " ".join(MORE)
 

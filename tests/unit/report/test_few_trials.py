@@ -19,6 +19,8 @@ from tlslab.report.few_trials import shown
 from tlslab.report.page.layout import layout
 from tlslab.report.page.table import Cell
 
+pytestmark = pytest.mark.slow
+
 FEW: dict[str, Callable[[], Summary]] = {
     "matrix": lambda: summarise(made_run(experiment=replace(TEN_BLOCKS, blocks=4))),
     "capacity": lambda: summarise(made_capacity_run()),

@@ -20,6 +20,8 @@ from tlslab.report.page.numbers import figure_table
 from tlslab.report.page.page_parts import published_part
 from tlslab.report.page.weight_levels import LEVELS, THRIFTIEST
 
+pytestmark = pytest.mark.slow
+
 SAID = "To keep this page small"
 
 # A multiple of the cells of `suites`: more than any run has had.

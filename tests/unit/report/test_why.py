@@ -17,6 +17,8 @@ from tlslab.report.html import HEAVIEST
 from tlslab.report.page.flames import DrawnFlame
 from tlslab.report.svg.flame import draw_flame
 
+pytestmark = pytest.mark.slow
+
 
 @cache
 def summary(hostile: str = "") -> Summary:

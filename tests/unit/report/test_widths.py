@@ -27,6 +27,8 @@ from tlslab.report import render_text
 from tlslab.report.scale_tables import render_scale
 from tlslab.report.validation import render_validation
 
+pytestmark = pytest.mark.slow
+
 WIDTHS = (80, 100, 130)
 
 # Wide enough for every table; each sentence is on one line.

@@ -22,6 +22,8 @@ from tlslab.model.run import RunContents
 from tlslab.model.validation import Comparison, PhaseResult, RateResult, Resolution
 from tlslab.store import from_json, to_json
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(name="summary", scope="module")
 def _summary() -> Summary:

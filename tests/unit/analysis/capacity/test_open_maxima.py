@@ -2,9 +2,13 @@
 
 import re
 
+import pytest
+
 from factories.capacity import CapacityWorld, Uneven, made_capacity_run
 from factories.capacity_summary import FIVE, codes, figure, first_sentence, table, texts
 from tlslab.analysis.capacity import summarise
+
+pytestmark = pytest.mark.slow
 
 
 def bounded(alone: float = 500.0) -> CapacityWorld:

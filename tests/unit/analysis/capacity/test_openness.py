@@ -14,6 +14,8 @@ from tlslab.model.capacity import Objective, Step
 from tlslab.model.finding import CellSummary, Summary
 from tlslab.model.trial import TrialRun
 
+pytestmark = pytest.mark.slow
+
 RATE = "connections_per_s"
 COST = "server_cpu_us_per_connection"
 FIVE = made_plan(repetitions=5)

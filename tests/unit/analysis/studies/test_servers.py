@@ -25,6 +25,8 @@ from tlslab.model.trial import Trial
 from tlslab.report import render_html
 from tlslab.report.facts import facts
 
+pytestmark = pytest.mark.slow
+
 
 def summary_of(name: str, world: World, **levels: tuple[str, ...]) -> Summary:
     experiment = with_levels(load(name, quick=True), levels)
