@@ -81,7 +81,7 @@ test-all: test-setup ## every test there is, kept in tests/full-run.toml (70 min
 	@scripts/install-debian.sh fuzz
 	$(TESTS) all $(STAGES)
 
-test-changed: test-setup ## the tests beyond `make test` of what has changed since tests/full-run.toml (CI_MINUTES=45 at most)
+test-changed: test-setup ## the tests beyond `make test` of what has changed since tests/full-run.toml (for 45 minutes at most; CI_MINUTES=20)
 	@scripts/install-debian.sh fuzz
 	$(TESTS) changed
 
@@ -96,11 +96,6 @@ test-kills: dev ## kill -9 at 100 random moments of one run, kept in docs/validi
 	@$(ANNOUNCE) begin "kill -9 at 100 random moments (5 to 25 minutes)"
 	$(BIN)/python -m bench.kills
 	$(ANNOUNCE) end "kills"
-
-test-pythons: dev ## the wheel and the tests of parts on the other Pythons that are here
-	@$(ANNOUNCE) begin "the other Pythons (about 4 minutes each)"
-	scripts/test-pythons.sh
-	$(ANNOUNCE) end "the other Pythons"
 
 fuzz: ## run each fuzz target for a minute (FUZZ_SECONDS)
 	@scripts/install-debian.sh fuzz

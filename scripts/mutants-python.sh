@@ -29,7 +29,7 @@ kept() { .venv/bin/python scripts/kept_mutants.py "$@"; }
 rm -rf "$sources" "$work"
 git clone --quiet . "$sources"
 mkdir -p "$work"
-cp -r "$sources/python/tlslab" "$sources/tests" "$work/"
+cp -r "$sources/python/tlslab" "$sources/tests" "$sources/scripts" "$work/"
 tests=()
 for module in "${modules[@]}"; do
     # Named after the module: test_MODULE.py, test_MODULE_exact.py, test_MODULE_edges.py.
@@ -46,8 +46,8 @@ name = "estimators"
 version = "0"
 [tool.pytest.ini_options]
 timeout = 120
-markers = ["alone: nothing else may run beside it", "simulation: many made series"]
-pythonpath = [".", "tests"]
+markers = ["alone: nothing else may run beside it", "cluster: of hosts", "slow: not in make test", "simulation: many made series", "stage(name): of another stage", "capability(name): of README"]
+pythonpath = [".", "tests", "scripts"]
 addopts = "--import-mode=importlib -p no:cacheprovider -m 'not simulation'"
 [tool.mutmut]
 source_paths = ["tlslab"]

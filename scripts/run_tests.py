@@ -5,38 +5,42 @@
     run_tests.py changed          the other stages whose files have changed since that, for .ci/run
 
 `changed` keeps to a budget: CI_MINUTES since CI_STARTED (seconds since 1970). The stage whose files
-have waited longest for a run comes first, and what the time does not suffice for is named.
+have waited longest for a run comes first, and what the time does not suffice for is named. What it
+ran at a commit without changes it keeps, too.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 
-from stages import ROOT, Ended, Runner, Stage, rows, say
+from stages import ROOT, STAGES, Ended, Runner, Stage, counted, rows, say
 
 FULL_RUN = ROOT / "tests" / "full-run.toml"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-# One line for each test that shows a capability: seconds, capability, test.
+# One line for each test that shows a capability: capability, test, seconds.
 RECORDS = ROOT / "target" / "capabilities.tsv"
-# A line for each stage of .ci/run that has ended: seconds, title, and its counts, if it has any.
-STAGES = "TLSLAB_STAGES"
 
 MINUTES = 45
-# What .ci/run never exceeds, whatever its budget.
+# What no stage of .ci/run exceeds, whatever the budget.
 MOST_MINUTES = 50
 # For ending a stage at the limit, and for the last lines.
 LAST_S = 40
 
+# Makes what tests on real servers need.
+BUILDS = "builds"
+
 TABLE = ("<!-- capabilities: written by `make test-all` -->\n", "<!-- capabilities end -->\n")
 HEAD = """\
-# Written by `make test-all`: for each stage of tests/stages.toml its last run in which all tests
-# passed. `.ci/run` runs a stage again once its files have changed since that commit.
+# Written by `make test-all` and `make test-changed`: for each stage of tests/stages.toml its last
+# run in which no test failed. `.ci/run` runs a stage again once its files have changed since then.
 # `passed_at_second_attempt` has each test that failed first, with the days. After the third time it
 # is mended at its cause, and its line goes.
 """
@@ -60,49 +64,72 @@ def main(arguments: Sequence[str]) -> int:
     if unknown := set(names) - set(stages):
         say(f"error: no stage {', '.join(sorted(unknown))}; there are: {' '.join(stages)}")
         return 2
-    wanted = [stage for stage in stages.values() if stage.name in names or not names]
     RECORDS.parent.mkdir(exist_ok=True)
+    # `make test` installs the browser, and root makes namespaces: tests of theirs are not skipped.
+    os.environ.setdefault("TLSLAB_REQUIRE_BROWSER", "1")
+    if os.geteuid() == 0:
+        os.environ.setdefault("TLSLAB_REQUIRE_NAMESPACES", "1")
     if what == "changed":
         return _changed(stages)
     RECORDS.write_text("", "utf-8")
+    wanted = [s for s in stages.values() if s.name in names or not names]
     if what == "test":
-        return _close(_run([stage for stage in wanted if names or stage.always]), [])
+        some = _run([s for s in wanted if names or s.always], stages)
+        return _close([each for these in some for each in these], [])
     return _all(wanted, stages)
 
 
 def _all(wanted: Sequence[Stage], stages: Mapping[str, Stage]) -> int:
     """What passes is kept with the commit that it passed at."""
-    if changed := _git("status", "--porcelain"):
-        say("error: what is kept is kept for a commit: commit these changes first\n" + changed)
+    commit = _clean_commit()
+    if commit is None:
+        say("error: what is kept is kept for a commit: commit the changes first")
         return 2
-    ended = _run(wanted)
-    keep([each for each in ended if each.good], stages)
+    ended: list[Ended] = []
+    for some in _run(wanted, stages):
+        ended += some
+        if not keep(some, stages, commit):
+            say("error: something was changed meanwhile; nothing more is kept")
+            return 2
+    if {"capabilities", "hosts"} <= {each.stage.name for each in ended if each.good}:
+        write_table(RECORDS.read_text("utf-8").splitlines(), CONTRIBUTING)
     return _close(ended, [])
 
 
 def _changed(stages: Mapping[str, Stage]) -> int:
     """The stages that a change touches, within the budget; the rest is named at the end."""
-    began = time.monotonic() - time.time() + float(os.environ.get("CI_STARTED", time.time()))
-    limit = began + 60 * MOST_MINUTES
-    budget = min(limit, began + 60 * float(os.environ.get("CI_MINUTES", MINUTES)))
-    kept = read_full_run(FULL_RUN)
+    minutes, started = os.environ.get("CI_MINUTES", ""), os.environ.get("CI_STARTED", "")
+    try:
+        began = time.monotonic() - time.time() + float(started or time.time())
+        limit = began + 60 * MOST_MINUTES
+        budget = min(limit, began + 60 * float(minutes or MINUTES))
+    except ValueError:
+        say(f"error: CI_MINUTES and CI_STARTED are numbers, and not: {minutes} {started}")
+        return 2
+    commit, kept = _clean_commit(), read_full_run(FULL_RUN)
     ended: list[Ended] = []
     left_out = []
     waiting = due(stages, kept)
+
+    def needed(stage: Stage) -> int:
+        return kept[stage.name].seconds if stage.name in kept else stage.seconds
+
     while waiting:
-        stage = waiting.pop(0)
-        needed = kept[stage.name].seconds if stage.name in kept else stage.seconds
-        left = max(0, round(budget - time.monotonic()))
-        if needed > left:
-            left_out.append(f"{stage.name}: takes about {needed} s, {left} s are left")
+        stage, left = waiting[0], max(0, round(budget - time.monotonic()))
+        fits = [each for each in waiting if needed(each) <= left]
+        if stage not in fits:
+            waiting.remove(stage)
+            left_out.append(f"{stage.name}: takes about {needed(stage)} s, {left} s are left")
             continue
-        beside = [each for each in waiting if each.name in stage.beside]
-        waiting = [each for each in waiting if each not in beside]
-        for one in Runner(RECORDS, ROOT).run(stage, beside, until=limit - LAST_S):
-            if one.code is None:
-                left_out.append(f"{one.stage.name}: had not ended after {one.seconds} s")
-            else:
-                ended.append(one)
+        # One that may run beside another that is due runs there.
+        stage = next((each for each in fits if stage.name in each.beside), stage)
+        beside = [each for each in fits if each.name in stage.beside]
+        waiting = [each for each in waiting if each not in (stage, *beside)]
+        some = Runner(RECORDS, ROOT).run([stage], beside, until=limit - LAST_S)
+        left_out += [f"{e.stage.name}: had not ended after {e.seconds} s" for e in some if e.cut]
+        ended += [each for each in some if not each.cut]
+        if commit is not None:
+            keep(some, stages, commit)
     return _close(ended, left_out)
 
 
@@ -126,56 +153,66 @@ def _waits_since(stage: Stage, commit: str) -> int | None:
 
     In seconds since 1970; 0 if the commit is not in this clone.
     """
-    if subprocess.run(
-        ["git", "cat-file", "-e", f"{commit}^{{commit}}"],
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-    ).returncode:
+    try:
+        _git("cat-file", "-e", f"{commit}^{{commit}}")
+    except subprocess.CalledProcessError:
         return 0
-    log = _git("log", "--reverse", "--format=%x00%ct", "--name-only", f"{commit}..HEAD")
+    log = _git("log", "--reverse", "--format=%x00%ct", "--name-only", "--no-renames", f"{commit}..")
     for one in log.split("\0")[1:]:
-        at, *files = one.split()
+        at, *files = one.splitlines()
         if stage.touched_by(files):
             return int(at)
-    return int(time.time()) if stage.touched_by(_uncommitted()) else None
+    now = _git("diff", "--name-only", "--no-renames", "HEAD")
+    now += _git("ls-files", "--others", "--exclude-standard")
+    return int(time.time()) if stage.touched_by(now.splitlines()) else None
 
 
-def _uncommitted() -> list[str]:
-    return [line[3:] for line in _git("status", "--porcelain").splitlines()]
+def _clean_commit() -> str | None:
+    """The commit of the files as they are, but for those that are written here; None for none."""
+    written = [f":(exclude){path.relative_to(ROOT)}" for path in (FULL_RUN, CONTRIBUTING)]
+    changed = _git("status", "--porcelain", "--", ".", *written)
+    return None if changed else _git("rev-parse", "HEAD").strip()
 
 
-def _run(wanted: Sequence[Stage]) -> list[Ended]:
-    """Runs stages in order; one that runs beside another is not run by itself, too."""
+def _run(wanted: Sequence[Stage], stages: Mapping[str, Stage]) -> Iterator[list[Ended]]:
+    """Runs stages in order; one that runs beside others is not run by itself, too.
+
+    Neighbours that have the same stages beside them run as a group.
+    """
+    if BUILDS in stages and any("tests/live" in stage.pytest for stage in wanted):
+        wanted = [*wanted, *(() if stages[BUILDS] in wanted else (stages[BUILDS],))]
+        wanted = sorted(wanted, key=list(stages.values()).index)
     aside = {name for stage in wanted for name in stage.beside}
-    ended: list[Ended] = []
-    for stage in (each for each in wanted if each.name not in aside):
-        beside = [each for each in wanted if each.name in stage.beside]
-        ended += Runner(RECORDS, ROOT).run(stage, beside)
-    return ended
+    first = [stage for stage in wanted if stage.name not in aside]
+    for names, group in groupby(first, key=lambda stage: stage.beside):
+        beside = [each for each in wanted if each.name in names]
+        for some in [list(group)] if beside else [[stage] for stage in group]:
+            yield Runner(RECORDS, ROOT).run(some, beside)
 
 
 def _close(ended: Iterable[Ended], left_out: Sequence[str]) -> int:
     """Prints what ran, what was left out, and the runner's closing lines; returns the exit code."""
     ended = list(ended)
     file = os.environ.get(STAGES)
-    before = Path(file).read_text("utf-8").splitlines() if file else []
-    lines = [f"{each.seconds}\t{each.stage.title}\t{each.line}" for each in ended]
+    table = Path(file).read_text("utf-8").splitlines() if file else []
+    for each in ended:
+        again = [f"; passed at the second attempt only: {name}" for name in each.second_attempt]
+        table.append(f"{each.seconds}\t{each.stage.title}{''.join(again)}\t{each.line}")
     if file:
-        Path(file).write_text("".join(f"{line}\n" for line in [*before, *lines]), "utf-8")
+        Path(file).write_text("".join(f"{line}\n" for line in table), "utf-8")
     say("\n== seconds of each stage")
-    table = [line.split("\t") for line in [*before, *lines]]
-    for seconds, title, *_ in table:
+    cells = [line.split("\t") for line in table]
+    for seconds, title, *_ in cells:
         say(f"{seconds:>6}  {title}")
-    for name in (name for each in ended for name in each.second_attempt):
-        say(f"passed at the second attempt only: {name}")
     for line in left_out:
         say(f"left out: {line}")
     bad = [each for each in ended if not each.good]
     for each in bad:
         say(f"failed: {each.stage.name} (exit code {each.code})")
-    for line in (line for _, _, *counts in table for line in counts if line):
+    lines = [line for _, _, *counts in cells for line in counts if line]
+    for line in lines:
         say(line)
+    say(counted("\n".join(line.partition(": ")[2] for line in lines)).line("all"))
     return 1 if bad else 0
 
 
@@ -187,22 +224,23 @@ def read_full_run(path: Path) -> dict[str, Kept]:
     return {name: Kept(row["commit"], row["seconds"]) for name, row in found.items()}
 
 
-def keep(ended: Sequence[Ended], stages: Mapping[str, Stage]) -> None:
-    """Writes the rows of these stages anew; the others stay as they are."""
+def keep(ended: Sequence[Ended], stages: Mapping[str, Stage], commit: str) -> bool:
+    """Writes the rows of good stages anew; False if the files are not those of the commit."""
+    if _clean_commit() != commit:
+        return False
     old = tomllib.loads(FULL_RUN.read_text("utf-8")) if FULL_RUN.exists() else {}
-    commit, today = _git("rev-parse", "HEAD").strip(), f"{datetime.now(UTC):%Y-%m-%d}"
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
     kept = {name: row for name, row in old.get("stages", {}).items() if name in stages}
-    for each in ended:
-        counts = each.counts
+    again = {name: list(days) for name, days in old.get("passed_at_second_attempt", {}).items()}
+    for each in (one for one in ended if one.good):
         kept[each.stage.name] = {
             "commit": commit, "date": today, "seconds": each.seconds,
-            "passed": counts.passed, "failed": counts.failed, "skipped": counts.skipped,
+            "passed": each.counts.passed, "skipped": each.counts.skipped,
         }  # fmt: skip
-    again = {name: list(days) for name, days in old.get("passed_at_second_attempt", {}).items()}
-    for name in (name for each in ended for name in each.second_attempt):
-        again.setdefault(name, []).append(today)
+        for name in each.second_attempt:
+            again.setdefault(name, []).append(today)
     FULL_RUN.write_text(_full_run(kept, again, stages), "utf-8")
-    write_table(RECORDS.read_text("utf-8").splitlines(), CONTRIBUTING)
+    return True
 
 
 def _full_run(
@@ -248,11 +286,22 @@ def write_table(records: Iterable[str], document: Path) -> None:
 
 def _git(*arguments: str) -> str:
     return subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "-c", "core.quotePath=false", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
 
 
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    # However this is ended, it ends the stage that runs.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupted)
     try:
         raise SystemExit(main(sys.argv[1:]))
     except KeyboardInterrupt:

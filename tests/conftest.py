@@ -4,6 +4,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+import stages
 from hypothesis import settings
 
 from factories.run import made_run
@@ -13,7 +14,7 @@ from tlslab.model.finding import Summary
 # The files that take longest, in this order. If one of them started last, other processors would
 # idle at the end.
 LONGEST_FIRST = (
-    "test_how_to.py", "test_readme.py", "test_readme_studies.py", "test_documentation.py",
+    "test_how_to.py", "test_readme.py", "test_readme_studies.py", "test_tutorial.py",
     "test_how_to_second_part.py", "test_cluster.py",
     "test_pages.py", "test_bogo.py",
     "test_several_hosts.py", "test_hosts_come_and_go.py", "test_why.py",
@@ -33,6 +34,8 @@ STAGE_OF_FOLDER = {
 # The stages of these marks, which come before the folder.
 STAGE_OF_MARK = {"alone": "alone", "cluster": "clusters", "simulation": "slow", "slow": "slow"}
 
+STAGES = stages.rows()
+
 # Hypothesis has no deadline: an example may wait for a processor, because the tests of parts run at
 # low priority.
 settings.register_profile("tlslab", deadline=None)
@@ -46,16 +49,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def only_ids(only: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (only,) if isinstance(only, str) else only
-
-
 def shown_by(item: pytest.Item) -> str | None:
     """The capability that a test shows; None for none."""
     for mark in item.iter_markers("capability"):
         callspec = getattr(item, "callspec", None)
-        only = mark.kwargs.get("only", ())
-        if not only or (callspec is not None and callspec.id in only_ids(only)):
+        only = mark.kwargs.get("only")
+        if only is None or (callspec is not None and callspec.id in only):
             name: str = mark.args[0]
             return name
     return None
@@ -79,6 +78,11 @@ def stage_of(item: pytest.Item) -> str:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves the tests of the wanted stage, the files that take longest first."""
+    for item in items:
+        file = f"tests/{item.path.relative_to(Path(__file__).parent)}"
+        stage = STAGES.get(stage_of(item))
+        if stage is None or not stage.has_place_for(file):
+            raise pytest.UsageError(f"{item.nodeid}: no stage {stage_of(item)} runs this file")
     if (wanted := config.getoption("--stage")) is not None:
         others = [item for item in items if stage_of(item) != wanted]
         items[:] = [item for item in items if stage_of(item) == wanted]

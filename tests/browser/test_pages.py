@@ -86,7 +86,18 @@ def test_details_start_within_four_screens(opened: Opened) -> None:
 
 @pytest.mark.capability(
     "a page of each kind in the browser",
-    only=("ranking", "capacity", "concurrency", "costs", "proof", "compare", "history"),
+    only=(
+        "ranking",
+        "suites",
+        "runtimes",
+        "why",
+        "capacity",
+        "concurrency",
+        "costs",
+        "proof",
+        "compare",
+        "history",
+    ),
 )
 @EACH_PAGE
 def test_a_page_fits_its_reader_and_asks_for_nothing(

@@ -67,9 +67,6 @@ STUDIES = (
     ),
 )
 
-# The studies that README makes, exactly as written.
-SHOWN = frozenset({"offload", "suites", "runtimes", "capacity"})
-
 
 def study_named(name: str) -> Study:
     """The study of this name."""

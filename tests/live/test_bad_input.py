@@ -179,7 +179,7 @@ def test_a_file_limit_below_the_concurrency(tlslab: Tlslab, small: Small) -> Non
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 128
 
 
-@pytest.mark.capability("a target that nobody allowed is refused", only="192.0.2.1")
+@pytest.mark.capability("a target that nobody allowed is refused", only=("192.0.2.1",))
 @pytest.mark.parametrize("host", ["192.0.2.1", "[2001:db8::1]"])
 def test_a_target_that_nobody_allowed(tlslab: Tlslab, small: Small, host: str) -> None:
     """Addresses for documentation (RFC 5737, RFC 3849): no host answers there."""

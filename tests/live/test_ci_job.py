@@ -115,7 +115,6 @@ def fake_tlslab(folder: Path, run: int = 0, gate: int = 0) -> dict[str, str]:
     }
 
 
-@pytest.mark.capability("the gate of the job script", only="0-1-1")
 @pytest.mark.parametrize(
     ("run", "gate", "ends"),
     [(0, 0, 0), (0, 1, 1), (0, 4, 0), (1, 4, 0), (0, 3, 3), (3, 0, 3), (130, 0, 130)],

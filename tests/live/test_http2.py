@@ -80,7 +80,7 @@ def node(tmp_path: Path) -> Iterator[tuple[str, Path]]:
         server.terminate()
 
 
-@pytest.mark.capability("HTTP/2 with several streams", only="rustls")
+@pytest.mark.capability("HTTP/2 with several streams", only=("rustls",))
 @pytest.mark.parametrize("backend", ["rustls", "openssl"])
 def test_nginx_answers_several_streams_and_says_when_to_leave(nginx: Own, backend: str) -> None:
     unlimited = ["--requests-per-connection", "unlimited", "--streams", "10"]

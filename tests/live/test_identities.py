@@ -121,7 +121,7 @@ def client(tmp_path: Path) -> tuple[CertificateFiles, Path]:
     return files, trust
 
 
-@pytest.mark.capability("mutual authentication on every connection", only="1.3-rustls")
+@pytest.mark.capability("mutual authentication on every connection", only=("1.3-rustls",))
 @pytest.mark.parametrize("backend", ["rustls", "openssl"])
 @pytest.mark.parametrize("tls", ["1.2", "1.3"])
 def test_nginx_takes_the_client_certificate_on_every_connection(

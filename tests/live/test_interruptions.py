@@ -58,7 +58,7 @@ def test_an_interruption_before_the_first_trial(tlslab: Tlslab, small: Small) ->
     assert tlslab.finish(child).code == 130
 
 
-@pytest.mark.capability("kill -9, then `--resume`", only="nginx")
+@pytest.mark.capability("kill -9, then `--resume`", only=("nginx",))
 @pytest.mark.parametrize("target", ["reference", "nginx"])
 def test_kill_9_loses_no_finished_trial_and_resume_does_the_rest(
     tlslab: Tlslab, small: Small, target: str, tmp_path: Path

@@ -78,7 +78,7 @@ def accounting(found: dict[str, Any]) -> dict[str, tuple[int, dict[str, int]]]:
     return {node["node"]: (node["signatures"], node["failed"]) for node in found["signatures"]}
 
 
-@pytest.mark.capability("every handshake is signed in SoftHSM", only="1.3")
+@pytest.mark.capability("every handshake is signed in SoftHSM", only=("1.3",))
 @pytest.mark.parametrize("tls", ["1.2", "1.3"])
 def test_every_handshake_is_signed_in_the_token(token: Pkcs11Token, tls: str) -> None:
     flags = (*token.flags(), "--tls", tls, "-n", "20", "-t", "2")

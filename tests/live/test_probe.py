@@ -107,7 +107,7 @@ def sslscan_version(name: str) -> str:
     return {"SSLv3": "SSL 3.0"}.get(name, name.removeprefix("TLSv"))
 
 
-@pytest.mark.capability("probe: what sslscan reports of nginx", only="intermediate")
+@pytest.mark.capability("probe: what sslscan reports of nginx", only=("intermediate",))
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_what_sslscan_reports_we_report_the_same(tlslab: Tlslab, tmp_path: Path, name: str) -> None:
     with nginx(tmp_path, *CONFIGURATIONS[name]) as server:

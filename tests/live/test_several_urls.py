@@ -4,9 +4,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from live.harness import Own, Tlslab, assert_finished, read_trials, trials
 
 
+@pytest.mark.capability("two live servers in one run, compared with a gate")
 def test_two_servers_are_measured_in_turns_resumed_and_compared(
     tlslab: Tlslab,
     small: Callable[..., str],

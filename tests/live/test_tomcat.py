@@ -31,7 +31,7 @@ def test_this_machine_has_java() -> None:
     assert JDKS
 
 
-@pytest.mark.capability("Tomcat negotiates what is asked for", only="25-openssl-ffm")
+@pytest.mark.capability("Tomcat negotiates what is asked for", only=("17-openssl",))
 @pytest.mark.parametrize(("jdk", "connector"), RUNTIMES)
 def test_what_is_asked_for_is_what_is_negotiated(tmp_path: Path, jdk: Jdk, connector: str) -> None:
     suite = "TLS_RSA_WITH_AES_128_GCM_SHA256"

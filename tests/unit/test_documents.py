@@ -1,27 +1,19 @@
-"""Runs every command of the tutorial as written, in order (live.documents).
-
-README and the how-to have separate files, so that other workers run them at the same time.
-"""
+"""The blocks of README, tutorial and how-to, as the tests in tests/live carry them out."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from live.documents import (
-    LIMIT_S,
     SECOND_PART,
     SHARED,
     bare,
     blocks,
-    carry_out,
     lines_of,
+    parts_of_readme,
     read,
     split,
 )
-from live.studies import SHOWN, STUDIES
-
-pytestmark = pytest.mark.stage("documents")
 
 # Blocks that cannot be run here, by document. The number changes only by a decision.
 NOT_RUN = {
@@ -80,10 +72,7 @@ def test_a_shared_command_is_in_both_documents(document: str) -> None:
     assert set(SHARED) <= {bare(line) for line in lines_of(read(document))}
 
 
-@pytest.mark.timeout(LIMIT_S + 60)
-def test_every_command_of_the_tutorial_works_as_it_stands(tmp_path: Path) -> None:
-    carry_out(read("docs/tutorial.md"), tmp_path)
-
-
-def test_every_study_that_is_made_in_full_on_request_only_is_shown_by_a_document() -> None:
-    assert {study.name for study in STUDIES if study.shown} == SHOWN
+def test_the_parts_of_readme_are_all_of_it() -> None:
+    studies, rest = map(lines_of, parts_of_readme())
+    assert [*studies, *rest[2:]] == lines_of(read("README.md"))
+    assert rest[:2] == studies[:2]
