@@ -130,6 +130,7 @@ def test_all_processes_are_there_pinned_and_accounted_for(server: Started) -> No
     assert sum(spent) > 0
 
 
+@pytest.mark.capability("nginx, Apache and HAProxy resume nothing unasked")
 def test_no_session_can_be_resumed(server: Started) -> None:
     """No ticket comes with TLS 1.3, and no ticket or session ID resumes a session in TLS 1.2."""
     probe = [require_program("tlslab-load"), f"--probe={server.running.url.split('/')[2]}"]
