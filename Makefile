@@ -74,7 +74,7 @@ man: setup ## write the manual pages of tlslab into target/man
 tomcat: ## fetch Tomcat and build its OpenSSL library, for the study of runtimes (about 1 minute)
 	@scripts/install-java.sh
 
-test: test-setup ## a slice of every capability on real servers, and the tests of all parts (about 21 minutes the first time; STAGES="rust parts" runs these alone)
+test: test-setup ## a slice of every capability on real servers, and the tests of all parts (about 23 minutes the first time; STAGES="rust parts" runs these alone)
 	@$(TESTS) test $(STAGES)
 
 test-all: test-setup ## every test there is, kept in tests/full-run.toml (70 minutes; STAGES="clusters fuzz" runs these alone)
