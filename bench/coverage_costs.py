@@ -44,7 +44,7 @@ def _mix(**levels: str) -> dict[str, str]:
 
 def _true_cost(factors: Mapping[str, str]) -> float:
     """The cost of a mix's connection if its parts add up."""
-    counts = parts_of(factors, _calibrate().centre)
+    counts = parts_of(factors, _calibrate())
     return sum(
         count * (_KILOBYTE_US if name.endswith(KILOBYTE) else _PART_US)
         for name, count in counts.items()
@@ -57,7 +57,7 @@ def _fitted(draw: Draw, blocks: int) -> CostModel | None:
     for number, levels in enumerate(_calibrate().fitted()):
         costs = _true_cost(levels) * np.exp(block + draw.normal(0, _NOISE, blocks))
         cells.append(cell(f"{number}", {COST: costs}, levels))
-    return fit(cells, _calibrate().centre)
+    return fit(cells, _calibrate())
 
 
 def mix(blocks: int) -> Trial:

@@ -19,8 +19,10 @@ MEASURED: Registry[Callable[[RunContents], Sequence[Measured]]] = Registry()
 _OF_THE_RUN = (
     "ended",
     "generators",
+    "implausible_bytes",
     "inconclusive",
     "no_cost_model",
+    "parts_not_identified",
     "too_short_for_steady_state",
     "validation",
 )

@@ -145,7 +145,7 @@ def _session(
         primitives.cost_us(hash_, "digest", round(sum(shaken.values()) / completed)),
         primitives.cost_us(f"TLS {facts.tls} {hash_}", "full"),
     ]
-    cipher = _cipher(suite)
+    cipher = cipher_of(suite)
     # TLS 1.3 has separate keys for the handshake and for what follows it.
     key = primitives.cost_us(cipher, "key")
     parts.append(None if key is None else key * (4 if is_13 else 2))
@@ -165,7 +165,7 @@ def _records(
     return None if one is None else one * records
 
 
-def _cipher(suite: str) -> str:
+def cipher_of(suite: str) -> str:
     """The primitive for a suite's record protection: `AES-128-GCM`, `AES-128-CBC-SHA`."""
     body = suite.partition("_WITH_")[2] or suite.removeprefix("TLS_")
     if "_CBC_" not in body:

@@ -8,20 +8,25 @@ from pathlib import Path
 
 import typer
 
+from tlslab.analysis.costs.cost_parts import bytes_part
 from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.cli.console import conclude, out, say
-from tlslab.experiment.costs import COST_RULES
+from tlslab.experiment import load, shipped
+from tlslab.experiment.costs import COST_RULES, identifying
 from tlslab.lab.results import newest_calibration, read_contents
 from tlslab.model.capacity import Objective
 from tlslab.model.errors import CannotTellError, TlslabError, UsageError
-from tlslab.model.experiment import Experiment
 from tlslab.model.run import RunContents
 from tlslab.model.suggest import did_you_mean
+from tlslab.model.wording import level_label
+from tlslab.planning.cells import contradiction, make_profile
 from tlslab.report import resume_command
 from tlslab.report.sizing_words import render_sizing
 from tlslab.store import RunFolder, to_json
+
+_Levels = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,13 @@ def plan(folder: Path | None, question: Question, as_json: bool) -> int:
     found = calibration(contents)
     if found.model is None:
         raise _no_model(run, contents)
-    mix = _mix(found.model, contents.experiment, question)
+    mix = _mix(run, contents, found.model, question)
+    if reason := found.implausible.get(bytes_part(mix, contents.experiment)):
+        raise CannotTellError(
+            f"the calibration is not fit to plan with: {reason}",
+            "make it again with sizes further apart or more blocks: `tlslab run calibrate --set "
+            "document_bytes=1024,262144 --blocks N`",
+        )
     bounds = Bounds(question.busy_at_most, question.objective)
     sizing = size(
         found.model,
@@ -89,16 +100,40 @@ def _no_model(run: RunFolder, contents: RunContents) -> TlslabError:
     )
 
 
-def _mix(model: CostModel, experiment: Experiment, question: Question) -> dict[str, str]:
+def _mix(run: RunFolder, contents: RunContents, model: CostModel, asked: Question) -> _Levels:
     """The calibration's own mix with the requested levels. Raises UsageError."""
-    settings = {name: _level(name, text) for name, text in question.settings.items() if text}
-    mix = experiment.as_planned({**model.centre, **settings, **question.load})
-    if unknown := model.unknown(mix):
+    experiment = contents.experiment
+    settings = {name: _level(name, text) for name, text in asked.settings.items() if text}
+    mix = experiment.as_planned({**experiment.centre, **settings, **asked.load})
+    for name, level in settings.items():
+        if mix[name] != level:
+            raise UsageError(
+                f"--{name} {level} does not apply to the rest of this mix: the calibration has "
+                f"{mix[name]} there",
+                f"leave --{name} out, or give the --tls that it belongs to",
+            )
+    if reason := contradiction(make_profile(experiment, mix)):
+        raise UsageError(f"there is no such connection: {reason}", "leave one of the two out")
+    fixed = [level_label(name, mix[name]) for name in settings if name not in experiment.centre]
+    if unknown := [*fixed, *model.unknown(mix)]:
+        apart = any(name in model.merged for name in unknown)
         raise UsageError(
-            f"the calibration has no cost of: {', '.join(unknown)}",
-            "measure it: `tlslab run calibrate --set FACTOR=LEVEL,LEVEL` with what is missing",
+            f"the calibration has no cost of: {', '.join(unknown)}"
+            + (" (its cells do not tell such parts apart)" if apart else ""),
+            f"measure it: `{_command(run, contents, mix)}`",
         )
     return mix
+
+
+def _command(run: RunFolder, contents: RunContents, mix: _Levels) -> str:
+    """The calibration that identifies the cost of a mix."""
+    base, name = contents.experiment, str(run.path / "experiment.toml")
+    if base.name in shipped():
+        base, name = load(base.name), base.name
+    words = ["tlslab", "run", name, "--target", contents.environment.target.name]
+    for factor, levels in identifying(base, mix).items():
+        words += ["--set", f"{factor}={','.join(levels)}"]
+    return shlex.join(words)
 
 
 def _level(factor: str, text: str) -> str:

@@ -17,6 +17,9 @@ from tlslab.toml_table import Table
 # The factors that a cost model covers.
 FACTORS = ("document_bytes", "tls", "key", "group", "suite", "resumed", "requests")
 
+# Levels that tell the parts of quantities apart.
+_APART = {"resumed": ("0%", "100%"), "requests": ("1", "16"), "document_bytes": ("1024", "262144")}
+
 COST_RULES: Mapping[str, Rule] = {name: RULES[name] for name in RULES if name in FACTORS}
 
 
@@ -57,6 +60,25 @@ class CostsFile(FileKind):
         work = experiment.workload
         work = replace(work, capacity=with_length(work.capacity, round(seconds * 1000)))
         return replace(experiment, workload=work)
+
+
+def identifying(experiment: Experiment, mix: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The factors that need other levels for the cells to identify a mix's cost; these levels.
+
+    The mix's settings become the centre, and each quantity has at least two levels.
+    """
+    otherwise = {(only.factor, only.otherwise) for only in experiment.only}
+    found = {}
+    for name in FACTORS:
+        levels = known = experiment.levels(name)
+        if name in QUANTITIES:
+            levels = known if len(known) > 1 else (*known, *_APART[name])
+        elif name in mix and (name, mix[name]) not in otherwise:
+            levels = (mix[name], *known)
+        levels = tuple(dict.fromkeys(levels))
+        if levels != known:
+            found[name] = levels
+    return found
 
 
 def _combinations(table: Table, name: str) -> tuple[dict[str, str], ...]:

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from tlslab.model.design import Design, centre
+from tlslab.model.names import find_suite
 from tlslab.model.stopping import Stopping
 from tlslab.model.workload import Workload
 
@@ -18,6 +19,15 @@ PROOF = "proof"
 
 # The kind of an experiment whose file names none.
 DEFAULT_KIND = MATRIX
+
+# The experiments of each kind that a user knows.
+EXAMPLES = {
+    MATRIX: "groups, offload, servers, stapling, suites",
+    CAPACITY: "capacity, runtimes",
+    BENCHMARK: "concurrency",
+    COSTS: "calibrate",
+    PROOF: "prove",
+}
 
 
 def matches(when: Mapping[str, str], factors: Mapping[str, str]) -> bool:
@@ -124,6 +134,14 @@ class Experiment:
             for only in self.only
             if only.factor in factors and not matches(only.when, factors)
         }
+
+    def suites(self, factors: Mapping[str, str]) -> tuple[str, ...]:
+        """The suites that a cell forces: its own level, or those of its pins if it names none."""
+        suite = find_suite(factors.get("suite", ""))
+        if suite is not None:
+            return (factors["suite"],)
+        pins = [pin.suites for pin in self.pins if matches(pin.when, factors)]
+        return tuple(dict.fromkeys(name for suites in pins for name in suites))
 
     def levels(self, factor: str) -> tuple[str, ...]:
         """The levels of a factor; none for a factor that is not varied."""

@@ -67,13 +67,12 @@ def make_profile(experiment: Experiment, factors: Factors) -> Profile:
     `by-version` is none and leaves the choice to the pins.
     """
     pins = [pin for pin in experiment.pins if matches(pin.when, factors)]
-    suite = factors.get("suite")
     group = factors.get("group")
     return Profile(
         tls=factors.get("tls"),
         key=factors.get("key") or _first(pin.key for pin in pins),
         groups=_joined(pins, "groups") if group is None else (group,),
-        suites=(suite,) if suite is not None and find_suite(suite) else _joined(pins, "suites"),
+        suites=experiment.suites(factors),
         signature_schemes=_joined(pins, "signature_schemes"),
         dh_bits=_number(factors, "dh_bits"),
         backend=_first(pin.backend for pin in pins),

@@ -9,9 +9,11 @@ import pytest
 
 from factories.costs import made_calibration
 from factories.folder import written
+from factories.primitives import made_primitives
 from factories.run import made_run
 from tlslab.cli import run
 from tlslab.cli.values import as_bytes, as_rate
+from tlslab.cli.wanted import parse_levels
 from tlslab.model.errors import UsageError
 from tlslab.model.trial import Reason
 
@@ -125,6 +127,66 @@ def test_bad_input_gets_one_line(
 ) -> None:
     assert run(["plan", str(folder), *options]) == 2
     assert words in capsys.readouterr().err
+
+
+TWO = {"tls": ("1.2", "1.3"), "key": ("rsa-2048", "ecdsa-p256")}
+LARGE = ("--new", "1000/s", "--size", "256k", "--tls", "1.3", "--key", "rsa-2048", "--json")
+
+
+def test_the_order_of_levels_decides_no_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for tls in (TWO["tls"], TWO["tls"][::-1]):
+        made = made_calibration(noise=0.0, quick=True, levels={**TWO, "tls": tls})
+        place = written(tmp_path / "-".join(tls), made)
+        assert run(["plan", str(place), *LARGE]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    first, second = found
+    assert first["processors"] == second["processors"] == 2
+    assert first["cost"]["value"] == pytest.approx(second["cost"]["value"], rel=1e-2)
+
+
+def test_what_is_not_identified_is_refused_with_the_calibration_that_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = written(tmp_path / "c", made_calibration(quick=True, levels=TWO))
+    mix = ("--processors", "4", "--tls", "1.3", "--key", "rsa-2048", "--resumed", "60%")
+    assert run(["plan", str(place), *mix]) == 2
+    said = capsys.readouterr().err
+    assert "no cost of: TLS 1.3: resumed handshake" in said
+    command = re.search(r"`(tlslab run calibrate --target nginx --set .*)`", said)
+    assert command is not None
+    words = command[1].split()
+    given = parse_levels([words[n + 1] for n, word in enumerate(words) if word == "--set"])
+    again = written(tmp_path / "again", made_calibration(levels=given))
+    assert run(["plan", str(again), *mix]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--tls", "1.2", "--suite", "TLS_CHACHA20_POLY1305_SHA256"), "--suite"),
+        (("--tls", "1.2", "--group", "X25519MLKEM768"), "exists in TLS 1.3 only"),
+    ],
+)
+def test_a_connection_that_tls_lacks_is_not_planned(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], words: str
+) -> None:
+    assert run(["plan", str(folder), "--processors", "1", *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_bytes_with_an_implausible_cost_are_not_planned_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = made_calibration()
+    where = replace(made.environment, primitives=made_primitives(times=0.1))
+    place = written(tmp_path / "c", replace(made, environment=where))
+    suite = ("--suite", "TLS_AES_256_GCM_SHA384")
+    assert run(["plan", str(place), "--processors", "1", *suite]) == 4
+    assert "times what their encryption costs" in capsys.readouterr().err
+    assert run(["plan", str(place), "--processors", "1"]) == 0
 
 
 def test_another_experiment_has_no_costs_of_parts(

@@ -33,12 +33,17 @@ def answer(
     question = contents.experiment.title
     if model is None or FULL not in model.parts:
         why = "No block has a result of every cell: there is no cost model."
+        if model is not None:
+            why = "These cells do not identify the cost of a full handshake."
         return Answer(question, (), "", Lacking(why))
     parts = {name: model.part(name) for name in _TILES if name in model.parts}
     n = parts[FULL].n
     lacking = None
+    implausible = next((each.text for each in found if each.code == "implausible_bytes"), "")
     if n < FEWEST:
         lacking = too_few(contents, max(1, n))
+    elif implausible:
+        lacking = Lacking(implausible, again(contents, "--blocks", str(2 * n)))
     elif too_wide(parts[FULL].low, parts[FULL].high):
         why = "The interval of the cost of a full handshake is too wide for a sentence."
         lacking = Lacking(why, again(contents, "--blocks", str(2 * n)), minutes(contents, 2.0))

@@ -8,18 +8,30 @@ from tlslab.analysis.costs.cost_words import uncertain_words
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
-from tlslab.model.wording import difference, joined, percent, with_interval
+from tlslab.model.wording import capital, difference, joined, percent, with_interval
 
 # A model with a larger error on a mix outside its fit is not fit for planning.
 GOOD_ERROR = 0.10
 
 
-def findings(model: CostModel | None, checks: Sequence[Check], server: str) -> tuple[Finding, ...]:
-    """The costs of the parts, the error of their sum, and the next step."""
+def findings(
+    model: CostModel | None, checks: Sequence[Check], server: str, implausible: Sequence[str] = ()
+) -> tuple[Finding, ...]:
+    """The costs of the parts, the error of their sum, and the next step.
+
+    `implausible`: the reasons that a cost of bytes cannot be right.
+    """
     if model is None:
         text = "No block has a cost of every cell: there is no cost model."
         return (Finding("no_cost_model", text),)
-    found = [_parts(model, server)]
+    found = [Finding("implausible_bytes", f"{capital(each)}.") for each in implausible]
+    if model.merged:
+        text = (
+            f"These cells do not tell apart what each of these costs: {', '.join(model.merged)}. "
+            "tlslab plan refuses loads that need them apart."
+        )
+        found.append(Finding("parts_not_identified", text))
+    found += _parts(model, server)
     if checks:
         found.append(_error(checks))
     else:
@@ -31,7 +43,7 @@ def findings(model: CostModel | None, checks: Sequence[Check], server: str) -> t
     return tuple(found)
 
 
-def _parts(model: CostModel, server: str) -> Finding:
+def _parts(model: CostModel, server: str) -> list[Finding]:
     named = [
         (name, words)
         for name, words in (
@@ -42,9 +54,11 @@ def _parts(model: CostModel, server: str) -> Finding:
         )
         if name in model.parts
     ]
+    if not named:
+        return []
     costs = [f"{words} costs {_cost(model.part(name))}" for name, words in named]
     text = f"On {server} {joined(costs)} of the server's processor time."
-    return Finding("cost_of_parts", text)
+    return [Finding("cost_of_parts", text)]
 
 
 def _cost(part: Estimate) -> str:

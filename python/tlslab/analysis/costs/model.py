@@ -17,46 +17,79 @@ from tlslab.analysis.costs.cost_parts import BASIC, parts_of
 from tlslab.analysis.measures import MICROSECONDS, RATIO
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval
 from tlslab.model.estimate import Estimate
+from tlslab.model.experiment import Experiment
 
 COST = "server_cpu_us_per_connection"
+
+# The parts of a cell, and its cost by block.
+_Row = tuple[Mapping[str, float], Mapping[int, float]]
+
+
+# Residuals below this share of a row are rounding errors.
+_ROUNDED = 1e-7
 
 
 @dataclass(frozen=True)
 class CostModel:
     """The costs of the parts in microseconds of processor time.
 
-    `parts`: those that the cells can separate; `merged`: those that they cannot, whose cost is
-    included in the others. `costs` has a row for each of `blocks`, a column for each part.
-    `centre`: the levels whose cost is contained in the basic parts.
+    `parts`: those that the cells identify; `merged`: those that they do not. `costs` has a row for
+    each of `blocks`, a column for each part, the merged ones last (their columns have a meaning
+    only in sums that the cells identify). `space`, `scale`: an orthonormal basis of the cells' rows
+    (rank x parts), each column divided by its largest count.
     """
 
-    centre: Mapping[str, str]
+    experiment: Experiment
     parts: tuple[str, ...]
     merged: tuple[str, ...]
     blocks: tuple[int, ...]
     costs: Array
+    space: Array
+    scale: Array
+
+    @property
+    def centre(self) -> dict[str, str]:
+        """The levels whose cost is contained in the basic parts."""
+        return self.experiment.as_planned(self.experiment.centre)
+
+    def counts(self, factors: Mapping[str, str]) -> dict[str, float]:
+        """The number of each part in one connection of a mix."""
+        return parts_of(factors, self.experiment)
 
     def part(self, name: str) -> Estimate:
-        """The cost of one unit of a part."""
+        """The cost of one unit of an identified part."""
         return _mean(self.costs[:, self.parts.index(name)])
 
     def unknown(self, factors: Mapping[str, str]) -> tuple[str, ...]:
-        """The parts of a mix that occurred in no cell."""
-        known = (*self.parts, *self.merged)
-        return tuple(name for name in parts_of(factors, self.centre) if name not in known)
+        """The parts of a mix that the cells do not identify: in no cell, or not told apart.
+
+        A mix is identified if it is a sum of cells (its row is in the space of the design).
+        """
+        return self.unknown_of(self.counts(factors))
+
+    def unknown_of(self, counts: Mapping[str, float]) -> tuple[str, ...]:
+        """The same for so many of each part."""
+        names = (*self.parts, *self.merged)
+        row = self._row(counts) / self.scale
+        rest = np.abs(row - self.space.T @ (self.space @ row))
+        limit = _ROUNDED * np.linalg.norm(row)
+        left = {name for name, share in zip(names, rest, strict=True) if share > limit}
+        return tuple(name for name in counts if name not in names or name in left)
 
     def by_block(self, factors: Mapping[str, str]) -> dict[int, float]:
         """The cost of a mix's connection by each block's fit.
 
         The mix must have no unknown parts.
         """
-        counts = parts_of(factors, self.centre)
-        row = np.array([counts.get(name, 0.0) for name in self.parts])
-        return dict(zip(self.blocks, (self.costs @ row).tolist(), strict=True))
+        return self._sum(self.counts(factors))
 
     def cost(self, factors: Mapping[str, str]) -> Estimate:
         """The cost of a mix's connection, with the interval over blocks."""
-        return _mean(np.array(list(self.by_block(factors).values())))
+        return self.sum_of(self.counts(factors))
+
+    def sum_of(self, counts: Mapping[str, float]) -> Estimate:
+        """The cost of so many of each part, which the cells must identify together."""
+        return _mean(np.array(list(self._sum(counts).values())))
 
     def difference(self, left: Mapping[str, str], right: Mapping[str, str]) -> Estimate:
         """The extra cost of one mix's connection over another's; neither may have unknown parts."""
@@ -64,6 +97,12 @@ class CostModel:
         return _mean(
             np.array([cost - others[block] for block, cost in self.by_block(left).items()])
         )
+
+    def _sum(self, counts: Mapping[str, float]) -> dict[int, float]:
+        return dict(zip(self.blocks, (self.costs @ self._row(counts)).tolist(), strict=True))
+
+    def _row(self, counts: Mapping[str, float]) -> Array:
+        return np.array([counts.get(name, 0.0) for name in (*self.parts, *self.merged)])
 
 
 @dataclass(frozen=True)
@@ -99,10 +138,14 @@ class Check:
         return max(max(end, 1 / end) - 1 for end in ends)
 
 
-def fit(cells: Sequence[Measured], centre: Mapping[str, str]) -> CostModel | None:
-    """The model fitted to these cells; None if no block has enough valid cells for its parts."""
+def fit(cells: Sequence[Measured], experiment: Experiment) -> CostModel | None:
+    """The model fitted to these cells; None if no block has enough valid cells for its parts.
+
+    Each block has the solution of least norm (pseudoinverse). Sums of parts that the cells identify
+    are the same in every solution, whatever the centre.
+    """
     rows = [
-        (parts_of(cell.summary.factors, centre), cell.values[COST])
+        (parts_of(cell.summary.factors, experiment), cell.values[COST])
         for cell in cells
         if cell.summary.verdict in ("valid", "at_least") and cell.values.get(COST)
     ]
@@ -110,24 +153,44 @@ def fit(cells: Sequence[Measured], centre: Mapping[str, str]) -> CostModel | Non
         return None
     found = dict.fromkeys(name for counts, _ in rows for name in counts)
     named = [*(name for name in BASIC if name in found), *(n for n in found if n not in BASIC)]
-    design = np.array([[counts.get(name, 0.0) for name in named] for counts, _ in rows])
-    kept = _separable(design)
-    parts = [name for number, name in enumerate(named) if number in kept]
+    parts = [name for name, known in zip(named, _identified(rows, named), strict=True) if known]
     merged = [name for name in named if name not in parts]
-    design = design[:, kept]
+    design, scale = _scaled(rows, [*parts, *merged])
+    space = _row_space(design)
     means = np.array([np.mean(list(values.values())) for _, values in rows])
     blocks, costs = [], []
     for block in sorted({block for _, values in rows for block in values}):
         here = [number for number, (_, values) in enumerate(rows) if block in values]
-        scaled = design[here] / means[here, None]
-        if np.linalg.matrix_rank(scaled) < len(parts):
+        reduced = design[here] @ space.T / means[here, None]
+        if np.linalg.matrix_rank(reduced) < len(space):
             continue
         measured = np.array([rows[number][1][block] for number in here]) / means[here]
         blocks.append(block)
-        costs.append(np.linalg.lstsq(scaled, measured, rcond=None)[0])
+        costs.append(space.T @ np.linalg.lstsq(reduced, measured, rcond=None)[0] / scale)
     if not blocks:
         return None
-    return CostModel(centre, tuple(parts), tuple(merged), tuple(blocks), np.array(costs))
+    return CostModel(
+        experiment, tuple(parts), tuple(merged), tuple(blocks), np.array(costs), space, scale
+    )
+
+
+def _scaled(rows: Sequence[_Row], names: Sequence[str]) -> tuple[Array, Array]:
+    """The design, a column for each part, divided by the column's largest count; these counts."""
+    design = np.array([[counts.get(name, 0.0) for name in names] for counts, _ in rows])
+    scale = design.max(axis=0)
+    return design / scale, scale
+
+
+def _row_space(design: Array) -> Array:
+    """An orthonormal basis of the rows of a matrix: rank x columns."""
+    _, sizes, basis = np.linalg.svd(design, full_matrices=False)
+    return np.asarray(basis[sizes > _ROUNDED * sizes[0]])
+
+
+def _identified(rows: Sequence[_Row], names: Sequence[str]) -> list[bool]:
+    """Whether each part by itself is a sum of cells: a unit vector in the space of their rows."""
+    space = _row_space(_scaled(rows, names)[0])
+    return [bool(rest < _ROUNDED) for rest in 1 - (space**2).sum(axis=0)]
 
 
 def _mean(values: Array) -> Estimate:
@@ -135,15 +198,6 @@ def _mean(values: Array) -> Estimate:
     centre, interval, method = mean_interval(values, "values")
     low, high = (None, None) if interval is None else interval
     return Estimate(centre, low, high, len(values), MICROSECONDS, method)
-
-
-def _separable(design: Array) -> list[int]:
-    """The columns that are not linear combinations of earlier columns."""
-    kept: list[int] = []
-    for column in range(design.shape[1]):
-        if np.linalg.matrix_rank(design[:, [*kept, column]]) > len(kept):
-            kept.append(column)
-    return kept
 
 
 def checks(model: CostModel, cells: Sequence[Measured]) -> tuple[Check, ...]:

@@ -9,14 +9,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tlslab.analysis.costs.cost_parts import parts_of
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.stats.queue import most_within
 from tlslab.model.capacity import Objective
 from tlslab.model.errors import CannotTellError, UsageError
 from tlslab.model.estimate import Estimate
 from tlslab.model.sizing import Limit, Share, Sizing
-from tlslab.model.wording import counted, figure, level_label, with_interval
+from tlslab.model.wording import counted, figure, joined, level_label, with_interval
 
 MICRO = 1e-6
 
@@ -177,11 +176,16 @@ def widened(cost: Estimate, bound: float) -> Estimate:
 
 
 def _shares(model: CostModel, mix: Mapping[str, str]) -> tuple[Share, ...]:
-    """The parts of a mix with their costs, the most expensive first."""
-    counts = parts_of(mix, model.centre)
+    """The parts of a mix with their costs, the most expensive first.
+
+    Parts that only their sum is known of are one.
+    """
+    counts = model.counts(mix)
     shares = [
         _share(name, counts[name], model.part(name)) for name in model.parts if counts.get(name)
     ]
+    if together := {name: counts[name] for name in model.merged if counts.get(name)}:
+        shares.append(_share(joined(list(together)), 1.0, model.sum_of(together)))
     return tuple(sorted(shares, key=lambda share: -share.cost_us))
 
 

@@ -1,12 +1,13 @@
 """From the run folder of a calibration to the summary for its report."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.answer import answer
 from tlslab.analysis.costs.findings import findings
+from tlslab.analysis.costs.implausible import implausible_bytes
 from tlslab.analysis.costs.model import COST, Check, CostModel, checks, fit
 from tlslab.analysis.costs.tables import figures, tables
 from tlslab.analysis.experiment import summarise_experiment
@@ -26,13 +27,15 @@ _NOT_OF_COSTS = ("neither_saturated", "client_saturated")
 class Calibration:
     """The cells of a run, the model fitted to some of them, and its check on the others.
 
-    `model` is None if no block has all the cells that the fit needs.
+    `model` is None if no block has all the cells that the fit needs. `implausible`: the parts whose
+    cost of bytes cannot be right, each with the reason.
     """
 
     fitted: tuple[Measured, ...]
     held_out: tuple[Measured, ...]
     model: CostModel | None
     checks: tuple[Check, ...]
+    implausible: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def measured(self) -> list[Mapping[str, str]]:
@@ -55,8 +58,11 @@ def calibration(contents: RunContents) -> Calibration:
     seen = list(experiment.fitted())
     to_fit = tuple(cell for cell in cells if dict(cell.summary.factors) in seen)
     others = tuple(cell for cell in cells if dict(cell.summary.factors) not in seen)
-    model = fit(to_fit, experiment.centre)
-    return Calibration(to_fit, others, model, () if model is None else checks(model, others))
+    model = fit(to_fit, experiment)
+    if model is None:
+        return Calibration(to_fit, others, None, ())
+    implausible = implausible_bytes(model, contents.environment.primitives)
+    return Calibration(to_fit, others, model, checks(model, others), implausible)
 
 
 @ANALYSTS.registers(COSTS)
@@ -64,7 +70,9 @@ def summarise(contents: RunContents) -> Summary:
     """The summary of the run. Pure."""
     found = calibration(contents)
     cells = [*found.fitted, *found.held_out]
-    reported = findings(found.model, found.checks, contents.environment.target.name)
+    implausible = tuple(found.implausible.values())
+    server = contents.environment.target.name
+    reported = findings(found.model, found.checks, server, implausible)
     return Summary(
         experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
         environment=contents.environment,

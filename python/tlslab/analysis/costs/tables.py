@@ -13,9 +13,7 @@ def tables(model: CostModel | None, checks: Sequence[Check]) -> tuple[DataTable,
     if model is None:
         return ()
     merged = (
-        ""
-        if not model.merged
-        else f" Not told apart from the others by these cells: {', '.join(model.merged)}."
+        "" if not model.merged else f" Not told apart by these cells: {', '.join(model.merged)}."
     )
     parts = DataTable(
         id="parts",
