@@ -298,7 +298,7 @@ def test_a_load_that_loses_a_generator_keeps_what_was_measured(
         (["load", "--generators", "2", "-c", "0", "https://127.0.0.1:9/"], 2, "connections"),
         (["load", "--generators", "2", "probe", "127.0.0.1"], 2, "is for a load"),
         (["load", "--generators", "none", "https://127.0.0.1:9/"], 2, "not a number of generators"),
-        (["run", "concurrency", "--generators", "2", "--dry-run"], 2, "the kind benchmark"),
+        (["run", "concurrency", "--generators", "2", "--dry-run"], 2, "not for concurrency"),
         (["run", "groups", "--generators", "0", "--dry-run"], 2, "not a number of generators"),
         (["run", "groups", "--on-lost-host", "wait", "--dry-run"], 2, "fail or keep"),
     ],

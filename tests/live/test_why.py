@@ -204,7 +204,7 @@ def test_without_perf_the_run_says_so_and_goes_on(tlslab: Tlslab, tmp_path: Path
     ("arguments", "words"),
     [
         (("why.toml", "--target", "https://127.0.0.1:1/"), "a server that the lab starts"),
-        (("capacity", "--target", "nginx"), "of the kind capacity"),
+        (("capacity", "--target", "nginx"), "those of capacity are not"),
     ],
 )
 def test_what_cannot_be_sampled_is_refused_before_it_starts(

@@ -32,6 +32,9 @@ COMPARED = (
     "keep_alive_server_memory_bytes",
 )
 
+# Amounts that differ by less count as equal: the length of signatures in certificates varies.
+LEAST_AMOUNT = 0.01
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -91,6 +94,12 @@ def more_is_faster(estimate: str) -> bool:
 def is_amount(estimate: str) -> bool:
     """Whether an estimate is an amount (memory, bytes): more or less, but not faster or slower."""
     return estimate.endswith("_bytes") or "_bytes_per_" in estimate.removesuffix("_per_s")
+
+
+def is_equal_amount(found: Comparison) -> bool:
+    """Whether two amounts are established to differ by less than counts."""
+    within = found.may_differ is not None and found.may_differ <= LEAST_AMOUNT
+    return within and is_amount(found.estimate)
 
 
 def compare(
@@ -166,6 +175,8 @@ def judged(
 def _verdict(found: Comparison, adjusted_p: float | None, margin: float) -> ComparisonVerdict:
     if found.low is None or found.high is None or adjusted_p is None:
         return "cannot_tell"
+    if is_equal_amount(found):
+        return "equivalent"
     if adjusted_p <= LEVEL and not found.low <= 1 <= found.high:
         above = found.low > 1
         if is_amount(found.estimate):

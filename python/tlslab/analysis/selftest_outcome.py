@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tlslab.analysis.compare import Measured, compare, more_is_faster, paired_logs
+from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.ranking import differing
 from tlslab.analysis.stats.power import detectable
@@ -79,6 +80,7 @@ def _ability(pairs: Sequence[Pair], estimate: str, tries: int, blocks: int) -> A
     equal = [pair for pair in pairs if pair.share == 0]
     alarms = [bool(ratio) for pair in equal for ratio in _apart(pair, estimate, tries, blocks)]
     noise = _noise(equal, estimate, tries, blocks)
+    between, within = _run_to_run(equal, estimate, tries, blocks)
     stated = () if noise is None else STATED_BLOCKS
     return Ability(
         estimate=estimate,
@@ -86,6 +88,8 @@ def _ability(pairs: Sequence[Pair], estimate: str, tries: int, blocks: int) -> A
         planted=tuple(_planted(pair, estimate, tries, blocks) for pair in pairs if pair.share),
         noise=noise,
         detectable=tuple(Detectable(n, detectable(noise or 0.0, n)) for n in stated),
+        between=between,
+        within=within,
     )
 
 
@@ -144,3 +148,22 @@ def _noise(equal: Sequence[Pair], estimate: str, tries: int, blocks: int) -> flo
             squares += float(logs.var(ddof=1)) * (len(logs) - 1)
             degrees += len(logs) - 1
     return math.sqrt(squares / degrees) if degrees else None
+
+
+def _run_to_run(
+    equal: Sequence[Pair], estimate: str, tries: int, blocks: int
+) -> tuple[float | None, float | None]:
+    """The standard deviations of a server's own logarithm: of tries, and of blocks within a try.
+
+    None with fewer than FEWEST tries. A try has the mean over both equal servers.
+    """
+    logs = [
+        np.log([list(cell.values[estimate].values()) for cell in cells])
+        for pair in equal
+        for cells in _ranked(pair, estimate, tries, blocks)
+        if all(len(cell.values[estimate]) == blocks > 1 for cell in cells)
+    ]
+    if len(logs) < FEWEST:
+        return None, None
+    within = math.sqrt(np.mean([each.var(axis=1, ddof=1).mean() for each in logs]))
+    return float(np.std([each.mean() for each in logs], ddof=1)), within

@@ -10,6 +10,7 @@ from tlslab.lab.required_parts import Part
 from tlslab.lab.results import read_contents, summarise
 from tlslab.lab.why.sampling import sampling_seconds
 from tlslab.model.errors import UsageError
+from tlslab.model.experiment import COSTS, EXAMPLES, MATRIX
 
 __all__ = [
     "Request",
@@ -55,8 +56,8 @@ def _check_generators(request: Request) -> None:
     """Raises UsageError if the load may not come from several generators."""
     if request.generators is not None and not kind_of(request.experiment).several_generators:
         raise UsageError(
-            f"--generators is for experiments that load a server; {request.experiment.name} is of "
-            f"the kind {request.experiment.kind}",
+            "--generators is for experiments in which one client may be too slow for the server; "
+            f"not for {request.experiment.name}",
             "leave --generators out",
         )
 
@@ -67,9 +68,9 @@ def _check_why(request: Request) -> None:
         return
     if not kind_of(request.experiment).sampled:
         raise UsageError(
-            f"--why samples cells that are all measured alike; {request.experiment.name} is of the "
-            f"kind {request.experiment.kind}",
-            "leave --why out, or take an experiment of the kind matrix or costs",
+            f"--why samples cells that are all measured alike; those of {request.experiment.name} "
+            "are not",
+            f"leave --why out, or take another experiment: {EXAMPLES[MATRIX]}, {EXAMPLES[COSTS]}",
         )
     if request.external:
         raise UsageError(

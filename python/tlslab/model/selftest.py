@@ -59,7 +59,9 @@ class Ability:
     """The resolution by one estimate.
 
     `noise`: the standard deviation, over the blocks, of the logarithm of the ratio of two equal
-    servers; None with too few blocks.
+    servers; None with too few blocks. `between`: the standard deviation of a server's own logarithm
+    from try to try, so from one short run to the next; None with fewer than five tries. `within`:
+    that of a block of a try.
     """
 
     estimate: str
@@ -67,6 +69,8 @@ class Ability:
     planted: tuple[Planted, ...]
     noise: float | None
     detectable: tuple[Detectable, ...]
+    between: float | None = None
+    within: float | None = None
 
     @property
     def smallest(self) -> Planted | None:

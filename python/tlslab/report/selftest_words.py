@@ -59,6 +59,11 @@ def _lines(ability: Ability) -> list[Text]:
             for each in ability.detectable
         ]
         lines.append(f"  Found 9 times in 10, by the noise here: {', '.join(listed)}.")
+    if ability.between is not None:
+        lines.append(
+            f"  From try to try the same server differs by {_percent(ability.between)} (standard "
+            "deviation): `tlslab compare A B` counts this between two runs."
+        )
     return [Text(plain(line, 1000)) for line in lines]
 
 

@@ -89,7 +89,7 @@ def test_the_rates_have_a_bound_of_their_own() -> None:
 
 
 def test_bytes_that_differ_by_next_to_nothing_are_alike() -> None:
-    signature = [found("wire_bytes_per_handshake", 1.0008, 1.0012, "more")]
+    signature = [found("wire_bytes_per_handshake", 1.0008, 1.0012, "equivalent")]
     (sentence,) = answered(NEAR, signature).sentences
     assert sentence == "No difference is established: B is within 4 % of A."
     first, _ = answered(NEAR, [found("wire_bytes_per_handshake", 1.05, 1.06, "more")]).sentences

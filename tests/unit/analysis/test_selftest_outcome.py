@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from factories.run import World, made_run
+import pytest
+
+from factories.run import SERVER_US, World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.selftest_outcome import RANKED_BY, judge_selftest
 from tlslab.experiment import dumps, loads
@@ -14,8 +16,9 @@ from tlslab.model.trial import Trial, TrialRun
 SLOWER = {"2%": 1.02, "5%": 1.05, "10%": 1.10}
 
 
-def made(noise: float = 0.003, blocks: int = 15, seed: int = 1) -> RunContents:
-    world = World(noise=noise, seed=seed, target="reference", slower=SLOWER)
+def made(noise: float = 0.003, blocks: int = 15, seed: int = 1, times: float = 1.0) -> RunContents:
+    costs = {group: times * us for group, us in SERVER_US.items()}
+    world = World(noise=noise, seed=seed, target="reference", slower=SLOWER, server_us=costs)
     return made_run(world, experiment=selftest_experiment(blocks))
 
 
@@ -61,6 +64,25 @@ def test_the_noise_is_that_of_a_ratio_and_gives_the_detectable_difference() -> N
     assert 0.008 < found.noise < 0.022
     shares = [each.share for each in found.detectable]
     assert shares == sorted(shares, reverse=True)
+
+
+def test_the_spread_from_try_to_try_is_that_of_a_server_by_itself() -> None:
+    assert judged(made(blocks=20)).between is None
+    steady = judged(made(noise=0.01, blocks=40))
+    assert steady.between is not None
+    assert steady.within is not None
+    assert steady.within == pytest.approx(0.01, rel=0.4)
+    # The mean of ten values: five blocks of two servers.
+    assert steady.between < steady.within
+    contents, slower = made(noise=0.01, blocks=40), made(noise=0.01, blocks=40, times=1.2)
+    trials = [
+        other if each.block % 10 < 5 else each
+        for each, other in zip(contents.trials, slower.trials, strict=True)
+    ]
+    moving = judged(replace(contents, trials=tuple(trials)))
+    assert moving.between is not None
+    assert moving.between > 0.08
+    assert moving.within == pytest.approx(steady.within, rel=0.3)
 
 
 def disturbed(trial: Trial) -> Trial:

@@ -166,5 +166,5 @@ def test_runs_without_two_servers_are_refused() -> None:
     three = with_levels(load("groups", quick=True), {"server": ("nginx", "apache", "haproxy")})
     with pytest.raises(UsageError, match="the run has 3 servers"):
         found(made_run(experiment=three))
-    with pytest.raises(UsageError, match="a run of the kind capacity has no blocks"):
+    with pytest.raises(UsageError, match="a run of capacity has no blocks"):
         found(made_capacity_run({"nginx 1": CapacityWorld()}))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from tlslab.analysis.compare import is_amount
 from tlslab.analysis.enough import AIM, DOTS_ONLY, FEWEST, OWN
 from tlslab.analysis.judged_estimates import RATES
 from tlslab.model.answer import Answer, Lacking, Tile
@@ -23,8 +22,6 @@ _REASONS = (
     "lower bounds, searches that were inconclusive or disturbed, no valid result, or another way "
     "to measure"
 )
-# Amounts that differ by less count as equal: the length of signatures in certificates varies.
-_LEAST_AMOUNT = 0.01
 
 # A cell's label, and one of its ratios.
 Labelled = tuple[str, Comparison]
@@ -62,7 +59,7 @@ def answer(
         return Answer(question, (), said, Lacking(why, again, few=True), (), figure)
     # Differences of about the same size keep the order of the table: rates first.
     differing = sorted(
-        (each for each in judged if _differs(each[1])), key=lambda each: -round(_size(each[1]), 1)
+        (each for each in judged if each[1].differs), key=lambda each: -round(_size(each[1]), 1)
     )
     longer = ("--until", f"{AIM:.0%}") if until else ("--blocks", str(2 * n))
     again = (*without_options(command, OWN), *longer)
@@ -71,15 +68,6 @@ def answer(
     tiles = [] if lacking else [_tile(*each) for each in differing or judged]
     shown = tuple(tiles[:_MOST_TILES]) if len(tiles) >= _FEWEST_TILES else ()
     return Answer(question, sentences, confidence, lacking, shown, figure)
-
-
-def _differs(found: Comparison) -> bool:
-    """Whether a relevant difference is established.
-
-    Small differences of amounts are not relevant.
-    """
-    within = found.may_differ is not None and found.may_differ <= _LEAST_AMOUNT
-    return found.differs and not (within and is_amount(found.estimate))
 
 
 def _size(found: Comparison) -> float:
@@ -119,7 +107,7 @@ def _sentences(
     unjudged: int,
 ) -> tuple[str, ...]:
     first, second = names
-    alike = [c for _, c in judged if not _differs(c)]
+    alike = [c for _, c in judged if not c.differs]
     known, open_ = [c for c in alike if _is_known(c)], [c for c in alike if not _is_known(c)]
     if not differing:
         where = " in what can be judged" if unjudged else ""

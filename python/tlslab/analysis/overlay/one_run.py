@@ -20,6 +20,7 @@ from tlslab.analysis.overlay.ratios import Paired
 from tlslab.analysis.overlay.two_runs import overlay
 from tlslab.analysis.stats.estimate import CONFIDENCE
 from tlslab.model.errors import UsageError
+from tlslab.model.experiment import EXAMPLES
 from tlslab.model.finding import CellSummary, Comparison, Summary
 from tlslab.model.run import RunContents
 from tlslab.model.wording import counted, level_label
@@ -36,10 +37,11 @@ def two_servers(contents: RunContents, margin: float) -> Summary:
     """
     kind = contents.experiment.kind
     if kind not in MEASURED:
-        others = ", ".join(name for name in ANALYSTS if name in MEASURED)
+        others = ", ".join(EXAMPLES[name] for name in ANALYSTS if name in MEASURED)
         raise UsageError(
-            f"a run of the kind {kind} has no blocks in which two servers were measured in turns",
-            f"compare two runs, A and B, or take an experiment of the kind {others}",
+            f"a run of {contents.experiment.name} has no blocks in which two servers were measured "
+            "in turns",
+            f"compare two runs, A and B, or take another experiment: {others}",
         )
     levels = contents.experiment.levels(SERVER)
     if len(levels) != 2:

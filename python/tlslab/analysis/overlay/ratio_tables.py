@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tlslab.analysis.compare import is_equal_amount
 from tlslab.analysis.measures import RATIO
 from tlslab.analysis.overlay.pairs import Side
-from tlslab.analysis.overlay.ratios import Ratio
+from tlslab.analysis.overlay.ratios import ONE_AFTER_THE_OTHER, Ratio
 from tlslab.analysis.run_facts import run_facts
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name, shown
@@ -15,9 +16,11 @@ from tlslab.model.wording import difference
 
 
 def ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTable:
-    """A row for each ratio, with both values and the verdict."""
+    """A row for each ratio, with both values and the verdict; none for amounts that are equal."""
     rows: list[tuple[TableCell, ...]] = []
     for pair, name, comparison in ratios:
+        if is_equal_amount(comparison):
+            continue
         ratio = Estimate(
             comparison.ratio,
             comparison.low,
@@ -61,8 +64,10 @@ def verdict_words(comparison: Comparison) -> str:
     left = comparison.may_differ
     if comparison.verdict == "equivalent" and left is not None:
         return f"differ by at most {difference(left)}"
-    if comparison.verdict == "cannot_tell" and left is not None:
-        return f"cannot tell: they may differ by up to {difference(left)}"
+    if comparison.verdict == "cannot_tell":
+        why = [ONE_AFTER_THE_OTHER] if ONE_AFTER_THE_OTHER in comparison.method else []
+        why += [] if left is None else [f"they may differ by up to {difference(left)}"]
+        return ": ".join(["cannot tell", *(["; ".join(why)] if why else [])])
     if comparison.verdict == "not_comparable":
         return comparison.method
     return comparison.verdict.replace("_", " ")

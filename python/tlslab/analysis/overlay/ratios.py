@@ -2,8 +2,9 @@
 
 Two runs are independent: no block of one belongs to a block of the other. The interval of a ratio
 is put together from the intervals of both sides (stats.estimate.ratio_of), its p-value is Welch's
-(stats.estimate.spread_of_ratio). Two servers of one run share blocks: their ratios of values by
-block come paired (overlay.one_run), those of other estimates are made as between runs.
+(stats.estimate.spread_of_ratio), both with the spread from run to run (run_to_run). Two servers of
+one run share blocks: their ratios of values by block come paired (overlay.one_run), those of other
+estimates are made of the two intervals alone.
 """
 
 import math
@@ -14,12 +15,15 @@ from tlslab.analysis.compare import is_bounded, may_differ
 from tlslab.analysis.judged_estimates import gated_rates, judged_names, leading_rate, left_open
 from tlslab.analysis.measures import RATIO
 from tlslab.analysis.overlay.pairs import Pair, Side
+from tlslab.analysis.overlay.run_to_run import as_of_any_run, source
 from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import MOVER, ratio_of, spread_of_ratio
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary, Comparison, Summary
 
 METHOD = f"independent runs; {MOVER}"
+# Between runs, the spread from run to run counts as well.
+ONE_AFTER_THE_OTHER = "two runs, one after the other"
 # For what has no value in each block: quantiles over all trials.
 APART = f"each server by itself; {MOVER}"
 
@@ -40,9 +44,19 @@ def ratios_of(
         if _has(pair.first, name) and _has(pair.second, name):
             known = None if paired is None else paired(pair, name)
             if known is None:
-                sides = pair.first.estimates[name], pair.second.estimates[name]
-                known = independent(name, *sides, METHOD if paired is None else APART)
+                known = _apart(first, second, pair, name, paired is None)
             yield pair, name, _compared(pair, known, _why_not(first, second, pair, name))
+
+
+def _apart(first: Side, second: Side, pair: Pair, name: str, runs: bool) -> Comparison:
+    """The ratio of estimates of two runs, or else of two servers of one run."""
+    sides = pair.first.estimates[name], pair.second.estimates[name]
+    if not runs:
+        return independent(name, *sides, APART)
+    words = source(first, second, name)
+    before = as_of_any_run(first, name, sides[0], words)
+    after = as_of_any_run(second, name, sides[1], words)
+    return independent(name, before, after, f"{ONE_AFTER_THE_OTHER}; {words}; {METHOD}")
 
 
 def missing(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Comparison]:

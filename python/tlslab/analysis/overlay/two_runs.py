@@ -50,8 +50,9 @@ def overlay(
     kinds = (first.summary.experiment.kind, second.summary.experiment.kind)
     if kinds[0] != kinds[1]:
         raise UsageError(
-            f"{first.name} is of the kind {kinds[0]}, {second.name} of {kinds[1]}",
-            "compare runs of one kind of experiment",
+            f"{first.name} is a run of {first.summary.experiment.name}, {second.name} one of "
+            f"{second.summary.experiment.name}: they measure different things",
+            "compare runs of one experiment",
         )
     pairs = shared_cells(first.summary, second.summary)
     if not pairs:
@@ -106,12 +107,14 @@ def _findings(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Find
 
 
 def _experiment(first: Side, second: Side) -> ExperimentSummary:
-    mine = first.summary.experiment
+    mine, others = first.summary.experiment, second.summary.experiment
+    alike = {n: each for n, each in mine.workload.items() if others.workload.get(n) == each}
     return replace(
         mine,
+        workload=alike,
         name="compare",
         title=f"{first.name} and {second.name}: {mine.title}",
-        target=f"{mine.target}, {second.summary.experiment.target}",
+        target=f"{mine.target}, {others.target}",
         kind=KIND,
     )
 

@@ -206,7 +206,7 @@ def spread_of_ratio(first: Estimate, second: Estimate) -> Spread | None:
     generalization of Student's problem when several different population variances are involved",
     Biometrika 34) by Satterthwaite's approximation (1946, Biometrics Bulletin 2).
     """
-    one, other = _spread(first), _spread(second)
+    one, other = log_spread(first), log_spread(second)
     if one is None or other is None:
         return None
     whole = one.error**2 + other.error**2
@@ -234,7 +234,7 @@ def ratio_of(above: Estimate, below: Estimate, unit: str, method: str) -> Estima
     return Estimate(value, math.exp(low), math.exp(high), n, unit, method)
 
 
-def _spread(found: Estimate) -> Spread | None:
+def log_spread(found: Estimate) -> Spread | None:
     """The spread of an estimate's logarithm: the wider half of its interval over its quantile.
 
     None for one trial: older summaries have an interval for it, but only from the trial's own

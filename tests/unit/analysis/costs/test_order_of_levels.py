@@ -15,6 +15,7 @@ from tlslab.analysis.costs.model import COST, CostModel, fit
 from tlslab.analysis.costs.summary import calibration
 from tlslab.experiment import load, with_levels
 from tlslab.experiment.costs import identifying
+from tlslab.model.design import Design
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import CellSummary
 from tlslab.planning.cells import contradiction, make_cells, make_profile
@@ -80,7 +81,7 @@ def test_the_bytes_of_either_version_have_the_cost_of_their_cipher(tls: tuple[st
 def test_a_mix_is_refused_by_the_parts_that_only_their_sum_is_known_of() -> None:
     one = {"document_bytes": ("1024",), "suite": CALIBRATE.levels("suite")[:1]}
     experiment = with_levels(CALIBRATE, one)
-    experiment = replace(experiment, design=replace(experiment.design or CALIBRATE.design, more=()))
+    experiment = replace(experiment, design=Design())
     model = fitted(experiment)
     assert model is not None
     assert model.merged == ("request", "kB sent")

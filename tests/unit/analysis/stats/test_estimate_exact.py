@@ -14,10 +14,10 @@ from tlslab.analysis.stats.estimate import (
     Spread,
     _bootstrap,
     _possible,
-    _spread,
     _student,
     estimate,
     family_interval,
+    log_spread,
     mean_interval,
     p_value,
     ratio_of,
@@ -228,7 +228,7 @@ def test_the_spread_is_of_the_wider_half(low_high: tuple[float, float]) -> None:
     exact = Estimate(50.0, 50.0, 50.0, 2, "1/s", "Student t")
     half = max(math.log(low_high[1] / 100), math.log(100 / low_high[0]))
     ratios = spread_of_ratio(found, exact), spread_of_ratio(exact, found)
-    for spread in (_spread(found), *ratios):
+    for spread in (log_spread(found), *ratios):
         assert spread is not None
         assert spread.error == pytest.approx(half / T4, rel=1e-6)
         assert spread.degrees == pytest.approx(4)
