@@ -20,7 +20,7 @@ from tlslab.report.answer_words import (
     tile_words,
 )
 from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
-from tlslab.report.facts import facts, redo_command
+from tlslab.report.facts import facts, load_words, redo_command
 from tlslab.report.few_trials import shown
 from tlslab.report.grids import section_grid
 from tlslab.report.numbers import Grid, Place, figure_grid, table_grid
@@ -130,6 +130,8 @@ def _answered(summary: Summary, sections: tuple[view.Section, ...]) -> Iterator[
         yield from (*(f"- {escaped(tile_words(tile))}" for tile in answer.tiles), "")
     if answer.confidence:
         yield from (escaped(answer.confidence), "")
+    if load := load_words(summary):
+        yield from (escaped(load), "")
     if count := len(cautions.warnings(summary)):
         yield from (f"{count} warning{'' if count == 1 else 's'}: see Details.", "")
     drawn = answering_figure(summary)

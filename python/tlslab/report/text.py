@@ -17,7 +17,7 @@ from tlslab.report.answer_words import answer_lines, answering_figure, enough_wo
 from tlslab.report.brief import Brief, Part
 from tlslab.report.commands import Command
 from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
-from tlslab.report.facts import redo_words
+from tlslab.report.facts import load_words, redo_words
 from tlslab.report.few_trials import shown
 from tlslab.report.host_words import host_words
 from tlslab.report.legend import legend
@@ -136,6 +136,8 @@ def _answered(summary: Summary, more: Sequence[str]) -> list[RenderableType]:
         parts.append(Command(enough_words(answer.lacking), answer.lacking.command))
     if answer.confidence:
         parts.append(Text(plain(answer.confidence, _LIMIT), style="dim"))
+    if load := load_words(summary):
+        parts.append(Text(plain(load, _LIMIT), style="dim"))
     if count := len(cautions.warnings(summary)):
         parts.append(Text(f"{counted(count, 'warning')}: see Details", style="yellow"))
     drawn = answering_figure(summary)

@@ -1,15 +1,18 @@
 """Question, answer, confidence and ranking come first: in the terminal, in Markdown; CSV."""
 
 import csv
+import html
 import io
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
 from factories.capacity import made_capacity_run
+from factories.costs import made_calibration
 from factories.pages import SUMMARIES
 from factories.run import SERVER_US, TEN_BLOCKS, World, made_run
 from factories.saturated import saturated
@@ -18,8 +21,9 @@ from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.experiment import with_levels
 from tlslab.model.finding import Summary
-from tlslab.report import render_csv, render_markdown, render_text
+from tlslab.report import render_csv, render_html, render_markdown, render_text
 from tlslab.report.dots import axis_line, dot_lines
+from tlslab.report.facts import load_facts
 from tlslab.store import to_json
 
 pytestmark = pytest.mark.slow
@@ -176,3 +180,29 @@ def test_an_answer_of_any_kind_is_two_sentences_and_five_tiles_at_most(name: str
     assert bool(answer.sentences) == (answer.lacking is None)
     assert answer.lacking is None or answer.tiles == ()
     assert answer.figure in {"", *(figure.id for figure in summary.figures)}
+
+
+LOADS: dict[str, dict[str, Any]] = {
+    "Load: requests on each connection: 1; HTTP 1.1; resumption: none.": {},
+    "Load: requests on each connection: 4; HTTP 2; 8 at once (HTTP/2); resumption: 60 % of "
+    "connections, by psk.": {
+        "http": "2", "streams": 8, "requests_per_connection": 4, "resume": "psk",
+        "resume_ratio": 0.6,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", LOADS)
+def test_each_report_says_what_a_connection_carries(said: str) -> None:
+    experiment = replace(TEN_BLOCKS, workload=replace(TEN_BLOCKS.workload, **LOADS[said]))
+    summary = summarise(made_run(experiment=with_levels(experiment, LEVELS)))
+    page = re.sub(r"<[^>]+>", "", render_html(summary))
+    for text in (" ".join(printed(summary, 200)), render_markdown(summary), page):
+        assert said in " ".join(html.unescape(text).replace("\\", "").split())
+
+
+def test_a_load_that_cells_differ_in_is_said_to_be_theirs() -> None:
+    known = dict(load_facts(summarise(made_calibration(quick=True))))
+    assert known["Requests on each connection"] == "1, 16 (by cell)"
+    assert known["Resumption"] == "0 %, 100 % of connections, by psk (by cell)"
+    assert known["Document"] == "1,024, 262,144 bytes (by cell)"

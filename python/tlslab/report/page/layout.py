@@ -8,7 +8,7 @@ from tlslab.model.figure import Figure
 from tlslab.model.finding import Finding, Summary
 from tlslab.model.wording import counted
 from tlslab.report import view
-from tlslab.report.facts import redo_command
+from tlslab.report.facts import load_words, redo_command
 from tlslab.report.page import page_parts, results
 from tlslab.report.page.drawn import Drawn
 from tlslab.report.page.flames import drawn_flames
@@ -20,7 +20,7 @@ from tlslab.report.page.weight_levels import LEVELS, Thrift
 # Details begin within four screens of 800 pixels. Heights before them, in pixels: the head with the
 # answer, a table's frame and row, a figure's frame.
 _SCREENS = 4 * 800
-_HEAD = 620
+_HEAD = 645
 _TABLE = 150
 _ROW = 48
 _FIGURE = 90
@@ -36,7 +36,8 @@ _WHY = "why"
 class Layout:
     """A page from top to bottom; `answer` may be made from the first finding of an old run.
 
-    `left_out` lists the contents that no part of the page has.
+    `left_out` lists the contents that no part of the page has; `load` is what every connection
+    carried, in words.
     """
 
     question: str
@@ -45,6 +46,7 @@ class Layout:
     main: tuple[Part, ...]
     details: tuple[Part, ...]
     left_out: str = ""
+    load: str = ""
 
     @property
     def warnings(self) -> int:
@@ -96,6 +98,7 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
         lighter_main(main, level),
         tuple(filter(None, details)),
         level.words,
+        load_words(summary),
     )
 
 
