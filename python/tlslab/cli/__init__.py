@@ -14,7 +14,7 @@ from tlslab.cli.completion import prepare_completion
 from tlslab.cli.console import any_encoding, conclude, show_error
 from tlslab.cli.ending import EXIT_INTERRUPTED
 from tlslab.cli.refusals import RefusedError, forget, raise_refusals
-from tlslab.cli.remedies import fitting
+from tlslab.cli.remedies import fitting, of_another
 from tlslab.cli.watching import spelled_out
 from tlslab.model.errors import TlslabError
 from tlslab.model.suggest import did_you_mean
@@ -25,6 +25,9 @@ __all__ = ["main"]
 _ParserError: Any = typer.BadParameter.__mro__[2]
 
 _WHY = {2: "wrong usage", 3: "it could not be done", 4: "cannot tell"}
+
+# The command whose option a name is, if several commands have it.
+_FIRST = "run"
 
 
 def main() -> None:
@@ -71,7 +74,7 @@ def _ended(arguments: Sequence[str]) -> int:
         code = app(args=list(arguments), prog_name="tlslab", standalone_mode=False)
     except TlslabError as error:
         name, options = _command(arguments)
-        show_error(error.message, fitting(error.remedy, name, options))
+        show_error(error.message, fitting(error.remedy, name, options, _options_of_commands()))
         return conclude(_WHY[error.exit_code], error.exit_code)
     except _ParserError as error:
         return _wrong_usage(error)
@@ -94,6 +97,18 @@ def _command(arguments: Sequence[str]) -> tuple[str, set[str]]:
     return name, {option for param in commands[name].params for option in param.opts}
 
 
+def _options_of_commands() -> dict[str, str]:
+    """Each option of a command, with the command that has it; `run` goes before others."""
+    commands: Any = getattr(typer.main.get_command(app), "commands", {})
+    ordered = sorted(commands, key=lambda name: name != _FIRST)
+    found: dict[str, str] = {}
+    for name in ordered:
+        for param in commands[name].params:
+            for option in param.opts:
+                found.setdefault(option, name)
+    return found
+
+
 def _wrong_usage(error: Any) -> int:
     """Shows an error of the parser in tlslab's form, with a suggestion; returns the exit code."""
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -113,6 +128,8 @@ def _meant(error: Any) -> str:
     command: Any = getattr(error.ctx, "command", None)
     typed = getattr(error, "option_name", None)
     if typed is not None and command is not None:
+        if (other := _options_of_commands().get(typed)) is not None:
+            return f"{of_another([typed], other)};"
         known = [name for param in command.get_params(error.ctx) for name in param.opts]
         return did_you_mean(typed, [name for name in known if name.startswith("--")])
     commands = getattr(command, "commands", None)
