@@ -234,7 +234,7 @@ pub enum ServeError {
     VersionsApart(TlsVersion),
     #[error("there is no Diffie-Hellman prime of {0} bits here; known sizes: {DH_SIZES:?}")]
     DhSize(u32),
-    #[error("{0} is obsolete; give --allow-obsolete (allow_obsolete) to have it all the same")]
+    #[error("{0} is obsolete; give --allow-obsolete to have it all the same")]
     Obsolete(String),
     #[error("two certificates with {0} keys: no client could choose between them")]
     AmbiguousIdentities(String),

@@ -42,9 +42,7 @@ pub enum IdentityError {
     KeyMismatch,
     #[error("keys of kind {0} are not supported; supported: RSA, ECDSA, Ed25519")]
     KeyKind(String),
-    #[error(
-        "an {0} key is obsolete; give --allow-obsolete (allow_obsolete) to have it all the same"
-    )]
+    #[error("an {0} key is obsolete; give --allow-obsolete to have it all the same")]
     Obsolete(String),
     #[error("not a successful OCSP response in DER")]
     OcspResponse,

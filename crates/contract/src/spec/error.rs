@@ -117,7 +117,7 @@ pub enum SpecError {
     NameAndNames,
     #[error("server_names may be {SERVER_NAMES_LIMIT} at most, not {0}")]
     TooManyNames(usize),
-    #[error("{0} is obsolete; give --allow-obsolete (allow_obsolete) to have it all the same")]
+    #[error("{0} is obsolete; give --allow-obsolete to have it all the same")]
     Obsolete(String),
     #[error("the versions must be consecutive, but TLS {0} is missing between them")]
     VersionsApart(TlsVersion),

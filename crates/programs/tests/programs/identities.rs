@@ -97,7 +97,7 @@ fn obsolete_things_need_leave_on_both_sides() {
         &["--suite", "DHE-RSA-AES128-SHA", "--dh-bits", "1024"],
     ];
     for case in cases {
-        let words = "is obsolete; give --allow-obsolete";
+        let words = "is obsolete; give --allow-obsolete to have it";
         let line = refused(&[case, &["--insecure", "https://127.0.0.1:1/"]].concat(), 2, "usage");
         assert!(line.contains(words), "{line}");
         let ended = server(case).output().unwrap();
