@@ -14,7 +14,8 @@ import math
 from dataclasses import replace
 
 from tlslab.analysis.overlay.pairs import Side
-from tlslab.analysis.stats.estimate import CONFIDENCE, log_spread
+from tlslab.analysis.stats import sequence
+from tlslab.analysis.stats.estimate import CONFIDENCE, SEQUENCE, Spread, log_spread
 from tlslab.model.estimate import Estimate
 from tlslab.model.selftest import Ability
 
@@ -36,7 +37,7 @@ def as_of_any_run(side: Side, name: str, found: Estimate, words: str) -> Estimat
     spread = log_spread(found)
     if spread is None or found.low is None or found.high is None:
         return found
-    block = spread.error * math.sqrt(found.n)
+    block = _of_a_block(found, spread)
     whole = block
     ability = _ability(side, name)
     if words == BY_SELFTEST and ability is not None:
@@ -44,8 +45,19 @@ def as_of_any_run(side: Side, name: str, found: Estimate, words: str) -> Estimat
         whole = ability.between
         if ability.within:
             whole *= max(1.0, block / ability.within)
-    half = spread.quantile((1 + CONFIDENCE) / 2) * math.hypot(spread.error, whole)
+    share = (1 + CONFIDENCE) / 2
+    student = Spread(whole, found.n - 1).quantile(share)
+    half = math.hypot(spread.quantile(share) * spread.error, student * whole)
     return replace(found, low=found.value * math.exp(-half), high=found.value * math.exp(half))
+
+
+def _of_a_block(found: Estimate, spread: Spread) -> float:
+    """The standard deviation of a block's logarithm, from the interval of their mean."""
+    if found.method.startswith(SEQUENCE):
+        unit = sequence.half_width(found.n, 1.0, 1 - CONFIDENCE)
+        if unit is not None:
+            return spread.error * spread.quantile((1 + CONFIDENCE) / 2) / unit
+    return spread.error * math.sqrt(found.n)
 
 
 def _ability(side: Side, name: str) -> Ability | None:
