@@ -14,7 +14,6 @@ from factories.run import SERVER_US, World, made_run
 from factories.runtimes import made_runtimes_run
 from factories.stacks import kept, sampled_run
 from factories.suites import made_suites
-from tlslab.advice import advised
 from tlslab.advice.objections import deployable, with_objections
 from tlslab.analysis import explained, summarise
 from tlslab.analysis.history import history
@@ -22,8 +21,8 @@ from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.why.flames import flame
 from tlslab.analysis.why.rules import load_rules
 from tlslab.experiment import load
+from tlslab.lab.results import summary_of
 from tlslab.model.finding import Summary
-from tlslab.model.run import RunContents
 from tlslab.model.workload import KeepAlive, Window
 from tlslab.report import render_history_html, render_html
 
@@ -31,10 +30,6 @@ HISTORY = "history"
 
 # The group with an objection on the page `objections`. It is the fastest group there.
 OBJECTED = "P-384"
-
-
-def _analysed(contents: RunContents) -> Summary:
-    return advised(explained(summarise(contents), contents))
 
 
 def _objections() -> Summary:
@@ -73,13 +68,13 @@ def _kept_open() -> Summary:
     """New connections, and requests on connections kept open."""
     quick = load("groups", quick=True)
     workload = replace(quick.workload, keep_alive=KeepAlive(Window(100, 500), 128))
-    return _analysed(made_run(experiment=replace(quick, workload=workload, blocks=10)))
+    return summary_of(made_run(experiment=replace(quick, workload=workload, blocks=10)))
 
 
 def _servers(name: str, slower: Mapping[str, float]) -> Summary:
     """The quick form of an experiment with several servers; some cost `slower` times as much."""
     experiment = replace(load(name, quick=True), blocks=10)
-    return _analysed(made_run(World(slower=slower), experiment=experiment))
+    return summary_of(made_run(World(slower=slower), experiment=experiment))
 
 
 def _quick() -> Summary:
@@ -91,19 +86,19 @@ def _quick() -> Summary:
 # `why`: parts of costs. `suites`: the heaviest page, with objections and sizes of Diffie-Hellman.
 # `servers`, `offload`: several servers, and fronts.
 SUMMARIES: Mapping[str, Callable[[], Summary]] = {
-    "ranking": lambda: _analysed(made_run()),
+    "ranking": lambda: summary_of(made_run()),
     "objections": _objections,
     "kept-open": _kept_open,
-    "lacking": lambda: _analysed(made_run(quick=True)),
+    "lacking": lambda: summary_of(made_run(quick=True)),
     "other": lambda: with_data(_quick()),
     "figures": lambda: replace(with_data(_quick()), figures=gallery()),
     "suites": made_suites,
     "servers": lambda: _servers("servers", {"apache": 1.2}),
     "offload": lambda: _servers("offload", {"haproxy": 0.95, "nginx": 1.5}),
-    "capacity": lambda: _analysed(made_capacity_run()),
-    "runtimes": lambda: _analysed(made_runtimes_run()),
-    "costs": lambda: _analysed(made_calibration()),
-    "concurrency": lambda: _analysed(made_contents()),
+    "capacity": lambda: summary_of(made_capacity_run()),
+    "runtimes": lambda: summary_of(made_runtimes_run()),
+    "costs": lambda: summary_of(made_calibration()),
+    "concurrency": lambda: summary_of(made_contents()),
     "compare": _compared,
     "proof": made_proof,
     "why": _explained,

@@ -5,16 +5,15 @@ from collections.abc import Mapping
 from functools import cache
 
 from factories.run import World, made_run
-from tlslab.advice import advised
-from tlslab.analysis import summarise
 from tlslab.experiment import load
+from tlslab.lab.results import summary_of
 from tlslab.model.finding import Summary
 
 
 @cache
 def made_suites() -> Summary:
     """The experiment `suites`, with advice."""
-    return advised(summarise(made_run(World(cost_us=_cost_us), experiment=load("suites"))))
+    return summary_of(made_run(World(cost_us=_cost_us), experiment=load("suites")))
 
 
 def _cost_us(factors: Mapping[str, str]) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tlslab.advice.emit import SYNTAXES
-from tlslab.advice.preference import Choice, Preference, Subject
+from tlslab.advice.preference import Preference, Subject
 from tlslab.advice.setting_grade import grade_group, grade_suite
 from tlslab.model.names import GROUPS, SUITES
 from tlslab.targets.certificates import Authority
@@ -24,18 +24,8 @@ BAD_SUITES = [s.name for s in SUITES if not grade_suite(s.name, "2").passes]
 
 
 def preference(subject: Subject) -> Preference:
-    grade = grade_suite if subject == "suite" else grade_group
     good, bad = (GOOD_SUITES, BAD_SUITES) if subject == "suite" else (GOOD_GROUPS, [])
-    choices = [Choice(n, p, p + 1, p + 1, grade(n), n) for p, n in enumerate((*good, *bad))]
-    return Preference(
-        subject=subject,
-        server="reference",
-        software="tlslab-serve",
-        setting={"tls": "1.2"},
-        by=("server_cpu_us_per_connection",),
-        chosen=tuple(choice for choice in choices if choice.graded.passes),
-        left_out=tuple(choice for choice in choices if not choice.graded.passes),
-    )
+    return Preference(subject, "reference", tuple(good), head=tuple(bad))
 
 
 def indented(text: str, by: str = "    ") -> str:

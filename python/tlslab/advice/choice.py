@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tlslab.advice.field import Entry, Field
-from tlslab.advice.preference import Choice, Preference, Subject
+from tlslab.advice.preference import Preference, Subject
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Comparison
 from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.trade_off import TradeOffs
+from tlslab.model.wording import difference
 
 Aim = Literal["throughput", "latency", "security", "bytes"]
 
@@ -158,24 +159,15 @@ def _best(trade_offs: TradeOffs, measure: str) -> str | None:
     return max(found, key=lambda each: each.best[measure]).cell if found else None
 
 
-def preference(found: Recommendation) -> Preference:
-    """The recommendation in the form for emitters."""
-    field = found.field
-    equals = found.equals
-    chosen = []
-    for place, key in enumerate(found.order):
-        entry = field.entry(key)
-        rank = 1 if key in equals else place + 1
-        chosen.append(Choice(entry.name, place, rank, rank, entry.graded, key))
+def preference(found: Recommendation, head: tuple[str, ...] = ()) -> Preference:
+    """The recommendation in the form for emitters; `head`: sentences for the head of the file."""
+    field, left = found.field, found.trade_offs.may_differ
+    words = "by how much they may differ is not known"
     return Preference(
         subject=field.subject,
         server=field.server,
-        software=field.software,
-        setting=field.setting,
-        by=(found.trade_offs.measure or _COST,),
-        chosen=tuple(chosen),
-        left_out=tuple(
-            Choice(each.name, 0, 0, 0, each.graded, each.cell) for each in field.objected
-        ),
-        bare=True,
+        names=found.names,
+        equals=frozenset(field.entry(key).name for key in found.equals),
+        left_open=words if left is None else f"they may differ by up to {difference(left)}",
+        head=head,
     )

@@ -8,14 +8,14 @@ from tlslab.advice.emit import Form, Offer
 from tlslab.advice.field import Field
 from tlslab.advice.left_out import left_out_lines
 from tlslab.advice.policy import GRADES
-from tlslab.advice.price import price_lines
+from tlslab.advice.price import costs, price_lines, price_words
 from tlslab.advice.strength import is_pq_hybrid
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable
 from tlslab.model.grading import age_words, as_of, successor_words
 from tlslab.model.trade_off import probability_words
-from tlslab.model.wording import counted, difference, few, figure, joined
+from tlslab.model.wording import capital, counted, difference, few, figure, joined
 
 # A cell counts as one of the Pareto set if its probability of being in it exceeds this.
 LIKELY = 0.5
@@ -35,22 +35,43 @@ _HEADS = {
 _UNITS = {"us": " µs", "ms": " ms", "1/s": "/s", "B": " B"}
 
 
-def comments(found: Recommendation, form: Form, offer: Offer) -> tuple[str, ...]:
-    """The sentences at the head of the emitted file."""
-    field = found.field
-    return tuple(
-        filter(
-            None,
-            (
-                f"tlslab recommend, aim {found.aim}: {_headline(found)}",
-                f"{form.title}: {form.use}.",
-                _basis(found),
-                reason(found),
-                *left_out_lines(field, every=True),
-                offer.beside and f"Also in this file: {offer.beside}",
-            ),
-        )
+def heads(found: Recommendation) -> tuple[str, ...]:
+    """The sentences at the head of every text: the order, why it is this one, what it costs."""
+    return (
+        f"tlslab recommend, aim {found.aim}: {_headline(found)}",
+        _basis(found),
+        reason(found),
+        *(f"price: {each}" for each in costs(found)),
+        *left_out_lines(found.field, every=True),
     )
+
+
+def comments(found: Recommendation, form: Form, offer: Offer) -> tuple[str, ...]:
+    """The sentences at the head of a whole file."""
+    first, *rest = heads(found)
+    beside = (f"Also in this file: {offer.beside}",) if offer.beside else ()
+    return (first, f"{form.title}: {form.use}.", *rest, *beside)
+
+
+def quoted(found: Recommendation) -> str:
+    """The recommendation for a report, in sentences."""
+    field = found.field
+    where = f"{field.where}: " if field.where else ""
+    text = f"{where}recommended on {field.server}, aim {found.aim}: {_name(found, found.order[0])}."
+    text = f"{text} {reason(found)}"
+    faster = next((each for each in found.prices if each.rival == "fastest"), None)
+    if faster is not None:
+        text += f" {capital(price_words(found, faster))}"
+    if unmeasured := [_name(found, key) for key in found.trade_offs.unmeasured]:
+        text += f" No valid measurement, and last in the order: {few(unmeasured)}."
+    return text
+
+
+def pointed_out(found: Recommendation) -> str:
+    """The choice in one sentence, for an answer that names other leaders first."""
+    by = estimate_name(found.trade_offs.measure)
+    why = f"by {by}" if found.trade_offs.decided else "by the policies alone"
+    return f"Recommended on {found.field.server}, {why}: {_name(found, found.order[0])}."
 
 
 def explanation(

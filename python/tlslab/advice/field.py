@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tlslab.advice.policy import Policy
-from tlslab.advice.preference import MEASURES, Subject, terminator
+from tlslab.advice.preference import SUBJECTS, Subject, terminator
 from tlslab.advice.setting_grade import Graded, grade_group, grade_suite
 from tlslab.advice.strength import in_order, ranks, strength
 from tlslab.model.experiment import Experiment
@@ -105,7 +105,7 @@ def compared_subject(experiment: Experiment) -> Subject | None:
 
     None for other experiments.
     """
-    for subject in MEASURES:
+    for subject in SUBJECTS:
         if len(experiment.levels(subject)) > 1:
             return subject
     return None
@@ -121,7 +121,7 @@ def field_of(
     """The cells of the setting that suits a server best.
 
     That is the first setting measured on the server itself, or on one with the same TLS; of
-    several, one with HTTP/2; else the first of the run. A setting without anything to recommend
+    several, one with HTTP/2, for Domino one with TLS 1.2; else the first of the run. A setting without anything to recommend
     counts only if all settings are like that.
     """
     target = environment.target
@@ -145,11 +145,12 @@ def field_of(
     return replace(best, others=len(found) - 1)
 
 
-def _unsuited(field: Field, server: str) -> tuple[bool, bool, bool]:
+def _unsuited(field: Field, server: str) -> tuple[bool, bool, bool, bool]:
     """A sort key: False sorts first; among equals `min` takes the first."""
     return (
         not field.allowed,
         field.server not in (server, *KIN.get(server, ())),
+        server == "domino" and field.setting.get("tls") != "1.2",
         field.setting.get("http") != "2",
     )
 

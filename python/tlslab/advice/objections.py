@@ -96,6 +96,13 @@ def deployable(summary: Summary, against: Mapping[str, str]) -> Answer | None:
     return _Deployable(summary, against, Led(ranking, found)).answer(answer)
 
 
+def leader(summary: Summary, answer: Answer, against: Mapping[str, str]) -> CellSummary | None:
+    """The cell that the answer of `deployable` names first; None without a ranking."""
+    ranking = _answering(summary, answer)
+    found = None if ranking is None else lead(ranking, {k for k in ranking.cells if not against[k]})
+    return None if found is None else summary.cell(found.first)
+
+
 def _without(answer: Answer, why: str) -> Answer:
     """An answer without sentences, with the reason."""
     return replace(answer, sentences=(), lacking=Lacking(why), tiles=())

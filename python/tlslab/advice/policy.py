@@ -143,13 +143,6 @@ def all_policies() -> tuple[Policy, ...]:
     return tuple(read_policy(policy_data(name)) for name in GRADING)
 
 
-def none_objects(to: Sequence[Policy]) -> str:
-    """The subject and the verb of "... to it": `none of 5 policies objects`."""
-    if len(to) == 1:
-        return f"{to[0].title} does not object"
-    return f"none of {len(to)} policies objects"
-
-
 def policy_named(name: str) -> Policy:
     """The policy with this name, from all policies. Raises UsageError."""
     found = next((policy for policy in all_policies() if policy.name == name), None)

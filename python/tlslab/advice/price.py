@@ -27,7 +27,7 @@ def price_lines(found: Recommendation) -> Iterator[str]:
         else:
             yield f"price: none by {by}: nothing that was measured is established to be better."
     for each in found.prices:
-        yield f"price: {_words(found, each)}"
+        yield f"price: {price_words(found, each)}"
     if len(found.prices) > 1:
         yield (
             f"intervals: each that of one ratio alone (95 %); what is better is established among "
@@ -35,7 +35,14 @@ def price_lines(found: Recommendation) -> Iterator[str]:
         )
 
 
-def _words(found: Recommendation, price: Price) -> str:
+def costs(found: Recommendation) -> Iterator[str]:
+    """The price by the measure that decides, one sentence per rival."""
+    by = found.trade_offs.measure
+    yield from (price_words(found, each) for each in found.prices if each.measure == by)
+
+
+def price_words(found: Recommendation, price: Price) -> str:
+    """One price as a sentence."""
     rival = found.field.entry(price.cell)
     other, by = rival.short, estimate_name(price.measure)
     value = f"{found.chosen.short} has {_times(price)} times its value"

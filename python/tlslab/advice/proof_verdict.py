@@ -5,6 +5,9 @@ not deployed if a wanted known client is lost, or if it offers something that a 
 server forbids and the baseline does not offer. If the offers are not wholly known, the candidate is
 not deployed either. A client is wanted unless the user gives it up, or
 unless it connected with something that a policy for every server forbids.
+
+Except for what a policy forbids, such a verdict is a trade-off if something speaks for the
+candidate; the sentence weighs nothing for the user.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,8 +26,8 @@ from tlslab.model.finding import Finding, Summary
 from tlslab.model.grading import Found as Offer
 from tlslab.model.grading import Grading, Outcome, Topic
 from tlslab.model.offered import Offered
-from tlslab.model.proof import ClientChange, PolicyChange, Proof
-from tlslab.model.proof_words import VERDICTS, clients_words, decided_words, few
+from tlslab.model.proof import ClientChange, Found, PolicyChange, Proof, RoundTrips
+from tlslab.model.proof_words import VERDICTS, clients_words, decided_words, few, seen_words
 from tlslab.model.wording import joined
 
 
@@ -42,10 +45,14 @@ def proved(summary: Summary) -> Summary:
         return _doubted(summary, proof, doubt)
     changes = tuple(_changes(before, after, day, proof.settings.may_lose))
     gradings = judge(before, day), judge(after, day)
-    proof = replace(proof, clients=changes, policies=_policies(*gradings))
-    reasons = (*_lost(changes), *_forbidden(*gradings))
-    if reasons:
+    forbidden = tuple(_forbidden(*gradings))
+    proof = replace(
+        proof, clients=changes, policies=_policies(*gradings), trips=_round_trips(*found)
+    )
+    if reasons := (*_lost(changes), *forbidden):
         proof = replace(proof, verdict="do_not", reasons=reasons)
+    if proof.verdict == "do_not" and not forbidden:
+        proof = replace(proof, trade_off=_has_for_it(proof))
     return replace(
         summary,
         proof=proof,
@@ -128,10 +135,23 @@ def _forbids(policy: Policy, topic: Topic, name: str, day: date) -> bool:
     return rule is not None and rule.on(day) == "forbidden"
 
 
+def _round_trips(before: Found, after: Found) -> RoundTrips:
+    new, returning = (
+        (before.round_trips(again), after.round_trips(again)) for again in (False, True)
+    )
+    return RoundTrips(new, returning)
+
+
+def _has_for_it(proof: Proof) -> bool:
+    """Whether the candidate gains by a deciding ratio, or takes fewer round trips."""
+    gains = any(each.decides and each.direction == "gain" for each in proof.figures)
+    return gains or (proof.trips is not None and proof.trips.saved)
+
+
 def _lost(changes: Sequence[ClientChange]) -> Iterator[str]:
     names = [each.client for each in changes if each.lost and each.wanted]
     if names:
-        yield f"{joined(names)} {'does' if len(names) == 1 else 'do'} not connect any more"
+        yield f"it loses {joined(names)} (`--may-lose` accepts that)"
 
 
 def _forbidden(before: Grading, after: Grading) -> Iterator[str]:
@@ -175,8 +195,8 @@ def _answer(answer: Answer, proof: Proof) -> Answer:
     """The answer with the clients; reasons against the candidate hold however short the run was."""
     if answer.lacking is not None and not proof.reasons:
         return answer
-    sentences = (decided_words(proof), clients_words(proof))
-    return replace(answer, sentences=sentences, lacking=None)
+    sentences = (decided_words(proof), seen_words(proof), clients_words(proof))
+    return replace(answer, sentences=tuple(filter(None, sentences)), lacking=None)
 
 
 def _tables(proof: Proof) -> tuple[DataTable, ...]:

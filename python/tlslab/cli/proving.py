@@ -32,7 +32,7 @@ from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
 from tlslab.model.proof import ProofVerdict
 from tlslab.model.proof_settings import ProofSettings, settings_of
-from tlslab.model.proof_words import VERDICTS
+from tlslab.model.proof_words import VERDICTS, verdict_words
 
 EXIT_CODES: dict[ProofVerdict, int] = {
     "deploy": 0,
@@ -208,6 +208,6 @@ def _ending(summary: Summary) -> tuple[str, int]:
     """
     proof = summary.proof
     assert proof is not None
-    lacking = summary.answer is None or summary.answer.lacking is not None
-    verdict: ProofVerdict = "cannot_tell" if lacking else proof.verdict
-    return VERDICTS[verdict].lower(), EXIT_CODES[verdict]
+    if summary.answer is None or summary.answer.lacking is not None:
+        return VERDICTS["cannot_tell"].lower(), EXIT_CODES["cannot_tell"]
+    return verdict_words(proof).lower(), EXIT_CODES[proof.verdict]

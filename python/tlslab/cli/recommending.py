@@ -15,7 +15,7 @@ from tlslab.advice.explain import comments, explanation, front, pareto_table, re
 from tlslab.advice.policy import policies_named
 from tlslab.cli.console import WIDTH, conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
-from tlslab.lab.recommend_from_run import recommend
+from tlslab.lab.results import recommend
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.store import RunFolder, to_json
 

@@ -10,7 +10,7 @@ from tlslab.advice.emit import FORMS, offer_of
 from tlslab.advice.policy import Policy
 from tlslab.advice.preference import Preference
 from tlslab.lab.proof.reading import Reading, configuration, laid_over, read_configuration
-from tlslab.lab.recommend_from_run import recommend
+from tlslab.lab.results import recommend
 from tlslab.model.configuration import CANDIDATE, Configuration, ServedCertificate
 from tlslab.model.errors import UsageError
 from tlslab.store import RunFolder
@@ -60,7 +60,7 @@ def with_key(found: Configuration, baseline: Configuration) -> Configuration:
 
 
 def _by_policies(baseline: Configuration, policies: tuple[Policy, ...]) -> Configuration:
-    nothing = Preference("suite", "", "", {}, (), (), (), bare=True)
+    nothing = Preference("suite", "", ())
     text = "\n".join(FORMS["nginx"].lines(offer_of(nothing, policies, "nginx")) or ())
     source = "the default of the policies: all that none objects to, the safest first; not measured"
     return laid_over(_of_text(text, source), baseline)

@@ -37,7 +37,7 @@ NO_SUCH_KEY = "the lab makes no certificates with such a key"
 @dataclass(frozen=True)
 class Prepared:
     """A deployment that is ready to start; otherwise `failure` has the reason, in the server's
-    words.
+    words, and `error` the error behind it.
 
     `start` is None for a server that the lab did not start. For such a server, `side` reads its
     processor time, and `switch`, if present, brings the server to the deployment's configuration.
@@ -51,6 +51,7 @@ class Prepared:
     unavailable: Mapping[tuple[str, str], str] = field(default_factory=dict)
     bar: str | None = None
     failure: str = ""
+    error: CannotRunError | None = None
     side: Side | None = None
     switch: Callable[[], None] | None = None
 
@@ -163,9 +164,9 @@ def prepare(
         )
         for number, (deployment, cells) in enumerate(by_deployment.items())
     }
-    failures = [each for each in prepared.values() if each.failure]
-    if failures and not any(not each.failure and each.bar is None for each in prepared.values()):
-        raise CannotRunError(failures[0].failure)
+    errors = [each.error for each in prepared.values() if each.error is not None]
+    if errors and not any(not each.failure and each.bar is None for each in prepared.values()):
+        raise errors[0]
     generator = place(managed=True, most=most, generators=engine.size).generator
     return Servers(request.experiment, prepared, generator)
 
@@ -286,7 +287,7 @@ def _managed(
         unavailable |= target.prepare()
     except CannotRunError as error:
         words = f"{error.message}: {error.remedy}" if error.remedy else error.message
-        return Prepared(info, aim, failure=words)
+        return Prepared(info, aim, failure=words, error=error)
     info = TargetInfo(
         name=target.name,
         managed=True,

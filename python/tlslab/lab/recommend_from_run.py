@@ -1,40 +1,64 @@
-"""From a run folder to a recommendation: by measurements, among levels that policies allow."""
+"""From a run to its recommendations: by measurements, among levels that policies allow.
 
-from collections.abc import Sequence
+The report and `tlslab recommend` quote the same objects.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tlslab.advice.choice import Aim, Price, Recommendation, decide, measures, rivals
-from tlslab.advice.field import compared_subject, field_of
-from tlslab.advice.policy import Policy
+from tlslab.advice.emit import SYNTAXES
+from tlslab.advice.field import Field, compared_subject, field_of
+from tlslab.advice.policy import Policy, policies
+from tlslab.advice.preference import Subject, terminator
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.trade_offs import measured_cells, ratios, weigh
-from tlslab.lab.kinds import kind_of
-from tlslab.lab.results import read_contents
-from tlslab.model.errors import UsageError
-from tlslab.store import RunFolder
-
-REMEDY = "take a run of groups or of suites: `tlslab run groups --target nginx`"
+from tlslab.model.run import RunContents
+from tlslab.report.presentations import PRESENTATIONS
 
 
-def recommend(
-    folder: RunFolder, aim: Aim, policies: tuple[Policy, ...], server: str
-) -> Recommendation | None:
-    """The recommendation for a server; None if the run has nothing that may be recommended.
+def subject_of_run(contents: RunContents) -> Subject | None:
+    """What a recommendation can be given for; None if the run compares neither suites nor groups."""
+    ranked = PRESENTATIONS[contents.experiment.kind].ranked
+    return compared_subject(contents.experiment) if ranked else None
 
-    Raises UsageError for a run that compares neither suites nor groups.
+
+def recommendations(
+    contents: RunContents,
+    aim: Aim = "throughput",
+    by: tuple[Policy, ...] | None = None,
+    servers: Iterable[str] | None = None,
+) -> dict[str, Recommendation]:
+    """The recommendation for each of these servers; those for which there is none are absent.
+
+    By default for the servers that were measured and those of SYNTAXES, by all policies.
     """
-    contents = read_contents(folder)
-    experiment = contents.experiment
-    side_by_side = kind_of(experiment).presentation.ranked
-    subject = compared_subject(experiment) if side_by_side else None
+    subject = subject_of_run(contents)
     if subject is None:
-        raise UsageError(f"{folder.path}: the run compares neither suites nor groups", REMEDY)
+        return {}
     cells = measured_cells(contents)
-    field = field_of(
-        subject, [cell.summary for cell in cells], contents.environment, policies, server
-    )
-    found = decide(field, aim, weigh(cells, field.security, measures(aim, subject)))
+    summaries = [cell.summary for cell in cells]
+    target = contents.environment.target.name
+    if servers is None:
+        measured = (terminator(each.factors, target) for each in summaries)
+        servers = dict.fromkeys((*measured, *SYNTAXES))
+    found: dict[str, Recommendation] = {}
+    # Servers share a setting's recommendation, which takes long to compute.
+    known: dict[tuple[tuple[str, str], ...], Recommendation | None] = {}
+    for server in servers:
+        field = field_of(subject, summaries, contents.environment, by or policies(), server)
+        setting = tuple(field.setting.items())
+        if setting not in known:
+            known[setting] = _decided(field, aim, cells)
+        decided = known[setting]
+        if decided is not None:
+            found[server] = decided
+    return found
+
+
+def _decided(field: Field, aim: Aim, cells: Sequence[Measured]) -> Recommendation | None:
+    found = decide(field, aim, weigh(cells, field.security, measures(aim, field.subject)))
     return None if found is None else priced(found, cells)
 
 

@@ -4,7 +4,10 @@ from pathlib import Path
 
 from tlslab import analysis, report
 from tlslab.advice import advised
+from tlslab.advice.choice import Aim, Recommendation
+from tlslab.advice.policy import Policy
 from tlslab.experiment import loads
+from tlslab.lab.recommend_from_run import recommendations, subject_of_run
 from tlslab.model.errors import TlslabError, UsageError
 from tlslab.model.finding import Summary
 from tlslab.model.run import RunContents
@@ -42,8 +45,29 @@ def newest_calibration(below: Path = Path("runs")) -> Path:
 
 def analyse(folder: RunFolder) -> Summary:
     """The summary of a run folder, with its advice; nothing is written."""
+    return summary_of(read_contents(folder))
+
+
+def summary_of(contents: RunContents) -> Summary:
+    """The summary of a run, with its advice."""
+    summary = analysis.explained(analysis.summarise(contents), contents)
+    return advised(summary, recommendations(contents))
+
+
+def recommend(
+    folder: RunFolder, aim: Aim, by: tuple[Policy, ...], server: str
+) -> Recommendation | None:
+    """The recommendation for a server; None if the run has nothing that may be recommended.
+
+    Raises UsageError for a run that compares neither suites nor groups.
+    """
     contents = read_contents(folder)
-    return advised(analysis.explained(analysis.summarise(contents), contents))
+    if subject_of_run(contents) is None:
+        raise UsageError(
+            f"{folder.path}: the run compares neither suites nor groups",
+            "take a run of groups or of suites: `tlslab run groups --target nginx`",
+        )
+    return recommendations(contents, aim, by, (server,)).get(server)
 
 
 def summarise(folder: RunFolder) -> Summary:

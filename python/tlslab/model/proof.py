@@ -28,6 +28,13 @@ class Found:
     resume: str | None
     backend: str
 
+    def round_trips(self, returning: bool) -> int:
+        """Round trips of a handshake before its request (RFC 8446, 2; RFC 5246, 7.3)."""
+        resumes = returning and self.resume is not None
+        if self.facts.tls == "1.3":
+            return 1 if resumes else 1 + self.facts.hello_retry_request
+        return 1 if resumes else 2
+
 
 @dataclass(frozen=True)
 class ProofFigure:
@@ -98,8 +105,30 @@ class PolicyChange:
 
 
 @dataclass(frozen=True)
+class RoundTrips:
+    """Round trips of the handshakes of the measured client: baseline, candidate.
+
+    Of TLS 1.2 without False Start (RFC 7918), which the lab's clients do not have.
+    """
+
+    new: tuple[int, int]
+    returning: tuple[int, int]
+
+    @property
+    def saved(self) -> bool:
+        """Whether the candidate takes fewer for some clients, and more for none."""
+        pairs = (self.new, self.returning)
+        return any(after < before for before, after in pairs) and all(a <= b for b, a in pairs)
+
+
+@dataclass(frozen=True)
 class Proof:
-    """The result: figures, clients, policies, and the verdict with its reasons."""
+    """The result: figures, clients, policies, and the verdict with its reasons.
+
+    `trade_off`: the verdict is `do_not`, no policy forbids the candidate, and something speaks for
+    it: a gain, or a handshake with fewer round trips. `trips`: those of a new and of a returning
+    client's handshake, before and after; None if the connections were not seen.
+    """
 
     settings: ProofSettings
     figures: tuple[ProofFigure, ...]
@@ -107,3 +136,5 @@ class Proof:
     reasons: tuple[str, ...] = ()
     clients: tuple[ClientChange, ...] = ()
     policies: tuple[PolicyChange, ...] = ()
+    trade_off: bool = False
+    trips: RoundTrips | None = None

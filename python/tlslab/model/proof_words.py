@@ -1,10 +1,12 @@
 """The sentences of a proof, shared by analysis and advice."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from tlslab.model.proof import Direction, Proof, ProofFigure, ProofVerdict
 from tlslab.model.proof_settings import Measure
-from tlslab.model.wording import counted, joined, percent_as_given, ratio_figure
+from tlslab.model.stopping import LEAST_BLOCKS
+from tlslab.model.wording import capital, counted, joined, percent_as_given, ratio_figure
 
 VERDICTS: Mapping[ProofVerdict, str] = {
     "deploy": "Deploy the candidate",
@@ -74,10 +76,15 @@ def _as_measured(
     return 1 / found.better, ends[0], ends[1]
 
 
+def verdict_words(proof: Proof) -> str:
+    """The name of the verdict."""
+    return "A trade-off" if proof.trade_off else VERDICTS[proof.verdict]
+
+
 def decided_words(proof: Proof) -> str:
     """The sentence of the verdict, with the figures that support it."""
     deciding = [each for each in proof.figures if each.decides]
-    verdict = VERDICTS[proof.verdict]
+    verdict = verdict_words(proof)
     if proof.verdict == "no_difference":
         most = percent_as_given(proof.settings.margin)
         found = joined([figure_words(each, own=True) for each in deciding])
@@ -87,15 +94,48 @@ def decided_words(proof: Proof) -> str:
     gains = [each for each in deciding if each.direction == "gain"]
     if proof.verdict == "do_not":
         losses = [each for each in deciding if each.direction == "loss"]
-        parts = [*proof.reasons, *([f"it has {_listed(losses)}"] if losses else [])]
-        gained = f" It has {_listed(gains)}." if gains else ""
-        return f"{verdict}: {joined(parts)}.{gained}"
+        parts = [f"it has {_listed(gains)}"] if gains else []
+        parts += [f"{'but' if gains else 'it has'} {_listed(losses)}"] if losses else []
+        return f"{verdict}: {'; '.join([*parts, *proof.reasons])}."
     worse: dict[Measure, ProofFigure] = {}
     for each in proof.figures:
         if each.direction == "loss":
             worse.setdefault(each.measure, each)
     but = f"; but {_listed(tuple(worse.values()))}" if worse else ""
     return f"{verdict}: it has {_listed(gains)}{but}."
+
+
+def seen_words(proof: Proof) -> str:
+    """What new and what returning clients see, and that round trips were not measured.
+
+    Empty if nothing is known of the two apart.
+    """
+    parts = list(filter(None, (_seen(proof, "new"), _seen(proof, "returning"))))
+    if not parts:
+        return ""
+    text = f"{capital('; '.join(parts))}."
+    if proof.trips is None:
+        return text
+    where = "" if proof.settings.apply else ": server and clients share a machine"
+    return f"{text} Not measured: what a round trip costs{where}."
+
+
+def _seen(proof: Proof, clients: Literal["new", "returning"]) -> str:
+    """`new clients: 0.57 times as many connections/s (...), 1 round trip instead of 2`."""
+    parts = []
+    known = [f for f in proof.figures if f.measure == clients and not f.why_open]
+    known = [f for f in known if f.n >= LEAST_BLOCKS]
+    settled = [f for f in known if f.direction != "open"]
+    if known:
+        figure = (settled or known)[0]
+        words = figure_words(figure).replace(f" of {clients} clients", "")
+        kind = "" if figure.direction in ("gain", "loss") else f", {DIRECTIONS[figure.direction]}"
+        parts.append(f"{words}{kind}")
+    if proof.trips is not None:
+        before, after = getattr(proof.trips, clients)
+        than = "as before" if before == after else f"instead of {before}"
+        parts.append(f"{counted(after, 'round trip')} {than}")
+    return f"{clients} clients: {', '.join(parts)}" if parts else ""
 
 
 def _listed(figures: Sequence[ProofFigure]) -> str:

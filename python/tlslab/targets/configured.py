@@ -23,6 +23,9 @@ TEST_S = 30
 # The largest number of characters of a server's own message in a reason.
 WORDS = 300
 
+# The remedy if a server refuses the configuration that the lab made of an experiment's levels.
+LAB_S_OWN = "choose other levels (--set), or another server: `tlslab targets` lists them"
+
 
 class ConfiguredServer(ABC):
     """A server on OpenSSL, its configuration rendered into a private folder.
@@ -98,15 +101,19 @@ class ConfiguredServer(ABC):
         if self._refused(self._groups) is None:
             return {}
         if words := self._refused(()):
-            raise CannotRunError(f"{self.name} refuses its configuration: {words}")
+            raise self._refusing(words)
         lacking = {}
         for group in setting.groups:
             if words := self._refused([group]):
                 lacking["group", group] = f"{self.software} with {self.backend} lacks it: {words}"
                 self._groups.remove(group)
         if words := self._refused(self._groups):
-            raise CannotRunError(f"{self.name} refuses its configuration: {words}")
+            raise self._refusing(words)
         return lacking
+
+    def _refusing(self, words: str) -> CannotRunError:
+        """The error for a configuration that the server refuses in these words."""
+        return CannotRunError(f"{self.name} refuses its configuration: {words}", LAB_S_OWN)
 
     def _certify(self) -> list[CertificateFiles]:
         """The certificates to serve: the lab's own, or the user's if a configuration has any."""

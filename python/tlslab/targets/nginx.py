@@ -8,8 +8,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from tlslab.model.errors import CannotRunError
 from tlslab.targets.base import one_response
 from tlslab.targets.configured import ConfiguredServer, ask
+from tlslab.targets.nginx_tls import at_fault
 
 WORKER_CONNECTIONS = 16384
 
@@ -49,6 +51,17 @@ class Nginx(ConfiguredServer):
             return None
         found = re.search(r"\[emerg\] (?:\d+#\d+: )?(.*)", reported)
         return found[1] if found else " ".join(reported.split())
+
+    def _refusing(self, words: str) -> CannotRunError:
+        given = self._setting.configuration
+        if given is None:
+            return super()._refusing(words)
+        # The place in the file that the lab made says nothing to the user.
+        said = re.sub(r" in \S*nginx\.conf:\d+$", "", words)
+        return CannotRunError(
+            f"nginx refuses {at_fault(given, said)}: {said}",
+            "correct this directive; `nginx -t` checks the whole file",
+        )
 
     def _processes(self) -> int:
         return 1 + self._setting.workers

@@ -7,7 +7,9 @@ content of the file is never executed.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from tlslab.model.configuration import Configuration
 from tlslab.targets.nginx_file import Directive, NginxSyntaxError, read_directives
 
 # Taken unchanged; the last one of a block applies.
@@ -193,6 +195,34 @@ def is_setting(line: str) -> bool:
     except NginxSyntaxError:
         return False
     return [written(each.name, each.args) for each in found if _is_taken(each)] == [line]
+
+
+def at_fault(found: Configuration, words: str) -> str:
+    """The place and the directive that nginx's words are about: `my.conf:3: ssl_protocols TLSv1.9`.
+
+    The name of the file alone if no directive has what the words quote.
+    """
+    said = set(re.findall(r'"([^"]+)"', words))
+    lines = [each for each in found.lines if said & set(each.removesuffix(";").split())]
+    lines += [each for each in found.lines if any(value in each for value in said)]
+    if not lines:
+        return found.source
+    return f"{_place_in(found.source, lines[0])}: {lines[0].removesuffix(';')}"
+
+
+def _place_in(file: str, line: str) -> str:
+    """The file and the line of a directive; the file alone if the directive is elsewhere."""
+    try:
+        directives = read_directives(Path(file).read_text("utf-8"), file, lambda pattern: {})
+    except (OSError, UnicodeDecodeError, NginxSyntaxError):
+        return file
+    left = list(directives)
+    while left:
+        each = left.pop()
+        left += each.block or ()
+        if each.block is None and written(each.name, each.args) == line:
+            return f"{each.file}:{each.line}"
+    return file
 
 
 def _is_taken(each: Directive) -> bool:

@@ -6,40 +6,23 @@ from dataclasses import replace
 import pytest
 
 from tlslab.advice.emit import SYNTAXES
-from tlslab.advice.preference import Choice, Preference, Subject
-from tlslab.advice.setting_grade import grade_group, grade_suite
+from tlslab.advice.preference import Preference, Subject
 
 SUITES = (
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
     "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
 )
-BROKEN = ("TLS_RSA_WITH_AES_128_GCM_SHA256", "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256")
 LIST = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-CHACHA20-POLY1305"
 
 
 def preference(
     subject: Subject,
     names: Sequence[str],
-    left_out: Sequence[str] = (),
-    ranks: Sequence[tuple[int, int]] = (),
     server: str = "nginx",
-    software: str = "nginx/1.22.1",
+    head: Sequence[str] = ("measured on nginx",),
 ) -> Preference:
-    grade = grade_suite if subject == "suite" else grade_group
-    ranks = ranks or [(number + 1, number + 1) for number in range(len(names))]
-    return Preference(
-        subject=subject,
-        server=server,
-        software=software,
-        setting={"tls": "1.2"},
-        by=("keep_alive_requests_per_s", "server_cpu_us_per_connection"),
-        chosen=tuple(
-            Choice(name, place, best, worst, grade(name), name)
-            for place, (name, (best, worst)) in enumerate(zip(names, ranks, strict=True))
-        ),
-        left_out=tuple(Choice(name, 9, 9, 9, grade(name), name) for name in left_out),
-    )
+    return Preference(subject, server, tuple(names), head=tuple(head))
 
 
 def emitted(name: str, given: Preference) -> str:
@@ -82,17 +65,9 @@ def test_rwserve_has_a_block_with_a_suite_a_line() -> None:
     assert SYNTAXES["rwserve"].emit(preference("group", ["X25519"])) is None
 
 
-@pytest.mark.parametrize("server", ["nginx", "apache", "haproxy", "node", "rwserve"])
-def test_what_is_broken_stands_in_a_comment_with_the_reason(server: str) -> None:
-    text = emitted(server, preference("suite", SUITES, BROKEN))
-    assert not any("DHE-RSA-AES128-GCM" in line.replace("ECDHE", "") for line in settings(text))
-    assert "left out: AES128-GCM-SHA256: RFC 10015 (2026-07)" in text
-    assert "left out: DHE-RSA-AES128-GCM-SHA256" in text
-
-
 @pytest.mark.parametrize("server", list(SYNTAXES))
 def test_without_anything_to_prefer_there_is_no_text(server: str) -> None:
-    assert SYNTAXES[server].emit(preference("suite", (), BROKEN)) is None
+    assert SYNTAXES[server].emit(preference("suite", ())) is None
     assert SYNTAXES[server].emit(preference("group", ())) is None
 
 
@@ -105,6 +80,8 @@ def test_groups_have_openssl_names_and_hybrids_wait_for_a_library_that_has_them(
     assert any("X25519:prime256v1" in line for line in settings(text))
     assert not any("MLKEM" in line for line in settings(text))
     assert "X25519MLKEM768:X25519:prime256v1" in text
+    slow = emitted(server, replace(given, names=("X25519", "P-256", "X25519MLKEM768")))
+    assert "X25519:prime256v1:X25519MLKEM768" in slow
     seen = preference("group", ["X25519MLKEM768", "X25519"], server=server)
     assert any("X25519MLKEM768:X25519" in line for line in settings(emitted(server, seen)))
 
@@ -120,14 +97,14 @@ def test_domino_switches_off_what_is_slower() -> None:
 
 
 def test_domino_keeps_what_cannot_be_distinguished_from_the_best() -> None:
-    given = preference("group", ["P-256", "X25519", "P-384"], ranks=[(1, 2), (1, 2), (3, 3)])
+    given = replace(
+        preference("group", ["P-256", "X25519", "P-384"]),
+        equals=frozenset({"P-256", "X25519"}),
+        left_open="they may differ by up to 4 %",
+    )
     off = settings(emitted("domino", given))
     assert off == [f"SSL_DISABLE_CURVE_{name}=1" for name in ("X448", "P384", "P521")]
     words = " ".join(emitted("domino", given).replace(";", " ").split())
-    assert "apart from X25519 (by how much they may differ is not known)" in words
-    first, *others = given.chosen
-    known = replace(given, chosen=(replace(first, may_differ=0.034), *others))
-    words = " ".join(emitted("domino", known).replace(";", " ").split())
     assert "It cannot be told apart from X25519 (they may differ by up to 4 %)." in words
 
 
@@ -142,5 +119,5 @@ def test_domino_needs_the_faster_ones_of_its_own_order_off() -> None:
 def test_what_a_server_says_of_itself_cannot_leave_the_comment(server: str) -> None:
     hostile = "x\nssl_ciphers NULL;\r\u2028process.exit()\x1b[2J"
     plain = preference("suite", SUITES)
-    given = preference("suite", SUITES, software=hostile)
+    given = preference("suite", SUITES, head=(hostile,))
     assert settings(emitted(server, given)) == settings(emitted(server, plain))

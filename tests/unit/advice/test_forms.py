@@ -1,5 +1,6 @@
 """Whole files: every recommended setting, and none to which a policy objects."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -7,8 +8,8 @@ import pytest
 from tlslab.advice.emit import FORMS, Offer, offer_of
 from tlslab.advice.field import unmeasured_groups, unmeasured_suites
 from tlslab.advice.policy import policies, policies_named
-from tlslab.advice.preference import Choice, Preference, Subject
-from tlslab.advice.setting_grade import grade_group, grade_suite
+from tlslab.advice.preference import Preference, Subject
+from tlslab.advice.setting_grade import grade_suite
 
 GROUPS = ("P-384", "X25519MLKEM768", "X25519")
 SUITES = ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
@@ -16,10 +17,7 @@ HOSTILE = "x --> <Evil/> */ \n directive on;\r\u2028 module.exports = 1 \x1b[2J 
 
 
 def preference(subject: Subject, server: str = "nginx", names: tuple[str, ...] = ()) -> Preference:
-    grade = grade_suite if subject == "suite" else grade_group
-    names = names or (SUITES if subject == "suite" else GROUPS)
-    chosen = tuple(Choice(n, p, p + 1, p + 1, grade(n), n) for p, n in enumerate(names))
-    return Preference(subject, server, "", {}, ("connections_per_s",), chosen, (), bare=True)
+    return Preference(subject, server, names or (SUITES if subject == "suite" else GROUPS))
 
 
 def offer(subject: Subject, server: str = "nginx", measured: str = "nginx") -> Offer:
@@ -51,6 +49,16 @@ def test_hybrids_wait_where_the_server_was_not_seen_to_do_them() -> None:
         ["X25519MLKEM768"],
     )
     assert "\nssl_ecdh_curve secp384r1:X25519;\n# With" in "\n" + text("nginx", unseen)
+    for server in ("nginx", "tomcat", "jvm"):
+        assert re.search("secp384r1[:,]X25519MLKEM768[:,]x25519", text(server, unseen), re.I)
+
+
+def test_hybrids_that_were_not_measured_say_why_they_come_first() -> None:
+    words = " ".join(text("nginx", offer("suite")).replace("#", " ").split())
+    assert (
+        "With OpenSSL 3.5 or later, hybrids first, as the policies' safest; their cost was not "
+        "measured in this run: ssl_ecdh_curve X25519MLKEM768:"
+    ) in words
 
 
 def test_hybrids_alone_do_not_wait_and_end_tls_1_2() -> None:
@@ -104,4 +112,4 @@ def test_caddy_says_what_go_does_not_have() -> None:
 
 def test_the_jvm_gets_hybrids_at_once() -> None:
     found = offer("group", "jvm", "reference")
-    assert "-Djdk.tls.namedGroups=X25519MLKEM768,secp384r1,x25519\n" in text("jvm", found)
+    assert "-Djdk.tls.namedGroups=secp384r1,X25519MLKEM768,x25519\n" in text("jvm", found)

@@ -13,14 +13,15 @@ from factories import benchmarks as made_benchmarks
 from factories.capacity import made_capacity_run
 from factories.run import World, made_run
 from factories.validation import made_validation
-from tlslab.advice import advised
+from tlslab.advice.emit import SYNTAXES
+from tlslab.advice.preference import Preference
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.experiment import load, with_levels
 from tlslab.model.experiment import Experiment
 from tlslab.model.figure import TextBlock
-from tlslab.model.finding import Place, Ranking, Summary
+from tlslab.model.finding import Summary
 from tlslab.model.names import SUITES
 from tlslab.model.scale import BackendScale, Reading, Scale, Slope
 from tlslab.report import render_text
@@ -150,19 +151,11 @@ def test_memory_fits_whole(width: int) -> None:
 def configured() -> Summary:
     """Configurations of every server, with more names of suites than fit on a line."""
     names = tuple(suite.name for suite in SUITES if suite.tls == "1.2")
-    base, cell = groups(), groups().cells[0]
-    cells = tuple(replace(cell, key=name, factors={"suite": name}) for name in names)
-    places = tuple(Place(name, n, n) for n, name in enumerate(names))
-    summary = replace(
-        base,
-        experiment=replace(base.experiment, factors={"suite": names}),
-        cells=cells,
-        comparisons=(),
-        rankings=(Ranking({}, "server_cpu_us_per_connection", places),),
-    )
-    endless = TextBlock("emit", "Configuration", "", f"ciphers {':'.join(names * 2)};")
-    found = advised(summary)
-    return replace(found, texts=(*found.texts, endless))
+    preferred = Preference("suite", "nginx", names, head=(f"left out: {', '.join(names)}",))
+    texts = [syntax.emit(preferred) for syntax in SYNTAXES.values()]
+    texts.append(f"ciphers {':'.join(names * 2)};")
+    blocks = (TextBlock(f"emit-{n}", "Configuration", "", text) for n, text in enumerate(texts) if text)
+    return replace(groups(), texts=tuple(blocks))
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -1,9 +1,12 @@
 """The parts of an nginx configuration that a proof takes: TLS of one server; nothing is run."""
 
+from pathlib import Path
+
 import pytest
 
 from tlslab.targets.nginx_file import read_directives
-from tlslab.targets.nginx_tls import NginxChoiceError, NginxTls, tls_part
+from tlslab.model.configuration import Configuration
+from tlslab.targets.nginx_tls import NginxChoiceError, NginxTls, at_fault, tls_part
 
 SITE = """
 user root; load_module /evil.so;
@@ -102,3 +105,26 @@ def test_a_block_of_streams_is_no_server_of_http() -> None:
 def test_the_inner_http2_holds(around: str, listen: str, inside: str, has: bool) -> None:
     text = f"http {{ {around} server {{ listen 443 ssl {listen}; {inside} }} }}"
     assert part(text).http2 is has
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ('invalid value "TLSv1.9"', "{}:4: ssl_protocols TLSv1.2 TLSv1.9"),
+        ('"ssl_session_timeout" directive invalid value', "{}:3: ssl_session_timeout soon"),
+        ('SSL_CTX_set_cipher_list("NONE") failed (SSL: error)', "{}: ssl_ciphers NONE"),
+        ("no words in quotes", "{}"),
+    ],
+)
+def test_a_refusal_names_the_line_and_the_directive(
+    tmp_path: Path, words: str, place: str
+) -> None:
+    """A directive that another file has stands without a line."""
+    file = tmp_path / "my.conf"
+    file.write_text(
+        "server {\n  listen 443 ssl;\n  ssl_session_timeout soon;\n"
+        "  ssl_protocols TLSv1.2 TLSv1.9;\n}\n"
+    )
+    lines = ("ssl_session_timeout soon;", "ssl_protocols TLSv1.2 TLSv1.9;", "ssl_ciphers NONE;")
+    found = Configuration("baseline", str(file), lines, ())
+    assert at_fault(found, words) == place.format(file)

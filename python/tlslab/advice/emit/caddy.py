@@ -10,8 +10,13 @@ from tlslab.advice.emit.offer import Offer
 from tlslab.model.names import Group
 
 # Caddy's names of Go's groups (caddyserver.com/docs/caddyfile/directives/tls).
-_CURVES = {"X25519": "x25519", "P-256": "secp256r1", "P-384": "secp384r1", "P-521": "secp521r1"}
-_NEWER = {"X25519MLKEM768": "x25519mlkem768"}
+_CURVES = {
+    "X25519": "x25519",
+    "P-256": "secp256r1",
+    "P-384": "secp384r1",
+    "P-521": "secp521r1",
+    "X25519MLKEM768": "x25519mlkem768",
+}
 
 # The TLS 1.2 suites of crypto/tls, as far as a policy may pass them.
 _SUITES = tuple(
@@ -37,15 +42,14 @@ def whole(offer: Offer) -> list[str]:
     suites = [suite.name for suite in offer.suites12 if suite.name in _SUITES]
     if suites:
         lines.append(f"ciphers {' '.join(suites)}")
-    hybrids = [name for group in offer.groups if (name := _NEWER.get(group.name))]
-    lines.append(f"curves {' '.join((*hybrids, *_named(offer.groups)))}")
-    if newer := [name for group in offer.waiting if (name := _NEWER.get(group.name))]:
-        lines += comment("With Caddy 2.10 or later:", "#")
-        lines.append(f"# curves {' '.join((*newer, *_named(offer.groups)))}")
+    lines.append(f"curves {' '.join(_named(offer.groups))}")
+    if _named(offer.waiting):
+        lines += comment(f"With Caddy 2.10 or later, {offer.order_of_all}:", "#")
+        lines.append(f"# curves {' '.join(_named(offer.all_groups))}")
     offered = [suite.name for suite in offer.suites13]
     if offered and (more := [name for name in _SUITES13 if name not in offered]):
         lines += comment(f"Go offers {', '.join(more)} as well, and has no setting for it.", "#")
-    lacking = [g.name for g in offer.groups if g.name not in (*_CURVES, *_NEWER)]
+    lacking = [g.name for g in offer.groups if g.name not in _CURVES]
     if lacking:
         lines += comment(f"Go does not have: {', '.join(lacking)}.", "#")
     return lines

@@ -7,7 +7,7 @@ places after it.
 """
 
 from tlslab.advice.emit.lines import comment, heading
-from tlslab.advice.preference import Choice, Preference
+from tlslab.advice.preference import Preference
 
 # Domino's own order, with the names in its settings.
 _SETTINGS = {
@@ -26,19 +26,19 @@ def emit(preference: Preference) -> str | None:
     """`SSL_DISABLE_CURVE_*`; suites are chosen in Domino's server document."""
     if preference.subject != "group":
         return None
-    choices = [choice for choice in preference.chosen if choice.name in _SETTINGS]
-    if not choices:
+    names = [name for name in preference.names if name in _SETTINGS]
+    if not names:
         return None
-    best = choices[0]
-    kept = {choice.name for choice in choices if choice.best == best.best}
+    best = names[0]
+    kept = {best} | (preference.equals & set(names) if best in preference.equals else set())
     unmeasured = [name for name in _SETTINGS if name not in preference.names]
     lines = heading(preference, ";")
-    lines += comment(_explanation(best, kept), ";")
+    lines += comment(_explanation(preference, best, kept), ";")
     for name, setting in _SETTINGS.items():
         if name in kept:
             lines.append(f";{setting}=1")
         elif name == _FALLBACK:
-            lines += _fallback(best.name, setting)
+            lines += _fallback(best, setting)
         elif name in unmeasured:
             lines += comment(f"{name} was not measured or not recommended:", ";")
             lines.append(f"{setting}=1")
@@ -47,14 +47,14 @@ def emit(preference: Preference) -> str | None:
     return "\n".join(lines) + "\n"
 
 
-def _explanation(best: Choice, kept: set[str]) -> str:
+def _explanation(preference: Preference, best: str, kept: set[str]) -> str:
     text = (
         "Domino prefers X25519, P-256, X448, P-384, P-521 in this order, of those that are on: "
-        f"what comes after {best.name} is switched off."
+        f"what comes after {best} is switched off."
     )
-    others = sorted(kept - {best.name})
+    others = sorted(kept - {best})
     if others:
-        text += f" It cannot be told apart from {', '.join(others)} ({best.left_open})."
+        text += f" It cannot be told apart from {', '.join(others)} ({preference.left_open})."
     return text + " Restart the server's tasks that use TLS (restart task http)."
 
 

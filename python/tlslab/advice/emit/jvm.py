@@ -13,7 +13,7 @@ _NAMES = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1"}
 
 def group_names(offer: Offer) -> str:
     """The groups as a value of `jdk.tls.namedGroups`, including those that wait."""
-    return ",".join(group_name(group) for group in (*offer.waiting, *offer.groups))
+    return ",".join(group_name(group) for group in offer.all_groups)
 
 
 def whole(offer: Offer) -> list[str]:

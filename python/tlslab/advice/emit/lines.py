@@ -4,8 +4,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from tlslab.advice.preference import Choice, Preference
-from tlslab.model.estimates import estimate_name
+from tlslab.advice.preference import Preference
 from tlslab.model.names import Group, Suite, find_group, find_suite
 
 # The only recommended suites of TLS 1.3, in the order of RFC 8446.
@@ -16,6 +15,9 @@ TLS13_SUITES = (
 )
 
 _WIDTH = 96
+
+# What a line with hybrids for newer libraries has, if the order of groups was measured.
+WHOLE_ORDER = "the whole order"
 
 # The mark of comments that must be closed.
 XML = "<!--"
@@ -40,13 +42,6 @@ def openssl_groups(preference: Preference, server: str) -> tuple[str, ...]:
     return tuple(g.openssl for g in _groups(preference) if seen or not is_hybrid(g))
 
 
-def hybrids(preference: Preference, server: str) -> tuple[str, ...]:
-    """The hybrid groups that `openssl_groups` left out."""
-    if preference.server == server:
-        return ()
-    return tuple(group.openssl for group in _groups(preference) if is_hybrid(group))
-
-
 def is_hybrid(group: Group) -> bool:
     """Whether a group contains a KEM, which OpenSSL has since 3.5."""
     return "MLKEM" in group.name
@@ -56,19 +51,26 @@ def _groups(preference: Preference) -> list[Group]:
     return [group for name in preference.names if (group := find_group(name)) is not None]
 
 
+def newer_groups(preference: Preference, given: Sequence[str], line: str, mark: str) -> list[str]:
+    """A comment with the line (`{}`: the list) of all groups, hybrids at their measured place.
+
+    Empty if nothing is missing in the `given` ones.
+    """
+    all_groups = tuple(group.openssl for group in _groups(preference))
+    if all_groups == tuple(given):
+        return []
+    words = f"With OpenSSL 3.5 or later, {WHOLE_ORDER}:"
+    return [*comment(words, mark), f"{mark} {line.format(':'.join(all_groups))}"]
+
+
 def joined(names: Iterable[Suite | Group]) -> str:
     """OpenSSL's names in the syntax of its lists."""
     return ":".join(each.openssl for each in names)
 
 
 def heading(preference: Preference, mark: str) -> list[str]:
-    """Comment lines: the order's origin, its estimate, and the omitted levels with reasons."""
-    if preference.bare:
-        return []
-    lines = comment(_origin(preference), mark)
-    for choice in preference.left_out:
-        lines += comment(f"left out: {_short(choice)}: {choice.graded.objection}", mark)
-    return lines
+    """Comment lines: what the order is, and where it comes from."""
+    return [line for each in preference.head for line in comment(each, mark)]
 
 
 def comment(text: str, mark: str) -> list[str]:
@@ -82,25 +84,6 @@ def comment(text: str, mark: str) -> list[str]:
         return [f"{mark} {line} -->" for line in wrapped]
     wrapped = textwrap.wrap(words, _WIDTH, subsequent_indent="  ")
     return [f"{mark} {line}" for line in wrapped]
-
-
-def _origin(preference: Preference) -> str:
-    measured = preference.server
-    if preference.software:
-        measured += f" ({preference.software[:60]})"
-    if preference.where:
-        measured += f", {preference.where}"
-    plural = {"suite": "Cipher suites", "group": "Key-exchange groups"}[preference.subject]
-    by = [estimate_name(name) for name in preference.by]
-    text = f"{plural}, fastest first, measured by tlslab on {measured}: by {by[0]}"
-    if len(preference.by) > 1:
-        text += f"; those that cannot be told apart, by {by[1]}"
-    return text + "."
-
-
-def _short(choice: Choice) -> str:
-    suite = find_suite(choice.name)
-    return suite.openssl if suite else choice.name
 
 
 def openssl_configuration(
@@ -118,7 +101,5 @@ def openssl_configuration(
     if not groups:
         return None
     lines.append(groups_line.format(":".join(groups)))
-    if extra := hybrids(preference, server):
-        lines += comment("With OpenSSL 3.5 or later:", "#")
-        lines.append("# " + groups_line.format(":".join((*extra, *groups))))
+    lines += newer_groups(preference, groups, groups_line, "#")
     return "\n".join([*lines, ""])

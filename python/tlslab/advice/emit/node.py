@@ -4,7 +4,7 @@ from tlslab.advice.emit.lines import (
     TLS13_SUITES,
     comment,
     heading,
-    hybrids,
+    newer_groups,
     openssl_groups,
     openssl_suites,
 )
@@ -32,9 +32,7 @@ def emit(preference: Preference) -> str | None:
     if not groups:
         return None
     lines.append(f"ecdhCurve: '{':'.join(groups)}',")
-    if extra := hybrids(preference, "node"):
-        lines += comment("With OpenSSL 3.5 or later (process.versions.openssl):", "//")
-        lines.append(f"// ecdhCurve: '{':'.join((*extra, *groups))}',")
+    lines += newer_groups(preference, groups, "ecdhCurve: '{}',", "//")
     return "\n".join(lines) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tlslab.advice.emit.lines import comment, is_hybrid, joined
+from tlslab.advice.emit.lines import WHOLE_ORDER, comment, is_hybrid, joined
 from tlslab.advice.field import unmeasured_groups, unmeasured_suites
 from tlslab.advice.policy import Policy
 from tlslab.advice.preference import Preference
@@ -13,9 +13,9 @@ from tlslab.model.names import Group, Suite, find_group, find_suite
 class Offer:
     """The offer, best first.
 
-    `waiting`: hybrid groups that would come first but exist only in newer libraries; if the server
-    was seen to support them, they are part of `groups`. `preference`: the measured order;
-    everything else is in the policies' order.
+    `waiting`: hybrid groups that exist only in newer libraries; if the server was seen to support
+    them, they are part of `groups`. `all_groups` has both in one order. `preference`: the measured
+    order; everything else is in the policies' order.
     """
 
     preference: Preference
@@ -23,6 +23,7 @@ class Offer:
     suites13: tuple[Suite, ...]
     groups: tuple[Group, ...]
     waiting: tuple[Group, ...]
+    all_groups: tuple[Group, ...]
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -31,9 +32,11 @@ class Offer:
         return tuple(version for version, suites in found.items() if suites)
 
     @property
-    def measured(self) -> tuple[str, ...]:
-        """The names whose order was measured."""
-        return self.preference.names
+    def order_of_all(self) -> str:
+        """What the order of `all_groups` is, in words."""
+        if self.preference.subject == "group":
+            return WHOLE_ORDER
+        return "hybrids first, as the policies' safest; their cost was not measured in this run"
 
     @property
     def beside(self) -> str:
@@ -43,7 +46,7 @@ class Offer:
             "suites of TLS 1.3": [suite.name for suite in self.suites13],
             "groups": [group.name for group in self.groups],
         }
-        known = set(self.measured)
+        known = set(self.preference.names)
         parts = [words for words, each in names.items() if each and not known & set(each)]
         if not parts:
             return ""
@@ -82,6 +85,7 @@ def offer_of(preference: Preference, policies: tuple[Policy, ...], server: str) 
         suites13=tuple(by_version["1.3"]),
         groups=kept,
         waiting=tuple(waiting),
+        all_groups=tuple(groups),
     )
 
 
@@ -89,6 +93,6 @@ def with_waiting(line: str, offer: Offer, mark: str) -> list[str]:
     """The line of groups (`{}`: the list), and a comment with hybrids for newer libraries."""
     lines = [line.format(joined(offer.groups))]
     if offer.waiting:
-        lines += comment("With OpenSSL 3.5 or later:", mark)
-        lines.append(f"{mark} {line.format(joined((*offer.waiting, *offer.groups)))}")
+        lines += comment(f"With OpenSSL 3.5 or later, {offer.order_of_all}:", mark)
+        lines.append(f"{mark} {line.format(joined(offer.all_groups))}")
     return lines

@@ -37,8 +37,8 @@ def whole(offer: Offer) -> list[str]:
     ]
     newer = []
     if offer.waiting:
-        newer = comment("With a library that has it (OpenSSL 3.5 or later):", XML)
-        newer.append(f"{XML} {_groups((*offer.waiting, *offer.groups))} -->")
+        words = f"With a library that has it (OpenSSL 3.5 or later), {offer.order_of_all}:"
+        newer = [*comment(words, XML), f"{XML} {_groups(offer.all_groups)} -->"]
     return [
         *comment(
             "Give -Dtls.certificate=FILE and -Dtls.key=FILE, or write the files' names below. "

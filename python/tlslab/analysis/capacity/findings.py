@@ -20,7 +20,7 @@ from tlslab.analysis.capacity.known import (
 )
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import judged
-from tlslab.analysis.capacity.published_capacity import platform_pairs, scaling_pairs, variant_pairs
+from tlslab.analysis.capacity.published_capacity import scaling_pairs, server_pairs, variant_pairs
 from tlslab.analysis.capacity.ratios import Ratios
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.capacity.share import of_maximum
@@ -56,7 +56,7 @@ def findings(
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
     first_and_other = (
         *scaling_pairs(cells),
-        *platform_pairs(cells),
+        *server_pairs(cells),
         *variant_pairs(cells, baseline),
     )
     ratios = Ratios.of((other, first) for first, other in first_and_other)
@@ -65,7 +65,7 @@ def findings(
         *_open(named),
         *_generators(named),
         *_scaling(cells, ratios),
-        *_platforms(named, ratios),
+        *_servers(named, ratios),
         *_variants(named, baseline, ratios),
         *_latency(named),
         *_objective(named, plan),
@@ -137,8 +137,8 @@ def _scaling(cells: Sequence[CapacityCell], ratios: Ratios) -> Iterator[Finding]
         yield Finding("scaling", text, (fewer.key, more.key))
 
 
-def _platforms(named: Named, ratios: Ratios) -> Iterator[Finding]:
-    for first, other in platform_pairs([cell for _, cell in named]):
+def _servers(named: Named, ratios: Ratios) -> Iterator[Finding]:
+    for first, other in server_pairs([cell for _, cell in named]):
         names = cell_names([other.factors, first.factors])
         levels = other.factors.get("processors")
         where = f" on {levels} processor{'' if levels == '1' else 's'}" if levels else ""

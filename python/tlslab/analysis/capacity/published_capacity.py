@@ -36,7 +36,6 @@ def published_table(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> 
         *_flatness(cells, study),
         *_scaling(cells),
         *_climb(cells, study),
-        *_platforms(cells, study),
         *_validation(cells, study),
     ]
     return DataTable(
@@ -85,7 +84,7 @@ def scaling_pairs(cells: Sequence[CapacityCell]) -> Iterator[tuple[CapacityCell,
                 yield other, cell
 
 
-def platform_pairs(cells: Sequence[CapacityCell]) -> Iterator[tuple[CapacityCell, CapacityCell]]:
+def server_pairs(cells: Sequence[CapacityCell]) -> Iterator[tuple[CapacityCell, CapacityCell]]:
     """Cells that differ only in the server, each paired with the first of them."""
     seen: dict[frozenset[tuple[str, str]], CapacityCell] = {}
     for cell in cells:
@@ -166,27 +165,6 @@ def _climb(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[
 
 def _mean(points: Sequence[Any]) -> float:
     return float(sum(point.response.mean() for point in points) / len(points))
-
-
-def _platforms(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:
-    found = study["findings"]
-    for first, other in platform_pairs(cells):
-        ratio = over(other, first)
-        if ratio is None:
-            continue
-        names = f"{other.factors['server']} over {first.factors['server']}"
-        processors = first.factors.get("processors")
-        where = f", {processors} processors" if processors not in (None, "1") else ""
-        published = (
-            f"over {found['platforms_rate_ratio']:g}, at {found['platforms_clock_ratio']:g} times "
-            "the clock (Itanium over UltraSPARC-II)"
-        )
-        yield (
-            f"connections/s of two platforms: {names}{where}",
-            published,
-            f"{flag(other, first)}{_ratio(ratio.ratio, ratio.low, ratio.high)}",
-            f"n = {ratio.n}; {ratio.method}",
-        )
 
 
 def _validation(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:

@@ -114,8 +114,10 @@ def _found(
     found = {}
     for deployment, prepared in servers.prepared.items():
         name = str(deployment.configuration)
-        if prepared.failure or prepared.bar:
-            raise CannotRunError(f"the {name}: {prepared.failure or prepared.bar}")
+        if prepared.error is not None:
+            raise CannotRunError(f"the {name}: {prepared.error.message}", prepared.error.remedy)
+        if prepared.bar:
+            raise CannotRunError(f"the {name}: {prepared.bar}")
         with serving(prepared) as aim:
             found[name] = discover(engine, aim, name, client, http)
         known(found[name])

@@ -15,7 +15,6 @@ from tlslab.analysis.studies.suites.places import (
     short_name,
 )
 from tlslab.analysis.studies.suites.suite_tables import ratio
-from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.finding import Comparison, Finding
 from tlslab.model.wording import (
     difference,
@@ -209,7 +208,11 @@ def _share_by_size(
 
 
 def _verdict_on_the_study(rows: Sequence[SizeCell]) -> str:
-    """Whether the size explains the study's observation that 1024 bits are clearly worse."""
+    """What this run says of the study's observation that 1024 bits are clearly worse.
+
+    The study gave no figure. Without an established difference a run neither confirms nor refutes
+    it, however small the difference that stays open.
+    """
     small = next((row for row in rows if row.bits == 1024), None)
     if small is None or not _comparable(small.handshake) or small.handshake.high is None:
         return ""
@@ -221,20 +224,19 @@ def _verdict_on_the_study(rows: Sequence[SizeCell]) -> str:
             "what that can do to requests is bounded by its share."
         )
     keep_alive = small.keep_alive
-    text = "A handshake with 1024 bits is cheaper than with 2048, and is not what makes it slow"
+    text = "A handshake with 1024 bits is cheaper here than with 2048"
     if not _comparable(keep_alive):
         return text + "."
     if not _differs(keep_alive):
         left = keep_alive.may_differ
-        if left is None or left > EQUIVALENCE:
-            return text + "; whether requests are slower with it stays open."
+        size = "of any size" if left is None else f"of up to {difference(left)}"
         return text + (
-            f"; requests differ by at most {difference(left)} (95 %): what the study saw with 1024 "
-            "bits has another cause here than their size."
+            f"; whether requests are slower with it is open, by a difference {size} (95 % for this "
+            "ratio alone): what the study saw is neither confirmed nor refuted."
         )
     if keep_alive.verdict == "slower":
-        return text + "; requests are slower with it, too: what the study saw is seen again."
-    return text + "; requests are faster with it: what the study saw is refuted here."
+        return text + "; requests are slower with it: what the study saw is seen again."
+    return text + "; requests are faster with it: the opposite of what the study saw."
 
 
 def _share_words(row: SizeCell) -> str:

@@ -1,10 +1,10 @@
 """The cost of the size of Diffie-Hellman parameters, for handshakes and requests separately.
 
 The published study raised the question: with connections kept open, 2048 bits came out best and
-1024 clearly worse. A handshake's cost rises steeply with the size; a request's cannot, because the
-parameters play no part after the handshake. The remaining explanation is the share of handshakes in
-such a measurement: connections x cost of a handshake / (length x processors of the server), and
-zero if the connections are made in the warm-up.
+1024 clearly worse. The parameters play no part after the handshake, whose cost rises steeply with
+the size. The share of handshakes in such a measurement bounds what they can do to requests:
+connections x cost of a handshake / (length x processors of the server), and zero if the connections
+are made in the warm-up.
 """
 
 from collections.abc import Mapping, Sequence
