@@ -134,8 +134,9 @@ def _texts(found: Mapping[str, Recommendation]) -> tuple[TextBlock, ...]:
         each = found.get(name)
         text = None if each is None else syntax.emit(preference(each, heads(each)))
         if each is not None and text is not None:
-            caption = f"For {syntax.place}; recommended by what was measured on {each.field.server}."
-            texts.append(TextBlock(f"emit-{name}", f"Configuration: {syntax.title}", caption, text))
+            title, server = f"Configuration: {syntax.title}", each.field.server
+            caption = f"For {syntax.place}; recommended by the measurements on {server}."
+            texts.append(TextBlock(f"emit-{name}", title, caption, text))
     return tuple(texts)
 
 

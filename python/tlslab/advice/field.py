@@ -121,8 +121,8 @@ def field_of(
     """The cells of the setting that suits a server best.
 
     That is the first setting measured on the server itself, or on one with the same TLS; of
-    several, one with HTTP/2, for Domino one with TLS 1.2; else the first of the run. A setting without anything to recommend
-    counts only if all settings are like that.
+    several, one with HTTP/2, for Domino one with TLS 1.2; else the first of the run. A setting
+    without anything to recommend counts only if all settings are like that.
     """
     target = environment.target
     found: list[Field] = []

@@ -19,7 +19,7 @@ from tlslab.report.presentations import PRESENTATIONS
 
 
 def subject_of_run(contents: RunContents) -> Subject | None:
-    """What a recommendation can be given for; None if the run compares neither suites nor groups."""
+    """The subject of a recommendation; None if the run compares neither suites nor groups."""
     ranked = PRESENTATIONS[contents.experiment.kind].ranked
     return compared_subject(contents.experiment) if ranked else None
 

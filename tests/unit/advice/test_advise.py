@@ -58,7 +58,7 @@ def test_the_fastest_is_not_recommended_when_it_is_broken() -> None:
     words = said(summary)
     assert "recommended on nginx, aim throughput: ECDHE-RSA-AES128-GCM-SHA256. " in words
     assert "The best of all by new connections/s is DHE-RSA-AES128-GCM-SHA256, not rec" in words
-    assert "RFC 10015" in words
+    assert "48 bits at least are required (and 4 more)" in words
 
 
 def test_the_report_quotes_what_recommend_gives() -> None:

@@ -89,9 +89,7 @@ def test_a_saved_round_trip_is_weighed_against_a_loss_and_was_not_measured() -> 
     plain = summary(GOOD, GOOD, new=(500.0, 875.0), returning=(200.0, 350.0))
     first, second = plain.environment.found
     old = replace(first, facts=replace(FACTS, tls="1.2"), resume="ticket")
-    found = proved(
-        replace(plain, environment=replace(plain.environment, found=(old, second)))
-    )
+    found = proved(replace(plain, environment=replace(plain.environment, found=(old, second))))
     assert found.proof is not None
     assert (found.proof.verdict, found.proof.trade_off) == ("do_not", True)
     assert found.answer is not None

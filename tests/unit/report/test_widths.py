@@ -154,7 +154,9 @@ def configured() -> Summary:
     preferred = Preference("suite", "nginx", names, head=(f"left out: {', '.join(names)}",))
     texts = [syntax.emit(preferred) for syntax in SYNTAXES.values()]
     texts.append(f"ciphers {':'.join(names * 2)};")
-    blocks = (TextBlock(f"emit-{n}", "Configuration", "", text) for n, text in enumerate(texts) if text)
+    blocks = (
+        TextBlock(f"emit-{n}", "Configuration", "", text) for n, text in enumerate(texts) if text
+    )
     return replace(groups(), texts=tuple(blocks))
 
 

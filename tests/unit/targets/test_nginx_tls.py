@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.targets.nginx_file import read_directives
 from tlslab.model.configuration import Configuration
+from tlslab.targets.nginx_file import read_directives
 from tlslab.targets.nginx_tls import NginxChoiceError, NginxTls, at_fault, tls_part
 
 SITE = """
@@ -116,9 +116,7 @@ def test_the_inner_http2_holds(around: str, listen: str, inside: str, has: bool)
         ("no words in quotes", "{}"),
     ],
 )
-def test_a_refusal_names_the_line_and_the_directive(
-    tmp_path: Path, words: str, place: str
-) -> None:
+def test_a_refusal_names_the_line_and_the_directive(tmp_path: Path, words: str, place: str) -> None:
     """A directive that another file has stands without a line."""
     file = tmp_path / "my.conf"
     file.write_text(

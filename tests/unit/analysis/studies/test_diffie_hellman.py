@@ -31,7 +31,9 @@ def test_the_size_makes_handshakes_dear_and_leaves_requests_alone(study: SuitesS
     assert "with 4096 bits 2.6" in handshake
     assert "no difference of 1 % or more is established" in keep_alive
     share = reported(study, "dh_share")
-    assert re.search(r"is open, by a difference of up to \d\.\d % \(95 % for this ratio alone\)", share)
+    assert re.search(
+        r"is open, by a difference of up to \d\.\d % \(95 % for this ratio alone\)", share
+    )
     assert share.endswith("what the study saw is neither confirmed nor refuted.")
     table = next(table for table in study.tables if table.id.startswith("dh"))
     assert [row[1] for row in table.rows] == [1024, 2048, 3072, 4096]
