@@ -147,9 +147,7 @@ def offered(offer: Offer) -> dict[str, Any]:
 def test_a_server_offers_exactly_what_was_emitted_for_it(
     server: str, subject: Subject, tmp_path: Path
 ) -> None:
-    whole = preference(subject)
-    by_name = {choice.name: choice for choice in whole.chosen}
-    asked = replace(whole, chosen=tuple(by_name[name] for name in ORDERS[subject]), bare=True)
+    asked = replace(preference(subject), names=tuple(ORDERS[subject]), head=())
     form = FORMS[form_of(server)]
     offer = offer_of(asked, policies(), form_of(server))
     text = form.text(offer, ("measured -- nothing; \x1b[31m\n it is a test",))

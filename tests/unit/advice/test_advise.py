@@ -23,6 +23,7 @@ FASTEST = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
 GOOD = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 ALSO_GOOD = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
 CBC = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"
+TLS13: Mapping[str, tuple[str, ...]] = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
 COSTS = {FASTEST: 200.0, GOOD: 300.0, ALSO_GOOD: 400.0, CBC: 500.0}
 
 
@@ -82,8 +83,7 @@ def test_the_report_quotes_what_recommend_gives() -> None:
 def test_an_answer_that_names_another_first_points_at_the_recommendation() -> None:
     """The fastest by new connections/s has a probability; the choice is the safest contender."""
     costs = {**SERVER_US, "P-256": 255.4, "X25519": 255.0, "X25519MLKEM768": 254.9}
-    levels = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
-    levels |= {"group": ("X25519", "P-384", "X25519MLKEM768")}
+    levels = {**TLS13, "group": ("X25519", "P-384", "X25519MLKEM768")}
     experiment = replace(with_levels(load("groups"), levels), blocks=6, stopping=None)
     for seed in range(1, 9):
         contents = made_run(World(server_us=costs, seed=seed), experiment=experiment)
@@ -97,8 +97,7 @@ def test_an_answer_that_names_another_first_points_at_the_recommendation() -> No
 
 def test_a_slower_hybrid_stays_behind_for_libraries_that_have_it() -> None:
     """Against a URL the server's library is not known: hybrids stand in a comment."""
-    levels = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
-    levels |= {"group": ("X25519", "P-256", "X25519MLKEM768")}
+    levels = {**TLS13, "group": ("X25519", "P-256", "X25519MLKEM768")}
     experiment = with_levels(load("groups", quick=True), levels)
     world = World(target="https://127.0.0.1:8443/", managed=False)
     summary = summary_of(made_run(world, experiment=replace(experiment, blocks=6)))
@@ -109,8 +108,8 @@ def test_a_slower_hybrid_stays_behind_for_libraries_that_have_it() -> None:
 
 
 def test_each_syntax_has_the_order_of_its_own_server() -> None:
-    levels = {"server": ("nginx", "node"), "tls": ("1.3",), "key": ("ecdsa-p256",)}
-    experiment = with_levels(load("servers", quick=True), levels | {"front": ("none",)})
+    levels = {**TLS13, "server": ("nginx", "node"), "front": ("none",)}
+    experiment = with_levels(load("servers", quick=True), levels)
 
     def cost_us(cell: Mapping[str, str]) -> float:
         cheap = "X25519" if cell["server"] == "nginx" else "P-256"

@@ -13,6 +13,7 @@ from factories import benchmarks as made_benchmarks
 from factories.capacity import made_capacity_run
 from factories.run import World, made_run
 from factories.validation import made_validation
+from tlslab.advice import advised
 from tlslab.advice.emit import SYNTAXES
 from tlslab.advice.preference import Preference
 from tlslab.analysis import capacity as capacity_analysis
@@ -157,7 +158,7 @@ def configured() -> Summary:
     blocks = (
         TextBlock(f"emit-{n}", "Configuration", "", text) for n, text in enumerate(texts) if text
     )
-    return replace(groups(), texts=tuple(blocks))
+    return replace(advised(groups()), texts=tuple(blocks))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
