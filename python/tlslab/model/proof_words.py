@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from tlslab.model.proof import Direction, Proof, ProofFigure, ProofVerdict
+from tlslab.model.proof import Direction, Proof, ProofFigure, ProofVerdict, RoundTrips
 from tlslab.model.proof_settings import Measure
 from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.wording import capital, counted, joined, percent_as_given, ratio_figure
@@ -30,6 +30,11 @@ SHORT: Mapping[Measure, str] = {
     "returning": "returning clients",
     "requests": "requests, kept open",
     "handshake": "handshake, p99",
+}
+
+_NOT_APART: Mapping[Direction, str] = {
+    "equal": ": no difference",
+    "open": ": no difference is established",
 }
 
 DIRECTIONS: Mapping[Direction, str] = {
@@ -96,6 +101,8 @@ def decided_words(proof: Proof) -> str:
         losses = [each for each in deciding if each.direction == "loss"]
         parts = [f"it has {_listed(gains)}"] if gains else []
         parts += [f"{'but' if gains else 'it has'} {_listed(losses)}"] if losses else []
+        if proof.trips is not None and proof.trips.saved:
+            parts.append(f"{'but' if losses else 'and'} {_fewer_trips(proof.trips)}")
         return f"{verdict}: {'; '.join([*parts, *proof.reasons])}."
     worse: dict[Measure, ProofFigure] = {}
     for each in proof.figures:
@@ -103,6 +110,17 @@ def decided_words(proof: Proof) -> str:
             worse.setdefault(each.measure, each)
     but = f"; but {_listed(tuple(worse.values()))}" if worse else ""
     return f"{verdict}: it has {_listed(gains)}{but}."
+
+
+def _fewer_trips(trips: RoundTrips) -> str:
+    """`1 round trip instead of 2 for new clients, which was not measured`."""
+    pairs = {"new": trips.new, "returning": trips.returning}
+    saved = [
+        f"{counted(after, 'round trip')} instead of {before} for {name} clients"
+        for name, (before, after) in pairs.items()
+        if after < before
+    ]
+    return f"{joined(saved)}, which was not measured"
 
 
 def seen_words(proof: Proof) -> str:
@@ -129,8 +147,7 @@ def _seen(proof: Proof, clients: Literal["new", "returning"]) -> str:
     if known:
         figure = (settled or known)[0]
         words = figure_words(figure).replace(f" of {clients} clients", "")
-        kind = "" if figure.direction in ("gain", "loss") else f", {DIRECTIONS[figure.direction]}"
-        parts.append(f"{words}{kind}")
+        parts.append(f"{words}{_NOT_APART.get(figure.direction, '')}")
     if proof.trips is not None:
         before, after = getattr(proof.trips, clients)
         than = "as before" if before == after else f"instead of {before}"

@@ -94,6 +94,9 @@ def test_a_saved_round_trip_is_weighed_against_a_loss_and_was_not_measured() -> 
     assert (found.proof.verdict, found.proof.trade_off) == ("do_not", True)
     assert found.answer is not None
     assert found.answer.sentences[0].startswith("A trade-off: it has 0.57")
+    assert found.answer.sentences[0].endswith(
+        "; but 1 round trip instead of 2 for new clients, which was not measured."
+    )
     seen = found.answer.sentences[1]
     assert re.search(r"New clients: 0\.5\d+ times .*, 1 round trip instead of 2; returning ", seen)
     assert seen.endswith(
