@@ -148,11 +148,11 @@ def reason(found: Recommendation) -> str:
             return _settled(found, name)
         case "equal":
             most = difference(trade_offs.may_differ or 0)
-            return f"{_among(found)}, which differ by {most} at most; {name} is the safest of them."
+            return f"{_among(found)}, which differ by {most} at most; {_why_first(found)}."
         case "open":
             left = trade_offs.may_differ
             more = "" if left is None else f"; they may differ by up to {difference(left)}"
-            return f"{_among(found)}{more}; {name} is the safest of them."
+            return f"{_among(found)}{more}; {_why_first(found)}."
         case _:
             return f"{_undecided(found)} The order is that of the policies alone."
 
@@ -162,6 +162,17 @@ def _among(found: Recommendation) -> str:
     by = estimate_name(found.trade_offs.measure)
     among = few([_name(found, key) for key in found.trade_offs.contenders])
     return f"The best by {by} is among {among} (probability 95 %)"
+
+
+def _why_first(found: Recommendation) -> str:
+    """Why the choice comes first of those that may be the best: its security, or its probability.
+
+    Equally safe ones are in the order of their probabilities.
+    """
+    security, first = found.field.security, found.order[0]
+    equal = [key for key in found.trade_offs.contenders if security[key] == security[first]]
+    best = "safest of them" if len(equal) < 2 else "likeliest best of the safest of them"
+    return f"{_name(found, first)} is the {best}"
 
 
 def _settled(found: Recommendation, name: str) -> str:

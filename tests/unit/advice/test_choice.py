@@ -92,6 +92,13 @@ def test_what_cannot_be_set_apart_is_decided_by_security() -> None:
     assert found.equals == {SAFE, FAST}
 
 
+def test_of_equally_safe_ones_none_is_called_the_safest() -> None:
+    ecdsa = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
+    found = recommended(cells({FAST: 1000.0, ecdsa: 999.0}))
+    assert field(cells({FAST: 1.0, ecdsa: 1.0})).security == {FAST: 0, ecdsa: 0}
+    assert f"; {found.chosen.short} is the likeliest best of the safest of them." in reason(found)
+
+
 def test_a_run_that_cannot_tell_says_so() -> None:
     found = recommended(cells({FAST: 1000.0, SAFE: 900.0}, noise=0.6))
     assert found.names == (SAFE, FAST)

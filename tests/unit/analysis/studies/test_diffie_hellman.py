@@ -87,7 +87,7 @@ def test_the_bound_of_sizes_is_never_said_to_be_less() -> None:
         bound = keep_alive_bound(sizes(place, Load(128, 10, 1))[DHE])
         assert bound is not None
         text = reported(suites_study(cells, STUDY), "dh_keep_alive")
-        said = re.search(r"any there is lies within (\d+) %\.$", text)
+        said = re.search(r"each interval by itself leaves (\d+) % open at most\.$", text)
         assert said is not None
         assert 100 * bound <= int(said[1])
 

@@ -186,8 +186,8 @@ def _keep_alive_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> F
         text = f"{where}, too few trials show whether the size matters ({parts}){without}."
     else:
         text = (
-            f"{where}, no difference of {percent(SMALLEST)} or more is established ({parts}): any "
-            f"there is lies within {difference(bound)}{without}."
+            f"{where}, no difference of {percent(SMALLEST)} or more is established ({parts}): each "
+            f"interval by itself leaves {difference(bound)} open at most{without}."
         )
     return Finding("dh_keep_alive", text, _keys(rows))
 
@@ -228,7 +228,7 @@ def _verdict_on_the_study(rows: Sequence[SizeCell]) -> str:
     if not _comparable(keep_alive):
         return text + "."
     if not _differs(keep_alive):
-        left = keep_alive.may_differ
+        left = keep_alive_bound([small])
         size = "of any size" if left is None else f"of up to {difference(left)}"
         return text + (
             f"; whether requests are slower with it is open, by a difference {size} (95 % for this "
