@@ -51,14 +51,15 @@ def _pointing(
     against: Mapping[str, str],
     own: Sequence[Recommendation],
 ) -> Answer | None:
-    """The answer, with the choice in a sentence of its own if the answer names another first."""
+    """The answer, with the choice at its end if the answer names another first."""
     if answer is None or answer.lacking is not None or len(own) != 1:
         return answer
     (found,) = own
     first = leader(summary, answer, against)
     if first is None or first.factors[found.field.subject] == found.chosen.name:
         return answer
-    return replace(answer, sentences=(*answer.sentences, pointed_out(found)))
+    said, *more = answer.sentences
+    return replace(answer, sentences=(said, " ".join((*more, pointed_out(found)))))
 
 
 def _tables(summary: Summary, subject: Subject) -> tuple[DataTable, DataTable]:

@@ -195,8 +195,8 @@ def _answer(answer: Answer, proof: Proof) -> Answer:
     """The answer with the clients; reasons against the candidate hold however short the run was."""
     if answer.lacking is not None and not proof.reasons:
         return answer
-    sentences = (decided_words(proof), seen_words(proof), clients_words(proof))
-    return replace(answer, sentences=tuple(filter(None, sentences)), lacking=None)
+    second = " ".join(filter(None, (seen_words(proof), clients_words(proof))))
+    return replace(answer, sentences=(decided_words(proof), second), lacking=None)
 
 
 def _tables(proof: Proof) -> tuple[DataTable, ...]:

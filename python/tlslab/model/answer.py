@@ -34,10 +34,11 @@ class Answer:
     """The question of an experiment and its answer, for a reader who reads nothing else.
 
     `sentences`: two at most, each supported by the intervals of the run; empty if the run does not
-    answer. A third one quotes the recommendation, if that names another level than the first; of a
-    proof there are three. `confidence` states the certainty of the answer in one line: blocks,
-    intervals, families. `lacking` is present exactly when there are no sentences. `tiles`: three to
-    five, or none. `figure`: the id of the summary's figure that shows the answer, or empty.
+    answer. The second may go on: it quotes the recommendation if that names another level than the
+    first, and has the known clients of a proof. `confidence` states the certainty of the answer in
+    one line: blocks, intervals, families. `lacking` is present exactly when there are no sentences.
+    `tiles`: three to five, or none. `figure`: the id of the summary's figure that shows the answer,
+    or empty.
     """
 
     question: str

@@ -134,8 +134,8 @@ def seen_words(proof: Proof) -> str:
     text = f"{capital('; '.join(parts))}."
     if proof.trips is None:
         return text
-    where = "" if proof.settings.apply else ": server and clients share a machine"
-    return f"{text} Not measured: what a round trip costs{where}."
+    where = "" if proof.settings.apply else " (server and clients share a machine)"
+    return f"{text} Not measured: the cost of a round trip{where}."
 
 
 def _seen(proof: Proof, clients: Literal["new", "returning"]) -> str:

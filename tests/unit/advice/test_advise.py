@@ -85,14 +85,20 @@ def test_an_answer_that_names_another_first_points_at_the_recommendation() -> No
     costs = {**SERVER_US, "P-256": 255.4, "X25519": 255.0, "X25519MLKEM768": 254.9}
     levels = {**TLS13, "group": ("X25519", "P-384", "X25519MLKEM768")}
     experiment = replace(with_levels(load("groups"), levels), blocks=6, stopping=None)
+    seen = []
     for seed in range(1, 9):
         contents = made_run(World(server_us=costs, seed=seed), experiment=experiment)
         summary = summary_of(contents)
         chosen = recommendations(contents)["nginx"].names[0]
         assert summary.answer is not None
-        pointed = [s for s in summary.answer.sentences if s.startswith("Recommended on nginx, ")]
-        first = summary.answer.sentences[0].split()[0]
-        assert [chosen] * (first.strip(",") != chosen) == [s.split()[-1][:-1] for s in pointed]
+        first, *more = summary.answer.sentences
+        _, pointed, choice = " ".join(more).partition(
+            "Recommended on nginx, by new connections/s: "
+        )
+        seen.append(bool(pointed))
+        assert seen[-1] == (first.split()[0].strip(",") != chosen)
+        assert choice == (f"{chosen}." if pointed else "")
+    assert set(seen) == {True, False}
 
 
 def test_a_slower_hybrid_stays_behind_for_libraries_that_have_it() -> None:
