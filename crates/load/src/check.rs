@@ -11,6 +11,8 @@ use crate::connection::Script;
 use crate::error::RunError;
 use crate::preflight::{PreflightError, PreflightResult, minimal, preflight, resumed};
 use tlslab_contract::record::{Preflight, SessionsGiven};
+#[cfg(feature = "openssl")]
+use tlslab_contract::spec::BackendChoice;
 use tlslab_contract::spec::{CheckedSpec, ClientChoice, Resume, TlsSpec};
 use tlslab_system::files;
 use tlslab_system::guard::{self, Permit};
@@ -82,13 +84,20 @@ fn check_permitted(
     }
     guard::check_length(spec.spec(), &permit)?;
     add_certificate_group(spec, &script, &mut settings)?;
-    let backend = choose(spec.spec().tls.backend, &settings)?;
+    let mut backend = choose(spec.spec().tls.backend, &settings)?;
     let once = learning(spec, &script);
     let mut notes = Vec::new();
-    let preflight = match try_all_names(spec, backend, &settings, &once) {
+    let preflight = match try_all_names(spec, backend, &settings, &once, &mut notes) {
         Err(RunError::Preflight { error, .. }) if let Some(group) = retried(spec, &error) => {
             notes.push(send_share(group, &mut settings));
-            try_all_names(spec, backend, &settings, &once)?
+            try_all_names(spec, backend, &settings, &once, &mut notes)?
+        }
+        Err(error) if let Some(other) = spare_backend(spec, backend, &error) => {
+            // The server's answer to the first choice says more than that to the second.
+            let tried = try_all_names(spec, other, &settings, &once, &mut notes);
+            backend = other;
+            notes.push(SPARE_BACKEND.to_owned());
+            tried.map_err(|_| error)?
         }
         other => other?,
     };
@@ -124,6 +133,25 @@ fn minimal_client_or_library(
     Ok(None)
 }
 
+/// The note on a run by the second choice of back end.
+const SPARE_BACKEND: &str = "the server takes nothing of what rustls offers, such as schemes for keys \
+                             of the kinds RSA-PSS or Ed448: OpenSSL made all connections";
+
+/// The back end to try after rustls, if the choice is free and the server finds no parameters in
+/// common: rustls has fewer kinds of key, suites and groups.
+#[cfg(feature = "openssl")]
+fn spare_backend(spec: &CheckedSpec, tried: Choice, error: &RunError) -> Option<Choice> {
+    const HANDSHAKE_FAILURE: Outcome = Outcome::Failed(Failure::Alert(40));
+    let RunError::Preflight { error, .. } = error else { return None };
+    let is_free = spec.spec().tls.backend == BackendChoice::Auto && tried == Choice::Rustls;
+    (is_free && error.outcome == HANDSHAKE_FAILURE).then_some(Choice::Openssl)
+}
+
+#[cfg(not(feature = "openssl"))]
+fn spare_backend(_: &CheckedSpec, _: Choice, _: &RunError) -> Option<Choice> {
+    None
+}
+
 /// The group of the server's HelloRetryRequest, if no option forces the key share.
 fn retried(spec: &CheckedSpec, error: &PreflightError) -> Option<Group> {
     let is_free = spec.spec().tls.groups.is_empty();
@@ -154,13 +182,14 @@ fn try_all_names(
     backend: Choice,
     settings: &ClientSettings,
     script: &Script,
+    notes: &mut Vec<String>,
 ) -> Result<Preflight, RunError> {
     let mut first = None;
     for name in &settings.server_names {
         let settings = asking_for(name, settings);
         let tried = match settings.resume {
             Resume::None => one_connection(backend, &settings, script)?,
-            _ => two_connections(backend, &settings, script)?,
+            _ => resumption(backend, &settings, script, notes)?,
         };
         let trial = tried.map_err(|error| failed(spec, name, error))?;
         first.get_or_insert(trial.preflight);
@@ -253,24 +282,71 @@ fn one_connection(
     })
 }
 
-/// Makes one connection, then a second one that resumes its session. Returns the results of the
-/// first.
+/// The tries before a server counts as one that resumes no sessions: it may have several processes
+/// or hosts behind its address, each of which knows only its own.
+const RESUMPTION_TRIES: u32 = 8;
+
+/// Makes two connections, of which the second resumes the session of the first, and again if it does
+/// not. Returns the results of the first. Notes that not every try resumed its session.
+fn resumption(
+    backend: Choice,
+    settings: &ClientSettings,
+    script: &Script,
+    notes: &mut Vec<String>,
+) -> Result<PreflightResult, BackendError> {
+    let mut tries = 1;
+    loop {
+        // A balancer that takes two hosts in turn leads every second connection to the other one.
+        let between = tries % 2 == 0;
+        match two_connections(backend, settings, script, between)? {
+            Err(mut error) if error.outcome == Outcome::Unexpected(Mismatch::Kind) => {
+                if tries == RESUMPTION_TRIES {
+                    error.explanation += &format!(", in {tries} tries");
+                    return Ok(Err(error));
+                }
+                tries += 1;
+            }
+            Ok(trial) if tries > 1 => {
+                notes.push(format!(
+                    "only the last of {tries} tries resumed a session before the load: processes \
+                     or hosts behind this address do not share their ticket keys or sessions, so \
+                     that connections may not resume, and count as unexpected"
+                ));
+                return Ok(Ok(trial));
+            }
+            other => return Ok(other),
+        }
+    }
+}
+
+/// Makes one connection, then a second one that resumes its session, with another `between`. Returns
+/// the results of the first.
 fn two_connections(
     backend: Choice,
     settings: &ClientSettings,
     script: &Script,
+    between: bool,
 ) -> Result<PreflightResult, BackendError> {
-    fn both<B: Backend>(mut backend: B, script: &Script) -> PreflightResult {
+    fn both<B: Backend>(mut backend: B, other: Option<B>, script: &Script) -> PreflightResult {
         let mut first = preflight(&mut backend, script)?;
+        if let Some(mut other) = other {
+            preflight(&mut other, script)?;
+        }
         let again = resumed(&mut backend, script)?;
         let sessions = SessionsGiven { full: first.gained, resumed: again.gained };
         first.preflight.sessions = Some(sessions);
         Ok(first)
     }
     Ok(match backend {
-        Choice::Rustls => both(RustlsBackend::new(settings)?, script),
+        Choice::Rustls => {
+            let other = between.then(|| RustlsBackend::new(settings)).transpose()?;
+            both(RustlsBackend::new(settings)?, other, script)
+        }
         #[cfg(feature = "openssl")]
-        Choice::Openssl => both(OpensslBackend::new(settings)?, script),
+        Choice::Openssl => {
+            let other = between.then(|| OpensslBackend::new(settings)).transpose()?;
+            both(OpensslBackend::new(settings)?, other, script)
+        }
     })
 }
 

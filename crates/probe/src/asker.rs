@@ -9,13 +9,14 @@ use super::shares;
 use super::spec::{CheckedProbe, Topic};
 use tlslab_system::guard::Permit;
 use tlslab_wire::tls::answer::{Flight, Refusal};
-use tlslab_wire::tls::client_hello::ClientHello;
+use tlslab_wire::tls::client_hello::{ClientHello, extension};
 use tlslab_wire::tls::registry::{self, Protocol};
 
 /// The time limit of a second try after a silence, in limits of the first one.
 const LONGER: u32 = 3;
 
-/// The number of second tries after a silence that may be in vain. No other is made after them.
+/// The number of second tries after a silence that may be in vain. No other is made after them. Of a
+/// server that has never answered one tells enough.
 const IN_VAIN: u32 = 2;
 
 /// Sends ClientHellos, and stores the findings that later questions depend on.
@@ -31,6 +32,10 @@ pub struct Asker {
     suites_at_once: usize,
     /// The suites of the newest version up to TLS 1.2; empty until known.
     legacy_suites: Vec<u16>,
+    /// Whether complete handshakes must do with one segment.
+    one_segment: bool,
+    /// Whether the server asks for a client certificate; `None` until known.
+    client_certificate: Option<bool>,
     /// The topic of the present question; `None` for an offer, which has its own answer.
     topic: Option<Topic>,
     /// What the present question asks for.
@@ -39,6 +44,8 @@ pub struct Asker {
     unanswered: Vec<Unanswered>,
     /// Second tries after a silence that were in vain.
     in_vain: u32,
+    /// Whether the server has answered or ended any connection.
+    has_acted: bool,
 }
 
 impl Asker {
@@ -52,10 +59,13 @@ impl Asker {
             versions: Vec::new(),
             suites_at_once: usize::MAX,
             legacy_suites: Vec::new(),
+            one_segment: false,
+            client_certificate: None,
             topic: None,
             question: String::new(),
             unanswered: Vec::new(),
             in_vain: 0,
+            has_acted: false,
         }
     }
 
@@ -140,6 +150,7 @@ impl Asker {
     ) -> Result<Result<T, Refusal>, Stop> {
         let each = self.connector.each();
         let answer = attempt(self.connector.connect(each)?);
+        self.has_acted |= !answer.as_ref().is_err_and(Refusal::is_silence);
         match &answer {
             Err(refusal) if refusal.is_reset() => {
                 let again = attempt(self.connector.connect(each)?);
@@ -149,10 +160,12 @@ impl Asker {
             _ => return Ok(answer),
         }
         let longer = each * LONGER;
-        if self.in_vain == IN_VAIN || !self.connector.has_left(longer) {
+        let most = if self.has_acted { IN_VAIN } else { 1 };
+        if self.in_vain >= most || !self.connector.has_left(longer) {
             return self.heard(answer, &[each]);
         }
         let again = attempt(self.connector.connect(longer)?);
+        self.has_acted |= !again.as_ref().is_err_and(Refusal::is_silence);
         if again.as_ref().is_err_and(Refusal::says_nothing) {
             self.in_vain += 1;
         }
@@ -217,6 +230,27 @@ impl Asker {
         self.legacy_suites = suites;
     }
 
+    /// Whether ClientHellos of complete handshakes must fit into one segment.
+    pub fn is_one_segment(&self) -> bool {
+        self.one_segment
+    }
+
+    /// Lets ClientHellos of complete handshakes fit into one segment: the server takes no others.
+    pub fn limit_to_one_segment(&mut self) {
+        self.one_segment = true;
+    }
+
+    /// Whether the server asks for a client certificate; `None` if that is not known.
+    pub fn client_certificate(&self) -> Option<bool> {
+        self.client_certificate
+    }
+
+    /// Stores whether the server asks for a client certificate. One that asks in any version or for
+    /// any kind of its own certificate does so.
+    pub fn learn_client_certificate(&mut self, is_asked: bool) {
+        self.client_certificate = Some(is_asked || self.client_certificate == Some(true));
+    }
+
     /// A ClientHello of one version that offers everything, with key shares that most servers
     /// accept.
     pub fn hello(&self, version: Protocol) -> ClientHello {
@@ -263,25 +297,41 @@ impl Asker {
     /// The server's flight if it continues as offered, otherwise its refusal.
     pub fn ask(&mut self, hello: &ClientHello) -> Result<Result<Flight, Refusal>, Stop> {
         let answer = self.twice(|mut connection| connection.ask(&hello.bytes(random)))?;
-        let flight = match answer {
-            Ok(flight) => flight,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        let version = flight.protocol();
-        if !version.is_some_and(|version| hello.versions.contains(&version)) {
-            let chosen = version.map_or("another version".to_owned(), |chosen| chosen.to_string());
-            return Ok(Err(Refusal::other("version", format!("chose {chosen}"))));
-        }
-        if !hello.suites.contains(&flight.suite) {
-            let words =
-                format!("chose {}, which was not offered", registry::suite_name(flight.suite));
-            return Ok(Err(Refusal::other("suite", words)));
-        }
-        if let Some(group) = flight.group.filter(|group| !hello.groups.contains(group)) {
-            let words =
-                format!("chose group {}, which was not offered", registry::group_name(group));
-            return Ok(Err(Refusal::other("group", words)));
-        }
-        Ok(Ok(flight))
+        Ok(answer.and_then(|flight| as_offered(hello, flight)))
     }
+
+    /// As [`Self::ask`], for an offer with its own key share. A HelloRetryRequest that asks for no
+    /// other one is answered by its cookie: only a ServerHello shows that the server has the group.
+    pub fn ask_for_share(&mut self, hello: &ClientHello) -> Result<Result<Flight, Refusal>, Stop> {
+        let answer = self.twice(|mut connection| {
+            // Both ClientHellos have the same random and session ID.
+            let number = random();
+            let first = connection.ask(&hello.bytes(|| number))?;
+            match first.extension(extension::COOKIE).map(<[u8]>::to_vec) {
+                Some(cookie) if first.retry && first.group.is_none() => {
+                    connection.ask(&hello.with_cookie(|| number, Some(&cookie)))
+                }
+                _ => Ok(first),
+            }
+        })?;
+        Ok(answer.and_then(|flight| as_offered(hello, flight)))
+    }
+}
+
+/// The flight if it is within the offer, otherwise what it has instead.
+fn as_offered(hello: &ClientHello, flight: Flight) -> Result<Flight, Refusal> {
+    let version = flight.protocol();
+    if !version.is_some_and(|version| hello.versions.contains(&version)) {
+        let chosen = version.map_or("another version".to_owned(), |chosen| chosen.to_string());
+        return Err(Refusal::other("version", format!("chose {chosen}")));
+    }
+    if !hello.suites.contains(&flight.suite) {
+        let words = format!("chose {}, which was not offered", registry::suite_name(flight.suite));
+        return Err(Refusal::other("suite", words));
+    }
+    if let Some(group) = flight.group.filter(|group| !hello.groups.contains(group)) {
+        let words = format!("chose group {}, which was not offered", registry::group_name(group));
+        return Err(Refusal::other("group", words));
+    }
+    Ok(flight)
 }

@@ -16,6 +16,7 @@ use rustls::{
 use super::asker::Asker;
 use super::connection::{Stop, refusal};
 use super::record::Compression;
+use tlslab_wire::names::Group;
 use tlslab_wire::sanitize::sanitize;
 use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::registry::{self, Protocol};
@@ -63,11 +64,11 @@ fn compresses_by(
     asker: &mut Asker,
     witness: &'static Witness,
 ) -> Result<Result<bool, Refusal>, Stop> {
-    let name = asker.server_name().to_owned();
+    let (name, is_small) = (asker.server_name().to_owned(), asker.is_one_segment());
     asker.twice(|mut stream| {
         let none = |words: &str| Refusal::other("certificate", words.to_owned());
-        let mut connection =
-            client(witness, &name).ok_or_else(|| none("was not asked: rustls made no client"))?;
+        let mut connection = client(witness, &name, is_small)
+            .ok_or_else(|| none("was not asked: rustls made no client"))?;
         COMPRESSED.set(None);
         while connection.is_handshaking() && COMPRESSED.get().is_none() {
             if let Err(error) = connection.complete_io(&mut stream)
@@ -92,9 +93,19 @@ fn end(error: &io::Error) -> Refusal {
     }
 }
 
-fn client(witness: &'static Witness, server_name: &str) -> Option<ClientConnection> {
+/// `is_small`: the ClientHello is to fit into one segment.
+fn client(
+    witness: &'static Witness,
+    server_name: &str,
+    is_small: bool,
+) -> Option<ClientConnection> {
     let mut provider = rustls::crypto::aws_lc_rs::default_provider();
     provider.kx_groups = rustls::crypto::aws_lc_rs::ALL_KX_GROUPS.to_vec();
+    if is_small {
+        let is_classical =
+            |number| Group::from_code_point(number).is_some_and(|g| !g.needs_tls13());
+        provider.kx_groups.retain(|group| is_classical(group.name().into()));
+    }
     let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .ok()?

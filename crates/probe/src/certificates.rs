@@ -18,7 +18,8 @@ use super::connection::Stop;
 use super::handshake;
 use super::record::{Chain, Staple};
 use tlslab_tls::TrustAnchors;
-use tlslab_tls::certificates::describe;
+use tlslab_tls::certificates::{describe, requires_staple};
+use tlslab_tls::openssl::ffi;
 use tlslab_wire::names::{SignatureKey, SignatureScheme};
 use tlslab_wire::sanitize::sanitize;
 use tlslab_wire::tls::answer::Refusal;
@@ -96,7 +97,11 @@ fn chain_of_tls13(asker: &mut Asker, schemes: &[u16]) -> Result<Result<Sent, Ref
     let wanted = schemes.first().copied().map(registry::scheme_name).unwrap_or_default();
     asker.about(format!("certificate for {wanted} in {}", Protocol::Tls13));
     let terms = handshake::Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
-    Ok(handshake::shake(asker, terms)?.and_then(|stream| {
+    let answer = handshake::shake(asker, terms)?;
+    if let Ok(stream) = &answer {
+        asker.learn_client_certificate(ffi::is_asked_for_certificate(stream.ssl()));
+    }
+    Ok(answer.and_then(|stream| {
         let chain = stream.ssl().peer_cert_chain().into_iter().flatten();
         let chain = chain.filter_map(|certificate| certificate.to_der().ok()).collect();
         sent(chain, stream.ssl().ocsp_status().map(<[u8]>::to_vec))
@@ -126,6 +131,9 @@ fn chain_in_the_clear(
     let wanted = wanted.unwrap_or_default();
     asker.about(format!("certificate for {wanted} in {}", hello.versions[0]));
     let answer = asker.ask(&ClientHello { suites, schemes, ..hello.clone() })?;
+    if let Ok(flight) = &answer {
+        asker.learn_client_certificate(flight.asks_for_certificate);
+    }
     Ok(Some(answer.and_then(|flight| sent(flight.certificates, flight.staple))))
 }
 
@@ -143,7 +151,7 @@ fn describe_chain(
     let names = names(own);
     let problem = match trust {
         TrustAnchors::Anyone => None,
-        TrustAnchors::Certificates(anchors) => Some(problem(anchors, &parsed)),
+        TrustAnchors::Certificates(anchors) => Some(problem(anchors, &parsed, chain)),
     };
     Some(Chain {
         versions: vec![version],
@@ -157,6 +165,7 @@ fn describe_chain(
         trusted: problem.as_ref().map(Option::is_none),
         problem: problem.flatten(),
         staple: staple.map(describe_staple),
+        must_staple: requires_staple(&chain[0]),
     })
 }
 
@@ -212,8 +221,9 @@ fn is_for(certificate: &[u8], name: &str) -> bool {
 }
 
 /// The reason to reject a chain: it leads to none of these trust anchors, is not valid now, or is
-/// not for a server. As in a load, any trust anchor ends a chain, including an intermediate.
-fn problem(anchors: &[Vec<u8>], chain: &[X509]) -> Option<String> {
+/// not for a server. As in a load, any trust anchor ends a chain, including an intermediate. `der`:
+/// the same chain in DER.
+fn problem(anchors: &[Vec<u8>], chain: &[X509], der: &[Vec<u8>]) -> Option<String> {
     let verified = || -> Result<X509VerifyResult, ErrorStack> {
         let store = store_of(anchors)?;
         let mut sent = Stack::new()?;
@@ -228,9 +238,39 @@ fn problem(anchors: &[Vec<u8>], chain: &[X509]) -> Option<String> {
     };
     match verified() {
         Ok(X509VerifyResult::OK) => None,
-        Ok(result) => Some(result.error_string().to_owned()),
+        Ok(result) => {
+            let words = result.error_string();
+            let issuer = ISSUER_MISSING.contains(&result.as_raw()).then(|| last_issuer(chain, der));
+            Some(match issuer.flatten() {
+                Some(issuer) => format!(
+                    "{words}: '{issuer}' is not among the certificates that the server sends, nor \
+                     trusted"
+                ),
+                None => words.to_owned(),
+            })
+        }
         Err(_) => Some("the certificate cannot be verified".to_owned()),
     }
+}
+
+/// `X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY` and `X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE` of
+/// openssl/x509_vfy.h: the server omits an intermediate, or its authority is not trusted.
+const ISSUER_MISSING: [i32; 2] = [20, 21];
+
+/// The issuer of the last certificate on the way from the server's own to the top.
+fn last_issuer(chain: &[X509], der: &[Vec<u8>]) -> Option<String> {
+    let mut at = 0;
+    // Each step goes to another certificate: no longer way than the chain.
+    for _ in 1..chain.len() {
+        let issued = |(other, issuer): &(usize, &X509)| {
+            *other != at && issuer.issued(&chain[at]) == X509VerifyResult::OK
+        };
+        match chain.iter().enumerate().find(issued) {
+            Some((next, _)) => at = next,
+            None => break,
+        }
+    }
+    Some(describe(der.get(at..)?)?.issuer)
 }
 
 fn store_of(anchors: &[Vec<u8>]) -> Result<X509Store, ErrorStack> {

@@ -120,6 +120,7 @@ pub struct ProbeConnection {
     /// The longest time of a wait.
     each: Duration,
     received: u64,
+    reader: Reader,
 }
 
 impl ProbeConnection {
@@ -137,7 +138,7 @@ impl ProbeConnection {
         let stream = TcpStream::connect_timeout(&address, left).map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
         socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)).map_err(failed)?;
-        Ok(Self { stream, deadline, end, each, received: 0 })
+        Ok(Self { stream, deadline, end, each, received: 0, reader: Reader::default() })
     }
 
     /// Ends the connection this time from now, or after the time of a whole connection, if that is
@@ -163,17 +164,18 @@ impl ProbeConnection {
         if left < MOMENT { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
     }
 
-    /// Sends a first flight and reads the answer.
+    /// Sends a ClientHello and reads the answer.
     pub fn ask(&mut self, hello: &[u8]) -> Result<Flight, Refusal> {
-        let mut reader = Reader::default();
         let mut buffer = [0; 16 * 1024];
-        if let Err(error) = self.write_all(hello) {
-            return Err(refusal(&error));
-        }
+        let written = self.send(hello);
         loop {
             match self.read(&mut buffer) {
-                Ok(0) => return Err(Refusal::failure(CLOSED)),
-                Ok(length) => match reader.feed(&buffer[..length]) {
+                // A server may have answered before it ended the connection.
+                Ok(0) => {
+                    let closed = Refusal::failure(CLOSED);
+                    return Err(written.as_ref().err().map_or(closed, refusal));
+                }
+                Ok(length) => match self.reader.feed(&buffer[..length]) {
                     Some(Answer::Flight(flight)) => return Ok(*flight),
                     Some(Answer::Refused(refusal)) => return Err(refusal),
                     None => {}
@@ -182,7 +184,26 @@ impl ProbeConnection {
             }
         }
     }
+
+    /// Sends a ClientHello in segments, as it arrives from another host. Loopback would deliver it
+    /// in one piece.
+    fn send(&mut self, hello: &[u8]) -> io::Result<()> {
+        for (number, segment) in hello.chunks(SEGMENT).enumerate() {
+            if number > 0 {
+                std::thread::sleep(BETWEEN_SEGMENTS);
+            }
+            self.write_all(segment)?;
+        }
+        Ok(())
+    }
 }
+
+/// The bytes of a segment: those of a packet on Ethernet, less the headers of IP and TCP with room for
+/// their options.
+pub const SEGMENT: usize = 1_400;
+
+/// The pause between segments. A server that reads once does not get the second one with the first.
+const BETWEEN_SEGMENTS: Duration = Duration::from_millis(10);
 
 /// The shortest usable time: timers of the system are not finer.
 const MOMENT: Duration = Duration::from_millis(1);

@@ -16,6 +16,7 @@ use super::enumerate::{Found, enumerate};
 use super::{Renegotiation, protections};
 use tlslab_tls::EarlyData;
 use tlslab_tls::openssl::ffi;
+use tlslab_wire::names::Group;
 use tlslab_wire::sanitize::sanitize;
 use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::registry::{self, Protocol};
@@ -34,6 +35,8 @@ pub struct Terms {
     context: SslContextBuilder,
     version: Protocol,
     session: Option<SslSession>,
+    /// Whether a key exchange is to be impossible.
+    without_exchange: bool,
 }
 
 impl Terms {
@@ -54,8 +57,8 @@ impl Terms {
         context.set_verify(SslVerifyMode::NONE);
         ffi::accept_legacy_servers(&mut context);
         ffi::accept_any_chain(&mut context);
-        context.set_groups_list(&all_groups())?;
-        Ok(Self { context, version, session: None })
+        ffi::note_certificate_request(&mut context);
+        Ok(Self { context, version, session: None, without_exchange: false })
     }
 
     /// Sets the signature schemes to offer. OpenSSL must support at least one.
@@ -89,7 +92,7 @@ impl Terms {
     /// servers do not have.
     pub fn without_exchange(mut self) -> Result<Self, ErrorStack> {
         ffi::allow_psk_without_key_exchange(&mut self.context);
-        self.context.set_groups_list(UNUSUAL_GROUP)?;
+        self.without_exchange = true;
         Ok(self)
     }
 
@@ -98,9 +101,14 @@ impl Terms {
         &mut self.context
     }
 
-    fn ready(self, server_name: Option<&str>) -> Ready {
+    fn ready(mut self, asker: &Asker) -> Result<Ready, ErrorStack> {
+        self.context.set_groups_list(&match (self.without_exchange, asker.is_one_segment()) {
+            (true, _) => UNUSUAL_GROUP.to_owned(),
+            (false, true) => small_groups(),
+            (false, false) => all_groups(),
+        })?;
         let (context, session) = (self.context.build(), self.session);
-        Ready { context, version: self.version, session, name: server_name.map(str::to_owned) }
+        Ok(Ready { context, version: self.version, session, name: asker.sni().map(str::to_owned) })
     }
 }
 
@@ -110,6 +118,13 @@ fn all_groups() -> String {
     let names = registry::groups().into_iter().map(registry::group_name);
     let others: Vec<String> = names.map(|name| format!("?{name}")).collect();
     format!("{USUAL_GROUPS} / {}", others.join(":"))
+}
+
+/// The groups whose key shares leave a ClientHello in one segment, with shares for the first two.
+fn small_groups() -> String {
+    let names = Group::all().filter(|group| !group.needs_tls13()).map(Group::openssl_name);
+    let shared = |(place, name)| format!("{}{name}", if place < 2 { "?*" } else { "?" });
+    names.enumerate().map(shared).collect::<Vec<_>>().join(":")
 }
 
 /// Everything that a handshake needs but its connection.
@@ -153,8 +168,8 @@ pub fn shake(
     asker: &mut Asker,
     terms: Result<Terms, ErrorStack>,
 ) -> Result<Result<SslStream<ProbeConnection>, Refusal>, Stop> {
-    let ready = match terms {
-        Ok(terms) => terms.ready(asker.sni()),
+    let ready = match terms.and_then(|terms| terms.ready(asker)) {
+        Ok(ready) => ready,
         Err(errors) => return Ok(Err(of_library(&errors))),
     };
     let attempt = |connection| ready.connect(connection);
@@ -167,7 +182,7 @@ pub fn shake_early(
     terms: Result<Terms, ErrorStack>,
     plaintext: &[u8],
 ) -> Result<EarlyData, Stop> {
-    let Ok(ssl) = terms.and_then(|terms| terms.ready(asker.sni()).ssl()) else {
+    let Ok(ssl) = terms.and_then(|terms| terms.ready(asker)?.ssl()) else {
         return Ok(EarlyData::None);
     };
     let outcome = asker.once(|connection| {

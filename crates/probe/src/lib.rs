@@ -31,9 +31,9 @@ use tlslab_tls::TrustAnchors;
 use tlslab_wire::outcome::Failure;
 
 pub use record::{
-    Accepted, Chain, Compression, FailedProtocol, Named, OfferFound, Order, PROBE_SCHEMA,
-    ProbeRecord, Protections, Protocols, Renegotiation, Resumption, Staple, Suite, Unanswered,
-    VersionFound,
+    Accepted, Chain, Compression, FailedProtocol, LargeHello, Named, OfferFound, Order,
+    PROBE_SCHEMA, ProbeRecord, Protections, Protocols, Renegotiation, Resumption, Staple, Suite,
+    Tries, Unanswered, VersionFound,
 };
 pub use spec::{CheckedProbe, PROBE_SPEC_SCHEMA, ProbeLimits, ProbeOffer, ProbeSpec, Topic};
 pub use tlslab_wire::tls::answer::Refusal;
@@ -139,10 +139,12 @@ fn empty_record(spec: &CheckedProbe, permit: Permit) -> ProbeRecord {
         server_name: spec.sni().map(str::to_owned),
         topics: spec.topics(),
         versions: Vec::new(),
+        large_hello: None,
         suites: Vec::new(),
         groups: Vec::new(),
         signature_schemes: Vec::new(),
         certificates: Vec::new(),
+        client_certificate: None,
         alpn: None,
         resumption: None,
         compression: None,
@@ -173,6 +175,7 @@ fn fill(
     }
     asker.begin(Topic::Versions);
     record.versions = versions::find_versions(asker)?;
+    record.large_hello = versions::find_large_hello(asker)?;
     record.hints.extend(hint_at_names(asker, &record.versions));
     let wanted = |topic| topics.contains(&topic);
     if wanted(Topic::Suites) {
@@ -190,6 +193,7 @@ fn fill(
     if wanted(Topic::Certificates) {
         asker.begin(Topic::Certificates);
         certificates::find_certificates(asker, trust, &mut record.certificates)?;
+        record.client_certificate = asker.client_certificate();
     }
     if wanted(Topic::Alpn) {
         asker.begin(Topic::Alpn);

@@ -77,8 +77,9 @@ pub fn find_groups(asker: &mut Asker, groups: &mut Vec<Accepted<Named>>) -> Resu
     Ok(())
 }
 
-/// A ClientHello without a key share makes the server name a group (RFC 8446, section 4.2.8). If
-/// the server refuses that, each group is offered alone, with a key share.
+/// A ClientHello without a key share makes the server name a group (RFC 8446, section 4.2.8). Each
+/// is then offered alone, with a key share: a server, or a device in front of it, may name a group
+/// and not stand its key share. If the server names none, all groups are offered so.
 fn groups_of_tls13(asker: &mut Asker) -> Result<Found<Flight>, Stop> {
     asker.about(format!("groups of {}", Protocol::Tls13));
     let whole = ClientHello { shares: Vec::new(), ..asker.hello(Protocol::Tls13) };
@@ -86,20 +87,36 @@ fn groups_of_tls13(asker: &mut Asker) -> Result<Found<Flight>, Stop> {
         let hello = ClientHello { groups: groups.to_vec(), ..whole.clone() };
         Ok(asker.ask(&hello)?.and_then(with_group))
     })?;
-    if found.chosen.is_empty() {
+    let named = std::mem::take(&mut found.chosen);
+    if named.is_empty() {
         asker.settle();
         found.refusal = None;
-        for group in whole.groups.clone() {
-            let Some(key) = shares::public_key(group) else { continue };
-            let shares = vec![(group, key)];
-            let hello = ClientHello { groups: vec![group], shares, ..whole.clone() };
-            match asker.ask(&hello)? {
-                Ok(flight) => found.chosen.push((group, flight)),
-                Err(refusal) => found.refuse(refusal),
-            }
+    }
+    let candidates: Vec<(u16, Option<Flight>)> = match named[..] {
+        [] => whole.groups.iter().map(|group| (*group, None)).collect(),
+        _ => named.into_iter().map(|(group, flight)| (group, Some(flight))).collect(),
+    };
+    for (group, named) in candidates {
+        let Some(key) = shares::public_key(group) else {
+            // The probe has no key of this group, and takes the server's word.
+            found.chosen.extend(named.map(|flight| (group, flight)));
+            continue;
+        };
+        let shares = vec![(group, key)];
+        let hello = ClientHello { groups: vec![group], shares, ..whole.clone() };
+        match asker.ask_for_share(&hello)?.and_then(continued) {
+            Ok(flight) => found.chosen.push((group, flight)),
+            Err(refusal) => found.refuse(refusal),
         }
     }
+    found.order = found.order.filter(|_| found.chosen.len() > 1);
     Ok(found)
+}
+
+/// A group is accepted when a ServerHello has it.
+fn continued(flight: Flight) -> Result<Flight, Refusal> {
+    let words = "asked for another ClientHello instead of continuing".to_owned();
+    if flight.retry { Err(Refusal::other("hello_retry_request", words)) } else { Ok(flight) }
 }
 
 /// The groups of a version up to TLS 1.2 with these suites. Many servers choose an ECDSA

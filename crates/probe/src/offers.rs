@@ -19,7 +19,7 @@ use tlslab_wire::tls::registry::{self, Protocol};
 /// groups, as in a load, if the server requires it.
 pub fn offer(asker: &mut Asker, offer: &ProbeOffer) -> Result<OfferFound, Stop> {
     let hello = hello_of(asker, offer);
-    let mut answer = asker.ask(&hello)?;
+    let mut answer = asker.ask_for_share(&hello)?;
     let has_tls12 = hello.versions.contains(&Protocol::Tls12);
     let refused = answer.as_ref().is_err_and(|refusal| !refusal.is_silence());
     if refused && has_tls12 && !offer.groups.is_empty() {
@@ -82,6 +82,7 @@ fn has_group(suite: u16) -> bool {
 fn as_offered(hello: &ClientHello, forced: bool, flight: Flight) -> Result<Flight, Refusal> {
     let other = |words| Err(Refusal::other("group", words));
     match flight.group {
+        None if flight.retry => other("asked for another ClientHello without a group".to_owned()),
         None if forced => other("exchanges keys without a group".to_owned()),
         Some(group) if !hello.groups.contains(&group) => {
             other(format!("chose group {}", registry::group_name(group)))

@@ -27,6 +27,10 @@ pub struct ProbeRecord {
     /// All versions, newest first, with the refusal of those that the server does not accept, or its
     /// silence.
     pub versions: Vec<VersionFound>,
+    /// Whether the server takes a ClientHello of more than one segment; null if that was not asked,
+    /// or if the server does not take one of the same kind of one segment.
+    #[serde(default)]
+    pub large_hello: Option<LargeHello>,
     /// The accepted cipher suites of each version.
     pub suites: Vec<Accepted<Suite>>,
     /// The key-exchange groups of TLS 1.3 and 1.2.
@@ -35,6 +39,10 @@ pub struct ProbeRecord {
     pub signature_schemes: Vec<Accepted<Named>>,
     /// The server's certificate chains.
     pub certificates: Vec<Chain>,
+    /// Whether the server asks for a client certificate, with the topic `certificates`; null if no
+    /// handshake came that far.
+    #[serde(default)]
+    pub client_certificate: Option<bool>,
     /// The application protocols that the server selects, in its order of choice; null also if it
     /// accepts no version.
     pub alpn: Option<Protocols>,
@@ -86,6 +94,21 @@ impl VersionFound {
     pub fn not_asked(version: Protocol) -> Self {
         Self { version, accepted: None, refusal: None }
     }
+}
+
+/// The server's answer to a ClientHello with the key share of a hybrid group, which fills more than
+/// one segment. The server takes the same one without it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LargeHello {
+    /// The length of the ClientHello in bytes.
+    pub bytes: usize,
+    /// The length without that key share.
+    pub small_bytes: usize,
+    /// Whether the server continues with the handshake; null if it did not answer. It need not have
+    /// the hybrid group.
+    pub accepted: Option<bool>,
+    /// The refusal, if any: the server, or a device in front of it, reads one segment.
+    pub refusal: Option<Refusal>,
 }
 
 /// Whether an answer accepts: a silence says nothing.
@@ -184,6 +207,9 @@ pub struct Chain {
     pub problem: Option<String>,
     /// The stapled OCSP response; null for none.
     pub staple: Option<Staple>,
+    /// Whether the certificate requires a stapled OCSP response (RFC 7633).
+    #[serde(default)]
+    pub must_staple: bool,
 }
 
 /// A stapled OCSP response (RFC 6066, section 8; RFC 6960).
@@ -226,8 +252,29 @@ pub struct FailedProtocol {
     pub refusal: Refusal,
 }
 
+/// Tries of a kind of resumption: each makes a session and offers it on a later connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tries {
+    /// Tries in which the server resumed the session.
+    pub resumed: u32,
+    /// All tries.
+    pub all: u32,
+}
+
+impl Tries {
+    /// Whether the server resumed a session.
+    pub fn any(self) -> bool {
+        self.resumed > 0
+    }
+
+    /// Whether the server resumed each session.
+    pub fn every(self) -> bool {
+        self.resumed == self.all
+    }
+}
+
 /// The supported kinds of resumption. A field is null if the server has no version to which it
-/// applies, or did not answer.
+/// applies, or did not answer. A kind is supported if one of its tries was resumed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resumption {
     /// By session ID, up to TLS 1.2.
@@ -236,6 +283,16 @@ pub struct Resumption {
     pub ticket: Option<bool>,
     /// By pre-shared key, TLS 1.3.
     pub psk: Option<bool>,
+    /// The tries of `session_id`.
+    #[serde(default)]
+    pub session_id_tries: Option<Tries>,
+    /// The tries of `ticket`.
+    #[serde(default)]
+    pub ticket_tries: Option<Tries>,
+    /// The tries of `psk`. Fewer resumed sessions than tries: processes or hosts behind the address
+    /// that do not share their ticket keys, as a rule.
+    #[serde(default)]
+    pub psk_tries: Option<Tries>,
     /// By pre-shared key without a key exchange (psk_ke of RFC 8446, section 4.2.9), as tested;
     /// also null if no session could be offered.
     pub psk_ke: Option<bool>,

@@ -2,14 +2,16 @@
 
 use super::End;
 use super::asker::Asker;
-use super::connection::refusal;
+use super::connection::{SEGMENT, refusal};
 use super::random::random;
-use super::record::VersionFound;
+use super::record::{LargeHello, VersionFound, accepted};
+use super::shares;
 use crate::connection::Stop;
 use std::io::{Read as _, Write as _};
+use tlslab_wire::names::Group;
 use tlslab_wire::tls::answer::Refusal;
-use tlslab_wire::tls::client_hello;
-use tlslab_wire::tls::registry::Protocol;
+use tlslab_wire::tls::client_hello::{self, ClientHello};
+use tlslab_wire::tls::registry::{self, Protocol};
 
 /// The number of suites per offer for a server that rejects long lists.
 const FEW_SUITES: usize = 64;
@@ -66,7 +68,7 @@ fn refuses(asker: &mut Asker, version: Protocol) -> Result<Option<Refusal>, Stop
     let whole = asker.hello(version);
     let mut last: Option<Refusal> = None;
     for suites in whole.suites.chunks(asker.suites_at_once()) {
-        let hello = client_hello::ClientHello { suites: suites.to_vec(), ..whole.clone() };
+        let hello = ClientHello { suites: suites.to_vec(), ..whole.clone() };
         match asker.ask(&hello)? {
             Ok(_) => {
                 asker.settle();
@@ -76,6 +78,42 @@ fn refuses(asker: &mut Asker, version: Protocol) -> Result<Option<Refusal>, Stop
         }
     }
     Ok(last)
+}
+
+/// Finds whether the server takes a ClientHello of more than one segment, as clients of a hybrid group
+/// send it: `None` if it does not take the same one without that group, either. If it does not, the
+/// complete handshakes of later questions do with one segment.
+pub fn find_large_hello(asker: &mut Asker) -> Result<Option<LargeHello>, Stop> {
+    let newest = asker.versions().first().copied();
+    let Some(version @ (Protocol::Tls13 | Protocol::Tls12)) = newest else { return Ok(None) };
+    let small = asker.short_hello(version);
+    let hybrid = Group::X25519MlKem768.code_point();
+    let Some(key) = shares::public_key(hybrid) else { return Ok(None) };
+    let small = if version == Protocol::Tls13 {
+        small
+    } else {
+        // A server without TLS 1.3 gets the ClientHello of a client that has it.
+        let suites = [registry::suites_of(Protocol::Tls13), small.suites].concat();
+        ClientHello { versions: vec![Protocol::Tls13, Protocol::Tls12], suites, ..small }
+    };
+    let shares = [&[(hybrid, key)][..], &small.shares].concat();
+    let large = ClientHello { shares, ..small.clone() };
+    let [small_bytes, bytes] = [&small, &large].map(|hello| hello.bytes(random).len());
+    if small_bytes > SEGMENT {
+        return Ok(None);
+    }
+    asker.about(format!("a ClientHello of {small_bytes} bytes"));
+    if asker.ask(&small)?.is_err() {
+        // The questions for versions have an answer.
+        asker.settle();
+        return Ok(None);
+    }
+    asker.about(format!("a ClientHello of {bytes} bytes"));
+    let refusal = asker.ask(&large)?.err();
+    if refusal.is_some() {
+        asker.limit_to_one_segment();
+    }
+    Ok(Some(LargeHello { bytes, small_bytes, accepted: accepted(refusal.as_ref()), refusal }))
 }
 
 /// An SSL 2.0 server answers with a SERVER-HELLO after a two-byte header.

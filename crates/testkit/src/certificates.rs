@@ -78,14 +78,27 @@ pub const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 impl Authority {
     /// An authority with this name and a new key.
     pub fn new(name: &str) -> Self {
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let params = Self::params(name);
         let key = KeyPair::generate().unwrap();
         let certificate = params.self_signed(&key).unwrap().der().to_vec();
         let copy = PKey::private_key_from_pkcs8(key.serialized_der()).unwrap();
         Self { issuer: Issuer::new(params, key), key: copy, certificate }
+    }
+
+    fn params(name: &str) -> CertificateParams {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        params
+    }
+
+    /// An intermediate authority with this name, whose certificate this authority has issued.
+    pub fn subordinate(&self, name: &str) -> Self {
+        let Self { issuer, key, .. } = Self::new(name);
+        let params = Self::params(name);
+        let certificate = params.signed_by(issuer.key(), &self.issuer).unwrap().der().to_vec();
+        Self { issuer, key, certificate }
     }
 
     /// The authority's own certificate, DER.
@@ -165,6 +178,16 @@ impl Authority {
         let others = (0..names).map(|n| format!("{n:x}"));
         let names: Vec<String> = others.chain(NAMES.map(str::to_owned)).collect();
         self.issue_for(key, &names.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// A server certificate that requires a stapled OCSP response (RFC 7633).
+    pub fn issue_must_staple(&self, key: Key) -> Identity {
+        const TLS_FEATURE: [u64; 9] = [1, 3, 6, 1, 5, 5, 7, 1, 24];
+        const STATUS_REQUEST: [u8; 5] = [0x30, 3, 2, 1, 5];
+        let mut params = server(&NAMES);
+        let feature = CustomExtension::from_oid_content(&TLS_FEATURE, STATUS_REQUEST.to_vec());
+        params.custom_extensions.push(feature);
+        self.sign(key, params)
     }
 
     /// A certificate with N meaningless bytes.

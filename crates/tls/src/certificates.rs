@@ -82,6 +82,17 @@ pub fn certificate_group(certificates: &[Vec<u8>]) -> Option<Group> {
     curve(&parse_x509_certificate(certificates.first()?).ok()?.1)
 }
 
+/// True if a certificate requires a stapled OCSP response: its TLS feature extension (RFC 7633) lists
+/// `status_request`.
+pub fn requires_staple(certificate: &[u8]) -> bool {
+    const TLS_FEATURE: &str = "1.3.6.1.5.5.7.1.24";
+    const STATUS_REQUEST: [u8; 3] = [2, 1, 5];
+    let Ok((_, certificate)) = parse_x509_certificate(certificate) else { return false };
+    let lists = |value: &[u8]| value.windows(3).any(|integer| integer == STATUS_REQUEST);
+    let mut extensions = certificate.extensions().iter();
+    extensions.any(|each| each.oid.to_id_string() == TLS_FEATURE && lists(each.value))
+}
+
 /// The fields of a chain's first certificate, and the length of the chain.
 pub fn describe(certificates: &[Vec<u8>]) -> Option<Certificate> {
     let (_, certificate) = parse_x509_certificate(certificates.first()?).ok()?;

@@ -108,19 +108,18 @@ ECDSA_SCHEMES = (
     "ecdsa_secp384r1_sha384",
     "ecdsa_secp521r1_sha512",
 )
-RSA_SCHEMES = (
-    "rsa_pss_rsae_sha256",
-    "rsa_pss_rsae_sha384",
-    "rsa_pss_rsae_sha512",
-    "rsa_pkcs1_sha256",
-    "rsa_pkcs1_sha384",
-    "rsa_pkcs1_sha512",
-)
+_RSA_PSS = ("rsa_pss_rsae_sha256", "rsa_pss_rsae_sha384", "rsa_pss_rsae_sha512")
+_RSA_PKCS1 = ("rsa_pkcs1_sha256", "rsa_pkcs1_sha384", "rsa_pkcs1_sha512")
+RSA_SCHEMES = (*_RSA_PSS, *_RSA_PKCS1)
 SIGNATURE_SCHEMES = (
     *ECDSA_SCHEMES,
     "ed25519",
     "ed448",
-    *RSA_SCHEMES,
+    *_RSA_PSS,
+    "rsa_pss_pss_sha256",
+    "rsa_pss_pss_sha384",
+    "rsa_pss_pss_sha512",
+    *_RSA_PKCS1,
     "ecdsa_sha1",
     "rsa_pkcs1_sha1",
     "mldsa44",

@@ -1,17 +1,23 @@
 //! Facts about the server that a run learns before its load: the key share that the server accepts,
-//! and whether the server accepts the minimal client.
+//! whether the server accepts the minimal client, and whether it accepts rustls at all.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
-use crate::harness::{BACKENDS, lean, measured, spec, trust, with_minimal_client};
+use openssl::asn1::Asn1Time;
+use openssl::hash::MessageDigest;
+use openssl::pkey::PKey;
+use openssl::x509::X509;
+
+use crate::harness::{BACKENDS, lean, measured, spec, trust, try_run, with_minimal_client};
 use tlslab_contract::spec::{BackendChoice, KeyShare, RunSpec, Stop};
-use tlslab_testkit::certificates::{Authority, Key};
+use tlslab_testkit::certificates::{Authority, Identity, Key};
 use tlslab_testkit::lockstep::LockstepServer;
 use tlslab_testkit::peers::script::Act;
 use tlslab_testkit::peers::{Peer, bare};
 use tlslab_testkit::tls_server::{Settings, Version};
+use tlslab_tls::TrustAnchors;
 use tlslab_wire::names::Group;
 
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -132,4 +138,36 @@ fn where_the_library_fails_as_well_the_minimal_client_goes_on() {
     let spec = with_minimal_client(spec(peer.address(), BackendChoice::Rustls));
     let record = measured(spec, trust(&authority));
     assert_eq!((record.outcomes.completed, record.notes.len()), (0, 0), "{:?}", record.notes);
+}
+
+/// A certificate of its own with an Ed448 key, which rustls does not have.
+fn ed448() -> Identity {
+    let key = PKey::generate_ed448().unwrap();
+    let mut builder = X509::builder().unwrap();
+    builder.set_version(2).unwrap();
+    builder.set_pubkey(&key).unwrap();
+    builder.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
+    builder.set_not_after(&Asn1Time::days_from_now(1).unwrap()).unwrap();
+    builder.sign(&key, MessageDigest::null()).unwrap();
+    Identity { certificate: builder.build(), key }
+}
+
+#[test]
+fn a_kind_of_key_that_rustls_lacks_makes_openssl_the_choice() {
+    let settings = Settings { identities: vec![ed448()], ..Settings::default() };
+    let peer = Peer::honest(&settings);
+    let record = measured(spec(peer.address(), BackendChoice::Auto), TrustAnchors::Anyone);
+    assert_eq!((record.backend.as_str(), record.outcomes.completed), ("openssl", 4));
+    assert_eq!(record.facts[0].facts.signature_scheme, "ed448");
+    assert!(record.notes.iter().any(|note| note.contains("OpenSSL made all")), "{record:?}");
+    let error =
+        try_run(spec(peer.address(), BackendChoice::Rustls), TrustAnchors::Anyone).unwrap_err();
+    assert_eq!(error.class(), "alert_handshake_failure");
+    // The answer to rustls is the one that is reported.
+    let own = Settings { groups: "P-521".to_owned(), ..settings };
+    let peer = Peer::honest(&own);
+    let mut refused = spec(peer.address(), BackendChoice::Auto);
+    refused.tls.groups = vec![Group::X25519];
+    let error = try_run(refused, TrustAnchors::Anyone).unwrap_err();
+    assert_eq!(error.class(), "alert_handshake_failure");
 }

@@ -72,8 +72,9 @@ impl Fault {
                 "give a name that the certificate is for with --sni NAME, or correct the host"
             }
             (Self::UnknownAuthority, Trust::Pem(_)) => {
-                "the file of --ca FILE is not its CA: give the certificate of the CA that issued \
-                 it, or the server's own"
+                "the file of --ca FILE is not its CA, or the server omits an intermediate \
+                 certificate: give the CA that issued it, or the server's own certificate, or have \
+                 the server send its whole chain"
             }
             (Self::UnknownAuthority, _) => {
                 "give its CA, or its own certificate, with --ca FILE, or do not check it with \

@@ -98,7 +98,14 @@ impl Problem {
 pub fn remedy_of_status(status: u16) -> String {
     let cause = match status {
         300..=399 => "it redirects: load the page that it leads to",
-        401 | 403 | 407 => "it wants a login: give one with --header",
+        400 | 495 | 496 => {
+            "correct the request; if the server asks for a client certificate (`tlslab-load probe \
+             HOST` shows that), give one with --client-cert FILE --client-key FILE"
+        }
+        401 | 403 | 407 => {
+            "it wants a login: give one with --header, or a client certificate with --client-cert \
+             FILE --client-key FILE"
+        }
         404 | 410 => "correct the path",
         405 => "the page takes other methods: give one of them with --method",
         500..=599 => "the server itself failed: see its log",
@@ -130,7 +137,8 @@ pub fn remedy(class: &str) -> &'static str {
         "no_tls" => "check that the port speaks TLS; a site that goes by its name needs --sni NAME",
         "alert_handshake_failure" => {
             "the server takes nothing of what was offered: see what it takes with \
-             `tlslab-load probe HOST`, and ask for that with --group, --suite or --tls"
+             `tlslab-load probe HOST`, and ask for that with --group, --suite, --sigalg or --tls; \
+             for keys that rustls lacks (RSA-PSS, Ed448) give --backend openssl"
         }
         "alert_certificate_required" => "the server wants --client-cert FILE --client-key FILE",
         "alert_unknown_ca" | "alert_bad_certificate" | "alert_certificate_unknown" => {
@@ -156,7 +164,8 @@ pub fn remedy(class: &str) -> &'static str {
         "not_open" => "give them more time with --open-within, or keep fewer open",
         "realtime" => "run as root or with CAP_SYS_NICE, or leave --realtime out",
         "unexpected_kind" => {
-            "have the server send tickets or keep sessions, or ask for another kind with --resume"
+            "have the server send tickets or keep sessions, and all its processes share them, or \
+             ask for another kind with --resume"
         }
         "unexpected_hello_retry_request" => {
             "ask for the group that the server takes with --group \

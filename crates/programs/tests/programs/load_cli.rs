@@ -147,7 +147,7 @@ fn a_server_that_is_not_the_one_asked_for_is_said_in_one_line() {
     let expired = Peer::honest(&serving(authority.issue_expired(Key::P256)));
     let good = url(peer.address());
     for (flags, target, words, remedy) in [
-        (&["--ca", other_ca.path()][..], &good, "", "; the file of --ca FILE is not its CA: "),
+        (&["--ca", other_ca.path()][..], &good, "", "; the file of --ca FILE is not its CA, "),
         (&["--ca", ca.path(), "--sni", "example.com"], &good, "", "; give a name that the "),
         (&["--ca", ca.path()], &url(expired.address()), "expired", "; renew the server's "),
     ] {

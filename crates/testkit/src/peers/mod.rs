@@ -12,7 +12,7 @@ pub mod script;
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -218,6 +218,27 @@ pub fn forgetting(settings: &Settings) -> Fault {
             tls_server::serve_http(stream, &vec![b'x'; settings.body_length], settings.last);
         }
     })
+}
+
+/// Serves correctly, each connection in turn by one of two servers, which know only their own
+/// sessions and ticket keys.
+pub fn in_turn(settings: &Settings) -> Fault {
+    let contexts = [(); 2].map(|()| tls_server::context(settings).build());
+    let (body, last) = (vec![b'x'; settings.body_length], settings.last);
+    let seen = AtomicUsize::new(0);
+    Arc::new(move |socket| {
+        let context = &contexts[seen.fetch_add(1, Ordering::Relaxed) % contexts.len()];
+        if let Some(stream) = tls_server::accept(context, socket) {
+            tls_server::serve_http(stream, &body, last);
+        }
+    })
+}
+
+/// Serves correctly, except for clients whose ClientHello is longer than what arrives with its first
+/// segment of Ethernet: performs acts on the bare TCP connection.
+pub fn one_segment(settings: &Settings, acts: Vec<Act>) -> Fault {
+    const SEGMENT: usize = 1_448;
+    except(settings, |hello| hello.len() > SEGMENT, u64::MAX, acts)
 }
 
 /// Serves correctly, except for clients whose ClientHello contains these bytes. Those get a fatal

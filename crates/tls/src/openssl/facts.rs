@@ -81,11 +81,8 @@ fn scheme(name: &str) -> SignatureScheme {
 }
 
 /// Schemes of OpenSSL's default offer that have no option here.
-const UNLISTED_SCHEMES: [(&str, u16); 9] = [
+const UNLISTED_SCHEMES: [(&str, u16); 6] = [
     ("rsa_pkcs1_md5_sha1", SignatureScheme::RSA_MD5_SHA1.code_point()),
-    ("rsa_pss_pss_sha256", 0x0809),
-    ("rsa_pss_pss_sha384", 0x080a),
-    ("rsa_pss_pss_sha512", 0x080b),
     ("ecdsa_brainpoolP256r1tls13_sha256", 0x081a),
     ("ecdsa_brainpoolP384r1tls13_sha384", 0x081b),
     ("ecdsa_brainpoolP512r1tls13_sha512", 0x081c),

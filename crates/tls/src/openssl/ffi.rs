@@ -7,6 +7,7 @@ pub mod session;
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 use std::ptr;
+use std::sync::OnceLock;
 
 use ::openssl::error::ErrorStack;
 use ::openssl::ssl::{SslContextBuilder, SslRef, SslSessionRef};
@@ -33,6 +34,12 @@ const PREFER_NO_DHE_KEX: u64 = 1 << 35;
 const EARLY_DATA_REJECTED: c_int = 1;
 const EARLY_DATA_ACCEPTED: c_int = 2;
 
+type ClientCertificateCallback = unsafe extern "C" fn(
+    ssl: *mut sys::SSL,
+    certificate: *mut *mut sys::X509,
+    key: *mut *mut sys::EVP_PKEY,
+) -> c_int;
+
 type VerifyCallback =
     unsafe extern "C" fn(store: *mut sys::X509_STORE_CTX, argument: *mut c_void) -> c_int;
 
@@ -42,11 +49,45 @@ unsafe extern "C" {
         callback: VerifyCallback,
         argument: *mut c_void,
     );
+    fn SSL_CTX_set_client_cert_cb(context: *mut sys::SSL_CTX, callback: ClientCertificateCallback);
     fn SSL_CTX_set_options(context: *mut sys::SSL_CTX, options: u64) -> u64;
     fn SSL_SESSION_has_ticket(session: *const sys::SSL_SESSION) -> c_int;
     fn SSL_get_early_data_status(ssl: *const sys::SSL) -> c_int;
     fn SSL_SESSION_get_ticket_lifetime_hint(session: *const sys::SSL_SESSION) -> c_ulong;
     fn SSL_renegotiate(ssl: *mut sys::SSL) -> c_int;
+}
+
+/// Makes the sessions of this client's context note that the server asks for a certificate: see
+/// [`is_asked_for_certificate`]. They have none to send.
+pub fn note_certificate_request(context: &mut SslContextBuilder) {
+    // SAFETY: the context is valid and the callback lives for ever.
+    unsafe { SSL_CTX_set_client_cert_cb(context.as_ptr(), note_request) };
+}
+
+/// True if the session's server asked for a certificate.
+pub fn is_asked_for_certificate(ssl: &SslRef) -> bool {
+    // SAFETY: the session is valid; the slot holds a number, which is never dereferenced.
+    !unsafe { sys::SSL_get_ex_data(ssl.as_ptr(), request_index()) }.is_null()
+}
+
+/// The index of the slot of a session's extra data that notes the server's request: null or 1.
+fn request_index() -> c_int {
+    static INDEX: OnceLock<c_int> = OnceLock::new();
+    // SAFETY: no callbacks are registered, and the argument is never used.
+    *INDEX.get_or_init(|| unsafe {
+        sys::CRYPTO_get_ex_new_index(sys::CRYPTO_EX_INDEX_SSL, 0, ptr::null_mut(), None, None, None)
+    })
+}
+
+/// Notes the request; 0: there is no certificate to send.
+unsafe extern "C" fn note_request(
+    ssl: *mut sys::SSL,
+    _certificate: *mut *mut sys::X509,
+    _key: *mut *mut sys::EVP_PKEY,
+) -> c_int {
+    // SAFETY: the session is valid during its own callback; the value is only a number.
+    unsafe { sys::SSL_set_ex_data(ssl, request_index(), ptr::without_provenance_mut(1)) };
+    0
 }
 
 /// Allows the resumption of TLS 1.3 sessions by PSK alone, without a key exchange (psk_ke). A

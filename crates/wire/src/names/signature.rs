@@ -14,6 +14,7 @@ pub struct SignatureScheme(u16);
 #[allow(missing_docs, reason = "the variants say all there is")]
 pub enum SignatureKey {
     Rsa,
+    RsaPss,
     Ecdsa,
     EdDsa,
     MlDsa,
@@ -22,7 +23,7 @@ pub enum SignatureKey {
 /// One row of the registry: name, IANA code point, kind of key.
 struct Row(&'static str, u16, SignatureKey);
 
-const ROWS: [Row; 16] = [
+const ROWS: [Row; 19] = [
     Row("ecdsa_secp256r1_sha256", 0x0403, SignatureKey::Ecdsa),
     Row("ecdsa_secp384r1_sha384", 0x0503, SignatureKey::Ecdsa),
     Row("ecdsa_secp521r1_sha512", 0x0603, SignatureKey::Ecdsa),
@@ -31,6 +32,9 @@ const ROWS: [Row; 16] = [
     Row("rsa_pss_rsae_sha256", 0x0804, SignatureKey::Rsa),
     Row("rsa_pss_rsae_sha384", 0x0805, SignatureKey::Rsa),
     Row("rsa_pss_rsae_sha512", 0x0806, SignatureKey::Rsa),
+    Row("rsa_pss_pss_sha256", 0x0809, SignatureKey::RsaPss),
+    Row("rsa_pss_pss_sha384", 0x080a, SignatureKey::RsaPss),
+    Row("rsa_pss_pss_sha512", 0x080b, SignatureKey::RsaPss),
     Row("rsa_pkcs1_sha256", 0x0401, SignatureKey::Rsa),
     Row("rsa_pkcs1_sha384", 0x0501, SignatureKey::Rsa),
     Row("rsa_pkcs1_sha512", 0x0601, SignatureKey::Rsa),

@@ -35,6 +35,8 @@ pub struct Flight {
     pub certificates: Vec<Vec<u8>>,
     /// The stapled OCSP response (up to TLS 1.2).
     pub staple: Option<Vec<u8>>,
+    /// Whether the server asks for a client certificate (up to TLS 1.2).
+    pub asks_for_certificate: bool,
     /// The chosen group.
     pub group: Option<u16>,
     /// The size of the server's own Diffie-Hellman prime, in bits.

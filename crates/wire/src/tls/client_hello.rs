@@ -23,6 +23,8 @@ pub mod extension {
     pub const SESSION_TICKET: u16 = 35;
     /// The extension `supported_versions`.
     pub const SUPPORTED_VERSIONS: u16 = 43;
+    /// The extension `cookie`.
+    pub const COOKIE: u16 = 44;
     /// The extension `psk_modes`.
     pub const PSK_MODES: u16 = 45;
     /// The extension `key_share`.
@@ -64,6 +66,12 @@ impl ClientHello {
     /// The ClientHello as one record. `random` generates the contents of its random and its session
     /// ID.
     pub fn bytes(&self, random: impl Fn() -> [u8; 32]) -> Vec<u8> {
+        self.with_cookie(random, None)
+    }
+
+    /// As [`Self::bytes`], with the data of a HelloRetryRequest's `cookie` extension (RFC 8446,
+    /// section 4.2.2). `random` must return what it returned for the first ClientHello.
+    pub fn with_cookie(&self, random: impl Fn() -> [u8; 32], cookie: Option<&[u8]>) -> Vec<u8> {
         let newest = self.versions.iter().max().copied().unwrap_or(Protocol::Tls12);
         let mut body = Vec::with_capacity(1024);
         body.extend(newest.min(Protocol::Tls12).number().to_be_bytes());
@@ -80,7 +88,12 @@ impl ClientHello {
             list.push(NO_COMPRESSION);
         });
         if newest > Protocol::Ssl3 {
-            prefixed::<2>(&mut body, |list| self.extensions(newest, list));
+            prefixed::<2>(&mut body, |list| {
+                self.extensions(newest, list);
+                if let Some(cookie) = cookie {
+                    add(list, extension::COOKIE, |data| data.extend(cookie));
+                }
+            });
         }
         let mut record = vec![HANDSHAKE];
         record.extend(newest.min(Protocol::Tls10).number().to_be_bytes());

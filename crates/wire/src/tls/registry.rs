@@ -218,10 +218,7 @@ pub fn group_name(number: u16) -> String {
 }
 
 /// Signature schemes without a name in the engine: number, name.
-const OTHER_SCHEMES: [(u16, &str); 16] = [
-    (0x0809, "rsa_pss_pss_sha256"),
-    (0x080a, "rsa_pss_pss_sha384"),
-    (0x080b, "rsa_pss_pss_sha512"),
+const OTHER_SCHEMES: [(u16, &str); 13] = [
     (0x081a, "ecdsa_brainpoolP256r1tls13_sha256"),
     (0x081b, "ecdsa_brainpoolP384r1tls13_sha384"),
     (0x081c, "ecdsa_brainpoolP512r1tls13_sha512"),
@@ -254,7 +251,7 @@ pub fn scheme_families() -> Vec<Vec<u16>> {
         Some(SignatureKey::Rsa) => 1,
         Some(SignatureKey::EdDsa) => 2,
         Some(SignatureKey::MlDsa) => 3,
-        None if PSS_ONLY.contains(number) => 4,
+        Some(SignatureKey::RsaPss) => 4,
         None if scheme_name(*number).starts_with("rsa_") => 1,
         None if scheme_name(*number).starts_with("ecdsa_") => 0,
         None => 5,

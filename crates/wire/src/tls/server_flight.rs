@@ -20,6 +20,7 @@ const ANSWER_LIMIT: usize = crate::tls::flood::FRUITLESS_LIMIT;
 const RECORD_LIMIT: usize = 16 * 1024 + 2048;
 
 /// Content types (RFC 8446, appendix B.1).
+const CHANGE_CIPHER_SPEC: u8 = 20;
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 
@@ -38,6 +39,8 @@ pub struct Reader {
     records: Vec<u8>,
     messages: Vec<u8>,
     flight: Flight,
+    /// Whether a ChangeCipherSpec came before the ServerHello.
+    is_early: bool,
 }
 
 impl Reader {
@@ -58,7 +61,8 @@ impl Reader {
     /// Processes the received bytes. Returns whether the flight is complete.
     fn read(&mut self) -> Result<bool, Refusal> {
         loop {
-            if self.records.first().is_some_and(|kind| ![ALERT, HANDSHAKE].contains(kind)) {
+            const KINDS: [u8; 3] = [CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE];
+            if self.records.first().is_some_and(|kind| !KINDS.contains(kind)) {
                 return Err(not_tls(&self.records));
             }
             let Some(&[kind, major, _, a, b]) = self.records.get(..5) else { return Ok(false) };
@@ -67,10 +71,14 @@ impl Reader {
                 return Err(not_tls(&self.records));
             }
             let Some(content) = self.records.get(5..5 + length) else { return Ok(false) };
-            if kind == ALERT {
-                check_alert(content)?;
-            } else {
-                self.messages.extend_from_slice(content);
+            match kind {
+                ALERT => check_alert(content)?,
+                // In TLS 1.3 it is dropped wherever it comes (RFC 8446, section 5).
+                CHANGE_CIPHER_SPEC if *content == [1] => self.is_early = true,
+                CHANGE_CIPHER_SPEC => {
+                    return Err(Refusal::not_tls("sent a ChangeCipherSpec that cannot be read"));
+                }
+                _ => self.messages.extend_from_slice(content),
             }
             self.records.drain(..5 + length);
             if self.read_messages()? {
@@ -91,6 +99,9 @@ impl Reader {
                 .take(kind, body)
                 .ok_or_else(|| Refusal::not_tls("sent a handshake message that cannot be read"))?;
             self.messages.drain(..4 + length);
+            if self.is_early && self.flight.protocol() != Some(Protocol::Tls13) {
+                return Err(Refusal::not_tls("sent a ChangeCipherSpec too early"));
+            }
             if complete {
                 return Ok(true);
             }
@@ -132,7 +143,10 @@ impl Flight {
                 self.staple = Some(status.blob.to_vec());
                 Some(false)
             }
-            CERTIFICATE_REQUEST => Some(false),
+            CERTIFICATE_REQUEST => {
+                self.asks_for_certificate = true;
+                Some(false)
+            }
             SERVER_HELLO_DONE => Some(true),
             _ => None,
         }
@@ -268,6 +282,22 @@ mod tests {
         let Some(Answer::Flight(flight)) = Reader::default().feed(&bytes) else { panic!() };
         assert_eq!(flight.protocol(), Some(Protocol::Tls13));
         assert_eq!((flight.suite, flight.group, flight.retry), (0x1302, Some(24), true));
+    }
+
+    #[test]
+    fn a_change_cipher_spec_is_dropped_before_a_hello_of_tls13_only() {
+        const CHANGE: [u8; 6] = [20, 3, 3, 0, 1, 1];
+        let extensions = [0, 43, 0, 2, 3, 4, 0, 51, 0, 2, 0, 24];
+        let hello = server_hello(0x0303, [7; 32], 0x1302, &extensions);
+        let answer = Reader::default().feed(&[&CHANGE[..], &hello].concat());
+        let Some(Answer::Flight(flight)) = answer else { panic!("{answer:?}") };
+        assert_eq!((flight.protocol(), flight.group), (Some(Protocol::Tls13), Some(24)));
+        let hello = server_hello(0x0303, [7; 32], 0xc02f, &[]);
+        let words = refusal(&[&CHANGE[..], &hello].concat());
+        assert_eq!(words, "sent a ChangeCipherSpec too early");
+        for wrong in [&[20, 3, 3, 0, 1, 2][..], &[20, 3, 3, 0, 2, 1, 1], &[20, 3, 3, 0, 0]] {
+            assert_eq!(refusal(wrong), "sent a ChangeCipherSpec that cannot be read");
+        }
     }
 
     #[test]

@@ -8,9 +8,9 @@ use openssl::ssl::{AlpnError, SslOptions, SslSessionCacheMode, SslVersion, selec
 use rustls::compress::{CertCompressor, CompressionFailed, CompressionLevel};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::{CertificateCompressionAlgorithm, ServerConfig, ServerConnection};
-use tlslab_probe::{Resumption, Topic};
+use tlslab_probe::{Resumption, Topic, Tries};
 use tlslab_testkit::certificates::{Authority, Key};
-use tlslab_testkit::peers::{Fault, Peer, refusing};
+use tlslab_testkit::peers::{Fault, Peer, in_turn, refusing};
 use tlslab_testkit::tls_server::Settings;
 
 use super::{probed, serve};
@@ -64,6 +64,23 @@ fn a_protocol_that_ends_the_handshake_hides_no_other() {
     assert_eq!(alpn.refusal.unwrap().class, "alert_no_application_protocol");
 }
 
+const EVERY: Option<Tries> = Some(Tries { resumed: 8, all: 8 });
+const NONE: Option<Tries> = Some(Tries { resumed: 0, all: 8 });
+
+/// Like two processes on one port, or two hosts behind a balancer, without common ticket keys.
+#[test]
+fn a_server_that_knows_only_every_second_session_is_no_yes_and_no_no() {
+    let settings = Settings { identities: vec![identity()], ..Settings::default() };
+    let peer = Peer::start(&settings, 0, in_turn(&settings));
+    for _ in 0..3 {
+        let found = probed(peer.address(), &[Topic::Resumption]).resumption.unwrap();
+        // A try in three has one connection between the session and its offer.
+        let some = Some(Tries { resumed: 3, all: 8 });
+        assert_eq!((found.psk_tries, found.ticket_tries), (some, some));
+        assert_eq!((found.psk, found.ticket), (Some(true), Some(true)));
+    }
+}
+
 #[test]
 fn every_way_of_resumption_is_reported_apart() {
     let answer = |mut stream: openssl::ssl::SslStream<TcpStream>| {
@@ -87,6 +104,9 @@ fn every_way_of_resumption_is_reported_apart() {
         session_id: Some(true),
         ticket: Some(true),
         psk: Some(true),
+        session_id_tries: EVERY,
+        ticket_tries: EVERY,
+        psk_tries: EVERY,
         psk_ke: Some(false),
         tickets: Some(3),
         // OpenSSL sends one ticket if a session was resumed.
@@ -111,6 +131,9 @@ fn every_way_of_resumption_is_reported_apart() {
         session_id: Some(false),
         ticket: Some(false),
         psk: Some(false),
+        session_id_tries: NONE,
+        ticket_tries: NONE,
+        psk_tries: NONE,
         psk_ke: None,
         tickets: Some(0),
         tickets_resumed: None,
@@ -147,10 +170,11 @@ fn a_key_alone_and_early_data_are_found_by_a_try() {
             let accepted = (early_data > 0).then_some(true);
             assert_eq!(found.early_data_accepted, accepted, "{backend:?}");
             let counted = server.stop().unwrap().handshakes;
-            // In TLS 1.2 as well, if the server does that.
-            let old = [found.session_id, found.ticket].map(|way| u64::from(way == Some(true)));
-            let new = 1 + u64::from(alone) + u64::from(early_data > 0);
-            assert_eq!(counted.resumed, new + old.iter().sum::<u64>(), "{backend:?}");
+            let kinds = [found.session_id_tries, found.ticket_tries, found.psk_tries];
+            let tries = kinds.map(|tries| u64::from(tries.unwrap().resumed));
+            assert_eq!(found.psk_tries, EVERY);
+            let others = u64::from(alone) + u64::from(early_data > 0);
+            assert_eq!(counted.resumed, others + tries.iter().sum::<u64>(), "{backend:?}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod after_handshake;
 mod broken;
+mod hellos;
 mod hostile;
 mod legacy;
 mod offers;

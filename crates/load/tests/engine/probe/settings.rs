@@ -1,5 +1,6 @@
 //! Known settings must give exactly these results.
 
+use openssl::x509::X509;
 use tlslab_probe::{Order, ProbeSpec, Protocol, Topic, probe};
 use tlslab_serve::ServerBackend::{Openssl, Rustls};
 use tlslab_serve::{ServeSpec, Server, ServerBackend};
@@ -55,7 +56,8 @@ fn the_reference_server_has_every_suite_group_and_scheme_that_the_engine_has() {
     for scheme in SignatureScheme::all().map(|scheme| scheme.to_string()) {
         let legacy =
             scheme.ends_with("sha1") || scheme.starts_with("ed") || scheme.contains("dsa4");
-        let wanted = !legacy && !scheme.starts_with("mldsa");
+        let of_other_keys = scheme.starts_with("mldsa") || scheme.starts_with("rsa_pss_pss");
+        let wanted = !legacy && !of_other_keys;
         assert_eq!(schemes.contains(&scheme.as_str()), wanted, "{scheme}");
     }
 }
@@ -174,6 +176,49 @@ fn what_is_wrong_with_a_chain_is_said() {
         let record = probe(&spec.checked().unwrap(), trust(&authority)).unwrap();
         let [chain] = &record.certificates[..] else { panic!("{record:?}") };
         assert_eq!((chain.problem.as_deref(), chain.name_matches), (problem, name_matches));
+    }
+}
+
+#[test]
+fn a_missing_issuer_is_named() {
+    let authority = Authority::new("tlslab test");
+    let subordinate = authority.subordinate("an intermediate");
+    let identities = vec![subordinate.issue(Key::P256)];
+    let intermediate = X509::from_der(subordinate.certificate()).unwrap();
+    let found = |chain: Vec<X509>, anchor: &Authority| {
+        let settings = Settings { identities: identities.clone(), chain, ..Settings::default() };
+        let server = Peer::honest(&settings);
+        let spec = spec(server.address(), &[Topic::Certificates]);
+        let record = probe(&spec.checked().unwrap(), trust(anchor)).unwrap();
+        record.certificates[0].problem.clone()
+    };
+    assert_eq!(found(vec![intermediate.clone()], &authority), None);
+    let words = found(vec![], &authority).unwrap();
+    assert!(words.contains("an intermediate' is not among the certificates that"), "{words}");
+    let words = found(vec![intermediate], &Authority::new("another")).unwrap();
+    assert!(words.contains("tlslab test' is not among"), "{words}");
+}
+
+#[test]
+fn what_a_certificate_and_a_server_ask_for_is_found() {
+    let authority = Authority::new("tlslab test");
+    for version in [Version::Tls13, Version::Tls12] {
+        for is_asked in [false, true] {
+            let identity = if is_asked {
+                authority.issue_must_staple(Key::P256)
+            } else {
+                authority.issue(Key::P256)
+            };
+            let settings = Settings {
+                identities: vec![identity],
+                version: Some(version),
+                demands_certificate: is_asked,
+                ..Settings::default()
+            };
+            let record = probed(Peer::honest(&settings).address(), &[Topic::Certificates]);
+            assert_eq!(record.client_certificate, Some(is_asked), "{version:?}");
+            assert_eq!(record.certificates[0].must_staple, is_asked, "{version:?}");
+        }
     }
 }
 

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use time::OffsetDateTime;
 use tlslab_probe::{
-    Accepted, Chain, Compression, FailedProtocol, Named, Order, ProbeRecord, Protections, Protocol,
-    Protocols, Refusal, Renegotiation, Resumption, Suite, Topic, Unanswered,
+    Accepted, Chain, Compression, FailedProtocol, LargeHello, Named, Order, ProbeRecord,
+    Protections, Protocol, Protocols, Refusal, Renegotiation, Resumption, Suite, Topic, Tries,
+    Unanswered,
 };
 use tlslab_wire::wording::{counted, grouped};
 
@@ -23,10 +24,14 @@ pub fn table(record: &ProbeRecord) -> String {
     for found in &record.versions {
         table.row(&found.version.to_string(), &answer(found.accepted, found.refusal.as_ref()));
     }
+    record.large_hello.iter().for_each(|found| table.large_hello(found));
     record.suites.iter().for_each(|suites| table.suites(suites));
     record.groups.iter().for_each(|groups| table.names("groups", groups));
     record.signature_schemes.iter().for_each(|schemes| table.names("signature schemes", schemes));
     record.certificates.iter().for_each(|chain| table.chain(chain));
+    if let Some(is_asked) = record.client_certificate {
+        table.row("client certificate", if is_asked { "asked for" } else { "not asked for" });
+    }
     record.alpn.iter().for_each(|alpn| table.protocols(alpn));
     record.resumption.iter().for_each(|resumption| table.resumption(resumption));
     record.compression.iter().for_each(|compression| table.compression(compression));
@@ -77,6 +82,18 @@ impl Table {
         self.row(name, if line.is_empty() { "none" } else { &line });
     }
 
+    /// What differs between a small and a large ClientHello.
+    fn large_hello(&mut self, found: &LargeHello) {
+        let LargeHello { bytes, small_bytes, accepted, ref refusal } = *found;
+        let answer = answer(accepted, refusal.as_ref());
+        let small = if accepted == Some(true) {
+            String::new()
+        } else {
+            format!(" (one of {small_bytes} is accepted: something reads one segment only)")
+        };
+        self.row("large ClientHello", &format!("{answer}, {}{small}", size(bytes)));
+    }
+
     fn suites(&mut self, found: &Accepted<Suite>) {
         self.row(&format!("suites {}", found.version), &summary(found));
         for suite in &found.accepted {
@@ -117,7 +134,9 @@ impl Table {
         self.row("  trusted", &trusted);
         let staple = chain.staple.as_ref();
         let staple = staple.map(|staple| format!("{}, {}", staple.status, size(staple.bytes)));
-        self.row("  OCSP staple", &staple.unwrap_or("none".to_owned()));
+        let none =
+            if chain.must_staple { "none, and it requires one (must-staple)" } else { "none" };
+        self.row("  OCSP staple", &staple.unwrap_or(none.to_owned()));
     }
 
     fn protocols(&mut self, found: &Protocols) {
@@ -139,9 +158,10 @@ impl Table {
     }
 
     fn resumption(&mut self, found: &Resumption) {
-        self.row("resumption by session ID", yes(found.session_id));
-        self.row("resumption by ticket", yes(found.ticket));
-        self.row("resumption by PSK", yes(found.psk));
+        let sessions = resumes(found.session_id, found.session_id_tries, "sessions");
+        self.row("resumption by session ID", &sessions);
+        self.row("resumption by ticket", &resumes(found.ticket, found.ticket_tries, "ticket keys"));
+        self.row("resumption by PSK", &resumes(found.psk, found.psk_tries, "ticket keys"));
         self.row("PSK without key exchange", yes(found.psk_ke));
         if let Some(tickets) = found.tickets {
             let lifetime =
@@ -236,6 +256,19 @@ fn yes(answer: Option<bool>) -> &'static str {
     }
 }
 
+/// Whether the server resumes; the share, if it resumed some of the sessions offered to it, as do
+/// processes or hosts behind one address that do not share what a session is resumed by.
+fn resumes(answer: Option<bool>, tries: Option<Tries>, shared: &str) -> String {
+    match tries {
+        Some(tries) if tries.any() && !tries.every() => format!(
+            "{} of {} tries: the server's processes or hosts do not share {shared}",
+            tries.resumed, tries.all
+        ),
+        Some(Tries { all: all @ 2.., .. }) => format!("{} ({all} tries)", yes(answer)),
+        _ => yes(answer).to_owned(),
+    }
+}
+
 /// Seconds; milliseconds if those would round to zero.
 fn time(seconds: f64) -> String {
     if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
@@ -279,6 +312,21 @@ mod tests {
         };
         assert_eq!(shown(true), ["none", "goes on without"]);
         assert_eq!(shown(false), ["not known", "not known"]);
+    }
+
+    #[test]
+    fn a_kind_of_resumption_is_a_share_if_only_some_tries_resumed() {
+        let shown = |resumed, all| {
+            let tries = Tries { resumed, all };
+            resumes(Some(tries.any()), Some(tries), "ticket keys")
+        };
+        assert_eq!(shown(8, 8), "yes (8 tries)");
+        assert_eq!(shown(0, 8), "no (8 tries)");
+        assert_eq!(shown(0, 1), "no");
+        let some = "4 of 8 tries: the server's processes or hosts do not share ticket keys";
+        assert_eq!(shown(4, 8), some);
+        assert_eq!(resumes(Some(true), None, "ticket keys"), "yes", "a record of before");
+        assert_eq!(resumes(None, None, "ticket keys"), "-");
     }
 
     #[test]

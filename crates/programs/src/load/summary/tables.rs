@@ -140,10 +140,13 @@ fn handshakes(record: &RunRecord) -> Table {
         );
         table.rows.push(vec![grouped(counted.count), name]);
     }
-    if record.kinds.resumed > 0 {
-        let share = record.kinds.resumed_share() * 100.0;
-        let name = format!("resumed an earlier session ({share:.2} %)");
-        table.rows.push(vec![grouped(record.kinds.resumed), name]);
+    let resumed = record.kinds.resumed;
+    if resumed > 0 {
+        // A handshake of another kind than the one asked for is unexpected.
+        let asked = resumed + record.outcomes.unexpected.get("kind").unwrap_or(&0);
+        let share = 100.0 * resumed as f64 / asked as f64;
+        let name = format!("resumed an earlier session ({share:.2} % of those that were to)");
+        table.rows.push(vec![grouped(resumed), name]);
     }
     table
 }

@@ -55,6 +55,15 @@ fn failing(class: &str, reason: &str, words: &str) -> RunRecord {
     record
 }
 
+#[test]
+fn the_share_of_resumed_sessions_is_that_of_the_connections_that_were_to_resume() {
+    let mut record = empty();
+    record.kinds.resumed = 176;
+    record.outcomes.unexpected.insert("kind".to_owned(), 160);
+    let shown = text_within(130, &record, None);
+    assert!(shown.contains("176  resumed an earlier session (52.38 % of those that"), "{shown}");
+}
+
 fn times(n: u64, ms: f64) -> Summary {
     Summary { n, p50_ms: ms, p90_ms: ms, p99_ms: ms, p999_ms: ms, max_ms: ms, ..Summary::default() }
 }
