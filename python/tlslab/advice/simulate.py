@@ -17,10 +17,13 @@ Item = TypeVar("Item", bound=Numbered)
 
 LIMITS = (
     "Simulated from the probe's result: no ClientHello of these clients was sent.",
-    "Not seen: servers that do not stand a client's extensions or the size of its ClientHello; the "
-    "certificate that a client without SNI gets; whether a client trusts the authority and the "
-    "signatures of the chain; what a firewall lets pass.",
+    "Not seen: servers that do not stand a client's extensions; the certificate that a client "
+    "without SNI gets; whether a client trusts the authority as the probe does, and the signatures "
+    "of the chain; what a firewall lets pass.",
 )
+
+# The engine's name of an RSA key that signs by PSS alone (RFC 4055, section 1.2).
+_PSS_KEY = "1.2.840.113549.1.1.10"
 
 # Signature schemes by the certificate's key: in TLS 1.3 the curve belongs to the scheme.
 _TLS13_SCHEMES = {
@@ -32,6 +35,7 @@ _TLS13_SCHEMES = {
     "ML-DSA-44": (0x0904,),
     "ML-DSA-65": (0x0905,),
     "ML-DSA-87": (0x0906,),
+    _PSS_KEY: (0x0809, 0x080A, 0x080B),
 }
 _RSA_PSS = (0x0804, 0x0805, 0x0806)
 
@@ -40,6 +44,10 @@ _RSA, _ECDSA = 1, 3
 
 # A TLS 1.2 client without the extension accepts SHA-1 (RFC 5246, section 7.4.1.4.1).
 _UNSAID_SCHEMES = (0x0201, 0x0203)
+
+# Hybrid groups, whose key shares make a ClientHello longer than a segment. The last one is a draft
+# that browsers had before X25519MLKEM768.
+_HYBRIDS = {0x11EB, 0x11EC, 0x11ED, 0x6399}
 
 _CURVES = {"ECDSA P-256": 0x0017, "ECDSA P-384": 0x0018, "ECDSA P-521": 0x0019}
 
@@ -52,6 +60,7 @@ def simulate(offered: Offered, client: Client) -> Outcome:
     """The outcome of this client's connection: the negotiated parameters, or the fault."""
     about = (client.name, client.released, client.source)
     try:
+        _refuse_large_hello(offered, client)
         version = _version(offered, client)
         choose = _tls13 if version == "1.3" else _older
         suite, group, key, notes = choose(offered, client, version)
@@ -62,6 +71,15 @@ def simulate(offered: Offered, client: Client) -> Outcome:
     accepted = offered.alpn.accepted if offered.alpn is not None else ()
     alpn = next((name for name in client.alpn if name in accepted), None)
     return Outcome(*about, True, "", version, suite.name, group, key, alpn, tuple(notes))
+
+
+def _refuse_large_hello(offered: Offered, client: Client) -> None:
+    """Raises _RefusedError if the client's ClientHello is longer than what the server takes."""
+    large = offered.large_hello
+    if large is None or large.accepted is not False or not _HYBRIDS & set(client.shares):
+        return
+    words = large.refusal.words if large.refusal else "refused"
+    raise _RefusedError(f"the server {words} to a ClientHello of more than one segment")
 
 
 def _version(offered: Offered, client: Client) -> str:
@@ -88,8 +106,16 @@ def _tls13(offered: Offered, client: Client, version: str) -> _Choice:
     if chains and not usable:
         raise _RefusedError(_keys_refused(chains))
     group = next(iter(shared or groups), None)
-    key = usable[0].key if usable else None
-    return suites[0], group.name if group else None, key, notes
+    return suites[0], group.name if group else None, _accepted_key(usable), notes
+
+
+def _accepted_key(usable: list[ChainOffered]) -> str | None:
+    """The key of the server's chain. Raises _RefusedError if the client refuses the chain."""
+    if not usable:
+        return None
+    if (fault := usable[0].fault) is not None:
+        raise _RefusedError(f"the client refuses the certificate: {fault}")
+    return usable[0].key
 
 
 def _verifies13(client: Client, chain: ChainOffered, known: set[int]) -> bool:
@@ -112,7 +138,7 @@ def _older(offered: Offered, client: Client, version: str) -> _Choice:
             continue
         _refuse_long_prime(client, suite)
         notes = [] if "DHE_" in suite.name else ["no forward secrecy"]
-        return suite, group, usable[0].key if usable else None, notes
+        return suite, group, _accepted_key(usable), notes
     raise _RefusedError(why[0])
 
 
@@ -145,7 +171,7 @@ def _group(offered: Offered, client: Client, version: str, suite: SuiteOffered) 
 
 def _chains(offered: Offered, version: str, suite: SuiteOffered) -> list[ChainOffered]:
     """The certificate chains that a suite can use."""
-    kinds = ("ECDSA", "Ed") if "ECDSA" in suite.name else ("RSA",)
+    kinds = ("ECDSA", "Ed") if "ECDSA" in suite.name else ("RSA", _PSS_KEY)
     chains = [chain for chain in offered.certificates if version in chain.versions]
     return [chain for chain in chains if chain.key.startswith(kinds)]
 
@@ -155,6 +181,8 @@ def _verifies12(
 ) -> bool:
     curve = _CURVES.get(chain.key)
     if curve is not None and client.groups is not None and curve not in client.groups:
+        return False
+    if chain.key == _PSS_KEY and version != "1.2":
         return False
     # Before TLS 1.2 there is no choice; with static RSA nothing is signed.
     if version != "1.2" or suite.name.startswith("TLS_RSA_"):
@@ -166,7 +194,7 @@ def _verifies12(
 
 
 def _signs(key: str, scheme: int) -> bool:
-    if key in ("Ed25519", "Ed448"):
+    if key in ("Ed25519", "Ed448", _PSS_KEY):
         return scheme in _TLS13_SCHEMES[key]
     if key.startswith("RSA"):
         return scheme & 0xFF == _RSA or scheme in _RSA_PSS

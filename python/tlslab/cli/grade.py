@@ -128,12 +128,17 @@ def _print(grading: Grading, form: Format) -> None:
 
 
 def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
-    """Prints the reason; returns the exit code: 0, 1, or 4 if objections are not known."""
+    """Prints the reason; returns the exit code: 0, 1, or 4 if objections are not known.
+
+    A server to which no client connects passes no policy.
+    """
     reason, code = _by_policies(grading, wanted) if wanted else _by_everyone(grading)
     if code != EXIT_VERDICT and grading.doubt is not None:
         silent = any("gave no answer" in question for question in grading.unanswered)
         remedy = "; grade again, or with a longer --timeout" if silent else ""
         return conclude(f"not known: {grading.doubt}{remedy}", EXIT_CANNOT_TELL)
+    if grading.shut_out is not None:
+        return conclude(f"no known client connects: {grading.shut_out}; {reason}", EXIT_VERDICT)
     return conclude(reason, code)
 
 

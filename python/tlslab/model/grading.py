@@ -1,5 +1,6 @@
 """The judgements of policies on a server's offer, and the clients that connect."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -182,6 +183,16 @@ class Grading:
         """Why the offer is not wholly known; None if it is."""
         is_spoken = any(each.topic == "version" for each in self.found)
         return doubt_words(self.incomplete, self.unanswered, is_spoken)
+
+    @property
+    def shut_out(self) -> str | None:
+        """Why no known client connects, by the most frequent reason; None if one does.
+
+        None also if the offer is not wholly known: another client may connect by what is not.
+        """
+        if self.doubt is not None or not self.clients or any(c.connects for c in self.clients):
+            return None
+        return Counter(client.reason for client in self.clients).most_common(1)[0][0]
 
     def verdict(self, policy: str) -> Verdict:
         """The verdict of the policy with this name."""

@@ -46,7 +46,10 @@ class Staple:
 
 @dataclass(frozen=True)
 class ChainOffered:
-    """A certificate chain; times in seconds since 1970; `trusted` is None if it was not checked."""
+    """A certificate chain; times in seconds since 1970; `trusted` is None if it was not checked.
+
+    `must_staple`: the certificate requires a stapled OCSP response (RFC 7633).
+    """
 
     key: str
     versions: tuple[str, ...]
@@ -55,6 +58,21 @@ class ChainOffered:
     not_after: int
     problem: str | None = None
     staple: Staple | None = None
+    trusted: bool | None = None
+    name_matches: bool = True
+    must_staple: bool = False
+
+    @property
+    def fault(self) -> str | None:
+        """Why clients that check certificates refuse the chain; None if nothing speaks against it.
+
+        A probe that does not check chains (`--insecure`) does not check names, either.
+        """
+        if self.problem is not None:
+            return self.problem
+        if self.trusted is not None and not self.name_matches:
+            return "it is not for the name asked for"
+        return None
 
 
 @dataclass(frozen=True)
@@ -93,6 +111,15 @@ class Resumption:
 
 
 @dataclass(frozen=True)
+class LargeHello:
+    """The server's answer to a ClientHello of more than one segment, by its length in bytes."""
+
+    bytes: int
+    accepted: bool | None
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True)
 class FailedProtocol:
     """A protocol whose offer ended the handshake: whether the server supports it is not known."""
 
@@ -113,7 +140,7 @@ class Offered:
     """A server's offer; a list is empty, or a value None, if the probe found nothing out.
 
     `unanswered`: the questions that the server did not answer. It may accept more than the lists
-    say.
+    say. `client_certificate`: whether the server asks for one.
     """
 
     target: str
@@ -129,6 +156,8 @@ class Offered:
     compression: Compressed | None = None
     renegotiation: Renegotiation | None = None
     protections: Protections | None = None
+    large_hello: LargeHello | None = None
+    client_certificate: bool | None = None
     hints: tuple[str, ...] = ()
     incomplete: str | None = None
     unanswered: tuple[Unanswered, ...] = ()

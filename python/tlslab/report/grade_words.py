@@ -72,9 +72,14 @@ def headline(grading: Grading) -> str:
             f"Cannot tell whether {grading.target} offers what {forbid}: {grading.doubt}; "
             f"nothing that the probe found is forbidden."
         )
+    what = "what" if failing else "nothing that"
+    if (reason := grading.shut_out) is not None:
+        return (
+            f"No known client connects to {grading.target} (simulated): {reason}; the server "
+            f"offers {what} {forbid}."
+        )
     connected = sum(client.connects for client in grading.clients)
     clients = f"{connected} of {len(grading.clients)} known clients connect (simulated)"
-    what = "what" if failing else "nothing that"
     return f"{grading.target} offers {what} {forbid}; {clients}."
 
 

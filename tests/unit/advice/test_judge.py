@@ -8,8 +8,10 @@ import pytest
 from factories.offered import chain, listed, offered, silent
 from tlslab.advice.judge import fails_everyone, judge
 from tlslab.advice.offer import things
+from tlslab.cli.grade import _conclude
 from tlslab.model.grading import Found, Grading
 from tlslab.model.offered import Offered
+from tlslab.report.grade_words import headline
 from tlslab.store import from_json, to_json
 
 TODAY = date(2026, 11, 24)
@@ -178,7 +180,41 @@ def test_disagreements_and_what_will_change() -> None:
 def test_faults_of_certificates_are_notes() -> None:
     notes = graded(certificates=[chain("ECDSA P-256", "1.3", problem="unknown issuer")]).notes
     assert notes == ("certificate with ECDSA P-256: unknown issuer",)
-    assert "expired" in graded().notes[0]  # made up: dated 1970
+    assert graded().notes == ()
+    staple = chain("ECDSA P-256", "1.3", must_staple=True)
+    assert "must-staple" in graded(certificates=[staple]).notes[0]
+    stapled = {**staple, "staple": {"status": "successful"}}
+    assert graded(certificates=[stapled]).notes == ()
+    assert "asks for a client certificate" in graded(client_certificate=True).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ({"problem": "certificate has expired"}, "certificate has expired"),
+        ({"trusted": True, "name_matches": False}, "it is not for the name asked for"),
+    ],
+)
+def test_no_client_connects_to_a_server_whose_certificate_is_refused(
+    fault: dict[str, Any], reason: str
+) -> None:
+    grading = graded(certificates=[chain("ECDSA P-256", "1.3", "1.2", **fault)])
+    assert not any(client.connects for client in grading.clients)
+    assert grading.shut_out == f"the client refuses the certificate: {reason}"
+    assert headline(grading).startswith("No known client connects to localhost:8443 (simulated): ")
+    assert _conclude(grading, ()) == 1
+    assert _conclude(grading, ("rfc9325",)) == 1
+
+
+def test_a_certificate_counts_only_if_it_was_checked_and_not_by_another_day() -> None:
+    later = graded(date(2028, 1, 1))
+    assert later.shut_out is None
+    assert "expired on this day" in later.notes[0]
+    unchecked = chain("ECDSA P-256", "1.3", "1.2", name_matches=False)
+    assert graded(certificates=[unchecked]).shut_out is None
+    # One good chain is enough for some.
+    chains = [chain("ECDSA P-256", "1.3"), chain("RSA-2048", "1.2", problem="has expired")]
+    assert graded(certificates=chains).shut_out is None
 
 
 def test_a_day_long_after_the_policies_were_looked_up_has_a_note() -> None:

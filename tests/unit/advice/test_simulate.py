@@ -149,3 +149,26 @@ def test_what_the_probe_does_not_know_is_not_held_against_a_client() -> None:
 def test_a_file_of_another_kind_is_refused() -> None:
     with pytest.raises(ValueError, match=r"tlslab\.clients/1"):
         read_clients({"schema": "x"})
+
+
+def test_a_large_client_hello_reaches_only_a_server_that_takes_it() -> None:
+    refusal = {"class": "reset", "words": "reset the connection"}
+    large = {"bytes": 1684, "accepted": False, "refusal": refusal}
+    found = outcome("Chromium 156", large_hello=large)
+    words = "the server reset the connection to a ClientHello of more than one segment"
+    assert (found.connects, found.reason) == (False, words)
+    assert outcome("Chrome 101", large_hello=large).connects
+    for accepted in (True, None):
+        assert outcome("Chromium 156", large_hello={**large, "accepted": accepted}).connects
+
+
+def test_a_key_for_pss_alone_is_for_clients_that_have_its_schemes() -> None:
+    keys = [chain("1.2.840.113549.1.1.10", "1.3", "1.2", trusted=False, problem="self-signed")]
+    suites = [listed("1.3", ("TLS_AES_128_GCM_SHA256",)), listed("1.2", RSA_SUITES)]
+    spoken = ("1.3", "1.2")
+    server = rsa(spoken=spoken, suites=suites, certificates=keys, signature_schemes=[])
+    found = [simulate(offered(**server), each) for each in clients()]
+    assert not any(each.connects for each in found)
+    reasons = {each.reason for each in found}
+    assert "the client refuses the certificate: self-signed" in reasons  # OpenSSL has the schemes
+    assert "the client cannot use a certificate with 1.2.840.113549.1.1.10" in reasons

@@ -67,6 +67,9 @@ def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: s
                 f"cannot tell whether {client.name} connects with the {name}: {offered.doubt}",
                 "try again when the server answers at once",
             )
+        if any(chain.fault for chain in offered.certificates):
+            # The engine refuses the same certificate, and knows the remedy.
+            engine.preflight(preflight_spec(aim, Profile(), http))
         raise CannotRunError(
             f"{client.name} does not connect with the {name}: {why}",
             "measure another client: --client NAME; `tlslab grade` lists who connects",
