@@ -1,10 +1,13 @@
 """Compares the probe with sslscan on real servers: both report the same."""
 
 import json
+import socket
+import struct
 import subprocess
+import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -295,6 +298,67 @@ def test_a_cell_that_the_probe_saw_refused_is_reported_with_the_servers_answer(
     assert reason["class"] == "alert_handshake_failure"
     words = "the server answered handshake_failure (40) to TLS 1.3 with only X448"
     assert reason["message"].startswith(words)
+
+
+@contextmanager
+def one_segment(url: str) -> Iterator[str]:
+    """A device in front of a server that reads one segment, and resets if a record is longer.
+
+    Yields its URL. Serves in threads of its own, until the block ends.
+    """
+    behind = urlsplit(url)
+
+    def relay(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def serve(client: socket.socket) -> None:
+        with client, suppress(OSError):
+            first = client.recv(1_448)
+            if len(first) < 5 + int.from_bytes(first[3:5]):
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                return
+            with socket.create_connection((behind.hostname, behind.port)) as server:
+                server.sendall(first)
+                back = threading.Thread(target=relay, args=(server, client), daemon=True)
+                back.start()
+                relay(client, server)
+                back.join(10)
+
+    def accept(listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                threading.Thread(target=serve, args=(client,), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+        threading.Thread(target=accept, args=(listener,), daemon=True).start()
+        yield f"https://localhost:{listener.getsockname()[1]}{behind.path}"
+
+
+def test_behind_a_device_that_reads_one_segment_the_other_cells_are_measured(
+    tlslab: Tlslab, tmp_path: Path, own_nginx: Own
+) -> None:
+    experiment = tmp_path / "two.toml"
+    experiment.write_text(SMALL.format(blocks=1, measure_ms=200, connections=2, cost_ms=200))
+    levels = ["--set", "group=X25519,X25519MLKEM768", "--set", "key=rsa-2048"]
+    with one_segment(own_nginx.url) as url:
+        ended = tlslab.run(
+            "run", "two.toml", "--target", url, "--ca", str(own_nginx.ca), *levels, "--out", "r"
+        )
+        graded = tlslab.run("grade", urlsplit(url).netloc, "--ca", str(own_nginx.ca), "--json")
+    assert_finished(ended, tlslab.folder / "r")
+    reported = {trial["cell"]: trial for trial in map(json.loads, trials(tlslab.folder / "r"))}
+    statuses = {key.rpartition("=")[2]: trial["status"] for key, trial in reported.items()}
+    assert statuses == {"X25519": "done", "X25519MLKEM768": "unsupported"}
+    found = json.loads(graded.out)
+    groups = [each["name"] for each in found["found"] if each["topic"] == "group"]
+    assert "X25519MLKEM768" not in groups
+    assert "X25519" in groups
+    assert any("more than one segment" in note for note in found["notes"])
+    assert found["unanswered"] == []
 
 
 def test_what_cannot_be_probed_is_one_line(tlslab: Tlslab) -> None:

@@ -15,7 +15,7 @@ from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import EXPERIMENTS
 from tlslab.cli.resumed import folder_experiment, refuse_commands, taken_over
 from tlslab.cli.values import as_seconds
-from tlslab.cli.wanted import Changes, changed, parse_targets, with_targets
+from tlslab.cli.wanted import Changes, changed, parse_levels, parse_targets, with_targets
 from tlslab.cli.watching import Watching
 from tlslab.experiment import file_kind, load
 from tlslab.lab.budget import MOST, within
@@ -51,7 +51,7 @@ def run(context: typer.Context, watching: Watching) -> int:
         loaded = load(given["experiment"], given["quick"])
         refuse_commands(loaded)
         wanted = changed(loaded, _changes(given))
-    request = _request(wanted, options)
+    request = replace(_request(wanted, options), spare_versions=_spare_versions(given))
     if given["budget"] is not None and file_kind(wanted).why_fixed:
         budget_s = as_seconds(given["budget"], "--budget")
         fitted = within(request, budget_s, given["blocks"] or MOST)
@@ -62,6 +62,15 @@ def run(context: typer.Context, watching: Watching) -> int:
         return dry.show(request, given["as_json"])
     result = carry_out(request, given["yes"], given["as_json"], watching)
     return conclude_run(result, given["as_json"], _ending)
+
+
+def _spare_versions(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The TLS versions that a short form leaves out, for servers without those that it has."""
+    if not given["quick"] or given["experiment"] is None:
+        return ()
+    named = parse_levels(list(given["set_"] or ()))
+    brief, whole = (load(given["experiment"], quick).levels("tls") for quick in (True, False))
+    return () if "tls" in named else tuple(level for level in whole if level not in brief)
 
 
 def _changes(options: Mapping[str, Any]) -> Changes:

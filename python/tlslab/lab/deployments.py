@@ -206,7 +206,7 @@ def _external(request: Request, engine: GeneratorPool) -> Servers:
     ]
     side = Side.of(request.server_metrics)
     configured = frozenset() if request.hook is None else request.hook.fields
-    found = discover(engine, aims, request.experiment, configured)
+    found = discover(engine, aims, request.experiment, configured, request.spare_versions)
     ready = {
         aim.url: Prepared(server.info, aim, None, server.unavailable, side=side)
         for aim, server in zip(aims, found.servers, strict=True)

@@ -10,7 +10,7 @@ from tlslab.lab.served_key import key_level
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.trial import UNSUPPORTED_PREFIXES
 from tlslab.model.errors import EngineError
-from tlslab.model.experiment import Experiment, Factor
+from tlslab.model.experiment import Experiment, Factor, Pin
 from tlslab.model.handshake import Preflight
 from tlslab.model.names import ECDSA_SCHEMES, RSA_SCHEMES
 from tlslab.model.profile import Profile
@@ -18,8 +18,14 @@ from tlslab.model.run import TargetInfo
 from tlslab.model.url import short
 from tlslab.model.workload import Workload
 
-# The kinds of certificates that a server may choose from, and the schemes of each.
-FAMILIES = {"ecdsa": ECDSA_SCHEMES, "rsa": RSA_SCHEMES}
+# The kinds of certificates that a server may choose from, by their schemes. The last one leaves the
+# choice to the server: keys of other kinds, such as Ed448.
+FAMILIES = (ECDSA_SCHEMES, RSA_SCHEMES, ())
+
+# Offers for a server that does not take the usual one: with a key share that leaves the ClientHello
+# in one segment, if something on the way reads no more.
+ONE_SEGMENT = (Profile(groups=("X25519",)), Profile(groups=("P-256",)))
+BROKEN_OFF = ("reset", "closed_handshake", "timeout_handshake")
 
 
 @dataclass(frozen=True)
@@ -43,20 +49,32 @@ def discover(
     aims: Sequence[Aim],
     experiment: Experiment,
     configured: frozenset[str] = frozenset(),
+    spare_versions: tuple[str, ...] = (),
 ) -> Discovered:
     """Finds the versions and certificate kinds of each server.
 
     The levels of the factor `key` become those served: a server with an ECDSA P-384 certificate is
-    measured with `ecdsa-p384`, whatever the experiment says. A command configures the server for
-    the factors `configured`: what it lacks of these now says nothing. Raises EngineError if a
-    server cannot be reached, does not pass verification, or answers with an error.
+    measured with `ecdsa-p384`, whatever the experiment says. If no server has a level of the factor
+    `tls`, those of `spare_versions` take their place, which the experiment has in its long form. A
+    command configures the server for the factors `configured`: what it lacks of these now says
+    nothing. What every handshake with a server needs, such as a TLS library, becomes a pin. Raises
+    EngineError if a server cannot be reached, does not pass verification, or answers with an error.
     """
     levels = {factor.name: factor.levels for factor in experiment.factors}
-    seen = [_look(engine, aim, experiment, levels.get("tls", ())) for aim in aims]
+    versions = levels.get("tls", ())
+    seen = [_look(engine, aim, experiment, versions) for aim in aims]
+    if spare_versions and all(set(each.versions) == set(versions) for each in seen):
+        spare = [_look(engine, aim, experiment, spare_versions) for aim in aims]
+        if not all(set(each.versions) == set(spare_versions) for each in spare):
+            seen = spare
+            experiment = _with_first(experiment, "tls", spare_versions)
+    # A run that is resumed has them already.
+    pins = (pin for pin in _pins(seen) if pin not in experiment.pins)
+    experiment = replace(experiment, pins=(*experiment.pins, *pins))
     served = tuple(dict.fromkeys(key for each in seen for key in each.keys))
     if "key" in levels and "key" not in configured:
         others = tuple(level for level in levels["key"] if level not in served)
-        experiment = _with_keys(experiment, served + others)
+        experiment = _with_first(experiment, "key", served + others)
     keys = experiment.levels("key")
     servers = []
     for each in seen:
@@ -77,11 +95,15 @@ def discover(
 
 @dataclass(frozen=True)
 class _Seen:
-    """A server: its description, the keys of its certificates, the versions that it lacks."""
+    """A server: its description, the keys of its certificates, the versions that it lacks.
+
+    `needs`: the part of the offer without which it takes none.
+    """
 
     info: TargetInfo
     keys: tuple[str, ...]
     versions: Mapping[str, str]
+    needs: Profile
 
 
 def _look(
@@ -89,12 +111,37 @@ def _look(
 ) -> _Seen:
     workload = experiment.workload
     try:
-        first, _ = engine.preflight(preflight_spec(aim, Profile(), workload.http))
+        first, needs = _first(engine, aim, workload)
         missing: dict[str, str] = {}
-        found = _served(engine, aim, workload, versions, missing)
+        found = _served(engine, aim, workload, versions, missing, needs)
     except EngineError as error:
         raise with_status_remedy(error) from None
-    return _Seen(_info(aim, first), tuple(dict.fromkeys(found)) or (key_level(first),), missing)
+    keys = tuple(dict.fromkeys(found)) or (key_level(first),)
+    return _Seen(_info(aim, first), keys, missing, needs)
+
+
+def _first(engine: GeneratorPool, aim: Aim, workload: Workload) -> tuple[Preflight, Profile]:
+    """A first connection, and what its offer needs. Raises EngineError."""
+    try:
+        found, backend = engine.preflight(preflight_spec(aim, Profile(), workload.http))
+    except EngineError as error:
+        if not error.class_.startswith(BROKEN_OFF):
+            raise
+        for offer in ONE_SEGMENT:
+            try:
+                return engine.preflight(preflight_spec(aim, offer, workload.http))[0], offer
+            except EngineError as other:
+                if not other.class_.startswith((*UNSUPPORTED_PREFIXES, *BROKEN_OFF)):
+                    raise
+        raise
+    # The usual offer needs OpenSSL only if rustls lacks the server's kind of key.
+    return found, Profile(backend="openssl" if backend == "openssl" else None)
+
+
+def _pins(seen: Sequence[_Seen]) -> tuple[Pin, ...]:
+    """What the servers need, for all cells, so that they stay comparable."""
+    needs = dict.fromkeys(each.needs for each in seen if each.needs != Profile())
+    return tuple(Pin({}, groups=each.groups, backend=each.backend) for each in needs)
 
 
 def with_status_remedy(error: EngineError) -> EngineError:
@@ -106,6 +153,11 @@ def with_status_remedy(error: EngineError) -> EngineError:
     ask = f"--expect-status {status} measures this answer"
     if status.startswith("3"):
         remedy = f"it redirects: give the URL that it leads to, or {ask}"
+    elif status in ("400", "495", "496"):
+        remedy = (
+            "if the server asks for a client certificate (`tlslab probe HOST` shows that), load it "
+            f"with `tlslab load --client-cert`; or {ask}"
+        )
     elif status in ("401", "403"):
         remedy = f"it asks for a login: give a page that needs none, or {ask}"
     else:
@@ -119,6 +171,7 @@ def _served(
     workload: Workload,
     versions: tuple[str, ...],
     missing: dict[str, str],
+    needs: Profile,
 ) -> list[str]:
     """The certificate keys served in any version.
 
@@ -126,10 +179,12 @@ def _served(
     """
     served: list[str] = []
     for version in versions:
-        keys = []
+        keys: list[str] = []
         words = ""
-        for schemes in FAMILIES.values():
-            profile = Profile(tls=version, signature_schemes=schemes)
+        for schemes in FAMILIES:
+            if keys and not schemes:
+                continue
+            profile = replace(needs, tls=version, signature_schemes=schemes)
             try:
                 preflight, _ = engine.preflight(preflight_spec(aim, profile, workload.http))
                 keys.append(key_level(preflight))
@@ -143,13 +198,14 @@ def _served(
     return served
 
 
-def _with_keys(experiment: Experiment, keys: tuple[str, ...]) -> Experiment:
+def _with_first(experiment: Experiment, name: str, levels: tuple[str, ...]) -> Experiment:
+    """The experiment with these levels of a factor; the baseline's is the first if it is none."""
     factors = tuple(
-        Factor("key", keys) if factor.name == "key" else factor for factor in experiment.factors
+        Factor(name, levels) if factor.name == name else factor for factor in experiment.factors
     )
     baseline = dict(experiment.baseline)
-    if baseline.get("key", keys[0]) not in keys:
-        baseline["key"] = keys[0]
+    if baseline.get(name, levels[0]) not in levels:
+        baseline[name] = levels[0]
     return replace(experiment, factors=factors, baseline=baseline)
 
 

@@ -25,7 +25,8 @@ class Request:
     are sampled after the measured trials. `generators`: the source of load, as
     `lab.generators.choose` reads it; `on_lost_host`: the effect of a lost host on a run. `proof`:
     the token by which a public server permits load without bounds. `listen`: the address of this
-    machine on which the lab's own servers listen; None for loopback.
+    machine on which the lab's own servers listen; None for loopback. `spare_versions`: the TLS
+    versions of the experiment's long form, if the short one has fewer and the user named none.
     """
 
     experiment: Experiment
@@ -47,6 +48,7 @@ class Request:
     on_lost_host: LostPolicy = "fail"
     listen: str | None = None
     proof: str | None = None
+    spare_versions: tuple[str, ...] = ()
 
     @property
     def external(self) -> bool:

@@ -109,3 +109,45 @@ def test_an_rsa_key_of_any_size_is_pinned_like_the_others(script: Script) -> Non
         ("rsa_pss_rsae_sha256",),
         ("rsa_pkcs1_sha256",),
     }
+
+
+def test_behind_a_device_that_reads_one_segment_cells_are_tried(script: Script) -> None:
+    """The usual offer has a hybrid group: its key share makes the ClientHello too long."""
+    body = "if tls['groups'] != ['X25519']: fail('reset', 'reset')\nserved('ECDSA P-256')"
+    found = discover(Engine(script(SERVER + body)), [AIM], load("groups", quick=True))
+    plan = make_plan(found.experiment, 1, refuse_levels(found.servers[0].unavailable))
+    groups = {cell.factors["group"]: cell.profile.groups for cell in plan.cells}
+    assert groups["X25519MLKEM768"] == ("X25519MLKEM768",)  # the cell's own failure
+    suites = discover(Engine(script(SERVER + body)), [AIM], load("suites")).experiment
+    assert {cell.profile.groups for cell in make_plan(suites, 1).cells} == {("X25519",)}
+    with pytest.raises(EngineError, match=r"^reset$"):
+        discover(Engine(script(SERVER + "fail('reset', 'reset')")), [AIM], load("groups"))
+
+
+def test_a_key_that_rustls_lacks_is_measured_with_openssl(script: Script) -> None:
+    """The engine has chosen OpenSSL: every cell gets it, so that they stay comparable."""
+    body = "if schemes: fail('alert_handshake_failure', 'no')\nserved('Ed448')"
+    server = SERVER.replace("'rustls'", "'openssl'")
+    found = discover(Engine(script(server + body)), [AIM], load("groups"))
+    plan = make_plan(found.experiment, 1, refuse_levels(found.servers[0].unavailable))
+    assert {cell.profile.backend for cell in plan.cells} == {"openssl"}
+    assert {cell.factors["key"] for cell in plan.cells} == {"other-ed448"}
+    # A run that is resumed keeps its experiment.
+    again = discover(Engine(script(server + body)), [AIM], loads(dumps(found.experiment), "x"))
+    assert again.experiment.pins == found.experiment.pins
+
+
+def test_a_short_form_falls_back_on_the_versions_of_the_long_one(script: Script) -> None:
+    body = (
+        "if '1.3' in tls['versions']: fail('alert_protocol_version', 'no such version')\n"
+        "if any(s.startswith('ecdsa') for s in schemes): fail('alert_handshake_failure', 'no')\n"
+        "served('RSA-2048')"
+    )
+    engine, brief = Engine(script(SERVER + body)), load("groups", quick=True)
+    found = discover(engine, [AIM], brief, spare_versions=("1.2",))
+    plan = make_plan(found.experiment, 1, refuse_levels(found.servers[0].unavailable))
+    cells = {(cell.factors["tls"], cell.factors["key"]) for cell in plan.cells}
+    assert cells == {("1.2", "rsa-2048")}
+    # A version that the user names is not replaced.
+    kept = discover(engine, [AIM], brief)
+    assert make_plan(kept.experiment, 1, refuse_levels(kept.servers[0].unavailable)).cells == ()
