@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tlslab.model.commands import ONE_RUN, without_options
-from tlslab.model.experiment import PROOF
 from tlslab.model.finding import Summary
 from tlslab.model.run import Environment
 from tlslab.model.wording import cell_label
@@ -109,7 +108,7 @@ def _streams(spoken: Sequence[object], streams: object) -> str:
 def _resumption(summary: Summary) -> str:
     """Which connections resume an earlier session, and how."""
     work, levels = summary.experiment.workload, summary.experiment.factors
-    if summary.experiment.kind == PROOF:
+    if summary.proof is not None:
         return "none by new clients; returning ones resume where the server lets them"
     if "resume" not in work and "resume" not in levels and "resumed" not in levels:
         return ""
