@@ -16,6 +16,10 @@ pub struct Outcomes {
     pub attempts: u64,
     /// Connections whose handshake and every response were as specified.
     pub completed: u64,
+    /// Completed connections that the server ended between two requests, as it may (RFC 9112,
+    /// section 9.3; RFC 9113, section 9.1). They made fewer requests than the specification allows.
+    #[serde(default)]
+    pub closed_idle: u64,
     /// Connections that were still in flight when the measurement ended.
     pub in_flight_at_stop: u64,
     /// In a merged record: connections that were in flight on a generator at its last report before
@@ -41,6 +45,7 @@ impl Outcomes {
             reasons.sum::<u64>() == self.of_class(class)
         };
         self.attempts == self.ended() + self.in_flight_at_stop + self.lost_with_host
+            && self.closed_idle <= self.completed
             && self.reasons.iter().all(|counted| is_whole(&counted.class))
     }
 
@@ -68,6 +73,7 @@ impl Outcomes {
     pub fn merge(&mut self, other: &Self) {
         self.attempts += other.attempts;
         self.completed += other.completed;
+        self.closed_idle += other.closed_idle;
         self.in_flight_at_stop += other.in_flight_at_stop;
         self.lost_with_host += other.lost_with_host;
         for (class, count) in &other.failed {

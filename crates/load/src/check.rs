@@ -9,6 +9,7 @@ use std::sync::Arc;
 use self::scripts::{body_rule, learning, only, script};
 use crate::connection::Script;
 use crate::error::RunError;
+use crate::notes::fewer_streams;
 use crate::preflight::{PreflightError, PreflightResult, minimal, preflight, resumed};
 use tlslab_contract::record::{Preflight, SessionsGiven};
 #[cfg(feature = "openssl")]
@@ -104,6 +105,7 @@ fn check_permitted(
     if backend == Choice::Rustls {
         notes.extend(minimal_client_or_library(spec, &mut settings, &once)?);
     }
+    notes.extend(fewer_streams(spec.spec(), &preflight));
     script.body = body_rule(spec.spec().http.check_body, &preflight);
     Ok(Checked { permit, backend, preflight, settings, script, notes })
 }
@@ -125,7 +127,7 @@ fn minimal_client_or_library(
         }
         let Some(Err(error)) = minimal(&backend, script) else { continue };
         settings.client = ClientChoice::Library;
-        let why = failed(spec, name, error);
+        let why = failed(spec, name, script, error);
         return Ok(Some(format!(
             "the library made all connections: the minimal client could not be used ({why})"
         )));
@@ -191,7 +193,7 @@ fn try_all_names(
             Resume::None => one_connection(backend, &settings, script)?,
             _ => resumption(backend, &settings, script, notes)?,
         };
-        let trial = tried.map_err(|error| failed(spec, name, error))?;
+        let trial = tried.map_err(|error| failed(spec, name, script, error))?;
         first.get_or_insert(trial.preflight);
     }
     try_all_pages(spec, backend, settings, script)?;
@@ -215,7 +217,7 @@ fn try_all_pages(
         let messages = only(spec, page);
         let script = Script { messages, early_data: false, ..script.clone() };
         if let Err(error) = one_connection(backend, &settings, &script)? {
-            return Err(failed(spec, &page.0.path, error));
+            return Err(failed(spec, &page.0.path, &script, error));
         }
     }
     Ok(())
@@ -255,14 +257,12 @@ fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
     Ok(())
 }
 
-fn failed(spec: &CheckedSpec, name: &str, error: Box<PreflightError>) -> RunError {
+fn failed(spec: &CheckedSpec, name: &str, script: &Script, error: Box<PreflightError>) -> RunError {
     let peer = spec.peer();
-    let bracketed = peer.host.contains(':');
-    let host = if bracketed { format!("[{}]", peer.host) } else { peer.host.clone() };
-    let mut target = format!("{host}:{}", peer.port);
-    if name.starts_with('/') {
-        target += name;
-    } else if spec.server_names().len() > 1 {
+    let path = if name.starts_with('/') { name } else { "" };
+    let mut target = format!("{}{path}", peer.place());
+    target += &peer.address_in_words(script.address.ip());
+    if path.is_empty() && spec.server_names().len() > 1 {
         target += &format!(" as {name}");
     }
     RunError::Preflight { target, error }
@@ -382,7 +382,7 @@ fn serves_proof(
     let mut script = script.clone();
     let page = Target { path: guard::proof_path(token), ..spec.target().clone() };
     script.messages = Messages::one(Message::get(&page));
-    (script.head_only, script.statuses) = (false, StatusSet::default());
+    (script.head_only, script.idempotent, script.statuses) = (false, true, StatusSet::default());
     script.requests = Some(1);
     script.handshake_only = false;
     // The page is requested over HTTP/1.1, whatever protocols the run offers.
@@ -430,7 +430,7 @@ fn add_certificate_group(
             }
             // A second attempt would wait for the same time-out again.
             Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
-                return Err(failed(spec, name, error));
+                return Err(failed(spec, name, &script, error));
             }
             // If this handshake fails, the preflight fails as well and reports the reason.
             Err(_) => {}

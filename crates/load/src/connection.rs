@@ -176,6 +176,11 @@ impl<S: Session> Connection<S> {
         }
     }
 
+    /// With HTTP/2: the number of concurrent streams that the server allows, once it has said so.
+    pub fn allowed_streams(&self) -> Option<u32> {
+        self.multiplexed.as_ref().and_then(|multiplexed| multiplexed.allowed())
+    }
+
     /// How much has arrived of the message that the connection waits for. Of responses, only the
     /// first is covered.
     pub fn wait(&self) -> Wait {
@@ -384,6 +389,7 @@ impl<S: Session> Connection<S> {
                         ..Bytes::default()
                     };
                     recorder.completed(&self.link.at, now, facts, &bytes);
+                    recorder.closed_idle += u64::from(self.link.closed_idle);
                 }
                 (Outcome::Unexpected(_), facts) => recorder.troubled(outcome, facts),
                 _ => recorder.troubled(outcome, None),

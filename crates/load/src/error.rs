@@ -25,7 +25,7 @@ pub enum RunError {
     /// The preflight connection failed.
     #[error("{}", describe_preflight(.target, .error))]
     Preflight {
-        /// Host and port of the target.
+        /// Host, port and address of the target.
         target: String,
         /// The failure.
         error: Box<PreflightError>,
@@ -123,6 +123,7 @@ impl RunError {
             Self::ClientIdentity(_) => "usage".to_owned(),
             Self::Guard(GuardError::NameNotFound { .. }) => "name_not_found".to_owned(),
             Self::Guard(GuardError::NameTimedOut { .. }) => "timeout_name".to_owned(),
+            Self::Guard(GuardError::NoneAccepts { failure, .. }) => failure.to_string(),
             Self::Guard(_) | Self::Exceeded(_) => "target_refused".to_owned(),
             Self::Backend(BackendError::NotBuilt { .. }) => "not_built".to_owned(),
             Self::Backend(_) => "unsupported".to_owned(),

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{CountedFacts, Kinds, Preflight, SessionsGiven};
+use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
 use tlslab_tls::{ClientSettings, Facts, HTTP_2};
 use tlslab_wire::names::{CipherSuite, TlsVersion};
-use tlslab_wire::wording::counted;
+use tlslab_wire::wording::{counted, grouped};
 
 /// The notes for these settings, this preflight, these negotiated facts, and these kinds of
 /// handshake.
@@ -42,6 +44,38 @@ pub fn notes(
     }
     notes.extend(barred(facts().chain([first])));
     notes
+}
+
+/// A note about connections that the server ended between two requests, which made fewer requests
+/// than the specification asks for.
+pub fn closed_between(spec: &RunSpec, outcomes: &Outcomes, requests: u64) -> Option<String> {
+    let Outcomes { closed_idle, completed, .. } = *outcomes;
+    let asked = match spec.requests_per_connection {
+        RequestsPerConnection::Count(count) => {
+            format!(", where {count} a connection were asked for")
+        }
+        RequestsPerConnection::Unlimited => String::new(),
+    };
+    (closed_idle > 0).then(|| {
+        format!(
+            "the server ended {} of {} between two requests, as it may (RFC 9112, section 9.3; RFC \
+             9113, section 9.1): {} were answered in all{asked}",
+            grouped(closed_idle),
+            counted(completed, "completed connection"),
+            counted(requests, "request"),
+        )
+    })
+}
+
+/// A note about a server that allows fewer concurrent requests than are asked for.
+pub fn fewer_streams(spec: &RunSpec, preflight: &Preflight) -> Option<String> {
+    let asked = spec.http.streams;
+    let allowed = preflight.streams.filter(|allowed| *allowed < asked)?;
+    Some(format!(
+        "the server allows {} on a connection (SETTINGS_MAX_CONCURRENT_STREAMS), where {asked} were \
+         asked for: no connection had more requests in flight",
+        counted(allowed, "concurrent stream")
+    ))
 }
 
 /// A note for each suite that carried HTTP/2 although RFC 9113 prohibits it.

@@ -102,6 +102,7 @@ fn try_session<S: Session>(
         body_bytes: answered.then_some(response.body_bytes),
         body_sha256: response.digest.filter(|_| answered).map(|hash| hexadecimal(&hash)),
         server: response.server,
+        streams: connection.allowed_streams().filter(|streams| *streams < u32::MAX),
         sessions: None,
     };
     Ok(PreflightConnection { preflight, certificates, gained: connection.session().gained() })

@@ -51,7 +51,7 @@ pub enum ProbeError {
     /// The first connection failed.
     #[error("{}", describe_connect(.target, *.failure))]
     Connect {
-        /// Host and port of the target.
+        /// Host, port and address of the target.
         target: String,
         /// The failure.
         failure: Failure,
@@ -59,7 +59,7 @@ pub enum ProbeError {
     /// The target accepts connections, but does not answer in TLS.
     #[error("{}", describe_no_tls(.target, .refusal))]
     NoTls {
-        /// Host and port of the target.
+        /// Host, port and address of the target.
         target: String,
         /// The server's behaviour instead.
         refusal: Refusal,
@@ -71,6 +71,8 @@ impl ProbeError {
     pub fn class(&self) -> String {
         match self {
             Self::Guard(GuardError::NameNotFound { .. }) => "name_not_found".to_owned(),
+            Self::Guard(GuardError::NameTimedOut { .. }) => "timeout_name".to_owned(),
+            Self::Guard(GuardError::NoneAccepts { failure, .. }) => failure.to_string(),
             Self::Guard(_) => "target_refused".to_owned(),
             Self::Connect { failure, .. } => failure.to_string(),
             Self::NoTls { .. } => "no_tls".to_owned(),
@@ -113,7 +115,8 @@ pub fn probe(spec: &CheckedProbe, trust: TrustAnchors) -> Result<ProbeRecord, Pr
     let permit = guard::permit_host(spec.target(), &spec.spec().allow, each)?;
     let mut asker = Asker::new(spec, permit);
     let mut record = empty_record(spec, permit);
-    let target = record.target.clone();
+    let words = spec.target().address_in_words(permit.address.ip());
+    let target = format!("{}{words}", record.target);
     match fill(&mut asker, &trust, spec, &mut record) {
         Ok(()) => {}
         Err(End::NoTls(refusal)) => return Err(ProbeError::NoTls { target, refusal }),
@@ -129,12 +132,9 @@ pub fn probe(spec: &CheckedProbe, trust: TrustAnchors) -> Result<ProbeRecord, Pr
 }
 
 fn empty_record(spec: &CheckedProbe, permit: Permit) -> ProbeRecord {
-    let target = spec.target();
-    let bracketed = target.host.contains(':');
-    let host = if bracketed { format!("[{}]", target.host) } else { target.host.clone() };
     ProbeRecord {
         schema: PROBE_SCHEMA.to_owned(),
-        target: format!("{host}:{}", target.port),
+        target: spec.target().place(),
         address: permit.address.to_string(),
         server_name: spec.sni().map(str::to_owned),
         topics: spec.topics(),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::connection::Limits;
-use tlslab_contract::spec::{SpecError, Trust, check_allowed};
+use tlslab_contract::spec::{SpecError, Trust, check_allowed, checked_name};
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use tlslab_wire::sanitize::sanitize;
 use tlslab_wire::target::{Target, UrlError};
@@ -129,6 +129,7 @@ fn spec_schema() -> String {
 pub struct CheckedProbe {
     spec: ProbeSpec,
     target: Target,
+    server_name: String,
 }
 
 impl ProbeSpec {
@@ -170,11 +171,9 @@ impl ProbeSpec {
             return Err(SpecError::Obsolete(format!("TLS version {version}")));
         }
         check_allowed(&self.allow)?;
-        let name = self.server_name.as_deref().unwrap_or(&target.host);
-        if rustls_pki_types::ServerName::try_from(name).is_err() {
-            return Err(SpecError::ServerName(name.to_owned()));
-        }
-        Ok(CheckedProbe { spec: self, target })
+        let given = self.server_name.as_deref().unwrap_or(&target.host);
+        let server_name = checked_name(given)?;
+        Ok(CheckedProbe { spec: self, target, server_name })
     }
 }
 
@@ -191,7 +190,7 @@ impl CheckedProbe {
 
     /// The name for the certificate check.
     pub fn server_name(&self) -> &str {
-        self.spec.server_name.as_deref().unwrap_or(&self.target.host)
+        &self.server_name
     }
 
     /// The name for SNI; `None` for an address (RFC 6066, section 3).

@@ -1,8 +1,9 @@
 //! The guard: the targets that may be loaded (invariant 9). This program must be useless as a
 //! weapon.
 //!
-//! The guard checks the resolved address at every start. Loopback addresses are always allowed. The
-//! user must have listed any other host. A public host is also limited to [`PUBLIC_RATE`] and
+//! The guard checks the resolved addresses at every start. Loopback addresses are always allowed.
+//! The user must have listed any other host. Of several allowed addresses, the first that accepts a
+//! TCP connection is the target. A public host is also limited to [`PUBLIC_RATE`] and
 //! [`PUBLIC_TIME`], unless it proves that its operator consents.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -10,9 +11,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use crate::addresses::{first_to_accept, in_turn, in_words, telling};
 use crate::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_contract::spec::load::Rate;
 use tlslab_contract::spec::{RunSpec, Stop};
+use tlslab_wire::outcome::{Failure, Step};
 use tlslab_wire::target::{Target, host_of};
 
 /// The highest rate at a public address without proof of consent, in new connections a second.
@@ -52,6 +55,16 @@ pub enum GuardError {
         /// The resolved address.
         address: IpAddr,
     },
+    /// The name has several addresses, and none of them accepts a connection.
+    #[error("{}", describe_refusals(.target, .refusals, *.failure))]
+    NoneAccepts {
+        /// Host and port.
+        target: String,
+        /// The addresses that were tried, each with its failure.
+        refusals: String,
+        /// The failure that says most.
+        failure: Failure,
+    },
     /// The address is public, and the load exceeds the limits without proof.
     #[error("refused to load the public address {address} beyond 1,000 connections/s or 60 s")]
     PublicWithoutProof {
@@ -90,10 +103,18 @@ pub fn proof_path(token: &str) -> String {
     format!("/.well-known/tlslab-{token}")
 }
 
+fn describe_refusals(target: &str, refusals: &str, failure: Failure) -> String {
+    match failure {
+        Failure::Refused => format!("nothing listens on {target} ({refusals})"),
+        other => format!("{target}: {other} ({refusals})"),
+    }
+}
+
 /// Resolves the target and decides whether it may be loaded.
 pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
     let patience = Duration::from_millis(spec.deadlines.connect_ms.into());
-    let permit = permit_host(target, &spec.allow, patience)?;
+    let found = resolve(target, patience)?;
+    let permit = permit_one(target, found, &spec.allow, &spec.sources, patience)?;
     let portion = spec.portion.unwrap_or(1.0 / f64::from(spec.generators));
     Ok(Permit { portion, ..permit })
 }
@@ -105,11 +126,42 @@ pub fn permit_host(
     allow: &[String],
     patience: Duration,
 ) -> Result<Permit, GuardError> {
-    let address = resolve(target, patience)?;
-    let ip = address.ip().to_canonical();
-    if ip.is_loopback() {
-        return Ok(Permit { address, bounded: false, portion: 1.0 });
+    permit_one(target, resolve(target, patience)?, allow, &[], patience)
+}
+
+/// Checks each address that was found for a host. Of several that are allowed, and of the family of
+/// the source addresses, takes the first that accepts a connection.
+fn permit_one(
+    target: &Target,
+    found: Vec<SocketAddr>,
+    allow: &[String],
+    sources: &[IpAddr],
+    patience: Duration,
+) -> Result<Permit, GuardError> {
+    let mut found = in_turn(found);
+    let fits = |address: &SocketAddr| sources.iter().all(|s| s.is_ipv4() == address.is_ipv4());
+    if found.iter().any(fits) {
+        found.retain(fits);
     }
+    let first = found.first().map(|address| address.ip().to_canonical());
+    found.retain(|address| is_allowed(target, address.ip().to_canonical(), allow));
+    let address = match (&*found, first) {
+        ([], Some(address)) => {
+            return Err(GuardError::NotAllowed { host: target.host.clone(), address });
+        }
+        ([one], _) => *one,
+        (several, _) => first_to_accept(several, patience).map_err(|refusals| {
+            let failure = telling(&refusals).unwrap_or(Failure::TimedOut(Step::Connect));
+            let (target, refusals) = (target.place(), in_words(&refusals));
+            GuardError::NoneAccepts { target, refusals, failure }
+        })?,
+    };
+    let ip = address.ip().to_canonical();
+    Ok(Permit { address, bounded: !ip.is_loopback() && is_public(ip), portion: 1.0 })
+}
+
+/// True for a loopback address, and for a host or an address that the user has listed.
+fn is_allowed(target: &Target, ip: IpAddr, allow: &[String]) -> bool {
     let is_meant = |entry: &String| {
         // An entry that is not a host was already refused with the specification.
         host_of(entry).is_ok_and(|host| {
@@ -117,10 +169,7 @@ pub fn permit_host(
             host.eq_ignore_ascii_case(&target.host) || address == Ok(ip)
         })
     };
-    if !allow.iter().any(is_meant) {
-        return Err(GuardError::NotAllowed { host: target.host.clone(), address: ip });
-    }
-    Ok(Permit { address, bounded: is_public(ip), portion: 1.0 })
+    ip.is_loopback() || allow.iter().any(is_meant)
 }
 
 /// Checks that the planned time and rate are within the limits of a public target without proof.
@@ -139,25 +188,25 @@ pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
 }
 
 /// Calls the system's resolver, which has no time limit, in a separate thread. After a time-out the
-/// thread ends by itself, or with the process.
-fn resolve(target: &Target, patience: Duration) -> Result<SocketAddr, GuardError> {
+/// thread ends by itself, or with the process. Returns at least one address.
+fn resolve(target: &Target, patience: Duration) -> Result<Vec<SocketAddr>, GuardError> {
     let not_found = |why: String| GuardError::NameNotFound { host: target.host.clone(), why };
     if let Ok(ip) = target.host.parse::<IpAddr>() {
-        return Ok(SocketAddr::new(ip, target.port));
+        return Ok(vec![SocketAddr::new(ip, target.port)]);
     }
-    let name = (target.host.clone(), target.port);
+    let name = (target.dns_name(), target.port);
     let (answer, answered) = mpsc::channel();
     thread::Builder::new()
         .spawn(move || {
             // After a time-out nobody receives the result.
-            let _ = answer.send(name.to_socket_addrs().map(|mut addresses| addresses.next()));
+            let _ = answer.send(name.to_socket_addrs().map(Vec::from_iter));
         })
         .map_err(|e| not_found(e.to_string()))?;
-    answered
+    let found = answered
         .recv_timeout(patience)
         .map_err(|_| GuardError::NameTimedOut { host: target.host.clone() })?
-        .map_err(|e| not_found(e.to_string()))?
-        .ok_or_else(|| not_found("the name has no address".to_owned()))
+        .map_err(|e| not_found(e.to_string()))?;
+    if found.is_empty() { Err(not_found("the name has no address".to_owned())) } else { Ok(found) }
 }
 
 /// True if an address is globally reachable: not private (RFC 1918, RFC 4193), link-local, shared
@@ -269,6 +318,37 @@ mod tests {
                 assert_eq!(permit.is_exceeded(rate as u64, SECOND), is_refused, "{rate}");
             }
         }
+    }
+
+    /// Decides about a name that the resolver has given these addresses.
+    fn found(addresses: &[SocketAddr], allow: &[&str], from: &str) -> Result<Permit, GuardError> {
+        let target = Target::parse(&format!("https://bed.test:{}/", addresses[0].port())).unwrap();
+        let allow: Vec<_> = allow.iter().map(ToString::to_string).collect();
+        let sources: Vec<IpAddr> = from.parse().into_iter().collect();
+        permit_one(&target, addresses.to_vec(), &allow, &sources, Duration::from_secs(5))
+    }
+
+    #[test]
+    fn each_address_of_a_name_is_judged_and_the_first_that_accepts_is_taken() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let works = listener.local_addr().unwrap();
+        let at = |ip: &str| SocketAddr::new(ip.parse().unwrap(), works.port());
+        let permit = found(&[at("::1"), works], &[], "").unwrap();
+        assert_eq!((permit.address, permit.bounded), (works, false));
+        // What is not allowed is not tried, even if it comes first.
+        assert_eq!(found(&[at("192.0.2.7"), works], &[], "").unwrap().address, works);
+        assert!(found(&[at("192.0.2.7"), works], &["192.0.2.7"], "127.0.0.9").is_ok());
+        let refused = found(&[at("192.0.2.7"), at("192.0.2.8")], &["192.0.2.9"], "").unwrap_err();
+        assert!(matches!(refused, GuardError::NotAllowed { .. }), "{refused}");
+        // An address of another family than the sources cannot be connected to.
+        assert_eq!(
+            found(&[at("::1"), at("127.0.0.9")], &[], "127.0.0.9").unwrap().address.ip(),
+            IpAddr::from([127, 0, 0, 9])
+        );
+        let none = found(&[at("127.0.0.8"), at("127.0.0.9")], &[], "").unwrap_err().to_string();
+        let place = format!("bed.test:{}", works.port());
+        let words = "(127.0.0.8 refused, 127.0.0.9 refused)";
+        assert_eq!(none, format!("nothing listens on {place} {words}"));
     }
 
     #[test]

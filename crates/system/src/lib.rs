@@ -1,6 +1,7 @@
 //! The resources of the machine (clocks, sockets and their poller, processors, memory), and the
 //! guard, which decides which hosts may be connected to.
 
+pub mod addresses;
 pub mod backlog;
 pub mod clock;
 pub mod environment;

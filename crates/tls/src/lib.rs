@@ -216,6 +216,11 @@ pub trait Session {
     /// Receives plaintext into the buffer; `Done(n)` with `n > 0` bytes.
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure>;
 
+    /// True if the session has received bytes, or the end of the stream, that were not read.
+    fn has_received(&self) -> bool {
+        false
+    }
+
     /// The index of this session's server name in the list of the settings.
     fn asked_name(&self) -> usize {
         0

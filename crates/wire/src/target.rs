@@ -25,8 +25,10 @@ pub struct UrlError {
 /// Host, port and path of a target. `HOST:PORT` alone means `https://HOST:PORT/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The host as given: a DNS name or an address without brackets.
+    /// The host: an address without brackets, or a DNS name in the form of [`server_name`].
     pub host: String,
+    /// Whether the name was given with its trailing dot, and is resolved without search domains.
+    pub is_absolute: bool,
     /// The TCP port.
     pub port: u16,
     /// Path and query, beginning with `/`.
@@ -70,6 +72,11 @@ impl Target {
         if host.contains(',') {
             return Err(refuse("has a comma in its host; give one server".to_owned()));
         }
+        let is_absolute = host.ends_with('.');
+        let host = host.strip_suffix('.').unwrap_or(host);
+        if host.is_empty() || host.ends_with('.') {
+            return Err(refuse("has an empty label in its host".to_owned()));
+        }
         let path = match url.query() {
             Some(query) => format!("{}?{query}", url.path()),
             None => url.path().to_owned(),
@@ -83,8 +90,32 @@ impl Target {
             None => host.to_owned(),
         };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Ok(Self { host, port, path, authority, has_port: has_port(&whole) })
+        Ok(Self { host, is_absolute, port, path, authority, has_port: has_port(&whole) })
     }
+
+    /// The name to resolve: with its trailing dot, if it was given.
+    pub fn dns_name(&self) -> String {
+        format!("{}{}", self.host, if self.is_absolute { "." } else { "" })
+    }
+
+    /// `HOST:PORT`, an IPv6 address in brackets.
+    pub fn place(&self) -> String {
+        let bracketed = self.host.contains(':');
+        let host = if bracketed { format!("[{}]", self.host) } else { self.host.clone() };
+        format!("{host}:{}", self.port)
+    }
+
+    /// The address of a target whose host is a name, in brackets behind a blank: ` (127.0.0.1)`.
+    /// Empty if the host is the address.
+    pub fn address_in_words(&self, address: IpAddr) -> String {
+        if self.host.parse::<IpAddr>().is_ok() { String::new() } else { format!(" ({address})") }
+    }
+}
+
+/// A name for SNI and for the certificate check: in lower case, without the trailing dot that SNI
+/// must not have (RFC 6066, section 3; RFC 9525, section 6.3).
+pub fn server_name(text: &str) -> String {
+    text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase()
 }
 
 /// Whether a URL is a list: another URL follows a comma or blank, or anything follows the slash of
@@ -191,6 +222,30 @@ mod tests {
             assert!(!error.contains(char::is_control), "{error:?}");
         }
         assert_eq!(Target::parse("https://a/b c").map(|t| t.path), Ok("/b%20c".to_owned()));
+    }
+
+    #[test]
+    fn a_trailing_dot_is_for_the_resolver_only() {
+        let target = Target::parse("https://Bed.Example.:8443/x").unwrap();
+        assert_eq!((&*target.host, &*target.authority), ("bed.example", "bed.example:8443"));
+        assert_eq!(target.dns_name(), "bed.example.");
+        assert_eq!(Target::parse("bed.example").unwrap().dns_name(), "bed.example");
+        assert_eq!(host_of("bed.example.").as_deref(), Ok("bed.example"));
+        assert_eq!(host_of("127.0.0.1.").as_deref(), Ok("127.0.0.1"));
+        assert_eq!(server_name("Dot.Test."), "dot.test");
+        for text in ["https://./", "https://a../", ".:1"] {
+            assert!(Target::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_place_names_the_port_and_the_address_of_a_name() {
+        let said = |text: &str| {
+            let target = Target::parse(text).unwrap();
+            target.place() + &target.address_in_words("::1".parse().unwrap())
+        };
+        assert_eq!(said("https://localhost:1/"), "localhost:1 (::1)");
+        assert_eq!(said("https://[::1]:1/"), "[::1]:1");
     }
 
     #[test]

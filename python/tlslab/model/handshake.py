@@ -61,7 +61,8 @@ class Preflight:
     """The one connection made before the load; `server` is the Server header, and hostile.
 
     `body_sha256` is the body's digest in hexadecimal, where bodies were checked by it; `sessions`
-    is None where nothing was to be resumed.
+    is None where nothing was to be resumed. `streams` is how many concurrent streams the server
+    allows, over HTTP/2; None if it has set no limit.
     """
 
     facts: Facts
@@ -71,3 +72,4 @@ class Preflight:
     server: str | None
     body_sha256: str | None = None
     sessions: SessionsGiven | None = None
+    streams: int | None = None

@@ -34,7 +34,8 @@ class Outcomes:
 
     `reasons` say more of the classes in `failed` and `unexpected`: where a class is among them, the
     counts of its reasons add up to its own. `lost_with_host` connections of a merged record were
-    in flight on a generator when it was last heard of, before it was lost.
+    in flight on a generator when it was last heard of, before it was lost. `closed_idle` of the
+    completed connections were ended by the server between two requests, as it may.
     """
 
     attempts: int
@@ -44,6 +45,7 @@ class Outcomes:
     unexpected: Mapping[str, int]
     reasons: tuple[FailureReason, ...] = ()
     lost_with_host: int = 0
+    closed_idle: int = 0
 
     @property
     def failures(self) -> int:

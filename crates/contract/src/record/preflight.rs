@@ -21,6 +21,10 @@ pub struct Preflight {
     pub body_sha256: Option<String>,
     /// The first 128 bytes of the response's Server header field.
     pub server: Option<String>,
+    /// With HTTP/2: the number of concurrent streams that the server allows; `null` if it has not
+    /// limited them.
+    #[serde(default)]
+    pub streams: Option<u32>,
     /// The number of sessions that the server issued; `null` if the run does not resume.
     #[serde(default)]
     pub sessions: Option<SessionsGiven>,

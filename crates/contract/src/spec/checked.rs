@@ -7,7 +7,7 @@ use super::{
     WeightedPath,
 };
 use tlslab_wire::names::TlsVersion;
-use tlslab_wire::target::{Target, UrlError, host_of};
+use tlslab_wire::target::{Target, UrlError, host_of, server_name};
 
 /// A specification whose parts fit each other. Only [`RunSpec::checked`] creates it.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,15 +34,12 @@ impl CheckedSpec {
         check_handshake_only(&spec)?;
         check_allowed(&spec.allow)?;
         let target = Target::parse(&spec.url)?;
-        let server_names = match (&*spec.tls.server_names, &spec.tls.server_name) {
-            ([], None) => vec![target.host.clone()],
-            ([], Some(name)) => vec![name.clone()],
-            (names, _) => names.to_vec(),
+        let given = match (&*spec.tls.server_names, &spec.tls.server_name) {
+            ([], None) => std::slice::from_ref(&target.host),
+            ([], Some(name)) => std::slice::from_ref(name),
+            (names, _) => names,
         };
-        let is_no_name = |name: &&String| ServerName::try_from(name.as_str()).is_err();
-        if let Some(name) = server_names.iter().find(is_no_name) {
-            return Err(SpecError::ServerName(name.clone()));
-        }
+        let server_names = given.iter().map(|name| checked_name(name)).collect::<Result<_, _>>()?;
         let peer = peer(&spec, &target)?;
         let pages = pages(&spec, &target)?;
         Ok(Self { spec, target, peer, pages, server_names })
@@ -92,6 +89,16 @@ pub fn check_allowed(allow: &[String]) -> Result<(), SpecError> {
         host_of(host).map_err(|UrlError { url: host, why }| SpecError::Allowed { host, why })?;
     }
     Ok(())
+}
+
+/// A name for SNI and for the certificate check, as it is sent.
+///
+/// # Errors
+/// The text is neither a DNS name nor an address.
+pub fn checked_name(text: &str) -> Result<String, SpecError> {
+    let name = server_name(text);
+    let is_name = !name.ends_with('.') && ServerName::try_from(name.as_str()).is_ok();
+    if is_name { Ok(name) } else { Err(SpecError::ServerName(text.to_owned())) }
 }
 
 fn peer(spec: &RunSpec, target: &Target) -> Result<Target, SpecError> {

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::load::LoadSpec;
 
-pub use self::checked::{CheckedSpec, check_allowed};
+pub use self::checked::{CheckedSpec, check_allowed, checked_name};
 pub use self::client_identity::{ClientIdentity, Secret};
 pub use self::error::SpecError;
 pub use self::resumption::{HelloRetry, Resume};

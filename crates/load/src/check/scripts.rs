@@ -10,6 +10,9 @@ use tlslab_wire::http::body::{BodyRule, from_hexadecimal};
 use tlslab_wire::http::message::Messages;
 use tlslab_wire::target::Target;
 
+/// The idempotent methods (RFC 9110, section 9.2.2).
+const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+
 /// The script of the run's connections. The check of bodies is added after the preflight.
 pub fn script(spec: &CheckedSpec, permit: &Permit) -> Script {
     let (deadlines, http) = (&spec.spec().deadlines, &spec.spec().http);
@@ -18,6 +21,7 @@ pub fn script(spec: &CheckedSpec, permit: &Permit) -> Script {
         sources: spec.spec().sources.clone(),
         messages: Messages::new(spec.pages(), &http.parts(), spec.spec().load.seed),
         head_only: http.method == "HEAD",
+        idempotent: IDEMPOTENT.contains(&&*http.method),
         statuses: http.expect_status.set(),
         requests: spec.requests_per_connection(),
         think: spec.spec().load.think_us * MICROSECOND,

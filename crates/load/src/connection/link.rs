@@ -1,6 +1,6 @@
 //! The part of a connection below HTTP: its socket, session, step and milestones.
 
-use super::{Context, Turn};
+use super::{Context, Next, Turn};
 use crate::recorder::Milestones;
 use tlslab_system::clock::{Clock, Nanos};
 use tlslab_system::socket::Socket;
@@ -27,6 +27,8 @@ pub struct Link<S> {
     pub place: u32,
     /// The earliest instant of the next request, during think time.
     pub thinks_until: Option<Nanos>,
+    /// Whether the server ended the connection between two requests.
+    pub closed_idle: bool,
     /// Reads left in this turn.
     reads: u32,
 }
@@ -52,6 +54,7 @@ impl<S: Session> Link<S> {
             requests_done: 0,
             place: 0,
             thinks_until: None,
+            closed_idle: false,
             reads: 0,
         }
     }
@@ -77,6 +80,13 @@ impl<S: Session> Link<S> {
     /// The outcome of a connection that finished its script: completed or unexpected.
     pub fn outcome(&self) -> Outcome {
         self.unexpected.map_or(Outcome::Completed, Outcome::Unexpected)
+    }
+
+    /// The end of a connection that the server has ended between two requests, as it may (RFC 9112,
+    /// section 9.3; RFC 9113, section 9.1).
+    pub fn close_idle(&mut self) -> Next {
+        self.closed_idle = true;
+        Next::Stop(Turn::Ended(self.outcome()))
     }
 
     /// True if the minimal client made the handshake.

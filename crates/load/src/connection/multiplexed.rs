@@ -16,6 +16,8 @@ pub struct Multiplexed {
     client: h2::Client,
     /// Requests started.
     begun: u32,
+    /// Whether what had arrived before the first request was read.
+    has_looked: bool,
 }
 
 impl Multiplexed {
@@ -23,7 +25,7 @@ impl Multiplexed {
     pub fn new(script: &Script) -> Result<Self, Failure> {
         let Script { body, statuses, messages, .. } = script;
         let client = h2::Client::expecting(*body, *statuses, messages.content())?;
-        Ok(Self { client, begun: 0 })
+        Ok(Self { client, begun: 0, has_looked: false })
     }
 
     /// The properties of the last response that a preflight records.
@@ -36,6 +38,11 @@ impl Multiplexed {
         self.client.reason()
     }
 
+    /// The number of concurrent streams that the server allows, once it has said so.
+    pub fn allowed(&self) -> Option<u32> {
+        self.client.allowed()
+    }
+
     /// Starts requests up to the limits, sends pending bytes, and reads once.
     pub fn exchange<S: Session, C: Clock>(
         &mut self,
@@ -43,7 +50,10 @@ impl Multiplexed {
         context: &mut Context<'_, C>,
     ) -> Result<Next, Failure> {
         let is_thinking = is_thinking(link, context);
-        if !(is_thinking || context.draining && context.script.requests.is_none()) {
+        // A response that arrived before its request is one to a stream that nobody has opened.
+        let is_early = !std::mem::replace(&mut self.has_looked, true)
+            && (link.session.has_received() || link.socket.has_arrived());
+        if !(is_early || is_thinking || context.draining && context.script.requests.is_none()) {
             self.begin_requests(link, context.script)?;
         }
         if let Some(turn) = self.send_requests(link)? {
@@ -52,13 +62,15 @@ impl Multiplexed {
         if !link.may_read() {
             return Ok(Next::Stop(Turn::Write));
         }
-        let length = match link.session.read(&mut link.socket, context.plaintext)? {
-            Progress::Done(length) => length,
-            Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
-            Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            Progress::Closed | Progress::Cut => {
-                return Err(Failure::Closed(self.client.step()));
+        let length = match link.session.read(&mut link.socket, context.plaintext) {
+            Ok(Progress::Done(length)) => length,
+            Ok(Progress::WantRead) if is_early => return Ok(Next::Go),
+            Ok(Progress::WantRead) => return Ok(Next::Stop(Turn::Read)),
+            Ok(Progress::WantWrite) => return Ok(Next::Stop(Turn::Write)),
+            Ok(Progress::Closed | Progress::Cut) => {
+                return self.lost(Failure::Closed(self.client.step()), link);
             }
+            Err(failure) => return self.lost(failure, link),
         };
         let now = context.clock.now();
         let taken = self.client.take(&context.plaintext[..length], now);
@@ -79,6 +91,16 @@ impl Multiplexed {
             link.deadline = link.deadline.min(now + least_patience(context.script));
         }
         Ok(next)
+    }
+
+    /// The end of a connection that the server ended. With a request in flight this is a failure,
+    /// since a server announces the end by a GOAWAY (RFC 9113, section 6.8).
+    fn lost<S: Session>(&self, failure: Failure, link: &mut Link<S>) -> Result<Next, Failure> {
+        let is_end = matches!(failure, Failure::Closed(_) | Failure::Reset);
+        if is_end && self.client.is_idle() && link.requests_done > 0 {
+            return Ok(link.close_idle());
+        }
+        Err(failure)
     }
 
     /// Starts requests up to the limit of streams and the number of requests left.
@@ -118,20 +140,22 @@ impl Multiplexed {
     }
 
     /// The end of the connection, if reached: all requests are done, or the server closed in an
-    /// orderly way. Requests that a GOAWAY left unprocessed are no failures; the connection that
-    /// was to carry them is one.
+    /// orderly way. Requests that a GOAWAY left unprocessed are no failures; a connection that
+    /// carried none is one.
     fn ending<S: Session, C>(
         &self,
-        link: &Link<S>,
+        link: &mut Link<S>,
         context: &Context<'_, C>,
     ) -> Result<Next, Failure> {
-        let completed = Ok(Next::Stop(Turn::Ended(link.outcome())));
         let has_ended = self.client.has_ended();
-        match context.script.requests {
-            Some(requests) if link.requests_done == requests => completed,
-            None if has_ended && link.requests_done > 0 => completed,
-            None if context.draining && self.client.is_idle() => completed,
-            _ if has_ended => Err(Failure::Closed(Step::FirstByte)),
+        let is_done = match context.script.requests {
+            Some(requests) => link.requests_done == requests,
+            None => context.draining && self.client.is_idle(),
+        };
+        match link.requests_done {
+            _ if is_done => Ok(Next::Stop(Turn::Ended(link.outcome()))),
+            0 if has_ended => Err(Failure::Closed(Step::FirstByte)),
+            _ if has_ended => Ok(link.close_idle()),
             _ => Ok(Next::Go),
         }
     }

@@ -22,6 +22,8 @@ pub struct Script {
     pub messages: Messages,
     /// Whether responses have no body because the method is HEAD.
     pub head_only: bool,
+    /// Whether requests are idempotent (RFC 9110, section 9.2.2).
+    pub idempotent: bool,
     /// The statuses of a successful response.
     pub statuses: StatusSet,
     /// Requests on a connection; `None`: as many as fit into the run.

@@ -2,7 +2,7 @@
 
 use super::link::Link;
 use super::{Context, Next, Script, Turn};
-use tlslab_system::clock::Clock;
+use tlslab_system::clock::{Clock, Nanos};
 use tlslab_tls::{EarlyData, Progress, Session};
 use tlslab_wire::http::Seen;
 use tlslab_wire::http::h1::ResponseReader;
@@ -15,6 +15,8 @@ pub struct Sequential {
     taken: usize,
     is_sent: bool,
     response: ResponseReader,
+    /// The failure to send the current request in full. The server may have answered before.
+    broken: Option<Failure>,
     /// The fault of the response, if any.
     fault: Option<Reason>,
 }
@@ -22,7 +24,7 @@ pub struct Sequential {
 impl Sequential {
     /// The state before the first request.
     pub fn new(script: &Script) -> Self {
-        Self { taken: 0, is_sent: false, response: script.reader(), fault: None }
+        Self { taken: 0, is_sent: false, response: script.reader(), broken: None, fault: None }
     }
 
     /// True if the current request was sent completely.
@@ -73,15 +75,48 @@ impl Sequential {
         link: &mut Link<S>,
         context: &mut Context<'_, C>,
     ) -> Result<Next, Failure> {
-        let request = next_request(link, context.script);
-        match link.session.write(&mut link.socket, &request[self.taken..])? {
-            Progress::Done(taken) => self.taken += taken,
-            Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
-            Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
+        if self.taken == 0 && has_arrived(link) {
+            match self.look(link, context)? {
+                Next::Go => {}
+                end @ Next::Stop(_) => return Ok(end),
+            }
         }
-        self.is_sent = self.taken == request.len();
+        let request = next_request(link, context.script);
+        match link.session.write(&mut link.socket, &request[self.taken..]) {
+            Ok(Progress::Done(taken)) => self.taken += taken,
+            Ok(Progress::WantRead) => return Ok(Next::Stop(Turn::Read)),
+            Ok(Progress::WantWrite) => return Ok(Next::Stop(Turn::Write)),
+            Ok(Progress::Closed | Progress::Cut) => {
+                self.broken = Some(Failure::Closed(Step::FirstByte));
+            }
+            Err(Failure::Reset) => self.broken = Some(Failure::Reset),
+            Err(failure) => return Err(failure),
+        }
+        self.is_sent = self.taken == request.len() || self.broken.is_some();
         Ok(Next::Go)
+    }
+
+    /// Reads what has arrived while no request is outstanding: no response (RFC 9112, section 9.2),
+    /// but perhaps the end of the connection.
+    fn look<S: Session, C: Clock>(
+        &mut self,
+        link: &mut Link<S>,
+        context: &mut Context<'_, C>,
+    ) -> Result<Next, Failure> {
+        match link.session.read(&mut link.socket, context.plaintext) {
+            Ok(Progress::WantRead | Progress::WantWrite) => Ok(Next::Go),
+            Ok(Progress::Done(_)) => {
+                let words = "a response that nothing was asked for";
+                Err(self.found(Failure::HttpProtocol, Reason::named(words)))
+            }
+            Ok(Progress::Closed | Progress::Cut) | Err(Failure::Reset)
+                if link.requests_done > 0 =>
+            {
+                Ok(link.close_idle())
+            }
+            Ok(Progress::Closed | Progress::Cut) => Err(Failure::Closed(Step::FirstByte)),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Reads once from the response.
@@ -90,39 +125,86 @@ impl Sequential {
         link: &mut Link<S>,
         context: &mut Context<'_, C>,
     ) -> Result<Next, Failure> {
-        if link.session.unsent() > 0 && link.session.flush(&mut link.socket)? == Progress::WantWrite
-        {
-            return Ok(Next::Stop(Turn::Write));
+        if self.broken.is_none() && link.session.unsent() > 0 {
+            match link.session.flush(&mut link.socket) {
+                Ok(Progress::WantWrite) => return Ok(Next::Stop(Turn::Write)),
+                Err(Failure::Reset) => self.broken = Some(Failure::Reset),
+                other => _ = other?,
+            }
         }
         if !link.may_read() {
             return Ok(Next::Stop(Turn::Write));
         }
-        let complete = match link.session.read(&mut link.socket, context.plaintext)? {
-            Progress::Done(length) => {
-                if link.step == Step::FirstByte {
-                    link.at.answered = context.clock.now();
-                    if link.requests_done == 0 {
-                        link.at.first_answered = link.at.answered;
-                    }
-                    link.enter(Step::Body, link.at.answered, context);
-                }
+        if self.broken.is_some() {
+            // What arrived before the failure raises no further event.
+            link.socket.became_readable(true);
+        }
+        let complete = match link.session.read(&mut link.socket, context.plaintext) {
+            Ok(Progress::Done(length)) => {
+                let waits = link.step == Step::FirstByte;
+                let now = if waits { context.clock.now() } else { 0 };
                 let taken = self.response.take(&context.plaintext[..length]);
+                self.note_begun(now, link, context);
                 taken.map_err(|error| {
                     self.found(Failure::HttpProtocol, Reason::named(error.to_string()))
                 })?
             }
-            Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
-            Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            end @ (Progress::Closed | Progress::Cut) => match (self.response.end(), end) {
+            Ok(Progress::WantRead) => return Ok(Next::Stop(Turn::Read)),
+            Ok(Progress::WantWrite) => return Ok(Next::Stop(Turn::Write)),
+            Ok(end @ (Progress::Closed | Progress::Cut)) => match (self.response.end(), end) {
                 (true, Progress::Closed) => true,
                 // Anyone on the path can end a TCP stream. A body that is delimited only by the end
                 // of the stream is complete only after a close_notify (RFC 9112, sections 8 and
                 // 9.8).
                 (true, _) => return Err(Failure::Truncated),
-                (false, _) => return Err(Failure::Closed(link.step)),
+                (false, _) => {
+                    let orderly = end == Progress::Closed;
+                    return self.lost(Failure::Closed(link.step), orderly, link, context.script);
+                }
             },
+            Err(failure) => return self.lost(failure, false, link, context.script),
         };
         if complete { self.finish_request(link, context) } else { Ok(Next::Go) }
+    }
+
+    /// Notes the arrival of the first byte of the response. Interim responses are none.
+    fn note_begun<S: Session, C: Clock>(
+        &self,
+        now: Nanos,
+        link: &mut Link<S>,
+        context: &Context<'_, C>,
+    ) {
+        match (link.step, self.response.has_begun()) {
+            (Step::FirstByte, true) => {
+                link.at.answered = now;
+                if link.requests_done == 0 {
+                    link.at.first_answered = now;
+                }
+                link.enter(Step::Body, now, context);
+            }
+            // A head that arrived in pieces was that of an interim response.
+            (Step::Body, false) => link.enter(Step::FirstByte, link.at.requested, context),
+            _ => {}
+        }
+    }
+
+    /// The end of a connection that the server ended before a complete response. If no byte of the
+    /// response has arrived, the server may have ended it before it saw the request: certainly if
+    /// none of the request could be sent, and presumably after a close_notify. A client repeats
+    /// such a request on another connection if it is idempotent (RFC 9112, section 9.3.1). Without
+    /// a close_notify the server may as well have crashed.
+    fn lost<S: Session>(
+        &self,
+        failure: Failure,
+        orderly: bool,
+        link: &mut Link<S>,
+        script: &Script,
+    ) -> Result<Next, Failure> {
+        let is_unseen = self.taken == 0 || orderly && script.idempotent;
+        if is_unseen && link.requests_done > 0 && !self.response.has_any() {
+            return Ok(link.close_idle());
+        }
+        Err(self.broken.unwrap_or(failure))
     }
 
     /// Stores the fault of a response; returns the failure.
@@ -140,6 +222,9 @@ impl Sequential {
             let status = self.response.status().to_string();
             return Err(self.found(Failure::HttpStatus, Reason::named(status)));
         }
+        if let Some(broken) = self.broken {
+            return Err(broken);
+        }
         if !self.response.body.holds() {
             return Err(self.found(Failure::Body, self.response.body.fault()));
         }
@@ -154,8 +239,9 @@ impl Sequential {
         let open = self.response.keeps_alive();
         match context.script.requests {
             Some(requests) if link.requests_done == requests => {}
-            None if !open || context.draining => {}
-            Some(_) if !open => return Err(Failure::Closed(Step::FirstByte)),
+            None if context.draining => {}
+            // The server has announced that it ends the connection (RFC 9112, section 9.6).
+            _ if !open => return Ok(link.close_idle()),
             _ => {
                 self.response = context.script.reader();
                 self.taken = 0;
@@ -182,19 +268,23 @@ impl Sequential {
         if link.thinks_until.is_some_and(|until| now < until) {
             return Ok(Next::Stop(Turn::Read));
         }
-        match link.session.read(&mut link.socket, context.plaintext)? {
-            Progress::WantRead | Progress::WantWrite => {}
-            Progress::Done(_) => {
-                let words = "a response that nothing was asked for";
-                return Err(self.found(Failure::HttpProtocol, Reason::named(words)));
-            }
-            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
+        if let end @ Next::Stop(_) = self.look(link, context)? {
+            return Ok(end);
         }
         link.thinks_until = None;
         link.at.requested = now;
         link.enter(Step::FirstByte, now, context);
         Ok(Next::Go)
     }
+}
+
+/// True if something may have arrived before a request is sent. Only before the first request does
+/// this look at the socket itself: a server that answers unasked does so at once.
+fn has_arrived<S: Session>(link: &mut Link<S>) -> bool {
+    let is_first = link.requests_done == 0;
+    link.session.has_received()
+        || link.socket.may_have_more()
+        || is_first && link.socket.has_arrived()
 }
 
 /// The bytes of the next request.

@@ -79,6 +79,7 @@ pub fn script(listener: &TcpListener) -> Script {
         sources: Vec::new(),
         messages: Messages::one(Message::get(&Target::parse("https://localhost/").unwrap())),
         head_only: false,
+        idempotent: true,
         statuses: StatusSet::default(),
         requests: Some(1),
         think: 0,

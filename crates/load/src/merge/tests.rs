@@ -148,6 +148,7 @@ fn concluded(spec: RunSpec, workers: Vec<Recorder>) -> RunRecord {
             body_bytes: None,
             body_sha256: None,
             server: None,
+            streams: None,
             sessions: None,
         },
         outcomes: notes.outcomes,

@@ -53,6 +53,7 @@ pub struct Notes {
     pub flight: Flight,
     pub slow_connects: u64,
     pub completed: u64,
+    pub closed_idle: u64,
     pub authenticated: u64,
     pub minimal_client: u64,
     pub bytes: Bytes,
@@ -71,6 +72,7 @@ impl Conclusion {
         let mut outcomes = Outcomes {
             attempts: notes.carried + whole.started,
             completed: notes.completed,
+            closed_idle: notes.closed_idle,
             in_flight_at_stop: notes.in_flight_at_stop,
             ..Outcomes::default()
         };

@@ -134,6 +134,8 @@ pub struct Recorder {
     /// Connections whose TCP connect took [`SLOW_CONNECT`] or longer, established or not.
     pub slow_connects: u64,
     completed: u64,
+    /// Completed connections that the server ended between two requests.
+    pub closed_idle: u64,
     troubled: u64,
     authenticated: u64,
     minimal_client: u64,
@@ -163,6 +165,7 @@ impl Recorder {
             flight: Flight::default(),
             slow_connects: 0,
             completed: 0,
+            closed_idle: 0,
             troubled: 0,
             authenticated: 0,
             minimal_client: 0,
@@ -355,6 +358,7 @@ impl Recorder {
         self.flight.merge(&other.flight);
         self.slow_connects += other.slow_connects;
         self.completed += other.completed;
+        self.closed_idle += other.closed_idle;
         self.troubled += other.troubled;
         self.authenticated += other.authenticated;
         self.minimal_client += other.minimal_client;
@@ -376,6 +380,7 @@ impl Recorder {
             flight: self.flight,
             slow_connects: self.slow_connects,
             completed: self.completed,
+            closed_idle: self.closed_idle,
             authenticated: self.authenticated,
             minimal_client: self.minimal_client,
             bytes: self.bytes,

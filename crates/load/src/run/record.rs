@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::refill;
 use crate::check::Checked;
-use crate::notes::notes as remarks;
+use crate::notes::{closed_between, notes as remarks};
 use crate::recorder::{Conclusion, Recorder};
 use crate::start::StartInstant;
 use crate::verdict::{Evidence, verdicts};
@@ -45,7 +45,7 @@ pub(super) fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        notes: all_remarks(checked, &notes, slow_connects),
+        notes: all_remarks(request, checked, &notes, slow_connects),
         facts: notes.facts,
         server_names: notes.server_names,
         client_certificate: own
@@ -121,9 +121,15 @@ fn judged(
 }
 
 /// The notes of a record: unusual settings, what the check noted, and slow connects.
-fn all_remarks(checked: &Checked, notes: &Conclusion, slow_connects: SlowConnects) -> Vec<String> {
+fn all_remarks(
+    request: &RunSpec,
+    checked: &Checked,
+    notes: &Conclusion,
+    slow_connects: SlowConnects,
+) -> Vec<String> {
     let mut all = remarks(&checked.settings, &checked.preflight, &notes.facts, notes.kinds);
     all.extend_from_slice(&checked.notes);
+    all.extend(closed_between(request, &notes.outcomes, notes.requests));
     all.extend(backlog::note(slow_connects));
     all
 }

@@ -96,6 +96,11 @@ impl BioBuffer {
         self.broken
     }
 
+    /// True if OpenSSL has not read all that was received.
+    pub fn has_unread(&self) -> bool {
+        !self.unread.is_empty() || self.ended
+    }
+
     /// The number of bytes waiting to be sent.
     pub fn unsent(&self) -> usize {
         self.unsent.len() - self.sent

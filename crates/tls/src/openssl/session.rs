@@ -258,6 +258,10 @@ impl Session for OpensslSession {
         Ok(progress)
     }
 
+    fn has_received(&self) -> bool {
+        self.stream.ssl().pending() > 0 || self.stream.get_ref().has_unread()
+    }
+
     fn asked_name(&self) -> usize {
         self.asked_name
     }

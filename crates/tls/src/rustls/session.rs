@@ -351,12 +351,21 @@ impl Session for RustlsSession {
                     .state
                     .give_up(&mut self.machine, "a peer that has us answer and reads nothing"));
             }
-            self.send_outgoing(socket, Step::Body)?;
+            // A peer that reads nothing more may have said why before.
+            let sent = self.send_outgoing(socket, Step::Body);
             if read > 0 {
                 self.fruitless = 0;
                 return Ok(Progress::Done(read));
             }
+            if self.state.end.is_none() {
+                sent?;
+            }
         }
+    }
+
+    fn has_received(&self) -> bool {
+        let State { plaintext, end, .. } = &self.state;
+        !(plaintext.is_empty() && self.partial.is_empty()) || end.is_some()
     }
 
     fn asked_name(&self) -> usize {

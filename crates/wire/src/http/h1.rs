@@ -25,8 +25,14 @@ pub enum HttpError {
     HeadTooLarge,
     #[error("the response states its length twice, in ways that differ, or not as a number")]
     Length,
+    #[error("the response's transfer coding is another than chunked, and none was asked for")]
+    Coding,
+    #[error("the server switches protocols (101), and was not asked to")]
+    Switched,
     #[error("the response's chunks are malformed")]
     Chunk,
+    #[error("the response's trailer fields are malformed")]
+    Trailer,
     #[error("there are bytes after the end of the response")]
     Surplus,
     #[error("there were more than {INTERIM_LIMIT} interim responses")]
@@ -121,6 +127,17 @@ impl ResponseReader {
     /// The status code, once the head has arrived.
     pub fn status(&self) -> u16 {
         self.status
+    }
+
+    /// True if any byte has arrived, be it of an interim response.
+    pub fn has_any(&self) -> bool {
+        self.head_bytes > 0 || self.has_begun()
+    }
+
+    /// True if a byte has arrived that is of no interim response. A head that arrives in pieces may
+    /// still turn out to be that of one.
+    pub fn has_begun(&self) -> bool {
+        self.state != State::Head || !self.line.is_empty()
     }
 
     /// True if the server keeps the connection open for another request.
@@ -218,8 +235,11 @@ impl ResponseReader {
         self.status = response.code.ok_or(HttpError::Head)?;
         if (100..200).contains(&self.status) {
             self.interim += 1;
-            let is_allowed = self.interim <= INTERIM_LIMIT && self.status != 101;
-            return if is_allowed { Ok(Some(length)) } else { Err(HttpError::TooManyInterim) };
+            return match self.status {
+                101 => Err(HttpError::Switched),
+                _ if self.interim > INTERIM_LIMIT => Err(HttpError::TooManyInterim),
+                _ => Ok(Some(length)),
+            };
         }
         let framing = Framing::of(response.headers, response.version == Some(1))?;
         self.keep_alive = framing.keep_alive;
@@ -236,6 +256,8 @@ impl ResponseReader {
             Some(left) => State::Length(left),
             None => State::UntilClose,
         };
+        // The end of the connection is the end of such a body (RFC 9112, section 9.3).
+        self.keep_alive &= self.state != State::UntilClose;
         Ok(Some(length))
     }
 
@@ -253,6 +275,12 @@ impl ResponseReader {
     fn take_chunk_size(&mut self, bytes: &[u8]) -> Result<usize, HttpError> {
         let (used, line) = self.take_line(bytes)?;
         if let Some(line) = line {
+            // httparse takes a line without digits for size 0, and any byte in an extension.
+            let is_digit = line.first().is_some_and(u8::is_ascii_hexdigit);
+            let text = line.strip_suffix(b"\r\n").unwrap_or(&line);
+            if !is_digit || text.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
+                return Err(HttpError::Chunk);
+            }
             self.state = match httparse::parse_chunk_size(&line) {
                 Ok(httparse::Status::Complete((_, 0))) => State::Trailer(0),
                 Ok(httparse::Status::Complete((_, size))) => State::Chunk(size),
@@ -264,12 +292,26 @@ impl ResponseReader {
 
     fn take_trailer(&mut self, bytes: &[u8], taken: usize) -> Result<usize, HttpError> {
         let (used, line) = self.take_line(bytes)?;
-        let ended = line.is_some_and(|line| matches!(&line[..], b"\r\n" | b"\n"));
-        self.state = if ended { State::Done } else { State::Trailer(taken + used) };
+        self.state = State::Trailer(taken + used);
         if taken + used > TRAILER_LIMIT {
-            return Err(HttpError::Chunk);
+            return Err(HttpError::Trailer);
+        }
+        match line {
+            Some(line) if matches!(&line[..], b"\r\n" | b"\n") => self.state = State::Done,
+            Some(line) => check_field(line)?,
+            None => {}
         }
         Ok(used)
+    }
+}
+
+/// Checks a line of a trailer section, which has the form of a header field (RFC 9112, section
+/// 7.1.2).
+fn check_field(mut line: Vec<u8>) -> Result<(), HttpError> {
+    line.extend_from_slice(b"\r\n");
+    match httparse::parse_headers(&line, &mut [httparse::EMPTY_HEADER; 1]) {
+        Ok(httparse::Status::Complete(_)) => Ok(()),
+        _ => Err(HttpError::Trailer),
     }
 }
 
@@ -304,7 +346,10 @@ impl<'h> Framing<'h> {
                 // `chunked` must not be applied twice (RFC 9112, section 6.1).
                 let again = framing.chunked;
                 framing.chunked = field.value.eq_ignore_ascii_case(b"chunked");
-                if !framing.chunked || again {
+                if !framing.chunked {
+                    return Err(HttpError::Coding);
+                }
+                if again {
                     return Err(HttpError::Length);
                 }
             } else if is("connection") {

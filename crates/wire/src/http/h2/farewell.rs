@@ -37,14 +37,18 @@ pub fn last_error(frames: &[u8]) -> Option<LastError<'_>> {
 }
 
 /// The reason: the error code that these frames send to the server, with the session's message or
-/// with `ours`.
-pub fn protocol_reason(frames: &[u8], ours: Option<&str>) -> Reason {
+/// with `ours`; otherwise, for a malformed response, with what is `suspected`.
+pub fn protocol_reason(frames: &[u8], ours: Option<&Reason>, suspected: Option<&str>) -> Reason {
+    let details = ours.map_or("".into(), |reason| reason.words.clone());
+    let ours = ours.map(|reason| &*reason.name);
     let Some(LastError { code, words }) = last_error(frames) else {
-        return Reason::named(ours.unwrap_or("unknown").to_owned());
+        return Reason::named(ours.unwrap_or("unknown").to_owned()).with(details);
     };
-    match ours {
+    let suspected = suspected.filter(|_| code == libnghttp2_sys::NGHTTP2_PROTOCOL_ERROR);
+    let reason = match ours.or(suspected) {
         _ if !words.is_empty() => Reason::alerted(&error_name(code), &words),
         Some(ours) => Reason::alerted(&error_name(code), ours),
         None => Reason::named(error_name(code)),
-    }
+    };
+    reason.with(details)
 }

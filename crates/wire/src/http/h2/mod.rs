@@ -199,8 +199,9 @@ impl Client {
             }
         }
         self.to_make = false;
-        let ours = self.streams.fault().map(|fault| &*fault.reason.name);
-        self.reason = Some(protocol_reason(&self.outgoing, ours));
+        let ours = self.streams.fault().map(|fault| &fault.reason);
+        let suspected = self.streams.suspected();
+        self.reason = Some(protocol_reason(&self.outgoing, ours, suspected));
     }
 
     fn make_rest(&mut self) {
@@ -217,6 +218,11 @@ impl Client {
     /// Arrival of the first byte of the first response.
     pub fn first_answered(&self) -> Option<Nanos> {
         self.streams.first_answered()
+    }
+
+    /// The number of concurrent streams that the server allows, once it has said so.
+    pub fn allowed(&self) -> Option<u32> {
+        self.streams.has_settings().then_some(self.allowed)
     }
 
     /// True if no request is in flight.

@@ -43,6 +43,16 @@ pub trait Events {
     /// A field of the current header block.
     fn field(&mut self, stream: i32, name: &[u8], value: &[u8]) -> Result<(), Broken>;
 
+    /// A field of the current header block with a name or a value that no field may have (RFC 9113,
+    /// section 8.2.1). Without an error the session ignores the field.
+    fn malformed(&mut self, _name: &[u8], _value: &[u8]) -> Result<(), Broken> {
+        Ok(())
+    }
+
+    /// A field of this name for which the session now ends the connection: it is of no response, or
+    /// out of place (RFC 9113, sections 8.2 and 8.3).
+    fn misplaced(&mut self, _name: &[u8]) {}
+
     /// Bytes of a DATA frame.
     fn data(&mut self, stream: i32, bytes: &[u8]) -> Result<(), Broken>;
 
@@ -362,6 +372,11 @@ unsafe fn set_callbacks<E: Events>(to: *mut sys::nghttp2_session_callbacks) {
     unsafe {
         sys::nghttp2_session_callbacks_set_on_begin_frame_callback(to, Some(callbacks::begin::<E>));
         sys::nghttp2_session_callbacks_set_on_header_callback(to, Some(callbacks::field::<E>));
+        sys::nghttp2_session_callbacks_set_on_invalid_header_callback(
+            to,
+            Some(callbacks::malformed::<E>),
+        );
+        sys::nghttp2_session_callbacks_set_error_callback2(to, Some(callbacks::message::<E>));
         sys::nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
             to,
             Some(callbacks::data::<E>),

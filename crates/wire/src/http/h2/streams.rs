@@ -19,6 +19,7 @@ const FIELD_OVERHEAD: usize = 32;
 
 /// Error codes (RFC 9113, section 7).
 const PROTOCOL_ERROR: u32 = libnghttp2_sys::NGHTTP2_PROTOCOL_ERROR;
+const STREAM_CLOSED: u32 = libnghttp2_sys::NGHTTP2_STREAM_CLOSED;
 /// The code for a server that sends too many frames without content.
 pub const ENHANCE_YOUR_CALM: u32 = libnghttp2_sys::NGHTTP2_ENHANCE_YOUR_CALM;
 
@@ -80,6 +81,8 @@ struct Stream {
     server: Option<String>,
     /// Bytes of the request's body that the session has taken.
     sent: usize,
+    /// Whether the head of the final response is complete.
+    has_head: bool,
     /// Whether the response is complete.
     complete: bool,
     /// Whether the server reset the stream before that.
@@ -104,6 +107,11 @@ impl Stream {
     }
 }
 
+/// True for a byte that the name of a field may have (RFC 9113, section 8.2.1).
+fn is_of_name(byte: u8) -> bool {
+    byte > b' ' && byte < 0x7f && byte != b':' && !byte.is_ascii_uppercase()
+}
+
 /// The requests of a connection.
 #[derive(Debug)]
 pub struct Streams {
@@ -116,6 +124,10 @@ pub struct Streams {
     /// Arrival of the first byte of the first response.
     first_answered: Option<Nanos>,
     under_way: Vec<Stream>,
+    /// The last stream that was begun.
+    last_begun: i32,
+    /// The frame being received; of a header block, its HEADERS frame.
+    current: Option<FrameHead>,
     done: VecDeque<Done>,
     seen: Seen,
     /// The size of the header list being received.
@@ -137,6 +149,8 @@ impl Streams {
             now: 0,
             first_answered: None,
             under_way: Vec::new(),
+            last_begun: 0,
+            current: None,
             done: VecDeque::new(),
             seen: Seen::default(),
             list: 0,
@@ -164,6 +178,7 @@ impl Streams {
 
     /// Registers a request that was started on a stream.
     pub fn begin(&mut self, id: i32, now: Nanos) {
+        self.last_begun = id;
         self.under_way.push(Stream {
             id,
             requested: now,
@@ -174,6 +189,7 @@ impl Streams {
             body: BodyMeter::new(self.rule),
             server: None,
             sent: 0,
+            has_head: false,
             complete: false,
             reset: false,
         });
@@ -240,8 +256,36 @@ impl Streams {
         self.under_way.iter_mut().find(|stream| stream.id == id)
     }
 
+    /// Notes a complete head. The first byte of a response is that of its final head.
+    fn note_head(&mut self, id: i32) {
+        let Some(stream) = self.find(id) else { return };
+        if (100..200).contains(&stream.status) {
+            stream.answered = None;
+        } else {
+            stream.has_head = true;
+            let answered = stream.answered;
+            self.first_answered = self.first_answered.or(answered);
+        }
+    }
+
     fn fail(&mut self, failure: Failure, fault: Fault) {
         self.trouble.get_or_insert((failure, fault));
+    }
+
+    /// The fault of the current frame, if the session has ended the connection within it and has
+    /// not said why: a malformed response (RFC 9113, section 8.1.1).
+    pub fn suspected(&self) -> Option<&'static str> {
+        let frame = self.current?;
+        let stream = self.under_way.iter().find(|stream| stream.id == frame.stream)?;
+        Some(match (frame.kind, stream.status) {
+            (Kind::Headers, 0) => "a response without :status",
+            (Kind::Headers, 100..200) => "an interim response that ends its stream",
+            (Kind::Headers, _) if !frame.ends_stream() => {
+                "a second head, or trailer fields that do not end the stream"
+            }
+            (Kind::Data, _) if !stream.has_head => "DATA before the head of the response",
+            _ => "a body of another length than its content-length",
+        })
     }
 
     /// Records a rule violation that the session does not check.
@@ -279,6 +323,15 @@ impl Streams {
 impl Events for Streams {
     fn begin(&mut self, frame: &FrameHead) -> Result<(), Broken> {
         let now = self.now;
+        if frame.kind != Kind::Continuation {
+            self.current = Some(*frame);
+        }
+        // The session ignores what follows the end of a stream (RFC 9113, section 5.1).
+        let is_message = matches!(frame.kind, Kind::Data | Kind::Headers);
+        let is_begun = frame.stream % 2 == 1 && frame.stream <= self.last_begun;
+        if is_message && is_begun && self.find(frame.stream).is_none() {
+            return self.refuse(STREAM_CLOSED, "DATA or HEADERS behind the end of a stream");
+        }
         let carries = match frame.kind {
             // Server push is disabled (RFC 9113, section 8.4).
             Kind::PushPromise => return self.refuse(PROTOCOL_ERROR, "a push, which is off"),
@@ -288,9 +341,10 @@ impl Events for Streams {
                 }
                 let stream = self.find(frame.stream);
                 if let Some(stream) = stream {
-                    stream.answered.get_or_insert(now);
+                    if !stream.has_head && frame.kind == Kind::Headers {
+                        (stream.answered, stream.status) = (Some(now), 0);
+                    }
                     stream.head_bytes += frame.length as u64;
-                    self.first_answered.get_or_insert(now);
                 }
                 frame.kind == Kind::Headers
             }
@@ -321,6 +375,35 @@ impl Events for Streams {
         taken.or_else(|words| self.refuse(PROTOCOL_ERROR, words))
     }
 
+    fn malformed(&mut self, name: &[u8], value: &[u8]) -> Result<(), Broken> {
+        let fault = if name.is_empty() {
+            "a field without a name"
+        } else if name.iter().all(|byte| is_of_name(*byte)) {
+            "a field with a value that none may have"
+        } else {
+            "a field with a name that none may have"
+        };
+        let field = [name, b": ", value].concat();
+        let words = format!("{:?}", String::from_utf8_lossy(&field));
+        let fault = Fault { code: Some(PROTOCOL_ERROR), reason: Reason::named(fault).with(words) };
+        self.fail(Failure::HttpProtocol, fault);
+        Err(Broken)
+    }
+
+    fn misplaced(&mut self, name: &[u8]) {
+        let shown = String::from_utf8_lossy(name);
+        let reason = match name {
+            _ if name.iter().any(u8::is_ascii_uppercase) => {
+                Reason::named("a field name in upper case").with(shown.into_owned())
+            }
+            b":status" | b"content-length" => {
+                Reason::named(format!("{shown}: no number, repeated, or out of place"))
+            }
+            _ => Reason::named("a field that no response has").with(shown.into_owned()),
+        };
+        self.fail(Failure::HttpProtocol, Fault::with_reason(reason));
+    }
+
     fn data(&mut self, id: i32, bytes: &[u8]) -> Result<(), Broken> {
         if let Some(stream) = self.find(id) {
             stream.body.take(bytes);
@@ -330,6 +413,9 @@ impl Events for Streams {
 
     fn frame(&mut self, frame: &FrameHead) -> Result<(), Broken> {
         let id = frame.stream;
+        if frame.kind == Kind::Headers {
+            self.note_head(id);
+        }
         match frame.kind {
             Kind::Data | Kind::Headers if frame.ends_stream() => {
                 self.find(id).into_iter().for_each(|stream| stream.complete = true);
@@ -360,6 +446,8 @@ impl Events for Streams {
     }
 
     fn closed(&mut self, id: i32, code: u32) {
+        let suspected = self.suspected().filter(|_| self.current.is_some_and(|f| f.stream == id));
+        let words = suspected.unwrap_or("a stream that breaks the protocol");
         let Some(index) = self.under_way.iter().position(|stream| stream.id == id) else { return };
         let stream = self.under_way.swap_remove(index);
         if stream.complete {
@@ -369,7 +457,7 @@ impl Events for Streams {
         } else {
             // The session has rejected the stream. A RST_STREAM from the server was already
             // recorded.
-            let fault = Fault::with_reason(Reason::named("a stream that breaks the protocol"));
+            let fault = Fault::with_reason(Reason::named(words));
             self.fail(Failure::HttpProtocol, fault);
         }
     }

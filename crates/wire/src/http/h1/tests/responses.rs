@@ -88,8 +88,11 @@ impl Response {
         bytes
     }
 
-    /// RFC 9112, sections 6.1 and 9.3.
+    /// RFC 9112, sections 6.1, 6.3 and 9.3.
     fn keeps_alive(&self) -> bool {
+        if self.framed == Framed::Close {
+            return false;
+        }
         let all = self.connection.join(",").to_lowercase();
         let has = |option: &str| all.split(',').any(|one| one.trim() == option);
         let chunks = matches!(self.framed, Framed::Chunks(..));

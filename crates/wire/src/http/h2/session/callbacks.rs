@@ -5,7 +5,7 @@
 use super::stream_errors::reported;
 use super::{Broken, Events, FrameHead, GoAway, Kind, Lent, state_of};
 use libnghttp2_sys as sys;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::slice;
 
 fn code(result: Result<(), Broken>) -> c_int {
@@ -55,6 +55,55 @@ pub unsafe extern "C" fn field<E: Events>(
         )
     };
     code(lent.events.field(stream, name, value))
+}
+
+pub unsafe extern "C" fn malformed<E: Events>(
+    _: *mut sys::nghttp2_session,
+    _: *const sys::nghttp2_frame,
+    name: *const u8,
+    name_length: usize,
+    value: *const u8,
+    value_length: usize,
+    _: u8,
+    user: *mut c_void,
+) -> c_int {
+    // SAFETY: see the module; both texts have the given lengths.
+    let (lent, name, value) = unsafe {
+        (
+            &mut *user.cast::<Lent<'_, E>>(),
+            slice::from_raw_parts(name, name_length),
+            slice::from_raw_parts(value, value_length),
+        )
+    };
+    code(lent.events.malformed(name, value))
+}
+
+/// The start of the library's message about a field for which it ends the connection, up to the
+/// field's name, and the text behind the name.
+const INVALID_FIELD: &[u8] = b"Invalid HTTP header field was received";
+const BEFORE_NAME: &[u8] = b"name: [";
+const BEHIND_NAME: &[u8] = b"], value: [";
+
+pub unsafe extern "C" fn message<E: Events>(
+    _: *mut sys::nghttp2_session,
+    _: c_int,
+    text: *const c_char,
+    length: usize,
+    user: *mut c_void,
+) -> c_int {
+    // SAFETY: see the module; the text has the given length.
+    let (lent, text) = unsafe {
+        (&mut *user.cast::<Lent<'_, E>>(), slice::from_raw_parts(text.cast::<u8>(), length))
+    };
+    let find = |text: &[u8], part: &[u8]| text.windows(part.len()).position(|at| at == part);
+    if text.starts_with(INVALID_FIELD)
+        && let Some(at) = find(text, BEFORE_NAME)
+        && let name = &text[at + BEFORE_NAME.len()..]
+        && let Some(length) = find(name, BEHIND_NAME)
+    {
+        lent.events.misplaced(&name[..length]);
+    }
+    0
 }
 
 pub unsafe extern "C" fn data<E: Events>(
