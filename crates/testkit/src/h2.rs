@@ -100,9 +100,9 @@ pub fn said(plaintext: &[u8]) -> Vec<Said> {
 
 /// A header field without compression that is not added to the table. The value has up to 126
 /// bytes.
-pub fn field(name: &str, value: &str) -> Vec<u8> {
-    let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
-    [vec![0], text(name), text(value)].concat()
+pub fn field(name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Vec<u8> {
+    let text = |text: &[u8]| [&[u8::try_from(text.len()).unwrap()], text].concat();
+    [vec![0], text(name.as_ref()), text(value.as_ref())].concat()
 }
 
 /// A complete response with status 200: HEADERS with these fields, and DATA with this body.

@@ -93,9 +93,11 @@ impl Target {
         Ok(Self { host, is_absolute, port, path, authority, has_port: has_port(&whole) })
     }
 
-    /// The name to resolve: with its trailing dot, if it was given.
+    /// The name to resolve: with its trailing dot, if it was given. `localhost` is the same with and
+    /// without (RFC 6761, section 6.3), but hosts files have it without.
     pub fn dns_name(&self) -> String {
-        format!("{}{}", self.host, if self.is_absolute { "." } else { "" })
+        let dot = if self.is_absolute && self.host != "localhost" { "." } else { "" };
+        format!("{}{dot}", self.host)
     }
 
     /// `HOST:PORT`, an IPv6 address in brackets.
@@ -229,7 +231,9 @@ mod tests {
         let target = Target::parse("https://Bed.Example.:8443/x").unwrap();
         assert_eq!((&*target.host, &*target.authority), ("bed.example", "bed.example:8443"));
         assert_eq!(target.dns_name(), "bed.example.");
-        assert_eq!(Target::parse("bed.example").unwrap().dns_name(), "bed.example");
+        for (text, name) in [("bed.example", "bed.example"), ("localhost.:1", "localhost")] {
+            assert_eq!(Target::parse(text).unwrap().dns_name(), name);
+        }
         assert_eq!(host_of("bed.example.").as_deref(), Ok("bed.example"));
         assert_eq!(host_of("127.0.0.1.").as_deref(), Ok("127.0.0.1"));
         assert_eq!(server_name("Dot.Test."), "dot.test");

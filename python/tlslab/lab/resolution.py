@@ -95,10 +95,12 @@ def upper_end(values: NDArray[np.float64], quantile: float) -> float:
 
 
 def _address(server: str, port: int) -> str:
+    """The first address of the server that accepts a connection."""
     try:
-        return str(socket.getaddrinfo(server, port, type=socket.SOCK_STREAM)[0][4][0])
+        with socket.create_connection((server, port), timeout=PATIENCE_S) as accepted:
+            return str(accepted.getpeername()[0])
     except OSError as error:
-        raise CannotRunError(f"{server}: {error.strerror}") from None
+        raise CannotRunError(f"{server}:{port}: {error.strerror or error}") from None
 
 
 def _receive(receiver: socket.socket) -> tuple[int, int, int]:

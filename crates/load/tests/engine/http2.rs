@@ -72,6 +72,9 @@ fn more_streams_than_the_server_allows_are_not_opened() {
     // A server rejects streams above its limit of 128, which would be a failure.
     let record = measured(over_http2(server.address(), BackendChoice::Rustls, 1000, 1000), trust);
     assert_eq!((record.outcomes.completed, record.requests), (9, 9_000));
+    assert_eq!(record.preflight.streams, Some(128));
+    let note = "the server allows 128 concurrent streams on a connection";
+    assert!(record.notes.iter().any(|line| line.starts_with(note)), "{:?}", record.notes);
 }
 
 #[test]

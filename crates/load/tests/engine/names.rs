@@ -88,6 +88,28 @@ fn a_name_that_the_server_lacks_is_reported_before_the_load() {
 }
 
 #[test]
+fn a_name_is_sent_in_lower_case_and_without_its_trailing_dot() {
+    let authority = Authority::new("names");
+    for version in [Version::Tls12, Version::Tls13] {
+        let server = by_name(&authority, version);
+        for backend in BACKENDS {
+            let mut spec = spec(server.address(), backend);
+            spec.tls.server_names = names(&["a.test.", "B.Test"]);
+            let record = measured(spec, trust(&authority));
+            assert_eq!(record.outcomes.completed, 4, "{backend:?}");
+            let address = server.address();
+            let url = format!("https://A.test.:{}/", address.port());
+            let spec = RunSpec {
+                url,
+                connect_to: Some(address.to_string()),
+                ..crate::harness::spec(address, backend)
+            };
+            assert_eq!(measured(spec, trust(&authority)).outcomes.completed, 4, "{backend:?}");
+        }
+    }
+}
+
+#[test]
 fn a_chain_that_has_passed_for_one_name_does_not_pass_for_another() {
     let authority = Authority::new("names");
     let server = TlsServer::start(&Settings {

@@ -91,6 +91,16 @@ fn a_status_and_a_server_that_is_no_http_are_reasons() {
     for (bytes, class, reason) in [
         (&b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"[..], "http_status", "404"),
         (b"SSH-2.0-OpenSSH\r\n\r\n", "http_protocol", "the response's head is not HTTP/1.1"),
+        (
+            b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+            "http_protocol",
+            "the server switches protocols (101), and was not asked to",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+            "http_protocol",
+            "the response's transfer coding is another than chunked, and none was asked for",
+        ),
     ] {
         let fault = secured(&settings(&authority), vec![Receive, Send(bytes.to_vec()), Wait]);
         for client in CLIENTS {
@@ -236,20 +246,60 @@ fn stream_errors_of_http2_name_the_stream_before_the_end() {
     let interim = frame(HEADERS, END_HEADERS, 1, &field(":status", "103"));
     let late = [&field("a", "b")[..], STATUS_200].concat();
     let trailers = frame(HEADERS, END_HEADERS, 1, &field("a", "b"));
+    let last_interim = frame(HEADERS, END_HEADERS | END_STREAM, 1, &field(":status", "103"));
+    let status = "protocol_error (:status: no number, repeated, or out of place)";
+    let length = "protocol_error (a body of another length than its content-length)";
     let malformed = [
-        ("a field in upper case", headers(&field("Server", "a"))),
-        ("a second status", headers(STATUS_200)),
-        ("a status behind a field", frame(HEADERS, END_HEADERS, 1, &late)),
-        ("no status", frame(HEADERS, END_HEADERS, 1, &field("server", "a"))),
-        ("a field of the connection", headers(&field("connection", "close"))),
-        ("a longer body than its length", [lengthy.clone(), body(b"abc")].concat()),
-        ("a shorter body than its length", [lengthy.clone(), body(b"a")].concat()),
-        ("no body in spite of its length", [lengthy, body(b"")].concat()),
-        ("trailers that do not end the stream", [head(), trailers].concat()),
-        ("interim responses without end", interim.repeat(200)),
+        ("Server", headers(&field("Server", "a")), "protocol_error (a field name in upper case)"),
+        ("a second status", headers(STATUS_200), status),
+        ("a status behind a field", frame(HEADERS, END_HEADERS, 1, &late), status),
+        ("a status of letters", frame(HEADERS, END_HEADERS, 1, &field(":status", "abc")), status),
+        ("101", frame(HEADERS, END_HEADERS, 1, &field(":status", "101")), status),
+        (
+            "no status",
+            frame(HEADERS, END_HEADERS, 1, &field("server", "a")),
+            "protocol_error (a response without :status)",
+        ),
+        (
+            "a field of the connection",
+            headers(&field("connection", "close")),
+            "protocol_error (a field that no response has)",
+        ),
+        (
+            "a field of a request",
+            headers(&field(":path", "/")),
+            "protocol_error (a field that no response has)",
+        ),
+        (
+            "a length of letters",
+            headers(&field("content-length", "x")),
+            "protocol_error (content-length: no number, repeated, or out of place)",
+        ),
+        ("a longer body than its length", [lengthy.clone(), body(b"abc")].concat(), length),
+        ("a shorter body than its length", [lengthy.clone(), body(b"a")].concat(), length),
+        ("no body in spite of its length", [lengthy, body(b"")].concat(), length),
+        (
+            "trailers that do not end the stream",
+            [head(), trailers].concat(),
+            "protocol_error (a second head, or trailer fields that do not end the stream)",
+        ),
+        (
+            "an interim response at the end",
+            last_interim,
+            "protocol_error (an interim response that ends its stream)",
+        ),
+        (
+            "DATA behind an interim response",
+            [interim.clone(), body(b"a")].concat(),
+            "protocol_error (DATA before the head of the response)",
+        ),
+        (
+            "interim responses without end",
+            interim.repeat(200),
+            "protocol_error (too many interim responses)",
+        ),
     ];
-    let malformed = malformed.map(|(name, bytes)| (name, bytes, resets(1), "protocol_error"));
-    assert_reported(malformed);
+    assert_reported(malformed.map(|(name, bytes, reason)| (name, bytes, resets(1), reason)));
     assert_reported([
         ("a stream's window", window(1, WINDOW_LIMIT), resets(3), "flow_control_error"),
         ("an update of a stream's window by 0", window(1, 0), resets(1), "protocol_error"),
@@ -266,6 +316,41 @@ fn stream_errors_of_http2_name_the_stream_before_the_end() {
             "frame_size_error (DATA of more than 16,384 bytes)",
         ),
     ]);
+}
+
+#[test]
+fn fields_that_no_message_may_have_are_errors_of_their_stream() {
+    let names: [&[u8]; 6] = [b"", b"a b", b"a:b", b"a\0b", b"a\xff", b"a\x7f"];
+    let values: [&[u8]; 6] = [b"a\0b", b"a\rb", b"a\nb", b" a", b"a\t", b"a "];
+    let name = |name: &[u8]| match name {
+        [] => "protocol_error (a field without a name)",
+        _ => "protocol_error (a field with a name that none may have)",
+    };
+    let value = "protocol_error (a field with a value that none may have)";
+    let names = names.map(|bytes| (field(bytes, "b"), name(bytes)));
+    let values = values.map(|bytes| (field("a", bytes), value));
+    // In the head of a response, and in trailer fields.
+    assert_reported(names.into_iter().chain(values).flat_map(|(field, reason)| {
+        let reset = vec![Said::Reset(1, 1), Said::GoAway(1)];
+        let first = frame(HEADERS, END_HEADERS, 1, &[STATUS_200, &field].concat());
+        let last = [head(), frame(HEADERS, END_HEADERS | END_STREAM, 1, &field)].concat();
+        [("in a head", first, reset.clone(), reason), ("in a trailer", last, reset, reason)]
+    }));
+}
+
+#[test]
+fn what_follows_the_end_of_a_stream_is_an_error_of_the_connection() {
+    let whole = h2::response(1, &[], b"abc");
+    let closed = "stream_closed (DATA or HEADERS behind the end of a stream)";
+    let cases = [
+        ("DATA", frame(DATA, 0, 1, b"abc")),
+        ("the end again", frame(DATA, END_STREAM, 1, b"")),
+        ("HEADERS", frame(HEADERS, END_HEADERS | END_STREAM, 1, &field("a", "b"))),
+        ("a second response", whole.clone()),
+    ];
+    assert_reported(cases.map(|(name, bytes)| {
+        (name, [whole.clone(), bytes].concat(), vec![Said::GoAway(5)], closed)
+    }));
 }
 
 #[test]

@@ -78,6 +78,39 @@ fn a_name_server_that_never_answers_is_waited_for_as_long_as_asked() {
 }
 
 #[test]
+fn every_address_of_a_name_is_tried_and_the_one_that_works_is_named() {
+    if !inside("host_faults::every_address_of_a_name_is_tried_and_the_one_that_works_is_named") {
+        return;
+    }
+    let hosts = Temporary::new(b"::1 localhost two.test\n127.0.0.1 localhost two.test\n");
+    let arguments = ["--bind", hosts.path(), "/etc/hosts"];
+    assert!(Command::new("mount").args(arguments).status().unwrap().success());
+    let peer = honest();
+    let (address, port) = (peer.address().to_string(), peer.address().port());
+    for host in ["localhost", "two.test", "localhost."] {
+        let target = format!("https://{host}:{port}/bytes/100");
+        for backend in ["rustls", "openssl"] {
+            let said = run(&["--json", "--insecure", "--backend", backend, "-n", "4", &target]);
+            assert_eq!(said.code, Some(0), "{said:?}");
+            assert_eq!(record(&said)["address"], address.as_str());
+        }
+        let probed = run(&["probe", "--json", "--only", "versions", &format!("{host}:{port}")]);
+        let probed = probed.json();
+        assert_eq!(probed["address"], address.as_str(), "{probed}");
+        assert_eq!(probed["server_name"], host.trim_end_matches('.'));
+    }
+    let nothing = "nothing listens on two.test:1 (::1 refused, 127.0.0.1 refused)";
+    for arguments in [&["--insecure", "https://two.test:1/"][..], &["probe", "two.test:1"]] {
+        let said = run(arguments);
+        assert_eq!(said.code, Some(3), "{said:?}");
+        assert!(said.stderr.contains(nothing), "{said:?}");
+    }
+    let untrusted = run(&[&format!("https://localhost:{port}/")]);
+    let place = format!("localhost:{port} (127.0.0.1): certificate");
+    assert!(untrusted.stderr.contains(&place), "{untrusted:?}");
+}
+
+#[test]
 fn a_wall_clock_that_jumps_changes_nothing() {
     let source = Temporary::new(JUMPING_CLOCK.as_bytes());
     let library = format!("{}.so", source.path());

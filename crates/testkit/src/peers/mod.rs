@@ -162,6 +162,21 @@ pub fn secured(settings: &Settings, acts: Vec<Act>) -> Fault {
     Arc::new(move |socket| after_handshake(&context, socket, &acts))
 }
 
+/// Makes the handshake, and sends these bytes together with the end of the handshake.
+pub fn unasked(settings: &Settings, bytes: impl Into<Vec<u8>>) -> Fault {
+    let context = tls_server::context(settings).build();
+    let bytes = bytes.into();
+    Arc::new(move |socket| {
+        set_patience(&socket);
+        let held = HeldBack { socket, unsent: Vec::new() };
+        let mut stream = SslStream::new(Ssl::new(&context).unwrap(), held).unwrap();
+        if stream.accept().is_ok() && stream.write_all(&bytes).is_ok() {
+            // Sends what was held back, and waits for the client's end.
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+    })
+}
+
 /// Makes the handshake, waits for the request, answers with these bytes, then stays silent.
 pub fn answering(settings: &Settings, bytes: impl Into<Vec<u8>>) -> Fault {
     secured(settings, vec![Act::Receive, Act::Send(bytes.into()), Act::Wait])
@@ -304,6 +319,30 @@ fn set_patience(socket: &TcpStream) {
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket.set_write_timeout(Some(PATIENCE)).unwrap();
     socket.set_nodelay(true).unwrap();
+}
+
+/// A stream that sends what was written only when it is read.
+struct HeldBack {
+    socket: TcpStream,
+    unsent: Vec<u8>,
+}
+
+impl Read for HeldBack {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.write_all(&std::mem::take(&mut self.unsent))?;
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for HeldBack {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unsent.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A stream that returns nothing more to read after a write.

@@ -21,6 +21,8 @@ pub enum Act {
     Flood(Vec<u8>),
     /// Sends these bytes repeatedly, one byte at a time with a pause in between.
     Drip(Vec<u8>, Duration),
+    /// Does nothing for this time.
+    Sleep(Duration),
     /// Sends nothing until the client has closed.
     Wait,
     /// Ends its side of the session with close_notify, if there is a session.
@@ -79,6 +81,7 @@ fn perform(stream: &mut impl Stage, socket: &TcpStream, act: &Act) -> std::io::R
             let mut socket = socket;
             while socket.read(&mut [0; 4096])? > 0 {}
         }
+        Act::Sleep(time) => std::thread::sleep(*time),
         Act::Reset => {
             SockRef::from(socket).set_linger(Some(Duration::ZERO))?;
             // Unread data makes no difference: the close that follows resets the connection.

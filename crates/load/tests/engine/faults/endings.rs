@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use tlslab_contract::spec::{BackendChoice, Stop};
+use tlslab_contract::accounting::Outcomes;
+use tlslab_contract::spec::{BackendChoice, RequestBody, RequestsPerConnection, Stop};
 use tlslab_testkit::certificates::Authority;
 use tlslab_testkit::peers::script::Act::{
-    self, CloseNotify, Drip, Fin, Flood, Receive, Reset, Send, Wait,
+    self, CloseNotify, Drip, Fin, Flood, Receive, Reset, Send, Sleep, Wait,
 };
 use tlslab_testkit::peers::{Fault, Peer, answering, bare, first_flight, secured};
 
@@ -164,5 +165,112 @@ fn a_run_by_time_ends_in_time_whatever_its_connections_do() {
             let record = measured(spec, trust(&authority));
             assert_eq!(record.outcomes.completed, 0, "{client:?}");
         }
+    }
+}
+
+/// The outcomes of a run with five requests on each connection, of which the peer answers one.
+fn after_one_answer(authority: &Authority, client: Client, acts: Vec<Act>) -> Outcomes {
+    let peer =
+        Peer::start(&settings(authority), client.preflights(), secured(&settings(authority), acts));
+    let mut spec = client.spec(peer.address());
+    spec.requests_per_connection = RequestsPerConnection::Count(5);
+    let record = measured(spec, trust(authority));
+    let first_of_all = u64::from(record.requests > 0) * CONNECTIONS;
+    assert_eq!(record.requests, first_of_all, "{client:?}");
+    record.outcomes
+}
+
+#[test]
+fn a_connection_that_the_server_ends_between_requests_has_not_failed() {
+    let authority = Authority::new("tlslab test");
+    let answer = |field: &str| Send([head(field), b"x".to_vec()].concat());
+    let open = answer("Content-Length: 1");
+    let closing = answer("Content-Length: 1\r\nConnection: close");
+    let old = Send(b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx".to_vec());
+    let whole = Send(b"HTTP/1.1 200 OK\r\n\r\nx".to_vec());
+    let cases = [
+        ("Connection: close", vec![Receive, closing, Fin]),
+        ("HTTP/1.0", vec![Receive, old, Fin]),
+        ("a body until the end", vec![Receive, whole, CloseNotify, Wait]),
+        ("close_notify", vec![Receive, open.clone(), CloseNotify, Wait]),
+        ("close_notify after the request", vec![Receive, open, Receive, CloseNotify, Wait]),
+    ];
+    for (name, acts) in cases {
+        for client in ALL {
+            let outcomes = after_one_answer(&authority, client, acts.clone());
+            let counted = (outcomes.completed, outcomes.closed_idle, outcomes.failures());
+            assert_eq!(counted, (CONNECTIONS, CONNECTIONS, 0), "{name}, {client:?}: {outcomes:?}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_is_cut_or_a_server_that_crashes_is_a_failure_of_any_request() {
+    let authority = Authority::new("tlslab test");
+    let open = Send([head("Content-Length: 1"), b"x".to_vec()].concat());
+    let half = Send(b"HTTP/1.1 200 OK\r\n".to_vec());
+    let again = |rest: &[Act]| [&[Receive, open.clone(), Receive], rest].concat();
+    let cases = [
+        ("FIN without close_notify", "closed_first_byte", again(&[Fin])),
+        ("RST", "reset", again(&[Reset])),
+        ("half an answer", "closed_body", again(&[half, CloseNotify, Wait])),
+    ];
+    for (name, class, acts) in cases {
+        for client in ALL {
+            let outcomes = after_one_answer(&authority, client, acts.clone());
+            let failed = [(class.to_owned(), CONNECTIONS)].into();
+            assert_eq!((outcomes.failed, outcomes.closed_idle), (failed, 0), "{name}, {client:?}");
+        }
+    }
+}
+
+#[test]
+fn a_request_that_may_not_be_repeated_and_has_no_answer_has_failed() {
+    let authority = Authority::new("tlslab test");
+    let open = Send([head("Content-Length: 1"), b"x".to_vec()].concat());
+    let acts = vec![Receive, open, Receive, CloseNotify, Wait];
+    for backend in BACKENDS {
+        let settings = settings(&authority);
+        let peer = Peer::start(&settings, 1, secured(&settings, acts.clone()));
+        let mut spec = impatient(peer.address(), backend);
+        spec.http.method = "POST".to_owned();
+        spec.requests_per_connection = RequestsPerConnection::Count(5);
+        let outcomes = measured(spec, trust(&authority)).outcomes;
+        assert_eq!(outcomes.failed, [("closed_first_byte".to_owned(), CONNECTIONS)].into());
+    }
+}
+
+#[test]
+fn the_first_byte_is_that_of_the_final_response() {
+    let authority = Authority::new("tlslab test");
+    let pause = Duration::from_millis(20);
+    let hints = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n".to_vec();
+    let last = [head("Content-Length: 1"), b"x".to_vec()].concat();
+    let acts = vec![Receive, Send(hints), Sleep(pause), Send(last), Wait];
+    for backend in BACKENDS {
+        let settings = settings(&authority);
+        let peer = Peer::start(&settings, 1, secured(&settings, acts.clone()));
+        let record = measured(impatient(peer.address(), backend), trust(&authority));
+        assert_eq!(record.outcomes.completed, CONNECTIONS);
+        assert!(record.summaries["first_byte"].min_ms >= 20.0, "{backend:?}");
+    }
+}
+
+#[test]
+fn a_server_that_refuses_a_body_early_is_understood() {
+    let authority = Authority::new("tlslab test");
+    let refusal =
+        b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    // The server closes while the body is still being sent, so that the connection is reset.
+    let acts = vec![Send(refusal.to_vec()), CloseNotify];
+    for backend in BACKENDS {
+        let settings = settings(&authority);
+        let peer = Peer::start(&settings, 1, secured(&settings, acts.clone()));
+        let mut spec = impatient(peer.address(), backend);
+        spec.http.method = "POST".to_owned();
+        spec.http.body = Some(RequestBody::Text("x".repeat(1 << 20)));
+        let outcomes = measured(spec, trust(&authority)).outcomes;
+        let failed = [("http_status".to_owned(), CONNECTIONS)].into();
+        assert_eq!(outcomes.failed, failed, "{backend:?}: {outcomes:?}");
     }
 }
