@@ -118,10 +118,10 @@ impl Race {
 }
 
 /// The failure that a person can act on: a family without a route says least.
-pub fn telling(refusals: &Refusals) -> Option<Failure> {
-    let is_telling = |failure: &Failure| *failure != Failure::Unreachable && !is_local(*failure);
+pub fn decisive(refusals: &Refusals) -> Option<Failure> {
+    let is_decisive = |failure: &Failure| *failure != Failure::Unreachable && !is_local(*failure);
     let mut failures = refusals.iter().map(|(_, failure)| *failure);
-    failures.clone().find(is_telling).or_else(|| failures.next())
+    failures.clone().find(is_decisive).or_else(|| failures.next())
 }
 
 /// True if this machine lacks the address family.
@@ -171,7 +171,7 @@ mod tests {
         let refused = [other("127.0.0.8"), other("127.0.0.9")];
         let refusals = first_to_accept(&refused, patience).unwrap_err();
         assert_eq!(in_words(&refusals), "127.0.0.8 refused, 127.0.0.9 refused");
-        assert_eq!(telling(&refusals), Some(Failure::Refused));
+        assert_eq!(decisive(&refusals), Some(Failure::Refused));
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
         let works = listener.local_addr().unwrap();
         assert_eq!(first_to_accept(&[silent, works], Duration::from_secs(10)), Ok(works));
         let refusals = first_to_accept(&[silent, silent], Duration::from_millis(300)).unwrap_err();
-        assert_eq!(telling(&refusals), Some(Failure::TimedOut(Step::Connect)));
+        assert_eq!(decisive(&refusals), Some(Failure::TimedOut(Step::Connect)));
     }
 
     #[test]
@@ -197,8 +197,8 @@ mod tests {
             (at("[::2]:1"), Failure::Unreachable),
             (at("127.0.0.1:1"), Failure::Refused),
         ];
-        assert_eq!(telling(&refusals), Some(Failure::Refused));
-        assert_eq!(telling(&refusals[1..2].to_vec()), Some(Failure::Unreachable));
-        assert_eq!(telling(&Vec::new()), None);
+        assert_eq!(decisive(&refusals), Some(Failure::Refused));
+        assert_eq!(decisive(&refusals[1..2].to_vec()), Some(Failure::Unreachable));
+        assert_eq!(decisive(&Vec::new()), None);
     }
 }

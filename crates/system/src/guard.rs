@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::addresses::{first_to_accept, in_turn, in_words, telling};
+use crate::addresses::{decisive, first_to_accept, in_turn, in_words};
 use crate::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_contract::spec::load::Rate;
 use tlslab_contract::spec::{RunSpec, Stop};
@@ -151,7 +151,7 @@ fn permit_one(
         }
         ([one], _) => *one,
         (several, _) => first_to_accept(several, patience).map_err(|refusals| {
-            let failure = telling(&refusals).unwrap_or(Failure::TimedOut(Step::Connect));
+            let failure = decisive(&refusals).unwrap_or(Failure::TimedOut(Step::Connect));
             let (target, refusals) = (target.place(), in_words(&refusals));
             GuardError::NoneAccepts { target, refusals, failure }
         })?,

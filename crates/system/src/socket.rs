@@ -163,11 +163,15 @@ impl Socket {
     }
 
     /// True if something has arrived: bytes or the end of the stream. Does not wait for the poller.
-    pub fn has_arrived(&mut self) -> bool {
-        let arrived = self.socket.peek(&mut [std::mem::MaybeUninit::uninit()]);
-        let arrived = !arrived.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
-        self.drained &= !arrived;
-        arrived
+    pub fn has_arrived(&mut self) -> io::Result<bool> {
+        match self.socket.peek(&mut [std::mem::MaybeUninit::uninit()]) {
+            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(e) => Err(e),
+            Ok(_) => {
+                self.drained = false;
+                Ok(true)
+            }
+        }
     }
 
     /// Sends as many bytes as fit; `Ok(None)` if none fit now.
@@ -275,7 +279,7 @@ mod tests {
         let mut socket = Socket::connect(listener.local_addr().unwrap()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         assert_eq!(socket.connect_error(), None);
-        assert!(!socket.has_arrived());
+        assert!(!socket.has_arrived().unwrap());
         assert_eq!(socket.receive(&mut [0; 8]).unwrap(), None);
         assert_eq!(socket.send(b"abc").unwrap(), Some(3));
         peer.read_exact(&mut [0; 3]).unwrap();
@@ -283,7 +287,7 @@ mod tests {
         drop(peer);
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(socket.receive(&mut [0; 64]).unwrap(), None, "nobody said that it is readable");
-        assert!(socket.has_arrived());
+        assert!(socket.has_arrived().unwrap());
         socket.became_readable(true);
         assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(5));
         assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(0));

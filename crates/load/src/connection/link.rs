@@ -3,9 +3,9 @@
 use super::{Context, Next, Turn};
 use crate::recorder::Milestones;
 use tlslab_system::clock::{Clock, Nanos};
-use tlslab_system::socket::Socket;
+use tlslab_system::socket::{self, Socket};
 use tlslab_tls::{HandshakeKind, Negotiated, Session};
-use tlslab_wire::outcome::{Mismatch, Outcome, Step};
+use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
 
 /// A socket with its TLS session, and the progress of the connection.
 pub struct Link<S> {
@@ -87,6 +87,15 @@ impl<S: Session> Link<S> {
     pub fn close_idle(&mut self) -> Next {
         self.closed_idle = true;
         Next::Stop(Turn::Ended(self.outcome()))
+    }
+
+    /// True if something has arrived before the first request: bytes that the session has not read,
+    /// or bytes in the socket.
+    pub fn has_arrived(&mut self) -> Result<bool, Failure> {
+        if self.session.has_received() || self.socket.may_have_more() {
+            return Ok(true);
+        }
+        self.socket.has_arrived().map_err(|e| socket::failure(&e, Step::FirstByte))
     }
 
     /// True if the minimal client made the handshake.

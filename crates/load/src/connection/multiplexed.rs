@@ -51,8 +51,7 @@ impl Multiplexed {
     ) -> Result<Next, Failure> {
         let is_thinking = is_thinking(link, context);
         // A response that arrived before its request is one to a stream that nobody has opened.
-        let is_early = !std::mem::replace(&mut self.has_looked, true)
-            && (link.session.has_received() || link.socket.has_arrived());
+        let is_early = !std::mem::replace(&mut self.has_looked, true) && link.has_arrived()?;
         if !(is_early || is_thinking || context.draining && context.script.requests.is_none()) {
             self.begin_requests(link, context.script)?;
         }

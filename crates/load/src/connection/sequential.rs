@@ -75,7 +75,7 @@ impl Sequential {
         link: &mut Link<S>,
         context: &mut Context<'_, C>,
     ) -> Result<Next, Failure> {
-        if self.taken == 0 && has_arrived(link) {
+        if self.taken == 0 && has_arrived(link)? {
             match self.look(link, context)? {
                 Next::Go => {}
                 end @ Next::Stop(_) => return Ok(end),
@@ -280,11 +280,11 @@ impl Sequential {
 
 /// True if something may have arrived before a request is sent. Only before the first request does
 /// this look at the socket itself: a server that answers unasked does so at once.
-fn has_arrived<S: Session>(link: &mut Link<S>) -> bool {
-    let is_first = link.requests_done == 0;
-    link.session.has_received()
-        || link.socket.may_have_more()
-        || is_first && link.socket.has_arrived()
+fn has_arrived<S: Session>(link: &mut Link<S>) -> Result<bool, Failure> {
+    match link.requests_done {
+        0 => link.has_arrived(),
+        _ => Ok(link.session.has_received() || link.socket.may_have_more()),
+    }
 }
 
 /// The bytes of the next request.

@@ -21,6 +21,26 @@ fn read_slowly(bytes: &[u8]) -> Result<Read, HttpError> {
     Ok((done, reader.status(), reader.body.bytes))
 }
 
+/// A chunked response with this text behind its head.
+macro_rules! chunks {
+    ($text:literal) => {
+        concat!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", $text).as_bytes()
+    };
+}
+
+#[test]
+fn an_interim_response_does_not_start_the_response() {
+    let mut reader = ResponseReader::default();
+    let mut begun = |bytes: &[u8]| {
+        reader.take(bytes).unwrap();
+        (reader.has_any(), reader.has_begun())
+    };
+    assert_eq!(begun(b"HTTP/1.1 103"), (true, true), "it may be the final one");
+    assert_eq!(begun(b" Early Hints\r\nLink: x\r\n\r\n"), (true, false));
+    assert_eq!(begun(b"HTTP/1.1 200 OK\r\n\r\n"), (true, true));
+    assert!(!reader.keeps_alive(), "the end of the connection is that of the body");
+}
+
 #[test]
 fn framings_are_read_whole_and_in_pieces() {
     let cases: [(&[u8], Read); 6] = [
@@ -55,7 +75,7 @@ fn a_body_without_length_ends_with_the_connection() {
 
 #[test]
 fn hostile_responses_are_refused() {
-    let cases: [(&[u8], HttpError); 7] = [
+    let cases: [(&[u8], HttpError); 16] = [
         (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", HttpError::Head),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", HttpError::Length),
         (b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n", HttpError::Length),
@@ -69,6 +89,15 @@ fn hostile_responses_are_refused() {
             HttpError::Chunk,
         ),
         (b"HTTP/1.1 200 OK\r\nA: \0\r\n\r\n", HttpError::Head),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", HttpError::Switched),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", HttpError::Coding),
+        (chunks!("\r\n\r\n"), HttpError::Chunk),
+        (chunks!(" \r\n\r\n"), HttpError::Chunk),
+        (chunks!(";a\r\n\r\n"), HttpError::Chunk),
+        (chunks!("0;a=\0\r\n\r\n"), HttpError::Chunk),
+        (chunks!("0\r\nT v\r\n\r\n"), HttpError::Trailer),
+        (chunks!("0\r\nT: \0\r\n\r\n"), HttpError::Trailer),
+        (chunks!("0\r\nT: v\r\n w\r\n\r\n"), HttpError::Trailer),
     ];
     for (bytes, expected) in cases {
         let text = String::from_utf8_lossy(bytes);

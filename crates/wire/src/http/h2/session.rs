@@ -17,6 +17,7 @@ use std::ptr::{self, NonNull};
 use libnghttp2_sys as sys;
 
 pub use frame::{FrameHead, GoAway, HEAD, Kind};
+pub use stream_errors::BEHIND_END;
 use stream_errors::{StreamState, Watch, breach};
 
 /// The length of the client connection preface (RFC 9113, section 3.4).
@@ -97,12 +98,12 @@ unsafe impl<E> Send for Session<E> {}
 impl<E: Events> Session<E> {
     /// A client session; `None` if memory is exhausted.
     pub fn client() -> Option<Self> {
-        Self::new(sys::nghttp2_session_client_new2, Watch::new(0, false))
+        Self::new(sys::nghttp2_session_client_new2, Watch::new(0))
     }
 
     /// A server session; `None` if memory is exhausted.
     pub fn server() -> Option<Self> {
-        Self::new(sys::nghttp2_session_server_new2, Watch::new(PREFACE, true))
+        Self::new(sys::nghttp2_session_server_new2, Watch::new(PREFACE))
     }
 
     fn new(
@@ -162,7 +163,9 @@ impl<E: Events> Session<E> {
             let state = unsafe { state_of(self.raw.as_ptr(), head.stream) };
             if let Some((code, words)) = breach(&head, state) {
                 events.violation(words);
-                self.watch.fail(head.stream, code);
+                if state != StreamState::Closed {
+                    self.watch.fail(head.stream, code);
+                }
                 return self.terminate(code);
             }
         }
@@ -223,9 +226,6 @@ impl<E: Events> Session<E> {
         fields: impl ExactSizeIterator<Item = Field<'f>>,
         body: bool,
     ) -> Result<i32, Broken> {
-        if body {
-            self.watch.expect_early_ends();
-        }
         let length = fields.len();
         let (mut few, many): (_, Vec<_>);
         let list = if length <= FIELDS {
@@ -328,10 +328,20 @@ pub fn version() -> &'static str {
 /// # Safety
 /// The session must be valid.
 unsafe fn state_of(raw: *mut sys::nghttp2_session, stream: i32) -> StreamState {
-    // SAFETY: by this function's own contract.
-    match unsafe { sys::nghttp2_session_get_stream_remote_close(raw, stream) } {
+    // SAFETY: by this function's own contract; the calls change nothing.
+    let (ended, serves, next) = unsafe {
+        (
+            sys::nghttp2_session_get_stream_remote_close(raw, stream),
+            sys::nghttp2_session_check_server_session(raw) != 0,
+            sys::nghttp2_session_get_next_stream_id(raw),
+        )
+    };
+    // The client's streams have odd numbers (section 5.1.1).
+    let is_own = stream > 0 && (stream % 2 == 1) != serves;
+    match ended {
         0 => StreamState::Open,
         1 => StreamState::Ended,
+        _ if is_own && stream.unsigned_abs() < next => StreamState::Closed,
         _ => StreamState::Absent,
     }
 }

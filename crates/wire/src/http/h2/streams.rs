@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::session::{Broken, Events, FrameHead, GoAway, Kind};
+use super::session::{BEHIND_END, Broken, Events, FrameHead, GoAway, Kind};
 use crate::http::body::{BodyMeter, BodyRule};
 use crate::http::{HEAD_LIMIT, INTERIM_LIMIT, Seen, StatusSet, server_name};
 use crate::outcome::{Failure, Step, http2_error_name};
@@ -326,11 +326,10 @@ impl Events for Streams {
         if frame.kind != Kind::Continuation {
             self.current = Some(*frame);
         }
-        // The session ignores what follows the end of a stream (RFC 9113, section 5.1).
-        let is_message = matches!(frame.kind, Kind::Data | Kind::Headers);
+        // The session ignores HEADERS behind the end of a stream (RFC 9113, section 5.1).
         let is_begun = frame.stream % 2 == 1 && frame.stream <= self.last_begun;
-        if is_message && is_begun && self.find(frame.stream).is_none() {
-            return self.refuse(STREAM_CLOSED, "DATA or HEADERS behind the end of a stream");
+        if frame.kind == Kind::Headers && is_begun && self.find(frame.stream).is_none() {
+            return self.refuse(STREAM_CLOSED, BEHIND_END);
         }
         let carries = match frame.kind {
             // Server push is disabled (RFC 9113, section 8.4).

@@ -4,7 +4,7 @@
 //!
 //! | error | found |
 //! |---|---|
-//! | frame of a wrong size (4.2, 6.3); DATA on a half-closed stream (5.1) | by the frame's header, before nghttp2 reads the frame |
+//! | frame of a wrong size (4.2, 6.3); DATA on a half-closed or closed stream (5.1) | by the frame's header, before nghttp2 reads the frame |
 //! | HEADERS on a half-closed stream (5.1); too many streams (5.1.2); window updates (6.9, 6.9.1) | as nghttp2 reports the frame |
 //! | malformed message (8.1.1) | as nghttp2 ends the connection within the message, without words |
 
@@ -27,6 +27,10 @@ const RESET_LENGTH: u8 = 4;
 const GOAWAY_CODE: usize = 4;
 const GOAWAY_WORDS: usize = 8;
 
+/// A frame that belongs to no response any more: an error of the connection (section 5.1), which
+/// nghttp2 ignores.
+pub const BEHIND_END: &str = "DATA or HEADERS behind the end of a stream";
+
 /// An error of a stream, by its error code (section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StreamError {
@@ -37,8 +41,10 @@ struct StreamError {
 /// The state of a stream that matters for these errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamState {
-    /// Idle or closed: a RST_STREAM must not be sent, or has no effect.
+    /// Idle, or closed and begun by the peer: a RST_STREAM must not be sent, or has no effect.
     Absent,
+    /// Begun by this side, and closed.
+    Closed,
     /// The peer may send.
     Open,
     /// The peer has ended its side (half-closed).
@@ -49,9 +55,6 @@ pub(super) enum StreamState {
 #[derive(Debug)]
 pub(super) struct Watch {
     heads: Heads,
-    /// Whether the peer can end its side of a stream before this side does: a client that sends
-    /// requests, and a server that answers before it has the request's body.
-    ends_first: bool,
     /// The stream of the message whose frame is being read.
     message: Option<i32>,
     error: Option<StreamError>,
@@ -59,22 +62,15 @@ pub(super) struct Watch {
 
 impl Watch {
     /// A watch over a peer that sends N bytes before its first frame.
-    pub fn new(preface: usize, ends_first: bool) -> Self {
-        Self { heads: Heads::behind(preface), ends_first, message: None, error: None }
-    }
-
-    /// Notes that requests have bodies.
-    pub fn expect_early_ends(&mut self) {
-        self.ends_first = true;
+    pub fn new(preface: usize) -> Self {
+        Self { heads: Heads::behind(preface), message: None, error: None }
     }
 
     /// The next frame in `bytes` from `at` on whose header may be an error of its stream; moves
     /// `at` behind that header.
     pub fn suspect(&mut self, bytes: &[u8], at: &mut usize) -> Option<FrameHead> {
         while let Some(head) = self.heads.next(bytes, at) {
-            let is_suspect = breach(&head, StreamState::Open).is_some()
-                || self.ends_first && head.kind == Kind::Data;
-            if is_suspect {
+            if head.kind == Kind::Data || breach(&head, StreamState::Open).is_some() {
                 return Some(head);
             }
         }
@@ -117,10 +113,11 @@ impl Watch {
     }
 }
 
-/// The error of a stream in this state that a frame is by its header: the code, and words for it.
+/// The error that a frame is by its header, on a stream in this state: the code, and words for it.
 pub(super) fn breach(head: &FrameHead, state: StreamState) -> Option<(u32, &'static str)> {
     match (head.kind, state) {
-        (_, StreamState::Absent) => None,
+        (Kind::Data, StreamState::Closed) => Some((sys::NGHTTP2_STREAM_CLOSED, BEHIND_END)),
+        (_, StreamState::Absent | StreamState::Closed) => None,
         (Kind::Priority, _) if head.length != PRIORITY_LENGTH => {
             Some((sys::NGHTTP2_FRAME_SIZE_ERROR, "PRIORITY of another length than 5"))
         }
@@ -144,7 +141,7 @@ pub(super) fn reported(
 ) -> Option<u32> {
     let is_of_client = head.stream % 2 == 1;
     match (head.kind, state, error) {
-        (Kind::WindowUpdate, StreamState::Absent, _) => None,
+        (Kind::WindowUpdate, StreamState::Absent | StreamState::Closed, _) => None,
         (Kind::WindowUpdate, _, sys::NGHTTP2_ERR_PROTO) => Some(sys::NGHTTP2_PROTOCOL_ERROR),
         (Kind::WindowUpdate, _, sys::NGHTTP2_ERR_FLOW_CONTROL) => {
             Some(sys::NGHTTP2_FLOW_CONTROL_ERROR)
