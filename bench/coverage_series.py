@@ -12,9 +12,9 @@ from tlslab.analysis.benchmark.curves import make_curves
 from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, SIGNERS_CPU
 from tlslab.analysis.benchmark.fork_estimates import RATE as OPERATIONS
 from tlslab.analysis.benchmark.processors import costs
-from tlslab.analysis.capacity.saturation import Loaded, capacity
+from tlslab.analysis.capacity.saturation import capacity
 from tlslab.analysis.stats.estimate import estimate, ratio_of, two_stage_estimate
-from tlslab.analysis.stats.latency import Distribution, quantiles
+from tlslab.analysis.stats.latency import quantiles
 from tlslab.analysis.stats.proportion import proportion_interval
 from tlslab.analysis.stats.scaling import find_knee, fit_law, law_value
 from tlslab.analysis.stats.share import share
@@ -23,13 +23,13 @@ from tlslab.analysis.stats.steady_state import classify
 from tlslab.analysis.studies.suites.orders import order_correlation
 from tlslab.analysis.studies.suites.places import CLIENT_HANDSHAKE, HANDSHAKE
 from tlslab.lab.resolution import upper_end
+from tlslab.model.capacity import Objective
+from tlslab.model.distribution import Distribution
+from tlslab.model.loads import LoadRun, loads_of, long_enough_s, next_fraction
 from tlslab.model.two_stage import repetitions
 
 # The number of a queue's runs simulated at a time: several servers take a step for each arrival.
 _AT_ONCE = 20
-
-# The loads of an open loop, as shares of the server's capacity; at the last one it falls behind.
-_LOADS = (0.2, 0.4, 0.6, 0.8)
 
 
 def means(n: int, noise: Noise) -> Trial:
@@ -140,28 +140,27 @@ def frozen(trials: int) -> Trial:
     return trial
 
 
-def within_objective(kind: Kind, runs: int, n: int, at: float) -> Trial:
-    """The highest load of a queue whose p99 meets an objective, interpolated between the loads of
-    `_LOADS`.
+def within_objective(kind: Kind, n: int, at: float, most: int) -> Trial:
+    """The highest load of a queue whose p99 meets an objective, by a search of `most` runs.
 
-    `at` is that load.
+    `at` is that load; the maximum from which the search starts was measured with an error of 5 %.
+    Whether the server keeps up is not simulated: a growing queue is seen by its times alone. True
+    if the answer is not above `at`.
     """
-    limit = kind.quantile(at, 0.99)
-    series = [_queue(kind, load, 1, n) for load in _LOADS]
+    objective = Objective("p99", kind.quantile(at, 0.99))
 
     def trial(draw: Draw) -> bool | None:
-        made = [
-            [
-                *(
-                    Loaded(load, _histogram(times(draw)[0]).quantile(0.99), kept=True)
-                    for load, times in zip(_LOADS, series, strict=True)
-                ),
-                Loaded(1.0, 10 * limit, kept=False),
-            ]
-            for _ in range(runs)
-        ]
-        found = capacity(made, limit)
-        return None if found is None else holds(found.load.low, found.load.high, at)
+        maximum = math.exp(draw.normal(0, 0.05))
+        runs: list[LoadRun] = []
+        while True:
+            fraction = next_fraction(loads_of(runs, objective), most - len(runs))
+            if fraction is None:
+                break
+            load = fraction * maximum
+            times = _histogram(response_times(kind, load, 1, n, draw)[0])
+            runs.append(LoadRun(fraction, load, long_enough_s(objective), times, "kept up"))
+        found = capacity(loads_of(runs, objective))
+        return None if found is None or not found.is_least else found.load.value <= at
 
     return trial
 

@@ -18,6 +18,7 @@ from tlslab.model.capacity import (
     Remedies,
     SearchRules,
     Step,
+    WithinRules,
 )
 from tlslab.model.experiment import Experiment, Factor
 from tlslab.model.handshake import CountedFacts, Facts, Preflight
@@ -53,7 +54,7 @@ from tlslab.planning.capacity_planner import next_step
 Counts = npt.NDArray[np.int64]
 Rates = npt.NDArray[np.float64]
 
-WINDOW = Window(200, 1000)
+WINDOW = Window(200, 2000)
 FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
 VALUES = 1000
 TENS = 10
@@ -65,14 +66,19 @@ def made_plan(
     fresh_server: bool = True,
     objective: Objective | None = None,
     repetitions: int = 3,
+    within: int = 0,
 ) -> CapacityPlan:
-    """A plan like that of the published capacity study, with this number of repetitions or more."""
+    """A plan like that of the published capacity study, with this number of repetitions or more.
+
+    `within`: the limit on the runs of the search for the highest load within the objective.
+    """
     sorts = Remedies("psk", (0.0, 0.5, 0.9), (1, 4, 16), repetitions, WINDOW)
     return CapacityPlan(
         search=SearchRules(4, 512, WINDOW),
         maximum=MaximumRules(repetitions, repetitions + 3, WINDOW),
         open_loop=OpenLoopRules(FIFTHS, repetitions, 2000, WINDOW),
         remedies=sorts if remedies else None,
+        within=WithinRules(within, WINDOW) if within else None,
         objective=objective,
         fresh_server=fresh_server,
     )
@@ -136,7 +142,7 @@ class CapacityWorld:
         self.steps.append(step)
         self.processors = int(cell.factors.get("processors", 1))
         status = self.status(step)
-        kind: RunKind = {"open_loop": "load", "validation": "load"}.get(step.stage, step.stage)  # type: ignore[assignment]
+        kind: RunKind = "load" if step.rate is not None else step.stage  # type: ignore[assignment]
         runs = {kind: self._run(step)} if status == "done" else {}
         return Trial(
             trial=number,

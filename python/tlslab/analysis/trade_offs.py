@@ -19,7 +19,7 @@ from tlslab.analysis.open_cells import replay
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate
 from tlslab.analysis.stats.families import holm
-from tlslab.analysis.stats.latency import TIMES, Distribution, needed_n, times
+from tlslab.analysis.stats.latency import TIMES, times
 from tlslab.analysis.stats.posterior import (
     LEAST_BLOCKS,
     credible,
@@ -27,6 +27,7 @@ from tlslab.analysis.stats.posterior import (
     probability_of_least,
     probability_on_front,
 )
+from tlslab.model.distribution import Distribution, needed_n
 from tlslab.model.enough import EQUIVALENCE
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Comparison

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 from rich.text import Text
 
-from tlslab.analysis.stats.latency import needed_n
+from tlslab.model.distribution import needed_n
 from tlslab.model.plain import plain
 from tlslab.model.record import ClientTimes, RunRecord, TimeSummary
 from tlslab.model.server_side import SOURCE_WORDS, ServerSide

@@ -15,6 +15,7 @@ _STAGES = {
     "open_loop": "open loop",
     "remedy": "remedy",
     "validation": "packet capture",
+    "within": "within the objective",
 }
 
 

@@ -16,6 +16,7 @@ from tlslab.experiment.workload import (
 )
 from tlslab.experiment.writing import toml
 from tlslab.model.capacity import (
+    CONFIRMING,
     CapacityPlan,
     MaximumRules,
     Objective,
@@ -25,6 +26,7 @@ from tlslab.model.capacity import (
     SearchRules,
     ValidationRules,
     WarmUpRules,
+    WithinRules,
     parse_objective,
     plan_of,
 )
@@ -54,6 +56,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
         "resume", "resume_ratios", "requests_per_connection", "trials", "when", *_WINDOW,
     ),
     "validation": ("fractions", "when", *_WINDOW),
+    "within": ("most", *_WINDOW),
     "obsolete": ("levels",),
 }  # fmt: skip
 
@@ -82,6 +85,7 @@ def _plan(root: Table, changes: Table) -> CapacityPlan:
         warm_up=optional("warm_up", _warm_up),
         remedies=optional("remedies", _remedies),
         validation=optional("validation", _validation),
+        within=optional("within", _within),
         obsolete=optional("obsolete", _obsolete),
         objective=_objective(top) if "objective" in top else None,
         fresh_server=top.truth("fresh_server") if "fresh_server" in top else True,
@@ -163,6 +167,12 @@ def _validation(table: Table) -> ValidationRules:
         fractions=table.numbers("fractions", 0.001, 1),
         window=_window(table),
         when=_levels(table, "when") if "when" in table else {},
+    )
+
+
+def _within(table: Table) -> WithinRules:
+    return WithinRules(
+        most=table.integer("most", CONFIRMING + 1, LIMIT_TRIALS), window=_window(table)
     )
 
 

@@ -59,6 +59,8 @@ def shortened(plan: CapacityPlan) -> CapacityPlan:
             window=short(open_loop.window),
         ),
         "fresh_server": False,
+        # Its windows are as long as the objective asks for.
+        "within": None,
     }
     if plan.warm_up is not None:
         rules = plan.warm_up

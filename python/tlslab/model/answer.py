@@ -36,9 +36,9 @@ class Answer:
     `sentences`: two at most, each supported by the intervals of the run; empty if the run does not
     answer. The second may go on: it quotes the recommendation if that names another level than the
     first, and has the known clients of a proof. `confidence` states the certainty of the answer in
-    one line: blocks, intervals, families. `lacking` is present exactly when there are no sentences.
-    `tiles`: three to five, or none. `figure`: the id of the summary's figure that shows the answer,
-    or empty.
+    one line: blocks, intervals, families. `lacking` is present if there are no sentences; beside a
+    sentence it is of the rest of the answer. `tiles`: three to five, or none. `figure`: the id of
+    the summary's figure that shows the answer, or empty.
     """
 
     question: str

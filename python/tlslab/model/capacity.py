@@ -2,7 +2,7 @@
 
 A cell goes through stages: the warm-up if the server needs one, the search for the concurrency of
 the maximum, trials at the maximum, an open loop at fractions of it, the remedies, validation
-against a packet capture.
+against a packet capture, the search for the highest load within the objective.
 """
 
 import re
@@ -13,7 +13,10 @@ from typing import Literal
 from tlslab.model.experiment import Experiment
 from tlslab.model.workload import Window
 
-Stage = Literal["warm_up", "search", "maximum", "open_loop", "remedy", "validation"]
+Stage = Literal["warm_up", "search", "maximum", "open_loop", "remedy", "validation", "within"]
+
+# The runs a step above a load that confirm that it meets the objective.
+CONFIRMING = 2
 
 _OBJECTIVE = re.compile(r"(p50|p90|p95|p99|mean)\s*<\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s)")
 
@@ -105,6 +108,18 @@ class ValidationRules:
 
 
 @dataclass(frozen=True)
+class WithinRules:
+    """The search for the highest load that meets the objective (model.loads): open loops.
+
+    At most `most` runs; each has `window` at least, and a longer one if the objective or the rate
+    needs it.
+    """
+
+    most: int
+    window: Window
+
+
+@dataclass(frozen=True)
 class Obsolete:
     """An additional cell with obsolete levels, run only if the user allows them.
 
@@ -159,6 +174,7 @@ class CapacityPlan:
     warm_up: WarmUpRules | None = None
     remedies: Remedies | None = None
     validation: ValidationRules | None = None
+    within: WithinRules | None = None
     obsolete: Obsolete | None = None
     objective: Objective | None = None
     fresh_server: bool = True

@@ -13,6 +13,7 @@ import numpy as np
 
 from tlslab.model.capacity import CapacityPlan, Stage, Step
 from tlslab.model.experiment import matches
+from tlslab.model.loads import LoadRun, load_run, loads_of, next_fraction, run_window
 from tlslab.model.plan import Cell
 from tlslab.model.run_faults import usable
 from tlslab.model.search import Inconclusive, Next, SearchState, search_levels, search_state
@@ -129,6 +130,51 @@ def _missing(plan: CapacityPlan, cell: Cell, seed: int, progress: Progress) -> I
     later = _Later(plan, cell, seed, progress.maximum, peak.connections, tried)
     done = {_identity(trial.factors) for trial in progress.trials}
     yield from (step for step in later.steps() if _identity(step.factors) not in done)
+    if (step := _within(plan, progress)) is not None:
+        yield step
+
+
+def _within(plan: CapacityPlan, progress: Progress) -> Step | None:
+    """The next step of the search for the highest load that meets the objective; None at its end.
+
+    No load runs twice on a fresh server: the runs that confirm a load are on servers of their own.
+    """
+    rules, objective, loop = plan.within, plan.objective, plan.open_loop
+    tried = progress.of("within")
+    if rules is None or objective is None or progress.maximum is None:
+        return None
+    fraction = next_fraction(loads_of(_load_runs(progress), objective), rules.most - len(tried))
+    if fraction is None:
+        return None
+    rate = _rate(progress.maximum, fraction)
+    visits = [(int(t.factors["visit"]), t.factors["fraction"] == f"{fraction}") for t in tried]
+    others = [int(t.factors["visit"]) for t in progress.trials if t.factors["stage"] != "within"]
+    visit, _ = max(visits, default=(max(others) + 1, False))
+    visit += (visit, True) in visits
+    # The seed of the arrivals follows from the repetition: no two runs of a load have the same.
+    repetition = sum(t.factors.get("fraction") == f"{fraction}" for t in progress.trials)
+    return Step(
+        stage="within",
+        visit=_visit(plan, visit),
+        repetition=repetition,
+        connections=loop.connections,
+        window=run_window(objective, rate, rules.window),
+        rate=rate,
+        fraction=fraction,
+        arrivals=loop.arrivals,
+    )
+
+
+def _load_runs(progress: Progress) -> list[LoadRun]:
+    """The runs of open loops. A late generator ends the search upwards, as an overload does."""
+    found = (load_run(t, shared=True) for t in (*progress.of("open_loop"), *progress.of("within")))
+    return [run for run in found if run is not None]
+
+
+def _rate(maximum: float, fraction: float) -> int:
+    """Connections/s at a fraction of the maximum."""
+    # A mean of logarithms may differ from a whole number in its last digit.
+    return max(1, int(round(maximum * fraction, 6)))
 
 
 _OWN = ("stage", "repetition", "fraction", "requests_per_connection", "resume_ratio")
@@ -190,8 +236,7 @@ class _Later:
             repetition=repetition,
             connections=rules.connections,
             window=rules.window,
-            # A mean of logarithms may differ from a whole number in its last digit.
-            rate=max(1, int(round(self.maximum * fraction, 6))),
+            rate=_rate(self.maximum, fraction),
             fraction=fraction,
             arrivals=rules.arrivals,
         )
@@ -268,6 +313,18 @@ def _to_come(plan: CapacityPlan, cell: Cell, seed: int, progress: Progress) -> I
     later = _Later(plan, cell, seed, progress.maximum or 1.0, connections, tried + more)
     done = {_identity(trial.factors) for trial in progress.trials}
     yield from (step for step in later.steps() if _identity(step.factors) not in done)
+    yield from _within_to_come(plan, progress)
+
+
+def _within_to_come(plan: CapacityPlan, progress: Progress) -> Iterator[Step]:
+    """As many runs within the objective as may follow; their rates are not known."""
+    if plan.within is None or plan.objective is None:
+        return
+    if progress.maximum is not None and _within(plan, progress) is None:
+        return
+    window = run_window(plan.objective, progress.maximum or math.inf, plan.within.window)
+    step = Step("within", 0, 0, plan.open_loop.connections, window)
+    yield from [step] * (plan.within.most - len(progress.of("within")))
 
 
 def _search_steps(plan: CapacityPlan) -> int:

@@ -10,6 +10,7 @@ from tlslab.model.finding import Summary
 from tlslab.model.wording import figure, range_words
 
 NOT_ENOUGH = "Not enough to say."
+MORE = "Not enough to say more."
 
 
 def question(summary: Summary) -> str:
@@ -21,7 +22,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
     """The sentences, or the reason for their absence; without the command."""
     yield from answer.sentences
     if answer.lacking is not None:
-        yield f"{NOT_ENOUGH} {answer.lacking.why}"
+        yield f"{MORE if answer.sentences else NOT_ENOUGH} {answer.lacking.why}"
 
 
 def enough_words(lacking: Lacking) -> str:

@@ -128,4 +128,9 @@ def _grounds(sizing: Sizing, environment: Environment) -> list[str]:
         f"Assumed: processors like the measured one{kind}, whose capacities add up (tlslab run "
         "capacity shows how far they do). Not included: the interrupts of a network card."
     )
+    if sizing.objective is not None:
+        lines.append(
+            f"{sizing.objective} was computed, not measured: check it with `tlslab run capacity "
+            f"--objective '{sizing.objective}'`."
+        )
     return lines

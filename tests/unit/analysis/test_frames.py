@@ -10,7 +10,7 @@ from factories import benchmarks, capacity
 from factories.run import made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.frames import FRAMES
-from tlslab.analysis.stats.latency import Distribution
+from tlslab.model.distribution import Distribution
 from tlslab.model.finding import Summary
 from tlslab.model.frame import Field, Value, field, make_frame
 from tlslab.model.run import RunContents

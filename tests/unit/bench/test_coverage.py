@@ -33,6 +33,7 @@ QUICK = [
             "part",
             "p50",
             "maximum",
+            "load within p99",
         )
     )
 ]

@@ -17,9 +17,9 @@ from factories.folder import written
 from factories.run import made_run
 from tlslab import cli
 from tlslab.analysis.frames import FRAMES
-from tlslab.analysis.stats.latency import Distribution
 from tlslab.experiment import load, with_levels
 from tlslab.lab import export
+from tlslab.model.distribution import Distribution
 from tlslab.model.run import RunContents
 
 pytestmark = pytest.mark.slow

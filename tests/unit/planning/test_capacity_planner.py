@@ -6,7 +6,14 @@ from dataclasses import replace
 import pytest
 
 from factories.capacity import FIFTHS, WINDOW, CapacityWorld, drive, log_mean, made_cell, made_plan
-from tlslab.model.capacity import GeneratorRules, Obsolete, Step, ValidationRules, WarmUpRules
+from tlslab.model.capacity import (
+    GeneratorRules,
+    Objective,
+    Obsolete,
+    Step,
+    ValidationRules,
+    WarmUpRules,
+)
 from tlslab.model.run_faults import usable
 from tlslab.model.search import Converged, Inconclusive
 from tlslab.planning.capacity_planner import (
@@ -259,3 +266,60 @@ def test_a_search_step_that_has_lost_a_generator_is_made_again() -> None:
     searched = [step.connections for step in world.steps if step.stage == "search"]
     assert searched[:3] == [4, 8, 8]
     assert searched[2:] == [s.connections for s in whole.steps if s.stage == "search"][1:]
+
+
+SEARCHING = made_plan(objective=Objective("p99", 5.0), remedies=True, within=12)
+
+
+def within(world: CapacityWorld) -> list[Step]:
+    return [step for step in world.steps if step.stage == "within"]
+
+
+def test_the_search_within_the_objective_comes_last_and_ends() -> None:
+    world = CapacityWorld()
+    trials = drive(SEARCHING, world)
+    steps = within(world)
+    assert world.steps[-len(steps) :] == steps
+    assert 3 <= len(steps) <= 12
+    most = Counter(step.fraction for step in steps).most_common(1)[0]
+    assert most[1] == 2
+    # The five loads of the open loop enclose it: 60 % met the objective, 80 % did not.
+    assert all(0.56 < (step.fraction or 0) < 0.8 for step in steps)
+    assert next_step(SEARCHING, made_cell(), 1, trials, []) is None
+    assert left(SEARCHING, made_cell(), 1, trials) == (0, 0.0)
+
+
+def test_no_load_runs_twice_on_one_server_or_with_equal_arrivals() -> None:
+    world = CapacityWorld()
+    drive(SEARCHING, world)
+    steps = within(world)
+    assert len({(step.visit, step.fraction) for step in steps}) == len(steps)
+    assert len({(step.repetition, step.fraction) for step in steps}) == len(steps)
+    earlier = {step.visit for step in world.steps if step.stage != "within"}
+    assert earlier.isdisjoint(step.visit for step in steps)
+    one = CapacityWorld()
+    drive(replace(SEARCHING, fresh_server=False), one)
+    assert {step.visit for step in within(one)} == {0}
+
+
+def test_an_interrupted_search_within_the_objective_goes_on() -> None:
+    whole, broken = CapacityWorld(), CapacityWorld()
+    done = drive(SEARCHING, whole)
+    trials = drive(SEARCHING, broken, stop_after=len(done) - 2)
+    while (step := next_step(SEARCHING, made_cell(), 1, trials, [])) is not None:
+        trials.append(broken.trial(step, made_cell(), len(trials)))
+    assert [step.factors for step in broken.steps] == [step.factors for step in whole.steps]
+
+
+def test_left_counts_the_search_within_the_objective_down() -> None:
+    trials = drive(SEARCHING, CapacityWorld())
+    counts = [left(SEARCHING, made_cell(), 1, trials[:n])[0] for n in range(len(trials) + 1)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] - left(replace(SEARCHING, within=None), made_cell(), 1, [])[0] == 12
+
+
+def test_without_an_objective_or_its_stage_nothing_is_searched() -> None:
+    for plan in (replace(SEARCHING, objective=None), replace(SEARCHING, within=None)):
+        world = CapacityWorld()
+        drive(plan, world)
+        assert within(world) == []

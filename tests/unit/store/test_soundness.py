@@ -9,8 +9,8 @@ import pytest
 
 from factories.folder import written
 from factories.run import made_run
-from tlslab.analysis.stats.latency import Distribution
 from tlslab.experiment import load, with_levels
+from tlslab.model.distribution import Distribution
 from tlslab.model.errors import StoreError
 from tlslab.store import RunFolder
 from tlslab.store.selftest_file import read_selftest

@@ -19,14 +19,12 @@ from tlslab.analysis.capacity.known import (
 )
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import judged
-from tlslab.analysis.capacity.share import of_maximum
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.analysis.ranking import differing
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.enough import too_wide
 from tlslab.model.figure import Figure
-from tlslab.model.leading import value_words
 from tlslab.model.run import RunContents
 from tlslab.model.wording import capital, counted, difference, figure, ratio_figure
 
@@ -54,8 +52,10 @@ def answer(
     able.sort(key=lambda each: -_value(each[1]))
     name, best = able[0]
     lacking = _lacking(contents, able)
-    second = _missing(named) or _objective(name, best, plan)
-    sentences = () if lacking else (_most(able), *second)
+    within = _objective(name, best, plan)
+    sentences = (_most(able), *(_missing(named) or within))
+    if lacking:
+        sentences = within if best.searched else ()
     return Answer(
         question=question,
         sentences=sentences[:2],
@@ -151,27 +151,9 @@ def _missing(named: Named) -> tuple[str, ...]:
 def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, ...]:
     """The highest load that meets the objective, if there is an objective."""
     found = cell.capacity
-    if plan.objective is None or found is None or found.n < FEWEST:
+    if plan.objective is None or found is None or not cell.has_answer:
         return ()
-    load = figure(found.load.value)
-    also = f"; {found.reservation}" if found.reservation else ""
-    match found.bound:
-        case "exact" if not found.reservation:
-            where = f"up to {value_words(found.load)}/s{of_maximum(cell)}"
-        case "exact":
-            where = f"up to {load}/s{also}"
-        case "between":
-            assert found.end is not None
-            end = figure(found.end)
-            where = f"in each repetition up to {load}/s, in none at {end}/s"
-            if found.reservation:
-                where = f"in the median repetition up to {load}/s, not at {end}/s{also}"
-        case "at_least":
-            every = "" if found.reservation else "at every load that could be judged, "
-            where = f"{every}up to {load}/s{also}"
-        case _:
-            where = f"at no load that could be judged, from {load}/s on{also}"
-    return (f"{capital(name)} meets {plan.objective} {where}.",)
+    return (f"{capital(name)} meets {plan.objective} {found.words}.",)
 
 
 def _confidence(cell: CapacityCell, cells: int) -> str:

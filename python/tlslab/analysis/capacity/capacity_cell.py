@@ -8,7 +8,6 @@ from tlslab.analysis.capacity.openness import is_least, open_codes, open_words
 from tlslab.analysis.capacity.points import (
     Point,
     by_fraction,
-    by_repetition,
     judged,
     point,
     time_estimates,
@@ -17,15 +16,18 @@ from tlslab.analysis.capacity.saturation import Capacity, capacity
 from tlslab.analysis.capacity.verdict import disturbances, judge, limit_words
 from tlslab.analysis.capacity.warm_up_outcome import all_warm
 from tlslab.analysis.compare import Measured
+from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.measures import UNITS, Processors, loading_values
 from tlslab.analysis.processor_use import cpu_over_time
 from tlslab.analysis.server_side import widened
 from tlslab.analysis.stats.estimate import two_stage_estimate
-from tlslab.analysis.stats.latency import Distribution, quantiles
+from tlslab.analysis.stats.latency import quantiles
 from tlslab.model.capacity import CapacityPlan, Stage
+from tlslab.model.distribution import Distribution
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary
 from tlslab.model.handshake import CountedFacts, Facts
+from tlslab.model.loads import loads_of
 from tlslab.model.plan import Cell
 from tlslab.model.run import Environment
 from tlslab.model.run_faults import usable
@@ -49,9 +51,10 @@ class CapacityCell:
     """The results of one cell.
 
     `levels`: those of the search. `values`: the trials of the maximum by estimate name and
-    repetition. `capacity`: the highest load that meets the experiment's objective, if there is one.
-    `limit`: in words, the side that limited the rate of the maximum. `open`: codes (openness) of
-    the reasons that the server's highest rate is not known.
+    repetition. `points`: the open loops at the experiment's fractions; `searched`: those of the
+    search within the objective. `capacity`: the highest load that meets the experiment's objective,
+    if there is one. `limit`: in words, the side that limited the rate of the maximum. `open`: codes
+    (openness) of the reasons that the server's highest rate is not known.
     """
 
     cell: Cell
@@ -61,6 +64,7 @@ class CapacityCell:
     summary: CellSummary
     values: Mapping[str, Mapping[int, float]]
     points: Sequence[Point]
+    searched: Sequence[Point]
     capacity: Capacity | None
     shared: bool
     limit: str = ""
@@ -69,6 +73,19 @@ class CapacityCell:
     def of(self, stage: Stage) -> list[Trial]:
         """The done trials of a stage."""
         return [t for t in self.trials if t.factors.get("stage") == stage and t.status == "done"]
+
+    @property
+    def loads(self) -> list[Point]:
+        """All open loops."""
+        return [*self.points, *self.searched]
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether a sentence may say which load meets the objective.
+
+        By a search, or by enough repetitions at the loads that were offered.
+        """
+        return self.capacity is not None and (bool(self.searched) or self.capacity.n >= FEWEST)
 
     @property
     def key(self) -> str:
@@ -118,15 +135,18 @@ def measure(
     maxima = [t for t in trials if t.factors.get("stage") == "maximum"]
     counted_in = [t for t in maxima if usable(t, "maximum")]
     values = _values(counted_in, processors)
-    found = (point(t, processors, shared) for t in trials if t.factors["stage"] == "open_loop")
-    points = [each for each in found if each is not None]
+    points, searched = (
+        [p for t in trials if t.factors["stage"] == stage and (p := point(t, processors, shared))]
+        for stage in ("open_loop", "within")
+    )
     estimates = {
         name: two_stage_estimate(list(values[name].values()), unit, plan.maximum.trials)
         for name, unit in UNITS.items()
         if name in values
     }
     times, missing = _times(counted_in, points)
-    kept = _capacity(plan, points)
+    loads = () if plan.objective is None else loads_of((*points, *searched), plan.objective)
+    kept = capacity(loads)
     if kept is not None and kept.bound == "below":
         lowest = figure(kept.load.value)
         missing[_KEPT] = f"the objective is met at no load that could be judged, from {lowest}/s on"
@@ -162,6 +182,7 @@ def measure(
         summary=summary,
         values=values,
         points=points,
+        searched=searched,
         capacity=kept,
         shared=shared,
         limit=limit_words(counted_in, processors),
@@ -195,17 +216,6 @@ def _times(
         found |= {f"{name}{mark}": value for name, value in estimates.items()}
         missing |= {f"{name}{mark}": reason for name, reason in reasons.items()}
     return found, missing
-
-
-def _capacity(plan: CapacityPlan, points: Sequence[Point]) -> Capacity | None:
-    objective = plan.objective
-    if objective is None:
-        return None
-    series = [
-        [loaded for each in group if (loaded := each.loaded(objective)) is not None]
-        for group in by_repetition(points)
-    ]
-    return capacity(series, objective.limit_ms)
 
 
 def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:

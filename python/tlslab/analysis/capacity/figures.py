@@ -9,7 +9,6 @@ from tlslab.analysis.capacity.known import has_maximum, is_bound, open_label
 from tlslab.analysis.capacity.naming import cell_name, cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import (
     Point,
-    PointVerdict,
     by_fraction,
     judged,
     time_estimates,
@@ -19,6 +18,7 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import Figure, Mark, Series
+from tlslab.model.loads import LoadVerdict
 from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.wording import joined, level_label
 
@@ -30,7 +30,7 @@ MS = "response time, ms"
 _TIMES = (("mean", "mean"), ("p50", "p50"), ("p90", "p90"), ("p99", "p99"))
 
 # The reasons that a load is not drawn: its runs say nothing about the server.
-_SILENT: Mapping[PointVerdict, str] = {
+_SILENT: Mapping[LoadVerdict, str] = {
     "generator late": "the generator was late",
     "invalid": "a run was invalid",
 }
@@ -163,7 +163,7 @@ def _offered(points: Sequence[Point]) -> float:
 
 def _of_server(cell: CapacityCell) -> dict[float, list[Point]]:
     """The runs at loads that say something about the server, by fraction of the maximum."""
-    return by_fraction(judged(cell.points))
+    return by_fraction(judged(cell.loads))
 
 
 def _left_out(named: Named) -> str:
@@ -172,7 +172,7 @@ def _left_out(named: Named) -> str:
     for verdict, why in _SILENT.items():
         found = []
         for name, cell in named:
-            loads = sorted({p.fraction for p in cell.points if p.verdict == verdict})
+            loads = sorted({p.fraction for p in cell.loads if p.verdict == verdict})
             if loads:
                 found.append(f"{name} at {joined([percent_of_maximum(f) for f in loads])}")
         if found:
@@ -195,7 +195,7 @@ def _responses(server: str, named: Named, plan: CapacityPlan) -> Figure | None:
     marks = tuple(
         Mark(cell.capacity.load.value, f"{name}: {plan.objective}")
         for name, cell in named
-        if cell.capacity is not None and cell.capacity.bound == "exact"
+        if cell.capacity is not None and cell.capacity.is_least
     )
     if not series:
         return None

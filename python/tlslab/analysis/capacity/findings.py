@@ -1,6 +1,7 @@
 """The findings of a capacity experiment: sentences, each with its intervals.
 
-Results of fewer than FEWEST repetitions get no sentence; they are in the tables.
+Results of fewer than FEWEST repetitions get no sentence; they are in the tables. The load that a
+search found within the objective has no interval, and gets one.
 """
 
 import math
@@ -30,13 +31,11 @@ from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
-from tlslab.model.leading import value_words
 from tlslab.model.search import Inconclusive
 from tlslab.model.validation import RateResult, results_words
 from tlslab.model.wording import (
     counted,
     every,
-    figure,
     joined,
     percent,
     ratio_figure,
@@ -236,36 +235,17 @@ def longer(first: Estimate, last: Estimate, p: float) -> str:
 def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
     for name, cell in named:
         found = cell.capacity
-        if plan.objective is None or not cell.points or (found and found.n < FEWEST):
+        if plan.objective is None or not cell.loads or (found and not cell.has_answer):
             continue
         if found is None:
             text = (
-                f"{name}: whether it meets {plan.objective} is not known: too few connections at "
-                "each load; measure for longer."
+                f"{name}: whether it meets {plan.objective} is not known: each run was too short, "
+                "or had too few connections; measure for longer."
             )
             yield Finding("objective", text, (cell.key,))
             continue
-        share = of_maximum(cell)
-        match found.bound:
-            case "exact":
-                text = f"up to {value_words(found.load)} connections/s{share}"
-            case "between":
-                assert found.end is not None
-                met, end = figure(found.load.value), figure(found.end)
-                if found.reservation:
-                    text = f"in the median repetition up to {met} connections/s{share}"
-                    text += f", not at {end}/s"
-                else:
-                    text = f"in each of {found.n} repetitions up to {met} connections/s{share}"
-                    text += f", and in none of them at {end}/s"
-            case "at_least":
-                highest = figure(found.load.value)
-                text = f"at the highest load that could be judged, {highest}/s{share}"
-            case "below":
-                lowest = figure(found.load.value)
-                text = f"at no load that could be judged, the lowest of them {lowest}/s"
-        reservation = f" ({found.reservation})" if found.reservation else ""
-        text = f"{name} meets {plan.objective} {text}{reservation}."
+        share = of_maximum(cell) if _enough(cell.maximum) else ""
+        text = f"{name} meets {plan.objective} {found.words}{share}."
         yield Finding("objective", text, (cell.key,))
 
 

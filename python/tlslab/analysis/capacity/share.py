@@ -17,19 +17,13 @@ def share_of_maximum(cell: CapacityCell) -> Estimate | None:
     """The load of a cell's capacity over its maximum; None without either.
 
     None, too, if the maximum was of a rate that was not steady: the share may then be less or more.
-    The loads and the maximum are of different trials. A load that was offered, and met or missed by
-    all repetitions, has no error: the interval is that of the maximum alone. The share has no
-    interval if the load is of a bound that was not offered, or if some repetitions know only a
-    bound. A load above the maximum by more than its error has no share: the maximum was measured
-    too low.
+    The load was offered and has no error: the interval is that of the maximum alone. A load above
+    the maximum by more than its error has no share: the maximum was measured too low.
     """
     found = cell.capacity
     if found is None or cell.maximum is None or not has_maximum(cell) or unsteady(cell):
         return None
-    load = found.load
-    is_offered = any(point.offered == load.value for point in cell.points)
-    if load.low is None and is_offered and not found.reservation:
-        load = replace(load, low=load.value, high=load.value)
+    load = replace(found.load, low=found.load.value, high=found.load.value)
     share = ratio_of(load, cell.maximum, SHARE, METHOD)
     if (share.value if share.low is None else share.low) > 1:
         return None

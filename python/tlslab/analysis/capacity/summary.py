@@ -15,9 +15,10 @@ from tlslab.analysis.compare import comparisons
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.hosts_of_run import hosts_of
 from tlslab.analysis.server_side import server_side_facts
-from tlslab.model.capacity import CapacityPlan, plan_of
+from tlslab.model.capacity import CONFIRMING, CapacityPlan, Objective, plan_of
 from tlslab.model.experiment import CAPACITY
 from tlslab.model.finding import Summary
+from tlslab.model.loads import long_enough_s
 from tlslab.model.run import RunContents
 from tlslab.model.trial import Trial
 from tlslab.model.wording import counted, percent
@@ -67,6 +68,20 @@ def _settings(plan: CapacityPlan) -> Mapping[str, Any]:
     return found
 
 
+def _within_words(plan: CapacityPlan, objective: Objective) -> str:
+    """The rule by which a load meets the objective."""
+    words = (
+        f"A load meets {objective} if the server kept up in each of its runs, and the response "
+        "times of all these runs together meet it; a run shorter than "
+        f"{long_enough_s(objective):g} s cannot show that. The answer is the highest load that "
+        "meets it, also with 5% more, below every load that does not. It is confirmed by "
+        f"{CONFIRMING} runs at the load above."
+    )
+    if plan.within is None:
+        return words
+    return f"{words} A search in steps of 5% looks for it, with {plan.within.most} runs at most."
+
+
 def method(plan: CapacityPlan) -> tuple[str, ...]:
     """The method of measurement, in paragraphs."""
     search, maximum, load = plan.search, plan.maximum, plan.open_loop
@@ -86,6 +101,8 @@ def method(plan: CapacityPlan) -> tuple[str, ...]:
         f"{load.trials} of each, in an order drawn anew each time. Response time counts from the "
         "intended start.",
     ]
+    if plan.objective is not None:
+        paragraphs.append(_within_words(plan, plan.objective))
     if plan.fresh_server:
         paragraphs.append("Each repetition has a server of its own, started for it.")
     paragraphs.append(

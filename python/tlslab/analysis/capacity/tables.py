@@ -64,9 +64,9 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
         title="The maximum",
         caption=(
             "A closed loop at the concurrency that the search found; intervals of 95 % over "
-            f"trials, from {LEAST_BLOCKS} on. The capacity under the objective is interpolated "
-            "between the loads below; with 'below' the server did not keep up with the higher one. "
-            "The share of a load that was offered has the interval of the maximum alone."
+            f"trials, from {LEAST_BLOCKS} on. The load that meets the objective is one of the "
+            "loads below: by all its runs together, below every load that missed it. Its share has "
+            "the interval of the maximum alone."
         ),
         columns=tuple(columns),
         rows=tuple(rows),
@@ -89,13 +89,11 @@ def _capacity(cell: CapacityCell) -> TableCell:
     found = cell.capacity
     if found is None:
         return None
-    if found.bound == "exact" and not found.reservation:
-        return found.load
-    reservation = f" ({found.reservation})" if found.reservation else ""
-    if found.end is not None:
-        return f"{found.load.value:,.0f} to below {found.end:,.0f}{reservation}"
-    words = {"at_least": "at least ", "below": "below "}.get(found.bound, "")
-    return f"{words}{found.load.value:,.0f}{reservation}"
+    load = f"{found.load.value:,.0f}"
+    if found.bound == "below":
+        return f"below {load}"
+    end = "" if found.missed is None else f" to below {found.missed.offered:,.0f}"
+    return f"{load}{end} ({'confirmed' if found.is_confirmed else 'not confirmed'})"
 
 
 def _megabytes(value: Estimate | None) -> Estimate | None:
@@ -106,7 +104,7 @@ def _megabytes(value: Estimate | None) -> Estimate | None:
 
 
 def _points(name: str, cell: CapacityCell, number: int) -> DataTable:
-    rows = tuple(_row(f, points) for f, points in by_fraction(cell.points).items())
+    rows = tuple(_row(f, points) for f, points in by_fraction(cell.loads).items())
     return DataTable(
         id=f"loads-{number}",
         title=f"Response times by offered load: {name}",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tlslab.analysis.frames.rows import EngineRun, engine_runs, run_fields
-from tlslab.analysis.stats.latency import Distribution
+from tlslab.model.distribution import Distribution
 from tlslab.model.frame import Field, Frame, field, make_frame
 from tlslab.model.run import RunContents
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from tlslab.analysis.stats.latency import Distribution, times
+from tlslab.analysis.stats.latency import times
+from tlslab.model.distribution import Distribution
 from tlslab.model.finding import AbBlock, TimesRow
 from tlslab.model.names import find_group, find_suite
 from tlslab.model.record import RunRecord

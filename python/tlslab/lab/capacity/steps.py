@@ -37,6 +37,7 @@ KINDS: dict[Stage, RunKind] = {
     "maximum": "maximum",
     "open_loop": "load",
     "remedy": "remedy",
+    "within": "load",
 }
 
 # The reason of a step whose packet capture failed.

@@ -10,8 +10,9 @@ from factories.histogram import HOUR_NS, encoded_histogram
 from factories.run import made_run
 from tlslab.analysis.compare import judged_together
 from tlslab.analysis.overlay import independent
-from tlslab.analysis.stats.latency import Distribution, needed_n, quantiles, rank_interval, times
+from tlslab.analysis.stats.latency import quantiles, rank_interval, times
 from tlslab.experiment import load, with_levels
+from tlslab.model.distribution import Distribution, needed_n
 from tlslab.model.record import ClientTimes
 
 

@@ -1,0 +1,286 @@
+"""The judgement of a load of an open loop, and the search for the highest that meets an objective.
+
+A load meets an objective if the server kept up in each of its runs, and the response times of all
+these runs together meet the objective. The answer is the highest load that meets it, also with a
+STEP more, below every load that does not. It is confirmed by a run at that load and CONFIRMING runs
+at the load above, on fresh servers if the plan has these.
+
+Pure. Planning follows the search and analysis reports its outcome, by the same judgement.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from tlslab.model.capacity import CONFIRMING, Objective
+from tlslab.model.distribution import Distribution, needed_n
+from tlslab.model.generator import generator_busy
+from tlslab.model.record import OpenLoop, RunRecord
+from tlslab.model.run_faults import POOL_OBJECTIONS
+from tlslab.model.trial import Trial
+from tlslab.model.workload import Window
+
+# With a larger share of failed connections a server did not keep up.
+FAILURES_LIMIT = 0.001
+
+# The share of the arrivals that must be started (the engine's own limit). The same share of
+# unended arrivals is not a queue yet: connections are in flight at any instant.
+ACHIEVED = 0.99
+
+# With a larger share of unended arrivals a server did not keep up, however long its queue was
+# before.
+UNENDED_LIMIT = 0.05
+
+# The generator of an open loop is late long before it is busy all the time (the engine's own
+# limit).
+BUSY_LIMIT = 0.8
+
+# The largest part of the 99th percentile of response times that late starts may make up. Beyond
+# this, the time is the generator's, not the server's.
+LATE_SHARE = 0.1
+
+# A load 1/SCALES above what the server sustains makes a queue as long as the limit of an objective
+# within SCALES times that limit. A shorter run, or one below LEAST_S, cannot show that a load meets
+# the objective.
+SCALES = 10
+LEAST_S = 2.0
+LONGEST_S = 60.0
+
+# A planned run has this many times the values without which nothing is said of a quantile.
+ENOUGH = 5
+
+# The warm-up of a run, as a part of its measurement: an empty server answers too soon.
+WARM_UP_PART = 6
+
+# The ratio of neighbouring loads in the search, and the loads as shares of the maximum, descending.
+STEP = 1.05
+FRACTIONS = tuple(round(STEP**-number, 3) for number in range(-8, 61))
+FIRST = round(STEP**-2, 3)
+
+# Fractions are rounded: neighbours may lie further apart than a STEP by this factor.
+_ROUNDED = 1.01
+
+LoadVerdict = Literal["kept up", "overloaded", "generator late", "invalid"]
+
+# `late`: the generator was late in a run, or a run is invalid. `short`: the runs are too short, or
+# have too few values, to show that the objective is met.
+Outcome = Literal["met", "missed", "late", "short"]
+
+
+@dataclass(frozen=True)
+class LoadRun:
+    """A run of an open loop at a fraction of the maximum; `offered` in connections/s."""
+
+    fraction: float
+    offered: float
+    seconds: float
+    response: Distribution
+    verdict: LoadVerdict
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load by all its runs: `time_ms` is the time to which the objective applies.
+
+    None if a run does not say anything of the server, or none has values.
+    """
+
+    fraction: float
+    offered: float
+    runs: int
+    time_ms: float | None
+    outcome: Outcome
+
+
+def load_run(trial: Trial, shared: bool) -> LoadRun | None:
+    """The run of a finished trial of an open loop; None for any other trial.
+
+    `shared`: the generator shares a processor with the server.
+    """
+    run = trial.runs.get("load")
+    if trial.status != "done" or run is None or "fraction" not in trial.factors:
+        return None
+    record = run.record
+    if record.open_loop is None:
+        return None
+    offered = float(trial.factors["rate"])
+    return LoadRun(
+        fraction=float(trial.factors["fraction"]),
+        offered=offered,
+        seconds=record.seconds,
+        response=times_of(record, "response"),
+        verdict=load_verdict(record, record.open_loop, offered, shared),
+    )
+
+
+def times_of(record: RunRecord, name: str) -> Distribution:
+    """The times of the client that carried a load; empty if the record has none."""
+    encoded = record.load_histograms.get(name)
+    return _decoded(encoded) if encoded else Distribution.merge([])
+
+
+@lru_cache(maxsize=1024)
+def _decoded(encoded: str) -> Distribution:
+    """Planning reads all trials of a cell before each of its steps."""
+    return Distribution.decode(encoded)
+
+
+def load_verdict(record: RunRecord, loop: OpenLoop, offered: float, shared: bool) -> LoadVerdict:
+    """The side that could not keep up, if any.
+
+    Arrivals without a free slot count against the server, which held the slots. Arrivals that were
+    late although slots were free count against the generator. If the generator shares a processor
+    with the server, the cause of late arrivals is unknown, and they count against the server.
+    """
+    codes = {verdict.code for verdict in record.verdicts}
+    outcomes = record.outcomes
+    if codes & {"interrupted", "littles_law", *POOL_OBJECTIONS} or not outcomes.balanced:
+        return "invalid"
+    troubled = outcomes.failures + outcomes.mismatches
+    if loop.blocked or troubled > FAILURES_LIMIT * (outcomes.completed + troubled):
+        return "overloaded"
+    behind = loop.achieved_per_s < ACHIEVED * offered and "rate_not_achieved" in codes
+    behind = behind or min(1.0, generator_busy(record)) >= BUSY_LIMIT
+    if not shared and (behind or _late_share(record) > LATE_SHARE):
+        return "generator late"
+    return "overloaded" if behind or _is_growing(record, loop) else "kept up"
+
+
+def _is_growing(record: RunRecord, loop: OpenLoop) -> bool:
+    """Whether so many arrivals did not end that they were a growing queue.
+
+    A queue that grows evenly is longer at its end than on average; one that does not grow ends at
+    its mean, less those in flight when the measurement began.
+    """
+    unended = loop.arrivals - record.outcomes.completed
+    usual = min(record.concurrency, UNENDED_LIMIT * loop.arrivals)
+    return unended > max((1 - ACHIEVED) * loop.arrivals, usual)
+
+
+def _late_share(record: RunRecord) -> float:
+    """The part of the 99th percentile of response times that late starts may make up.
+
+    0 without any.
+    """
+    delay, response = times_of(record, "start_delay"), times_of(record, "response")
+    if not delay.n or not response.n:
+        return 0.0
+    return delay.quantile(0.99) / max(response.quantile(0.99), 1e-6)
+
+
+def loads_of(runs: Iterable[LoadRun], objective: Objective) -> list[Load]:
+    """Each load by all its runs, ascending."""
+    by_fraction: dict[float, list[LoadRun]] = {}
+    for run in runs:
+        by_fraction.setdefault(run.fraction, []).append(run)
+    return [_load(group, objective) for _, group in sorted(by_fraction.items())]
+
+
+def _load(runs: Sequence[LoadRun], objective: Objective) -> Load:
+    fraction, offered = runs[0].fraction, runs[0].offered
+    whole = Distribution.merge([run.response for run in runs])
+    time_ms = _time(whole, objective) if whole.n else None
+    verdicts = {run.verdict for run in runs}
+    if "overloaded" in verdicts:
+        return Load(fraction, offered, len(runs), time_ms, "missed")
+    if verdicts != {"kept up"}:
+        return Load(fraction, offered, len(runs), None, "late")
+    if time_ms is None or whole.n < _least_values(objective):
+        return Load(fraction, offered, len(runs), time_ms, "short")
+    if time_ms >= objective.limit_ms:
+        return Load(fraction, offered, len(runs), time_ms, "missed")
+    is_long = min(run.seconds for run in runs) >= _ROUNDED**-1 * long_enough_s(objective)
+    return Load(fraction, offered, len(runs), time_ms, "met" if is_long else "short")
+
+
+def _time(whole: Distribution, objective: Objective) -> float:
+    if objective.quantile == "mean":
+        return whole.mean()
+    return whole.quantile(int(objective.quantile[1:]) / 100)
+
+
+def _least_values(objective: Objective) -> int:
+    """The number of values without which nothing is said of the objective's time."""
+    return 1 if objective.quantile == "mean" else needed_n(int(objective.quantile[1:]) / 100)
+
+
+def long_enough_s(objective: Objective) -> float:
+    """The length from which on a run can show that a load meets an objective, in seconds."""
+    return min(LONGEST_S, max(LEAST_S, SCALES * objective.limit_ms / 1000))
+
+
+def run_window(objective: Objective, rate: float, least: Window) -> Window:
+    """The window of a run at this rate that is to judge an objective; not below `least`."""
+    needed_s = max(long_enough_s(objective), ENOUGH * _least_values(objective) / rate)
+    measure_ms = max(least.measure_ms, math.ceil(1000 * min(needed_s, LONGEST_S)))
+    return Window(max(least.warmup_ms, measure_ms // WARM_UP_PART), measure_ms)
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """What loads show of an objective: `best` is the highest that met it below `missed`.
+
+    `missed` is the lowest load that missed the objective. `own` met it a step below `best`.
+    """
+
+    best: Load | None
+    own: Load | None
+    missed: Load | None
+
+
+def bracket(loads: Iterable[Load]) -> Bracket:
+    """The loads that enclose the highest that meets the objective."""
+    listed = list(loads)
+    missed = min((e for e in listed if e.outcome == "missed"), key=_offered, default=None)
+    end = math.inf if missed is None else missed.offered
+    met = [each for each in listed if each.outcome == "met" and each.offered < end]
+    best = max(met, key=_offered, default=None)
+    own = (each for each in met if best is not None and _is_step_below(each.offered, best.offered))
+    return Bracket(best, max(own, key=_offered, default=None), missed)
+
+
+def _is_step_below(low: float, high: float) -> bool:
+    """Whether a load is a step below another, at most two."""
+    return high / STEP**2 / _ROUNDED <= low <= high / STEP * _ROUNDED
+
+
+def _offered(load: Load) -> float:
+    return load.offered
+
+
+def next_fraction(loads: Sequence[Load], left: int) -> float | None:
+    """The fraction of the maximum at which to run next; None if nothing is left to do.
+
+    `left` further runs may be made: the last ones confirm the highest load that met the objective.
+    The search steps away from the maximum by ever more, then halves what lies between.
+    """
+    barred = [each.fraction for each in loads if each.outcome in ("missed", "late")]
+    top = min(barred, default=math.inf)
+    found = bracket(each for each in loads if each.fraction < top)
+    best = found.best
+    low = 0.0 if best is None else best.fraction
+    inside = [fraction for fraction in FRACTIONS if low < fraction < top]
+    if left <= 0 or (best is None and not inside):
+        return None
+    if best is None:
+        return inside[min(len(inside), 2 ** len(barred)) - 1] if barred else FIRST
+    lacking = max(0, CONFIRMING - best.runs) + (found.own is None)
+    if not inside or left <= lacking:
+        return _confirming(best, found.own)
+    if barred:
+        return inside[len(inside) // 2]
+    if best.fraction < FIRST:
+        return FIRST
+    climbed = sum(each.outcome == "met" and each.fraction >= FIRST for each in loads)
+    return inside[-min(len(inside), 2 ** max(0, climbed - 1))]
+
+
+def _confirming(best: Load, own: Load | None) -> float | None:
+    """The next run that confirms an answer a step below the highest load that met the objective."""
+    if best.runs < CONFIRMING:
+        return best.fraction
+    if own is not None:
+        return None
+    return next((f for f in FRACTIONS if _is_step_below(f, best.fraction)), None)
