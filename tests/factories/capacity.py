@@ -54,7 +54,7 @@ from tlslab.planning.capacity_planner import next_step
 Counts = npt.NDArray[np.int64]
 Rates = npt.NDArray[np.float64]
 
-WINDOW = Window(200, 2000)
+WINDOW = Window(200, 1000)
 FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
 VALUES = 1000
 TENS = 10

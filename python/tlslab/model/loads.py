@@ -45,7 +45,7 @@ LATE_SHARE = 0.1
 # within SCALES times that limit. A shorter run, or one below LEAST_S, cannot show that a load meets
 # the objective.
 SCALES = 10
-LEAST_S = 2.0
+LEAST_S = 1.0
 LONGEST_S = 60.0
 
 # A planned run has this many times the values without which nothing is said of a quantile.
@@ -56,8 +56,8 @@ WARM_UP_PART = 6
 
 # The ratio of neighbouring loads in the search, and the loads as shares of the maximum, descending.
 STEP = 1.05
-FRACTIONS = tuple(round(STEP**-number, 3) for number in range(-8, 61))
-FIRST = round(STEP**-2, 3)
+FRACTIONS: tuple[float, ...] = tuple(round(STEP ** float(-n), 3) for n in range(-8, 61))
+FIRST: float = FRACTIONS[10]
 
 # Fractions are rounded: neighbours may lie further apart than a STEP by this factor.
 _ROUNDED = 1.01
@@ -242,8 +242,11 @@ def bracket(loads: Iterable[Load]) -> Bracket:
 
 
 def _is_step_below(low: float, high: float) -> bool:
-    """Whether a load is a step below another, at most two."""
-    return high / STEP**2 / _ROUNDED <= low <= high / STEP * _ROUNDED
+    """Whether a load is a step below another, and not two.
+
+    A load of the experiment's own lies between two of the search, and has the lower one below it.
+    """
+    return high / STEP**1.85 <= low <= high / STEP * _ROUNDED
 
 
 def _offered(load: Load) -> float:

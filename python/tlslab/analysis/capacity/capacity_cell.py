@@ -135,7 +135,7 @@ def measure(
     maxima = [t for t in trials if t.factors.get("stage") == "maximum"]
     counted_in = [t for t in maxima if usable(t, "maximum")]
     values = _values(counted_in, processors)
-    points, searched = (
+    points, within = (
         [p for t in trials if t.factors["stage"] == stage and (p := point(t, processors, shared))]
         for stage in ("open_loop", "within")
     )
@@ -145,7 +145,7 @@ def measure(
         if name in values
     }
     times, missing = _times(counted_in, points)
-    loads = () if plan.objective is None else loads_of((*points, *searched), plan.objective)
+    loads = () if plan.objective is None else loads_of((*points, *within), plan.objective)
     kept = capacity(loads)
     if kept is not None and kept.bound == "below":
         lowest = figure(kept.load.value)
@@ -182,7 +182,7 @@ def measure(
         summary=summary,
         values=values,
         points=points,
-        searched=searched,
+        searched=within,
         capacity=kept,
         shared=shared,
         limit=limit_words(counted_in, processors),

@@ -90,7 +90,7 @@ def test_two_servers_are_overlaid_at_equal_processors(summary: Summary) -> None:
 def test_the_objective_is_a_capacity_below_the_maximum(summary: Summary) -> None:
     found = summary.cell("server=nginx,processors=1").estimates
     kept = found["capacity_connections_per_s"]
-    assert 0.6 * found["connections_per_s"].value < kept.value < found["connections_per_s"].value
+    assert 0.59 * found["connections_per_s"].value < kept.value < found["connections_per_s"].value
     assert "nginx, 1 processor meets p99<5ms up to" in texts(summary, "objective")[0]
 
 
@@ -328,7 +328,7 @@ def test_an_objective_that_the_loads_do_not_enclose_is_a_bound_or_no_value(
 
 
 def test_an_objective_longer_than_the_runs_can_show_is_not_judged() -> None:
-    """Runs of 2 s and a limit of 1 s: the queue of an overload of 5 % would be 100 ms long."""
+    """Runs of 1 s and a limit of 1 s: the queue of an overload of 5 % would be 50 ms long."""
     plan = made_plan(objective=Objective("p99", 1000.0), repetitions=5)
     plan = replace(plan, open_loop=replace(plan.open_loop, fractions=(0.2, 0.4)))
     summary = summarise(made_capacity_run({"nginx": CapacityWorld()}, plan))
