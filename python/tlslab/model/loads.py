@@ -49,7 +49,7 @@ LEAST_S = 1.0
 LONGEST_S = 60.0
 
 # A planned run has this many times the values without which nothing is said of a quantile.
-ENOUGH = 5
+ENOUGH = 10
 
 # The warm-up of a run, as a part of its measurement: an empty server answers too soon.
 WARM_UP_PART = 6
