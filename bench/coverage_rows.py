@@ -177,7 +177,7 @@ def _queues() -> Iterator[Row]:
     yield Row("p99 of two runs, 5 trials of 3,000 each", busy, ratio, True)
     yield Row("p99, 5 trials of 2,000", "frozen for a time", frozen(5), True)
     # The fewest values of a planned run; within 8 runs, as quick ones have.
-    for kind, at in ((MM1, 0.7), (MM1, 0.95), (MD1, 0.7), (MD1, 0.95), (MG2, 0.8)):
+    for kind, at in ((MM1, 0.7), (MM1, 0.95), (MD1, 0.7), (MD1, 0.95)):
         truth = f"{kind.name}: load {at:g}, 8,000 values"
         trial = within_objective(kind, 8_000, at, 8)
         yield Row("load within p99, not too high", truth, trial, True)

@@ -46,7 +46,7 @@ LATE_SHARE = 0.1
 # the objective.
 SCALES = 10
 LEAST_S = 1.0
-LONGEST_S = 60.0
+LONGEST_S = 20.0
 
 # A planned run has this many times the values without which nothing is said of a quantile.
 ENOUGH = 10
@@ -55,7 +55,7 @@ ENOUGH = 10
 WARM_UP_PART = 6
 
 # The ratio of neighbouring loads in the search, and the loads as shares of the maximum, descending.
-STEP = 1.05
+STEP: float = 1.05
 FRACTIONS: tuple[float, ...] = tuple(round(STEP ** float(-n), 3) for n in range(-8, 61))
 FIRST: float = FRACTIONS[10]
 
@@ -246,7 +246,7 @@ def _is_step_below(low: float, high: float) -> bool:
 
     A load of the experiment's own lies between two of the search, and has the lower one below it.
     """
-    return high / STEP**1.85 <= low <= high / STEP * _ROUNDED
+    return high / math.pow(STEP, 1.85) <= low <= high / STEP * _ROUNDED
 
 
 def _offered(load: Load) -> float:
@@ -268,7 +268,7 @@ def next_fraction(loads: Sequence[Load], left: int) -> float | None:
     if left <= 0 or (best is None and not inside):
         return None
     if best is None:
-        return inside[min(len(inside), 2 ** len(barred)) - 1] if barred else FIRST
+        return inside[min(len(inside), max(2, _steps_down(top))) - 1] if barred else FIRST
     lacking = max(0, CONFIRMING - best.runs) + (found.own is None)
     if not inside or left <= lacking:
         return _confirming(best, found.own)
@@ -277,7 +277,12 @@ def next_fraction(loads: Sequence[Load], left: int) -> float | None:
     if best.fraction < FIRST:
         return FIRST
     climbed = sum(each.outcome == "met" and each.fraction >= FIRST for each in loads)
-    return inside[-min(len(inside), 2 ** max(0, climbed - 1))]
+    return inside[-min(len(inside), 1 << max(0, climbed - 1))]
+
+
+def _steps_down(fraction: float) -> int:
+    """The steps from the maximum down to a fraction of it."""
+    return round(-math.log(fraction) / math.log(STEP))
 
 
 def _confirming(best: Load, own: Load | None) -> float | None:

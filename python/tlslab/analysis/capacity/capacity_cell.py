@@ -40,7 +40,6 @@ from tlslab.model.search import (
     search_state,
 )
 from tlslab.model.trial import Trial
-from tlslab.model.wording import figure
 
 # The estimate of the highest load that meets the objective.
 _KEPT = "capacity_connections_per_s"
@@ -135,10 +134,7 @@ def measure(
     maxima = [t for t in trials if t.factors.get("stage") == "maximum"]
     counted_in = [t for t in maxima if usable(t, "maximum")]
     values = _values(counted_in, processors)
-    points, within = (
-        [p for t in trials if t.factors["stage"] == stage and (p := point(t, processors, shared))]
-        for stage in ("open_loop", "within")
-    )
+    points, within = (_points(trials, s, processors, shared) for s in ("open_loop", "within"))
     estimates = {
         name: two_stage_estimate(list(values[name].values()), unit, plan.maximum.trials)
         for name, unit in UNITS.items()
@@ -147,9 +143,8 @@ def measure(
     times, missing = _times(counted_in, points)
     loads = () if plan.objective is None else loads_of((*points, *within), plan.objective)
     kept = capacity(loads)
-    if kept is not None and kept.bound == "below":
-        lowest = figure(kept.load.value)
-        missing[_KEPT] = f"the objective is met at no load that could be judged, from {lowest}/s on"
+    if kept is not None and not kept.is_least:
+        missing[_KEPT] = f"the objective is met {kept.words}"
     elif kept is not None:
         estimates[_KEPT] = kept.load
     verdict, reasons = judge(trials, maxima, counted_in, search, shared)
@@ -188,6 +183,14 @@ def measure(
         limit=limit_words(counted_in, processors),
         open=open_,
     )
+
+
+def _points(
+    trials: Sequence[Trial], stage: Stage, processors: Processors, shared: bool
+) -> list[Point]:
+    """The open loops of a stage."""
+    found = (point(t, processors, shared) for t in trials if t.factors["stage"] == stage)
+    return [each for each in found if each is not None]
 
 
 def _values(maxima: Sequence[Trial], processors: Processors) -> dict[str, dict[int, float]]:
