@@ -29,4 +29,7 @@ pub mod rustls {
     }
 }
 
+#[path = "../../crates/tls/src/staple.rs"]
+mod staple;
+
 pub use tlslab_wire::tls::*;

@@ -1,8 +1,11 @@
-//! As the engine's verifier where nobody is authenticated: the scheme is checked, and nothing else.
+//! As the engine's verifier where nobody is authenticated: the scheme and the form of a stapled OCSP
+//! response are checked, and nothing else.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error, PeerMisbehaved, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, SignatureScheme};
+
+use crate::staple;
 
 /// Those that TLS 1.3 has for handshakes.
 const SCHEMES: [SignatureScheme; 6] = [
@@ -32,9 +35,12 @@ impl ServerCertVerifier for Verifier {
         _end_entity: &CertificateDer<'_>,
         _intermediates: &[CertificateDer<'_>],
         _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
+        ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        if !ocsp_response.is_empty() && staple::check_form(ocsp_response).is_err() {
+            return Err(CertificateError::InvalidOcspResponse.into());
+        }
         Ok(ServerCertVerified::assertion())
     }
 

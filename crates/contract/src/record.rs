@@ -62,6 +62,10 @@ pub struct RunRecord {
     /// Completed connections whose handshake was made by the minimal client instead of the library.
     #[serde(default)]
     pub minimal_client: u64,
+    /// Completed connections by what shows that the server accepted the handshake; all 0 in records
+    /// of earlier versions.
+    #[serde(default)]
+    pub confirmed_by: ConfirmedBy,
     /// Requests with a complete response and an expected status (2xx by default).
     pub requests: u64,
     /// The length of the measurement in seconds, mean over the workers.
@@ -113,6 +117,59 @@ pub struct RunRecord {
     /// In a merged record: the time during which all generators were measuring.
     #[serde(default)]
     pub common: Option<CommonWindow>,
+}
+
+/// What shows that the server accepted a handshake in which the client finishes first: in TLS 1.3,
+/// and in a resumed handshake of TLS 1.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confirmation {
+    /// The connection's first response.
+    Response,
+    /// The server's Finished, the last message of a full TLS 1.2 handshake.
+    ServerFinished,
+    /// The server's close_notify after the client's Finished.
+    CloseNotify,
+    /// A NewSessionTicket after the client's Finished; the server sent no close_notify.
+    Ticket,
+}
+
+/// Completed connections by [`Confirmation`]. The counts add up to `completed`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfirmedBy {
+    /// By the connection's first response.
+    pub response: u64,
+    /// Without a request, TLS 1.2: by the server's Finished.
+    pub server_finished: u64,
+    /// Without a request: by the server's close_notify.
+    pub close_notify: u64,
+    /// Without a request: by a session ticket, without a close_notify.
+    pub ticket: u64,
+}
+
+impl ConfirmedBy {
+    /// Counts a completed connection.
+    pub fn count(&mut self, by: Confirmation) {
+        match by {
+            Confirmation::Response => self.response += 1,
+            Confirmation::ServerFinished => self.server_finished += 1,
+            Confirmation::CloseNotify => self.close_notify += 1,
+            Confirmation::Ticket => self.ticket += 1,
+        }
+    }
+
+    /// The number of connections.
+    pub fn total(&self) -> u64 {
+        self.response + self.server_finished + self.close_notify + self.ticket
+    }
+}
+
+impl std::ops::AddAssign for ConfirmedBy {
+    fn add_assign(&mut self, other: Self) {
+        self.response += other.response;
+        self.server_finished += other.server_finished;
+        self.close_notify += other.close_notify;
+        self.ticket += other.ticket;
+    }
 }
 
 /// The clients that make connections: the TLS library, and the engine's minimal client.

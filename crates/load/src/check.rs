@@ -5,6 +5,7 @@ mod scripts;
 use std::io;
 use std::net::UdpSocket;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use self::scripts::{body_rule, learning, only, script};
 use crate::connection::Script;
@@ -15,6 +16,7 @@ use tlslab_contract::record::{Preflight, SessionsGiven};
 #[cfg(feature = "openssl")]
 use tlslab_contract::spec::BackendChoice;
 use tlslab_contract::spec::{CheckedSpec, ClientChoice, Resume, TlsSpec};
+use tlslab_system::clock::{Nanos, SECOND};
 use tlslab_system::files;
 use tlslab_system::guard::{self, Permit};
 use tlslab_tls::certificates::certificate_group;
@@ -88,6 +90,7 @@ fn check_permitted(
     let mut backend = choose(spec.spec().tls.backend, &settings)?;
     let once = learning(spec, &script);
     let mut notes = Vec::new();
+    let began = Instant::now();
     let preflight = match try_all_names(spec, backend, &settings, &once, &mut notes) {
         Err(RunError::Preflight { error, .. }) if let Some(group) = retried(spec, &error) => {
             notes.push(send_share(group, &mut settings));
@@ -103,7 +106,7 @@ fn check_permitted(
         other => other?,
     };
     if backend == Choice::Rustls {
-        notes.extend(minimal_client_or_library(spec, &mut settings, &once)?);
+        notes.extend(minimal_client_or_library(spec, &mut settings, &once, began.elapsed())?);
     }
     notes.extend(fewer_streams(spec.spec(), &preflight));
     script.body = body_rule(spec.spec().http.check_body, &preflight);
@@ -113,15 +116,22 @@ fn check_permitted(
 /// If the run uses the minimal client: connects with it once for each server name. The minimal
 /// client is stricter than the library. If only the library accepts the server, the library makes
 /// all connections, and a note states the reason. If a repeated connection by the library fails or
-/// the minimal client then succeeds, the fault lies elsewhere, and the run will show it.
+/// the minimal client then succeeds, the fault lies elsewhere, and the run will show it. So it will
+/// for a server that falls silent, which is not waited for longer than [`trial_limit`].
 fn minimal_client_or_library(
     spec: &CheckedSpec,
     settings: &mut ClientSettings,
     script: &Script,
+    answered: Duration,
 ) -> Result<Option<String>, BackendError> {
+    let limit = trial_limit(answered);
+    let script = &Script { deadlines: script.deadlines.map(|d| d.min(limit)), ..script.clone() };
     for name in spec.server_names() {
         let backend = RustlsBackend::new(&asking_for(name, settings))?;
-        let Some(Err(_)) = minimal(&backend, script) else { continue };
+        let Some(Err(error)) = minimal(&backend, script) else { continue };
+        if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) {
+            return Ok(None);
+        }
         if one_connection(Choice::Rustls, &asking_for(name, settings), script)?.is_err() {
             continue;
         }
@@ -152,6 +162,12 @@ fn spare_backend(spec: &CheckedSpec, tried: Choice, error: &RunError) -> Option<
 #[cfg(not(feature = "openssl"))]
 fn spare_backend(_: &CheckedSpec, _: Choice, _: &RunError) -> Option<Choice> {
     None
+}
+
+/// The time limit for each step of a trial with a server that has just answered in this time.
+fn trial_limit(answered: Duration) -> Nanos {
+    let several = Nanos::try_from(answered.as_nanos()).unwrap_or(Nanos::MAX).saturating_mul(10);
+    several.max(SECOND)
 }
 
 /// The group of the server's HelloRetryRequest, if no option forces the key share.

@@ -16,10 +16,10 @@ use self::turn::Next;
 pub use self::turn::{Context, Turn, Wait};
 use crate::recorder::{Milestones, SLOW_CONNECT};
 use crate::trace::TracedConnection;
-use tlslab_contract::record::Bytes;
+use tlslab_contract::record::{Bytes, Confirmation};
 use tlslab_contract::spec::{Close, Finished};
-use tlslab_system::clock::{Clock, Nanos};
-use tlslab_system::socket::{self, Socket};
+use tlslab_system::clock::{Clock, Nanos, SECOND};
+use tlslab_system::socket::Socket;
 use tlslab_tls::{HandshakeKind, Negotiated, Progress, Session};
 use tlslab_wire::http::Seen;
 use tlslab_wire::names::TlsVersion;
@@ -29,6 +29,15 @@ use tlslab_wire::reason::Reason;
 /// The highest number of reads of a connection in one turn: a MiB at most. If a peer sends as fast
 /// as it is read, this limit leaves time for other connections, deadlines and the end of the run.
 const READS: u32 = 64;
+
+/// How long a connection without a request waits for the server's close_notify once a session
+/// ticket has confirmed the handshake. Both answer the client's last flight, so that they arrive
+/// together; a server that never answers a close_notify costs this time per connection.
+const AFTER_TICKET: Nanos = SECOND;
+
+/// The reason of a connection without a request that ended without a confirmation.
+const UNCONFIRMED: &str = "the handshake is not confirmed: no close_notify and no ticket came";
+const AFTER_ITS_TICKET: &str = "after a ticket, and without a close_notify";
 
 /// The parameters of a connection's start.
 #[derive(Debug)]
@@ -56,8 +65,10 @@ pub struct Connection<S> {
     pub link: Link<S>,
     /// Bytes sent and received up to the end of the handshake.
     handshake_bytes: (u64, u64),
-    /// Whether the connection has sent the end of its stream and waits for the server's answer.
-    waits_for_verdict: bool,
+    /// Whether the connection has sent its close_notify and waits for the server's answer.
+    waits_for_answer: bool,
+    /// What shows that the server accepted a handshake without a request.
+    confirmed_by: Option<Confirmation>,
     /// The state of HTTP/1.1 requests.
     sequential: Sequential,
     /// The state of HTTP/2 requests, used instead of `sequential` with HTTP/2.
@@ -98,7 +109,8 @@ impl<S: Session> Connection<S> {
         Self {
             link: Link::new(socket, session, wanted, at, deadline),
             handshake_bytes: (0, 0),
-            waits_for_verdict: false,
+            waits_for_answer: false,
+            confirmed_by: None,
             sequential: Sequential::new(script),
             multiplexed: None,
         }
@@ -134,6 +146,9 @@ impl<S: Session> Connection<S> {
     pub fn expire<C: Clock>(&mut self, now: Nanos, context: &mut Context<'_, C>) -> Option<Turn> {
         if now < self.link.deadline {
             return None;
+        }
+        if self.confirmed_by == Some(Confirmation::Ticket) {
+            return Some(self.end(self.link.outcome(), context));
         }
         let step = match &self.multiplexed {
             Some(multiplexed) => multiplexed.overdue_step(&mut self.link, now, context.script)?,
@@ -239,7 +254,9 @@ impl<S: Session> Connection<S> {
     /// Closes in an orderly way. The server has answered, so its reading of the close_notify does
     /// not change the outcome.
     fn close(&mut self, scratch: &mut [u8]) {
-        let _ = self.link.session.send_close_notify(&mut self.link.socket);
+        if !self.waits_for_answer {
+            let _ = self.link.session.send_close_notify(&mut self.link.socket);
+        }
         self.link.socket.end_with_fin(scratch);
     }
 
@@ -270,14 +287,17 @@ impl<S: Session> Connection<S> {
             Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::Handshake)),
         }
         self.link.at.secured = context.clock.now();
-        if context.script.finished == Finished::Separate {
-            // Bytes that do not fit into the socket now are sent with the request.
-            self.link.session.flush(&mut self.link.socket)?;
-        }
         let sent = self.link.socket.sent + self.link.session.unsent() as u64;
         self.handshake_bytes = (sent, self.link.socket.received);
         let facts = self.link.session.facts();
         self.link.facts = Some(facts);
+        if context.script.handshake_only {
+            self.begin_to_confirm(&facts, context)?;
+        }
+        if context.script.finished == Finished::Separate {
+            // Bytes that do not fit into the socket now are sent with the request.
+            self.link.session.flush(&mut self.link.socket)?;
+        }
         self.link.unexpected = context.script.expectation.mismatch(self.link.wanted, &facts);
         if let Some(mismatch) = self.link.unexpected
             && !self.may_bring_tickets(&facts)
@@ -298,41 +318,70 @@ impl<S: Session> Connection<S> {
         self.link.wanted == HandshakeKind::Resumed && facts.kind == HandshakeKind::Full
     }
 
-    /// True if the server verifies the client's certificate only after the client has finished the
-    /// handshake, as in TLS 1.3.
-    fn awaits_verdict(&self) -> bool {
-        self.link
-            .facts
-            .is_some_and(|facts| facts.client_authenticated && facts.version == TlsVersion::Tls13)
-    }
-
-    /// Ends a connection that makes a handshake and no request.
-    fn finish<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        if self.waits_for_verdict || self.sequential.is_sent() {
-            return self.verdict(context);
+    /// The server's Finished confirms a full handshake of TLS 1.2, as its last message. In any other
+    /// handshake the client finishes first: whatever has arrived before its Finished is sent proves
+    /// nothing, and is read here (some servers send tickets with their first flight).
+    fn begin_to_confirm<C: Clock>(
+        &mut self,
+        facts: &Negotiated,
+        context: &mut Context<'_, C>,
+    ) -> Result<(), Failure> {
+        if facts.version < TlsVersion::Tls13 && facts.kind == HandshakeKind::Full {
+            self.confirmed_by = Some(Confirmation::ServerFinished);
+            return Ok(());
         }
-        Ok(match self.link.session.flush(&mut self.link.socket)? {
-            Progress::WantWrite => Next::Stop(Turn::Write),
-            _ if self.awaits_verdict() => {
-                let ended = self.link.socket.finish_sending();
-                ended.map_err(|e| socket::failure(&e, self.link.step))?;
-                self.waits_for_verdict = true;
-                Next::Go
+        while self.link.may_read() {
+            match self.link.session.read(&mut self.link.socket, context.plaintext)? {
+                Progress::Done(_) => {}
+                Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
+                Progress::WantRead | Progress::WantWrite => break,
             }
-            _ => Next::Stop(Turn::Ended(self.link.outcome())),
-        })
+        }
+        self.link.session.took_ticket();
+        Ok(())
     }
 
-    /// Waits for the server's answer to the end of the stream: an alert if the server rejects the
-    /// client's certificate, otherwise the end of its own stream.
-    fn verdict<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        Ok(match self.link.session.read(&mut self.link.socket, context.plaintext)? {
-            Progress::Done(_) | Progress::Closed | Progress::Cut => {
-                Next::Stop(Turn::Ended(self.link.outcome()))
+    /// Ends a connection that makes a handshake and no request, once the handshake is confirmed.
+    /// One whose facts are unexpected needs no confirmation.
+    fn finish<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
+        let needs_answer = self.confirmed_by.is_none() && self.link.unexpected.is_none();
+        if needs_answer && !self.waits_for_answer {
+            self.waits_for_answer = true;
+            self.link.session.send_close_notify(&mut self.link.socket)?;
+        }
+        let is_sent = self.link.session.flush(&mut self.link.socket)? != Progress::WantWrite;
+        match (is_sent, self.waits_for_answer) {
+            (false, _) => Ok(Next::Stop(Turn::Write)),
+            (true, true) => self.answer(context),
+            (true, false) => Ok(Next::Stop(Turn::Ended(self.link.outcome()))),
+        }
+    }
+
+    /// Reads once from the server's answer to the client's Finished and close_notify. An alert that
+    /// rejects the handshake is an error of the session. A close_notify confirms the handshake; a
+    /// ticket does, too, unless the connection then ends by a reset. The end of the TCP stream
+    /// alone is no evidence: a server that rejects the client may end so, too.
+    fn answer<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
+        if !self.link.may_read() {
+            return Ok(Next::Stop(Turn::Write));
+        }
+        let read = self.link.session.read(&mut self.link.socket, context.plaintext)?;
+        if self.link.session.took_ticket() && self.confirmed_by.is_none() {
+            self.confirmed_by = Some(Confirmation::Ticket);
+            self.link.deadline = self.link.deadline.min(context.clock.now() + AFTER_TICKET);
+        }
+        match read {
+            // Plaintext may be older than the client's Finished (RFC 8446, section 2).
+            Progress::Done(_) => return Ok(Next::Go),
+            Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
+            Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
+            Progress::Closed => self.confirmed_by = Some(Confirmation::CloseNotify),
+            Progress::Cut if self.confirmed_by.is_none() => {
+                return Err(Failure::Closed(Step::FirstByte));
             }
-            Progress::WantRead => Next::Stop(Turn::Read),
-            Progress::WantWrite => Next::Stop(Turn::Write),
-        })
+            Progress::Cut => {}
+        }
+        Ok(Next::Stop(Turn::Ended(self.link.outcome())))
     }
 
     /// Sends the server the reason why the connection ends, as far as possible without waiting: by
@@ -358,6 +407,15 @@ impl<S: Session> Connection<S> {
                 Some(multiplexed) => multiplexed.reason(),
                 None => self.sequential.fault(),
             },
+            Outcome::Failed(Failure::Reset | Failure::Closed(_) | Failure::TimedOut(_))
+                if self.waits_for_answer =>
+            {
+                let words = match self.confirmed_by {
+                    Some(_) => AFTER_ITS_TICKET,
+                    None => UNCONFIRMED,
+                };
+                Some(Reason::named(words))
+            }
             _ => self.link.session.reason(),
         }
     }
@@ -390,6 +448,8 @@ impl<S: Session> Connection<S> {
                     };
                     recorder.completed(&self.link.at, now, facts, &bytes);
                     recorder.closed_idle += u64::from(self.link.closed_idle);
+                    let by = self.confirmed_by.unwrap_or(Confirmation::Response);
+                    recorder.confirmed_by.count(by);
                 }
                 (Outcome::Unexpected(_), facts) => recorder.troubled(outcome, facts),
                 _ => recorder.troubled(outcome, None),

@@ -34,6 +34,12 @@ pub fn notes(
             if used.is_empty() { "none" } else { &used }
         ));
     }
+    if let Some(words) = &preflight.dh_prime {
+        notes.push(format!(
+            "the prime of the server's own Diffie-Hellman parameters {words}: whoever knows the \
+             factors of such a prime, or of its order, can break the key exchange (RFC 7919, 6)"
+        ));
+    }
     if let Some(SessionsGiven { full, resumed: 0 }) = preflight.sessions {
         notes.push(format!(
             "the server gives no session ticket on a resumed connection ({full} on a full \

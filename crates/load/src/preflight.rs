@@ -103,6 +103,7 @@ fn try_session<S: Session>(
         body_sha256: response.digest.filter(|_| answered).map(|hash| hexadecimal(&hash)),
         server: response.server,
         streams: connection.allowed_streams().filter(|streams| *streams < u32::MAX),
+        dh_prime: connection.session().weak_prime().map(str::to_owned),
         sessions: None,
     };
     Ok(PreflightConnection { preflight, certificates, gained: connection.session().gained() })

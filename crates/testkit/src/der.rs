@@ -12,20 +12,46 @@ pub const UTF8_STRING: u8 = 0x0c;
 /// The tag of a T61String, whose bytes are not checked.
 pub const T61_STRING: u8 = 0x14;
 
-/// The tags of ENUMERATED, OBJECT IDENTIFIER and OCTET STRING, and of the first explicit field.
+/// The tags of INTEGER, ENUMERATED, OBJECT IDENTIFIER, OCTET STRING and GeneralizedTime, and of the
+/// first and second explicit field; the status `good`.
+const INTEGER: u8 = 0x02;
 const ENUMERATED: u8 = 0x0a;
 const OBJECT_IDENTIFIER: u8 = 0x06;
 const OCTET_STRING: u8 = 0x04;
+const GENERALIZED_TIME: u8 = 0x18;
 const FIRST: u8 = 0xa0;
+const SECOND: u8 = 0xa1;
+const GOOD: u8 = 0x80;
 
 /// The object identifier of a basic OCSP response: id-pkix-ocsp-basic.
 const OCSP_BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 0x30, 1, 1];
 
-/// An OCSP response with the status `successful` (RFC 6960, section 4.2.1) and N bytes of
-/// meaningless content.
-pub fn ocsp_response(length: usize) -> Vec<u8> {
+/// An OCSP response (RFC 6960, section 4.2.1) that says until 2099 that this certificate, DER, is
+/// good, with a meaningless signature of N bytes. Without a certificate, it is for the serial number
+/// 1.
+pub fn ocsp_response(certificate: &[u8], length: usize) -> Vec<u8> {
+    ocsp_response_until("20991231235959Z", GOOD, certificate, length)
+}
+
+/// As [`ocsp_response`], with the end of its time and with the tag of a status.
+pub fn ocsp_response_until(until: &str, status: u8, certificate: &[u8], length: usize) -> Vec<u8> {
+    let serial = match certificate {
+        [] => value(INTEGER, &[1]),
+        // The version precedes the serial number (RFC 5280, section 4.1).
+        _ => parts(content(&parts(content(certificate))[0]))[1].clone(),
+    };
+    let algorithm = value(SEQUENCE, &value(OBJECT_IDENTIFIER, &[0x2b, 0x65, 0x70]));
+    let hash = value(OCTET_STRING, &[7; 20]);
+    let id = value(SEQUENCE, &[&algorithm[..], &hash, &hash, &serial].concat());
+    let time = |time: &str| value(GENERALIZED_TIME, time.as_bytes());
+    let times = [time("20200101000000Z"), value(FIRST, &time(until))].concat();
+    let one = value(SEQUENCE, &[id, value(status, &[]), times].concat());
+    let responder = value(SECOND, &value(SEQUENCE, &[]));
+    let answers = [responder, time("20200101000000Z"), value(SEQUENCE, &one)].concat();
+    let signature = value(BIT_STRING, &[&[0][..], &vec![7; length]].concat());
+    let basic = [value(SEQUENCE, &answers), algorithm, signature].concat();
     let number = value(OBJECT_IDENTIFIER, &OCSP_BASIC);
-    let content = value(OCTET_STRING, &vec![7; length]);
+    let content = value(OCTET_STRING, &value(SEQUENCE, &basic));
     let response = value(FIRST, &value(SEQUENCE, &[number, content].concat()));
     value(SEQUENCE, &[value(ENUMERATED, &[0]), response].concat())
 }

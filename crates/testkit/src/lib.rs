@@ -10,4 +10,4 @@ pub mod peers;
 pub mod tamper;
 pub mod tls_server;
 
-pub use der::ocsp_response;
+pub use der::{ocsp_response, ocsp_response_until};

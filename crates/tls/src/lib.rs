@@ -23,6 +23,7 @@ pub mod openssl;
 mod pool;
 pub mod rustls;
 pub mod self_signed;
+mod staple;
 mod turns;
 pub mod versions;
 
@@ -231,11 +232,22 @@ pub trait Session {
         0
     }
 
+    /// Whether a NewSessionTicket has arrived since the last call (RFC 8446, section 4.6.1).
+    fn took_ticket(&mut self) -> bool {
+        false
+    }
+
     /// Frees the buffers of an active session. The connection is idle from now on.
     fn rest(&mut self) {}
 
     /// The server's certificates, DER, its own first; empty if the session reads none.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
+
+    /// The weakness of the server's own Diffie-Hellman prime, if it has one. Takes up to some tenths
+    /// of a second.
+    fn weak_prime(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The reason of the session's failure, if more than its class is known.
     fn reason(&self) -> Option<Reason> {

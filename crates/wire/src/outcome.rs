@@ -129,6 +129,12 @@ impl Failure {
     }
 }
 
+impl From<Rule> for Failure {
+    fn from(rule: Rule) -> Self {
+        Self::Rule(rule)
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -73,3 +73,4 @@ class Preflight:
     body_sha256: str | None = None
     sessions: SessionsGiven | None = None
     streams: int | None = None
+    dh_prime: str | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 from tlslab.model.handshake import CountedFacts, Preflight
 from tlslab.model.hosts import HostFound, Lost
-from tlslab.model.outcomes import CountedName, Kinds, Outcomes
+from tlslab.model.outcomes import ConfirmedBy, CountedName, Kinds, Outcomes
 
 
 @dataclass(frozen=True)
@@ -275,6 +275,7 @@ class RunRecord:
     flight: FlightTimes | None = None
     slow_connects: SlowConnects = field(default_factory=SlowConnects)
     kinds: Kinds = field(default_factory=Kinds)
+    confirmed_by: ConfirmedBy = field(default_factory=ConfirmedBy)
     clients: Mapping[str, ClientTimes] = field(default_factory=dict)
     started: StartTime | None = None
     hosts: tuple[HostPart, ...] = ()

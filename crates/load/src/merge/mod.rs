@@ -14,8 +14,9 @@ mod window;
 use std::collections::BTreeMap;
 
 use tlslab_contract::record::{
-    Bytes, CLIENTS, CountedFacts, CountedName, CpuTime, Environment, FlightTimes, HostFound, Kinds,
-    LostHost, OpenLoop, RunRecord, SlowConnects, StepResult, WorkerUsage, add_slices,
+    Bytes, CLIENTS, ConfirmedBy, CountedFacts, CountedName, CpuTime, Environment, FlightTimes,
+    HostFound, Kinds, LostHost, OpenLoop, RunRecord, SlowConnects, StepResult, WorkerUsage,
+    add_slices,
 };
 use tlslab_contract::spec::RunSpec;
 
@@ -93,9 +94,11 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
     let histograms = joined_histograms(parts, |record| &record.histograms)?;
     let (mut cpu, mut kinds) = (CpuTime::default(), Kinds::default());
     let (mut bytes, mut intervals) = (Bytes::default(), Vec::new());
+    let mut confirmed_by = ConfirmedBy::default();
     for record in records() {
         cpu += record.cpu;
         kinds += record.kinds;
+        confirmed_by += record.confirmed_by;
         bytes += &record.bytes;
         add_slices(&mut intervals, &record.intervals);
     }
@@ -113,6 +116,7 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
         kinds,
         authenticated: records().map(|r| r.authenticated).sum(),
         minimal_client: records().map(|r| r.minimal_client).sum(),
+        confirmed_by,
         requests: records().map(|r| r.requests).sum(),
         seconds,
         cpu,

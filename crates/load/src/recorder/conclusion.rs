@@ -9,8 +9,8 @@ use super::reasons::Reasons;
 use super::{ArrivalAccounting, Flight};
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
-    Bytes, CLIENTS, ClientTimes, CountedFacts, CountedName, Interval, Kinds, OpenLoop, StepResult,
-    Summary,
+    Bytes, CLIENTS, ClientTimes, ConfirmedBy, CountedFacts, CountedName, Interval, Kinds, OpenLoop,
+    StepResult, Summary,
 };
 use tlslab_contract::spec::RunSpec;
 use tlslab_contract::spec::load::Rate;
@@ -26,6 +26,7 @@ pub struct Conclusion {
     pub server_names: Vec<CountedName>,
     pub authenticated: u64,
     pub minimal_client: u64,
+    pub confirmed_by: ConfirmedBy,
     pub requests: u64,
     pub bytes: Bytes,
     pub kinds: Kinds,
@@ -56,6 +57,7 @@ pub struct Notes {
     pub closed_idle: u64,
     pub authenticated: u64,
     pub minimal_client: u64,
+    pub confirmed_by: ConfirmedBy,
     pub bytes: Bytes,
     pub kinds: Kinds,
     pub slices: Vec<Interval>,
@@ -88,6 +90,7 @@ impl Conclusion {
             server_names: notes.names.of(&spec.tls.server_names),
             authenticated: notes.authenticated,
             minimal_client: notes.minimal_client,
+            confirmed_by: notes.confirmed_by,
             requests,
             bytes: notes.bytes,
             kinds: notes.kinds,

@@ -21,7 +21,9 @@ use self::reasons::Reasons;
 pub use self::second::{Percentiles, Second};
 pub use self::totals::Totals;
 use crate::trace::Trace;
-use tlslab_contract::record::{Bytes, CpuTime, FlightTimes, Interval, Kinds, add_slices};
+use tlslab_contract::record::{
+    Bytes, ConfirmedBy, CpuTime, FlightTimes, Interval, Kinds, add_slices,
+};
 use tlslab_contract::spec::RunSpec;
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_tls::{EarlyData, HandshakeKind, Negotiated};
@@ -139,6 +141,8 @@ pub struct Recorder {
     troubled: u64,
     authenticated: u64,
     minimal_client: u64,
+    /// Completed connections by what confirmed their handshakes.
+    pub confirmed_by: ConfirmedBy,
     bytes: Bytes,
     kinds: Kinds,
     slices: Vec<Interval>,
@@ -169,6 +173,7 @@ impl Recorder {
             troubled: 0,
             authenticated: 0,
             minimal_client: 0,
+            confirmed_by: ConfirmedBy::default(),
             bytes: Bytes::default(),
             kinds: Kinds::default(),
             slices: Vec::new(),
@@ -362,6 +367,7 @@ impl Recorder {
         self.troubled += other.troubled;
         self.authenticated += other.authenticated;
         self.minimal_client += other.minimal_client;
+        self.confirmed_by += other.confirmed_by;
         self.kinds += other.kinds;
         self.bytes += &other.bytes;
         add_slices(&mut self.slices, &other.slices);
@@ -383,6 +389,7 @@ impl Recorder {
             closed_idle: self.closed_idle,
             authenticated: self.authenticated,
             minimal_client: self.minimal_client,
+            confirmed_by: self.confirmed_by,
             bytes: self.bytes,
             kinds: self.kinds,
             slices: self.slices,

@@ -53,6 +53,7 @@ pub(super) fn record(
         kinds: notes.kinds,
         authenticated: notes.authenticated,
         minimal_client: notes.minimal_client,
+        confirmed_by: notes.confirmed_by,
         requests: notes.requests,
         seconds,
         cpu: processor_time(reports),

@@ -121,6 +121,7 @@ pub fn assert_accounting(record: &RunRecord) {
     assert_times(record);
     assert!(record.authenticated <= outcomes.completed);
     assert!(record.minimal_client <= outcomes.completed);
+    assert_eq!(record.confirmed_by.total(), outcomes.completed);
     // The time in flight is accounted for, whatever the server did.
     let doubted = record.verdicts.iter().find(|said| said.code == VerdictCode::LittlesLaw);
     assert_eq!(doubted, None, "{:?}", record.flight);

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use openssl::asn1::Asn1Time;
 use openssl::hash::MessageDigest;
@@ -12,6 +13,7 @@ use openssl::x509::X509;
 
 use crate::harness::{BACKENDS, lean, measured, spec, trust, try_run, with_minimal_client};
 use tlslab_contract::spec::{BackendChoice, KeyShare, RunSpec, Stop};
+use tlslab_load::check::check;
 use tlslab_testkit::certificates::{Authority, Identity, Key};
 use tlslab_testkit::lockstep::LockstepServer;
 use tlslab_testkit::peers::script::Act;
@@ -170,4 +172,17 @@ fn a_kind_of_key_that_rustls_lacks_makes_openssl_the_choice() {
     refused.tls.groups = vec![Group::X25519];
     let error = try_run(refused, TrustAnchors::Anyone).unwrap_err();
     assert_eq!(error.class(), "alert_handshake_failure");
+}
+
+#[test]
+fn a_server_that_falls_silent_is_tried_once_more_and_the_run_shows_it() {
+    let authority = Authority::new("tlslab test");
+    let settings = settings(&authority, "X25519");
+    let peer = Peer::start(&settings, 1, bare(vec![Act::Wait]));
+    let spec = with_minimal_client(spec(peer.address(), BackendChoice::Rustls));
+    let began = Instant::now();
+    let checked = check(&spec.checked().unwrap(), trust(&authority)).unwrap();
+    // A connection that is served, and one by the minimal client; the time limit of a step is 10 s.
+    assert_eq!((peer.accepted(), checked.preflight.status), (2, Some(200)));
+    assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
 }

@@ -9,9 +9,9 @@ use tlslab_contract::spec::{BackendChoice, Resume, RunSpec, Stop};
 use tlslab_load::error::RunError;
 use tlslab_serve::ServerBackend::{Openssl, Rustls};
 use tlslab_serve::{Resumption, ServeSpec, Server, ServerBackend};
-use tlslab_testkit::ocsp_response;
+use tlslab_testkit::{ocsp_response, ocsp_response_until};
 use tlslab_tls::TrustAnchors;
-use tlslab_tls::self_signed::self_signed;
+use tlslab_tls::self_signed::{SelfSigned, self_signed};
 use tlslab_wire::names::{Group, KeyKind, TlsVersion};
 
 use crate::harness::{BACKENDS, lean, measured, spec, try_run, with_minimal_client};
@@ -23,9 +23,19 @@ const CONTENT: usize = 300;
 /// A server with an ECDSA certificate; with a response to staple or without.
 fn reference(backend: ServerBackend, stapled: bool) -> (Server, TrustAnchors) {
     let made = self_signed(KeyKind::EcdsaP256).unwrap();
-    let identity = match stapled {
-        true => made.identity.with_ocsp_response(ocsp_response(CONTENT)).unwrap(),
-        false => made.identity,
+    let response = ocsp_response(made.identity.certificate(), CONTENT);
+    stapling(backend, made, stapled.then_some(response))
+}
+
+/// The server that staples this response.
+fn stapling(
+    backend: ServerBackend,
+    made: SelfSigned,
+    response: Option<Vec<u8>>,
+) -> (Server, TrustAnchors) {
+    let identity = match response {
+        Some(response) => made.identity.with_ocsp_response(response).unwrap(),
+        None => made.identity,
     };
     let resumption = Resumption { psk: true, ..Resumption::default() };
     let spec = ServeSpec { resumption, ..ServeSpec::loopback(backend, vec![identity]) };
@@ -48,10 +58,12 @@ fn clients(address: SocketAddr) -> Vec<RunSpec> {
 
 #[test]
 fn every_client_notes_the_length_of_what_is_stapled() {
-    let length = ocsp_response(CONTENT).len() as u32;
     let mut minimal = 0;
     for (server_backend, stapled) in [(Openssl, true), (Rustls, true), (Openssl, false)] {
-        let (server, trust) = reference(server_backend, stapled);
+        let made = self_signed(KeyKind::EcdsaP256).unwrap();
+        let response = ocsp_response(made.identity.certificate(), CONTENT);
+        let length = response.len() as u32;
+        let (server, trust) = stapling(server_backend, made, stapled.then_some(response));
         for mut spec in clients(server.address()) {
             spec.tls.ocsp_stapling = Some(stapled);
             let record = measured(spec, trust.clone());
@@ -89,6 +101,44 @@ fn a_server_that_does_otherwise_is_not_loaded() {
 }
 
 #[test]
+fn a_response_that_does_not_say_that_the_certificate_is_good_is_refused() {
+    let other = self_signed(KeyKind::EcdsaP256).unwrap();
+    for server_backend in [Openssl, Rustls] {
+        for (case, words) in [
+            "is malformed",
+            "is for another certificate",
+            "has expired",
+            "says that the certificate is revoked",
+            "does not know the certificate",
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let made = self_signed(KeyKind::EcdsaP256).unwrap();
+            let own = made.identity.certificate().to_vec();
+            let response = match case {
+                // An OCSP response in name: a successful one without content.
+                0 => vec![0x30, 3, 0x0a, 1, 0],
+                1 => ocsp_response(other.identity.certificate(), CONTENT),
+                2 => ocsp_response_until("20210101000000Z", 0x80, &own, CONTENT),
+                3 => ocsp_response_until("20991231235959Z", 0xa1, &own, CONTENT),
+                _ => ocsp_response_until("20991231235959Z", 0x82, &own, CONTENT),
+            };
+            let (server, trust) = stapling(server_backend, made, Some(response));
+            for mut spec in clients(server.address()) {
+                spec.tls.ocsp_stapling = Some(true);
+                let error = try_run(spec.clone(), trust.clone()).unwrap_err();
+                let said = error.to_string();
+                // OpenSSL itself refuses what has no content.
+                let is_known = said.contains(words) || case == 0 && error.class() == "tls_protocol";
+                assert!(is_known, "{:?}: {said}", spec.tls);
+                assert!(["certificate", "tls_protocol"].contains(&&*error.class()), "{said}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_resumed_handshake_carries_none_and_is_as_asked_for() {
     for server_backend in [Openssl, Rustls] {
         let (server, trust) = reference(server_backend, true);
@@ -115,7 +165,8 @@ fn each_certificate_has_its_own_response_and_only_who_asks_gets_it() {
         let (mut identities, mut trusted) = (Vec::new(), Vec::new());
         for (kind, length) in [(KeyKind::EcdsaP256, 10), (KeyKind::Rsa2048, 20)] {
             let made = self_signed(kind).unwrap();
-            identities.push(made.identity.with_ocsp_response(ocsp_response(length)).unwrap());
+            let response = ocsp_response(&[], length);
+            identities.push(made.identity.with_ocsp_response(response).unwrap());
             trusted.push(X509::from_pem(made.authority.as_bytes()).unwrap());
         }
         let server = Server::start(&ServeSpec::loopback(backend, identities)).unwrap();
@@ -133,7 +184,7 @@ fn each_certificate_has_its_own_response_and_only_who_asks_gets_it() {
                             ssl.set_status_type(StatusType::OCSP).unwrap();
                         }
                     });
-                    let expected = asks.then(|| ocsp_response(length));
+                    let expected = asks.then(|| ocsp_response(&[], length));
                     assert_eq!(client.0.ssl().ocsp_status(), expected.as_deref(), "{schemes}");
                 }
             }

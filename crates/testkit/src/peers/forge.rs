@@ -1,6 +1,6 @@
 //! TLS 1.3 records that no library would send: a correct handshake, then records sealed here.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
@@ -52,6 +52,20 @@ pub fn flood(settings: &Settings, forgery: Forgery) -> Fault {
     Arc::new(move |mut socket: TcpStream| {
         let Some((_, mut sealer)) = handshake(&settings, &socket) else { return };
         while socket.write_all(&sealer.records(forgery)).is_ok() {}
+    })
+}
+
+/// Makes the handshake with TLS_AES_128_GCM_SHA256, sends N NewSessionTickets, and answers one
+/// request with these bytes.
+pub fn ticketing(settings: &Settings, tickets: usize, answer: Vec<u8>) -> Fault {
+    let settings = Settings { version: Some(Version::Tls13), ..settings.clone() };
+    Arc::new(move |mut socket: TcpStream| {
+        let Some((mut stream, mut sealer)) = handshake(&settings, &socket) else { return };
+        let tickets = (0..tickets).flat_map(|_| sealer.one(Forgery::Tickets)).collect::<Vec<_>>();
+        if socket.write_all(&tickets).is_ok() && stream.read(&mut [0; 4096]).is_ok() {
+            let _ = socket.write_all(&sealer.seal(&answer, APPLICATION_DATA));
+            let _ = stream.read(&mut [0; 4096]);
+        }
     })
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use crate::observer::Observer;
 use tlslab_system::socket::Socket;
-use tlslab_wire::rule::Rule;
+use tlslab_wire::outcome::Failure;
 
 /// The highest number of bytes waiting to be sent. Only OpenSSL's answers to a peer that sends
 /// KeyUpdates and does not read can approach it.
@@ -40,9 +40,9 @@ pub struct BioBuffer {
     ended: bool,
     unsent: Vec<u8>,
     sent: usize,
-    /// Checks the server's unencrypted messages, and keeps the first broken rule.
+    /// Checks the server's unencrypted messages, and keeps the first failure.
     observer: Observer,
-    broken: Option<Rule>,
+    broken: Option<Failure>,
 }
 
 impl BioBuffer {
@@ -54,7 +54,7 @@ impl BioBuffer {
             ended: false,
             unsent: Vec::with_capacity(USUAL_FLIGHT),
             sent: 0,
-            observer: Observer::new(false),
+            observer: Observer::new(),
             broken: None,
         }
     }
@@ -72,16 +72,19 @@ impl BioBuffer {
         }
         let received = socket.receive(&mut self.received);
         self.unread = 0..received.as_ref().map_or(0, |length| length.unwrap_or(0));
+        if self.broken.is_none() {
+            match self.observer.received(&mut self.received[self.unread.clone()]) {
+                Ok(length) => self.unread.end = self.unread.start + length,
+                Err(failure) => {
+                    self.broken = Some(failure);
+                    self.unsent.extend(self.observer.alert_for(failure).iter().flatten());
+                }
+            }
+        }
         if self.unread.is_empty() {
             self.lend();
         }
         let received = received?;
-        if self.broken.is_none()
-            && let Err(rule) = self.observer.received(&self.received[self.unread.clone()])
-        {
-            self.broken = Some(rule);
-            self.unsent.extend(self.observer.alert(rule).iter().flatten());
-        }
         self.ended = received == Some(0);
         Ok(received)
     }
@@ -91,8 +94,8 @@ impl BioBuffer {
         SPARE.set(std::mem::take(&mut self.received));
     }
 
-    /// The rule that the server has broken in unencrypted messages, if any.
-    pub fn broken(&self) -> Option<Rule> {
+    /// The failure by the server's unencrypted messages, if any.
+    pub fn broken(&self) -> Option<Failure> {
         self.broken
     }
 

@@ -1,5 +1,6 @@
 //! Reads the negotiated facts of a session.
 
+use ::openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use ::openssl::pkey::Id;
 use ::openssl::ssl::{SslRef, SslVersion};
 
@@ -71,6 +72,33 @@ fn group(ssl: &SslRef) -> Option<KeyExchangeGroup> {
     }
     let key = ssl.peer_tmp_key().ok()?;
     (key.id() == Id::DH).then(|| KeyExchangeGroup::FiniteField(key.bits()))
+}
+
+/// The longest prime that is examined, in bits: a longer one would take seconds.
+const LONGEST_EXAMINED: i32 = 4096;
+
+/// The weakness of the server's own Diffie-Hellman prime: it is composite, or half of it is. In the
+/// second case its group may have small subgroups, and nobody but the server knows. `None` for named
+/// groups, which are safe primes (RFC 7919), and if there is no weakness.
+pub fn weak_prime(ssl: &SslRef) -> Option<&'static str> {
+    if ffi::group_name(ssl).is_some() {
+        return None;
+    }
+    let key = ssl.peer_tmp_key().ok().filter(|key| key.id() == Id::DH)?;
+    let dh = key.dh().ok()?;
+    let prime = dh.prime_p();
+    if prime.num_bits() > LONGEST_EXAMINED {
+        return None;
+    }
+    let mut context = BigNumContext::new().ok()?;
+    let mut half = BigNum::new().ok()?;
+    half.rshift1(prime).ok()?;
+    let mut is_prime = |number: &BigNumRef| number.is_prime(0, &mut context).ok();
+    match (is_prime(prime)?, is_prime(&half)?) {
+        (true, true) => None,
+        (true, false) => Some("is not a safe prime"),
+        (false, _) => Some("is composite"),
+    }
 }
 
 fn scheme(name: &str) -> SignatureScheme {

@@ -1,11 +1,12 @@
 //! One connection's OpenSSL session.
 
 use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::openssl::ssl::{self, ErrorCode, ShutdownState, Ssl, SslStream};
 
 use crate::pool::Pool;
-use crate::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent};
+use crate::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent, staple};
 use tlslab_contract::spec::Resume;
 use tlslab_system::socket::{self, Socket};
 use tlslab_wire::outcome::{Failure, Step};
@@ -72,6 +73,22 @@ impl OpensslSession {
             pool.put(Ticket { session: session.to_owned(), authenticated: self.authenticated });
             self.gained += 1;
         }
+    }
+
+    /// Checks a stapled response, as the other clients do. OpenSSL only checks that it is one.
+    fn check_staple(&mut self) -> Result<(), Failure> {
+        let ssl = self.stream.ssl();
+        let Some(response) = ssl.ocsp_status() else { return Ok(()) };
+        let own = ssl.peer_certificate().filter(|_| self.authenticated);
+        let checked = match own.and_then(|certificate| certificate.to_der().ok()) {
+            Some(certificate) => staple::check(response, &certificate, unix_time()),
+            None => staple::check_form(response),
+        };
+        checked.map_err(|refused| {
+            self.explanation = refused.to_string();
+            self.is_fault = true;
+            Failure::Certificate
+        })
     }
 
     /// Creates a ClientHello without sending it. The error is the library's message.
@@ -142,11 +159,14 @@ impl OpensslSession {
 
     fn receive(&mut self, socket: &mut Socket) -> Result<Option<usize>, Failure> {
         let received = self.stream.get_mut().receive(socket).map_err(|e| self.lose(&e))?;
-        if let Some(rule) = self.stream.get_ref().broken() {
+        if let Some(failure) = self.stream.get_ref().broken() {
             // Sends the alert about the error. The connection is lost, whether or not the alert
             // arrives.
             let _ = self.stream.get_mut().send(socket);
-            return Err(self.broken(rule));
+            return Err(match failure {
+                Failure::Rule(rule) => self.broken(rule),
+                other => other,
+            });
         }
         self.fruitless += received.unwrap_or(0);
         Ok(received)
@@ -189,6 +209,12 @@ impl OpensslSession {
     }
 }
 
+/// The seconds since 1970.
+fn unix_time() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
 impl Session for OpensslSession {
     fn unsent(&self) -> usize {
         self.stream.get_ref().unsent()
@@ -214,6 +240,7 @@ impl Session for OpensslSession {
         match progress {
             Progress::Done(_) => {
                 self.step = Step::FirstByte;
+                self.check_staple()?;
                 self.give_back();
             }
             Progress::Closed => return Err(Failure::Closed(self.step)),
@@ -268,6 +295,14 @@ impl Session for OpensslSession {
 
     fn gained(&self) -> u32 {
         self.gained
+    }
+
+    fn weak_prime(&self) -> Option<&'static str> {
+        facts::weak_prime(self.stream.ssl())
+    }
+
+    fn took_ticket(&mut self) -> bool {
+        messages::took_ticket(self.stream.ssl())
     }
 
     fn peer_certificates(&self) -> Vec<Vec<u8>> {

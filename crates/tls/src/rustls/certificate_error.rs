@@ -8,6 +8,7 @@ use rustls::{CertificateError, ExtendedKeyPurpose, OtherError};
 use x509_parser::asn1_rs::{FromDer as _, Oid};
 
 use super::variant_name::word;
+use crate::staple;
 
 /// The certificate's validity has ended. `tlslab-load` chooses a remedy by this phrase and the next
 /// four.
@@ -134,6 +135,9 @@ pub(super) fn details(error: &CertificateError) -> String {
         } => {
             let [signature, key] = [signature_algorithm_id, public_key_algorithm_id];
             format!("signature {}, key {}", dotted(signature), dotted(key))
+        }
+        E::InvalidOcspResponse if !staple::last_refusal().is_empty() => {
+            format!("it {}", staple::last_refusal())
         }
         E::Other(OtherError(source)) if !source.is::<webpki::Error>() => source.to_string(),
         _ => String::new(),

@@ -8,6 +8,7 @@ mod facts;
 mod failure;
 mod ffi;
 mod flight;
+mod inspection;
 pub mod key_exchange;
 mod key_memo;
 mod key_schedule;

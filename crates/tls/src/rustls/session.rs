@@ -21,8 +21,8 @@ use super::facts::negotiated;
 use super::failure::reason;
 use super::flight::{encode_close_notify, encode_flight, encrypt, encrypt_early};
 use super::minimal::{ClientHelloTemplate, MinimalClient};
-use super::signed_with;
 use super::tickets::{self, Ticket};
+use super::{inspection, signed_with};
 use crate::observer::Observer;
 use crate::pool::Pool;
 use crate::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent};
@@ -65,6 +65,8 @@ pub struct RustlsSession {
     pool: Option<Pool<Ticket>>,
     /// The number of sessions added to the pool.
     gained: u32,
+    /// Whether a ticket has arrived since the last question.
+    has_ticket: bool,
     /// Checks the server's unencrypted messages to rustls; the minimal client checks them itself.
     observer: Observer,
     /// The first rule that the observer has seen broken.
@@ -114,7 +116,8 @@ impl RustlsSession {
             fruitless: 0,
             pool: None,
             gained: 0,
-            observer: Observer::new(true),
+            has_ticket: false,
+            observer: Observer::new(),
             broken: None,
         }
     }
@@ -151,29 +154,28 @@ impl RustlsSession {
                     Some(received) => length = received,
                 }
             }
-            let empty = self.observe(&buffer[kept..kept + length])?.map(|place| kept + place);
             self.fruitless += length;
+            let length = self.observe(&mut buffer[kept..kept + length])?;
             if self.fruitless > FRUITLESS_LIMIT {
                 return Err(self.state.give_up(&mut self.machine, FLOOD));
             }
             self.partial.clear();
             let filled = kept + length;
             let incoming = &mut buffer[..filled];
-            let (used, read) = match (&mut self.machine, empty) {
-                (Machine::Library(connection), None) => {
+            let (used, read) = match &mut self.machine {
+                Machine::Library(connection) => {
                     let urgent = urgent.filter(|_| cuttable);
                     self.state.process(connection, incoming, room, urgent)?
                 }
-                (Machine::Library(connection), Some(place)) => {
-                    match self.state.process_with_empty(connection, incoming, room, place)? {
-                        Some(done) => done,
-                        None => return Err(self.break_off(Rule::EmptyRecord)),
-                    }
-                }
-                (Machine::Minimal(client), _) => {
+                Machine::Minimal(client) => {
                     self.state.process_minimal(client, incoming, room, urgent)?
                 }
             };
+            let found = inspection::take();
+            self.has_ticket |= found.has_ticket;
+            if let Some(rule) = found.broken {
+                return Err(self.break_off(Failure::Rule(rule)));
+            }
             // Read at once: the next connection of this worker stores its own scheme.
             if let Some(scheme) = signed_with::take() {
                 self.state.seen.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
@@ -195,22 +197,24 @@ impl RustlsSession {
     }
 
     /// Checks rules that the library does not check; a broken one ends the session. Returns the
-    /// position of an empty record, which breaks a rule unless the handshake is complete before it.
-    fn observe(&mut self, received: &[u8]) -> Result<Option<usize>, Failure> {
+    /// number of bytes for the library.
+    fn observe(&mut self, received: &mut [u8]) -> Result<usize, Failure> {
         if self.state.ready {
             self.observer.finished();
         }
-        self.observer.received(received).map_err(|rule| self.break_off(rule))
+        self.observer.received(received).map_err(|failure| self.break_off(failure))
     }
 
-    /// Ends a session whose server has broken a rule.
-    fn break_off(&mut self, rule: Rule) -> Failure {
+    /// Ends a session whose server has broken a rule, or has ended it.
+    fn break_off(&mut self, failure: Failure) -> Failure {
         // Clears the library's values in thread-locals, which belong to this connection only.
         take_shown();
         signed_with::take();
-        self.broken = Some(rule);
-        self.state.outgoing.extend(self.observer.alert(rule).iter().flatten());
-        Failure::Rule(rule)
+        if let Failure::Rule(rule) = failure {
+            self.broken = Some(rule);
+        }
+        self.state.outgoing.extend(self.observer.alert_for(failure).iter().flatten());
+        failure
     }
 
     fn send_outgoing(&mut self, socket: &mut Socket, step: Step) -> Result<Progress, Failure> {
@@ -374,6 +378,14 @@ impl Session for RustlsSession {
 
     fn gained(&self) -> u32 {
         self.gained
+    }
+
+    fn took_ticket(&mut self) -> bool {
+        let has_ticket = mem::take(&mut self.has_ticket);
+        match &mut self.machine {
+            Machine::Library(_) => has_ticket,
+            Machine::Minimal(client) => client.took_ticket(),
+        }
     }
 
     /// Frees unused capacity: after a large response it may exceed the whole state of rustls.

@@ -5,14 +5,15 @@ use std::sync::LazyLock;
 use rustls::crypto::{CipherSuiteCommon, aws_lc_rs};
 use rustls::{SupportedCipherSuite, Tls13CipherSuite};
 
-use super::{key_schedule, transcript};
+use super::{inspection, key_schedule, transcript};
 
 /// All suites of the provider.
 pub static CIPHER_SUITES: LazyLock<Vec<SupportedCipherSuite>> = LazyLock::new(|| {
     aws_lc_rs::ALL_CIPHER_SUITES.iter().map(|suite| with_own_hashing(*suite)).collect()
 });
 
-/// The same suite. A TLS 1.3 suite hashes by RustCrypto (`docs/adr/0011`).
+/// The same suite. A TLS 1.3 suite hashes by RustCrypto (`docs/adr/0011`), and its handshake messages
+/// are inspected (`docs/adr/0047`).
 fn with_own_hashing(suite: SupportedCipherSuite) -> SupportedCipherSuite {
     let SupportedCipherSuite::Tls13(stock) = suite else { return suite };
     let hash = stock.common.hash_provider.algorithm();
@@ -24,7 +25,7 @@ fn with_own_hashing(suite: SupportedCipherSuite) -> SupportedCipherSuite {
     let own = Tls13CipherSuite {
         common: CipherSuiteCommon { hash_provider, ..stock.common },
         hkdf_provider,
-        aead_alg: stock.aead_alg,
+        aead_alg: inspection::inspecting(stock.aead_alg),
         quic: stock.quic,
     };
     SupportedCipherSuite::Tls13(Box::leak(Box::new(own)))

@@ -8,10 +8,12 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error, PeerMisbehaved, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, RootCertStore, SignatureScheme,
+};
 
 use super::{chain_memo, key_memo, signed_with, trusted_leaf};
-use crate::TrustAnchors;
+use crate::{TrustAnchors, staple};
 
 /// The checks of a server.
 #[derive(Debug)]
@@ -53,6 +55,44 @@ impl Verifier {
     /// A verifier that checks nothing, for the connections between two samples.
     pub fn none(algorithms: WebPkiSupportedAlgorithms, schemes: Vec<SignatureScheme>) -> Self {
         Self { number: number(), check: Check::Nothing, algorithms, schemes }
+    }
+
+    /// Checks a stapled response, empty without one: its form always, and that it is for this
+    /// certificate with the chain.
+    fn check_staple(
+        &self,
+        response: &[u8],
+        certificate: &CertificateDer<'_>,
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        let checked = match self.check {
+            _ if response.is_empty() => Ok(()),
+            Check::Full(..) => staple::check(response, certificate, now),
+            Check::Signature | Check::Nothing => staple::check_form(response),
+        };
+        checked.map_err(|_| CertificateError::InvalidOcspResponse.into())
+    }
+
+    /// Checks the chain, the name and the validity, unless this verifier leaves that out.
+    fn check_chain(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        let Check::Full(webpki, anchors) = &self.check else { return Ok(()) };
+        if chain_memo::has_passed(self.number, server_name, end_entity, intermediates, now) {
+            return Ok(());
+        }
+        if anchors.iter().any(|anchor| anchor == end_entity.as_ref()) {
+            trusted_leaf::check(end_entity, server_name, now)?;
+        } else {
+            webpki.verify_server_cert(end_entity, intermediates, server_name, &[], now)?;
+        }
+        chain_memo::remember(self.number, server_name, end_entity, intermediates, now);
+        Ok(())
     }
 
     /// Stores the scheme; returns whether the signature must be verified. Fails if the scheme was
@@ -99,24 +139,8 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         signed_with::note_stapled(ocsp_response);
-        let Check::Full(webpki, anchors) = &self.check else {
-            return Ok(ServerCertVerified::assertion());
-        };
-        if chain_memo::has_passed(self.number, server_name, end_entity, intermediates, now) {
-            return Ok(ServerCertVerified::assertion());
-        }
-        if anchors.iter().any(|anchor| anchor == end_entity.as_ref()) {
-            trusted_leaf::check(end_entity, server_name, now)?;
-        } else {
-            webpki.verify_server_cert(
-                end_entity,
-                intermediates,
-                server_name,
-                ocsp_response,
-                now,
-            )?;
-        }
-        chain_memo::remember(self.number, server_name, end_entity, intermediates, now);
+        self.check_chain(end_entity, intermediates, server_name, now)?;
+        self.check_staple(ocsp_response, end_entity, now)?;
         Ok(ServerCertVerified::assertion())
     }
 

@@ -9,6 +9,7 @@ use super::fault::{
 use crate::names::SignatureScheme;
 use crate::tls::HELLO_RETRY_REQUEST;
 use crate::tls::client_hello_reader::split;
+use crate::tls::observer::OF_ENCRYPTED_EXTENSIONS;
 
 /// Length of a record's header.
 pub const HEADER: usize = 5;
@@ -60,16 +61,11 @@ pub const STATUS_REQUEST: u16 = 5;
 pub const SIGNATURE_ALGORITHMS: u16 = 13;
 const ALPN: u16 = 16;
 const COMPRESS_CERTIFICATE: u16 = 27;
-const PRE_SHARED_KEY: u16 = 41;
 const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
 const CERTIFICATE_AUTHORITIES: u16 = 47;
 /// The extension `key_share`.
 pub const KEY_SHARE: u16 = 51;
-
-/// Extensions that exist only in TLS 1.2: ec_point_formats, extended_master_secret, session_ticket
-/// and renegotiation_info.
-const OF_TLS12: [u16; 4] = [11, 23, 35, 0xff01];
 
 /// The highest number of extensions in a message: fewer are defined.
 const EXTENSIONS: usize = 64;
@@ -178,16 +174,14 @@ pub fn encrypted_extensions<'m>(
         if number == ALPN {
             protocols = Some(content);
         }
-        let is_of_hellos = [SUPPORTED_VERSIONS, KEY_SHARE, PRE_SHARED_KEY].contains(&number);
-        let is_bare = [SERVER_NAME, STATUS_REQUEST].contains(&number);
         if !offered.contains(&number) {
             return Err(UNASKED);
         }
         // Section 4.2: the extension belongs in another message, or is not defined for TLS 1.3.
-        if is_of_hellos || OF_TLS12.contains(&number) {
+        if !OF_ENCRYPTED_EXTENSIONS.contains(&number) {
             return Err(illegal("an extension that has no place in EncryptedExtensions"));
         }
-        well_formed(!is_bare || content.is_empty())
+        well_formed(number != SERVER_NAME || content.is_empty())
     })?;
     if !behind.is_empty() {
         return Err("something lies behind the extensions".into());
@@ -235,6 +229,9 @@ pub fn for_each_certificate<'m>(
     let mut list = whole(list, 3).ok_or(wrong)?;
     while !list.is_empty() {
         let (certificate, rest) = split(list, 3).ok_or(wrong)?;
+        if certificate.is_empty() {
+            return Err("a certificate of no bytes".into());
+        }
         let mut response: &[u8] = &[];
         // The only extension that the client requests for a certificate is its status (section
         // 4.4.2.1).

@@ -1,13 +1,23 @@
 //! Checks a server's unencrypted messages against rules that libraries do not check.
 //!
-//! The [`Observer`] sees each byte between the socket and the library. Encrypted content is checked
-//! by the back end, as far as its library shows it.
+//! The [`Observer`] sees each byte between the socket and the library. A back end checks encrypted
+//! messages by [`broken_by_encrypted`], as it gets them from its library.
 
+mod messages;
+
+use std::ops::Range;
+
+pub use self::messages::{Extensions, OF_ENCRYPTED_EXTENSIONS, Offer, broken_by_encrypted, field};
+use self::messages::{broken_by_extension, broken_by_old, each};
 use super::HELLO_RETRY_REQUEST;
+use crate::outcome::{Failure, Step};
 use crate::rule::Rule;
 
-/// The level of an alert that ends a connection (RFC 8446, section 6).
+/// The levels of alerts, and those that are no errors (RFC 8446, section 6).
+const WARNING: u8 = 1;
 const FATAL: u8 = 2;
+const CLOSE_NOTIFY: u8 = 0;
+const USER_CANCELED: u8 = 90;
 
 /// Content types (RFC 8446, section 5.1).
 const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -15,9 +25,13 @@ const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
-/// Message types (RFC 8446, section 4).
+/// Message types (RFC 8446, section 4; RFC 5246, section 7.4).
 const HELLO_REQUEST: u8 = 0;
 const SERVER_HELLO: u8 = 2;
+const ENCRYPTED_EXTENSIONS: u8 = 8;
+const CERTIFICATE: u8 = 11;
+const SERVER_KEY_EXCHANGE: u8 = 12;
+const CERTIFICATE_REQUEST: u8 = 13;
 
 /// Extensions (IANA, "TLS ExtensionType Values").
 const EXTENDED_MASTER_SECRET: u16 = 23;
@@ -36,85 +50,19 @@ const SENTINELS: [&[u8]; 2] = [b"DOWNGRD\x01", b"DOWNGRD\x00"];
 /// The highest number of HelloRequests during a TLS 1.2 handshake.
 const HELLO_REQUESTS: u8 = 32;
 
-/// The length of a protected TLS 1.3 record with empty content: content type and tag (RFC 8446,
-/// section 5.2; all suites offered here have tags of 16 bytes).
-pub const EMPTY_PROTECTED: usize = 1 + 16;
+/// The highest number of change_cipher_spec records before the ServerHello: as many as rustls and
+/// the minimal client take later.
+const EARLY_CHANGES: u8 = 2;
 
-/// The longest ServerHello that is read, in bytes; libraries reject much longer ones.
-const LONGEST_HELLO: usize = 16 * 1024;
-
-/// A set of extension numbers. Except for renegotiation_info, the clients here offer only numbers
-/// up to 62; larger ones were never offered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Extensions(pub u64);
-
-impl Extensions {
-    /// The bit of renegotiation_info, whose number is too large for a bit.
-    const LAST: u32 = 63;
-
-    fn bit(number: u16) -> Option<u64> {
-        match number {
-            RENEGOTIATION_INFO => Some(1 << Self::LAST),
-            number if u32::from(number) < Self::LAST => Some(1 << number),
-            _ => None,
-        }
+/// How many bytes of a message are read: all of a ServerHello and of a chain, unless it is so long
+/// that the library refuses it, and the start of the others that have rules.
+fn kept_of(kind: u8) -> usize {
+    match kind {
+        SERVER_HELLO => 16 * 1024,
+        CERTIFICATE => 64 * 1024,
+        SERVER_KEY_EXCHANGE | CERTIFICATE_REQUEST => 16,
+        _ => 0,
     }
-
-    /// True if the set contains the extension with this number.
-    pub fn contains(self, number: u16) -> bool {
-        Self::bit(number).is_some_and(|bit| self.0 & bit != 0)
-    }
-
-    /// The extensions of a ClientHello message, its session ID, and whether it offers TLS 1.3: a
-    /// client of TLS 1.2 alone may also list its version.
-    pub fn of_client_hello(message: &[u8]) -> Option<(Self, &[u8], bool)> {
-        let (session_id, rest) = field(message.get(4 + 2 + 32..)?, 1)?;
-        let (_suites, rest) = field(rest, 2)?;
-        let (_compression, rest) = field(rest, 1)?;
-        let mut offered = Self::default();
-        let mut offers_tls13 = false;
-        each(rest, |number, content| {
-            offered.0 |= Self::bit(number).unwrap_or(0);
-            if number == SUPPORTED_VERSIONS {
-                let versions = content.get(1..).unwrap_or_default();
-                offers_tls13 = versions.chunks_exact(2).any(|version| version == TLS13);
-            }
-            true
-        })?;
-        Some((offered, session_id, offers_tls13))
-    }
-
-    /// True if all extensions of this list (after its length) were offered; `None` if the list is
-    /// malformed, which the library reports.
-    pub fn allow(self, list: &[u8]) -> Option<bool> {
-        let mut all = true;
-        each(list, |number, _| {
-            all &= self.contains(number);
-            true
-        })?;
-        Some(all)
-    }
-}
-
-/// Splits off a field after its length of N bytes.
-pub fn field(bytes: &[u8], width: usize) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = bytes.split_at_checked(width)?;
-    let length = length.iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
-    rest.split_at_checked(length)
-}
-
-/// Reads a list of extensions after its length; `None` if the list is malformed, or `take` rejects
-/// an extension.
-fn each(list: &[u8], mut take: impl FnMut(u16, &[u8]) -> bool) -> Option<()> {
-    let (mut list, _) = field(list, 2)?;
-    while let Some((number, rest)) = list.split_first_chunk() {
-        let (content, rest) = field(rest, 2)?;
-        if !take(u16::from_be_bytes(*number), content) {
-            return None;
-        }
-        list = rest;
-    }
-    Some(())
 }
 
 /// How the server's records are read at this point.
@@ -124,9 +72,7 @@ enum Phase {
     Idle,
     /// All records are read.
     Clear,
-    /// The rest of a TLS 1.3 handshake is encrypted: only record headers are read.
-    Sealed,
-    /// Nothing is read.
+    /// Nothing is read: the rest is encrypted.
     Over,
 }
 
@@ -134,34 +80,40 @@ enum Phase {
 #[derive(Debug)]
 pub struct Observer {
     phase: Phase,
-    /// Whether the headers of encrypted records are read as well.
-    reads_sealed: bool,
     offered: Extensions,
     offers_tls13: bool,
+    offers_older: bool,
     session_id: [u8; 32],
     id_length: usize,
     /// The received bytes of a record header, and the number of missing bytes of the content.
     header: [u8; 5],
     header_length: usize,
     content: usize,
-    /// The received bytes of a message: all of a ServerHello, otherwise the header.
+    /// The received bytes of a message, as many as are read of it.
     message: Vec<u8>,
     /// The number of missing bytes of a message whose header has arrived.
     to_come: usize,
     hello_requests: u8,
-    /// Whether the ServerHello chose TLS 1.3; `None` before it.
-    is_tls13: Option<bool>,
+    /// Whether the ServerHello chose TLS 1.3, and its suite; `None` before it.
+    chosen: Option<(bool, u16)>,
+    /// The received bytes of an alert.
+    alert: [u8; 2],
+    /// A warning before the ServerHello. In TLS 1.2 it may be one, in TLS 1.3 it is an error.
+    warned: Option<u8>,
+    /// The number of change_cipher_spec records before the ServerHello, and where they were in the
+    /// bytes that were received last.
+    early_changes: u8,
+    early: Vec<Range<usize>>,
 }
 
 impl Observer {
-    /// The state before the ClientHello. `reads_sealed` is needed only for a library that does not
-    /// show the content of encrypted records.
-    pub fn new(reads_sealed: bool) -> Self {
+    /// The state before the ClientHello.
+    pub fn new() -> Self {
         Self {
             phase: Phase::Idle,
-            reads_sealed,
             offered: Extensions::default(),
             offers_tls13: false,
+            offers_older: false,
             session_id: [0; 32],
             id_length: 0,
             header: [0; 5],
@@ -170,7 +122,11 @@ impl Observer {
             message: Vec::new(),
             to_come: 0,
             hello_requests: 0,
-            is_tls13: None,
+            chosen: None,
+            alert: [0; 2],
+            warned: None,
+            early_changes: 0,
+            early: Vec::new(),
         }
     }
 
@@ -179,53 +135,86 @@ impl Observer {
         if self.phase != Phase::Idle {
             return;
         }
-        let Some((offered, id, offers_tls13)) =
-            records.get(5..).and_then(Extensions::of_client_hello)
-        else {
-            return;
-        };
+        let Some(offer) = records.get(5..).and_then(Offer::of_client_hello) else { return };
+        let id = offer.session_id;
         let Some(place) = self.session_id.get_mut(..id.len()) else { return };
         place.copy_from_slice(id);
-        (self.offered, self.offers_tls13) = (offered, offers_tls13);
-        (self.id_length, self.phase) = (id.len(), Phase::Clear);
+        (self.offered, self.offers_tls13) = (offer.extensions, offer.has_tls13);
+        (self.offers_older, self.id_length) = (offer.has_older, id.len());
+        self.phase = Phase::Clear;
     }
 
-    /// Processes received bytes. Stops at an empty encrypted record, and returns its position: the
-    /// record breaks [`Rule::EmptyRecord`], unless the bytes before it complete the handshake,
-    /// after which it is application data (RFC 8446, section 5.1). The position of a record whose
-    /// header began in earlier bytes is 0.
-    pub fn received(&mut self, received: &[u8]) -> Result<Option<usize>, Rule> {
-        let mut bytes = received;
-        while matches!(self.phase, Phase::Clear | Phase::Sealed) && !bytes.is_empty() {
+    /// Processes received bytes. Fails with the rule that the server breaks, with an alert that the
+    /// library would take for a warning, or with the end of the session.
+    ///
+    /// Returns the number of bytes for the library, which are moved to the front. Records of the
+    /// type change_cipher_spec before a ServerHello of TLS 1.3 are left out: a client must drop
+    /// them (RFC 8446, section 5), and libraries do so only after the ServerHello.
+    pub fn received(&mut self, received: &mut [u8]) -> Result<usize, Failure> {
+        let mut at = 0;
+        while self.phase == Phase::Clear && at < received.len() {
+            let start = at;
+            let bytes = &received[at..];
             if self.content == 0 {
                 let used = bytes.len().min(self.header.len() - self.header_length);
-                let (now, rest) = bytes.split_at(used);
-                self.header[self.header_length..][..used].copy_from_slice(now);
+                self.header[self.header_length..][..used].copy_from_slice(&bytes[..used]);
                 self.header_length += used;
-                bytes = rest;
+                at += used;
+                self.note_early(start..at);
                 if self.header_length == self.header.len() {
                     self.header_length = 0;
                     self.record()?;
-                    if self.begins_empty() {
-                        let end = received.len() - bytes.len();
-                        return Ok(Some(end.saturating_sub(self.header.len())));
-                    }
                 }
                 continue;
             }
-            let (now, rest) = bytes.split_at(bytes.len().min(self.content));
+            let now = &bytes[..bytes.len().min(self.content)];
             self.content -= now.len();
-            bytes = rest;
-            if self.phase == Phase::Clear && self.header[0] == HANDSHAKE {
-                self.handshake(now)?;
+            at += now.len();
+            match self.header[0] {
+                HANDSHAKE => self.handshake(now)?,
+                ALERT => self.alert(now)?,
+                CHANGE_CIPHER_SPEC if self.is_early() && now != [1] => {
+                    return Err(Failure::Rule(Rule::ChangeCipherSpec));
+                }
+                _ => {}
             }
+            self.note_early(start..at);
         }
-        Ok(None)
+        Ok(self.without_early(received))
     }
 
-    /// The alert record for the broken rule, as long as alerts are unencrypted.
-    pub fn alert(&self, rule: Rule) -> Option<[u8; 7]> {
-        (self.phase == Phase::Clear).then(|| [ALERT, 3, 3, 0, 2, FATAL, rule.alert()])
+    /// True if the current record is a change_cipher_spec before the ServerHello of a server that
+    /// may choose TLS 1.3.
+    fn is_early(&self) -> bool {
+        self.header[0] == CHANGE_CIPHER_SPEC && self.chosen.is_none() && self.offers_tls13
+    }
+
+    /// Notes bytes of the current record, if they are not for the library.
+    fn note_early(&mut self, place: Range<usize>) {
+        if self.is_early() {
+            self.early.push(place);
+        }
+    }
+
+    /// Moves the bytes for the library to the front; returns their number.
+    fn without_early(&mut self, received: &mut [u8]) -> usize {
+        let mut length = received.len();
+        for place in self.early.drain(..).rev() {
+            received.copy_within(place.end..length, place.start);
+            length -= place.len();
+        }
+        length
+    }
+
+    /// The alert record for the broken rule, as long as alerts are unencrypted; `None` if the
+    /// server itself has ended the session.
+    pub fn alert_for(&self, failure: Failure) -> Option<[u8; 7]> {
+        match failure {
+            Failure::Rule(rule) if self.phase == Phase::Clear => {
+                Some([ALERT, 3, 3, 0, 2, FATAL, rule.alert()])
+            }
+            _ => None,
+        }
     }
 
     /// Notes the end of the handshake: from now on only the library checks.
@@ -233,19 +222,10 @@ impl Observer {
         self.phase = Phase::Over;
     }
 
-    /// True if the current record is encrypted and empty.
-    fn begins_empty(&self) -> bool {
-        let is_encrypted = self.phase == Phase::Sealed && self.header[0] == APPLICATION_DATA;
-        is_encrypted && self.content == EMPTY_PROTECTED
-    }
-
     /// Processes a record header.
     fn record(&mut self) -> Result<(), Rule> {
         let [kind, _, _, high, low] = self.header;
         self.content = usize::from(u16::from_be_bytes([high, low]));
-        if self.phase == Phase::Sealed {
-            return Ok(());
-        }
         match kind {
             HANDSHAKE if self.content == 0 => Err(Rule::EmptyRecord),
             HANDSHAKE => Ok(()),
@@ -253,14 +233,18 @@ impl Observer {
             // Before a ServerHello, the library rejects the record, and also a record too short to
             // be encrypted.
             APPLICATION_DATA => {
-                let goes_on = self.reads_sealed && self.is_tls13 == Some(true);
-                let phase = if goes_on { Phase::Sealed } else { Phase::Over };
-                (self.phase, self.message) = (phase, Vec::new());
+                (self.phase, self.message) = (Phase::Over, Vec::new());
                 Ok(())
+            }
+            CHANGE_CIPHER_SPEC if self.content != 1 => Err(Rule::ChangeCipherSpec),
+            CHANGE_CIPHER_SPEC if self.is_early() => {
+                self.early_changes += 1;
+                let is_last = self.early_changes > EARLY_CHANGES;
+                if is_last { Err(Rule::ChangeCipherSpec) } else { Ok(()) }
             }
             // After this record TLS 1.2 encrypts. In TLS 1.3 it is for middleboxes, and may also
             // follow a HelloRetryRequest.
-            CHANGE_CIPHER_SPEC if self.is_tls13 == Some(false) => {
+            CHANGE_CIPHER_SPEC if self.chosen.is_some_and(|(is_tls13, _)| !is_tls13) => {
                 (self.phase, self.message) = (Phase::Over, Vec::new());
                 Ok(())
             }
@@ -268,7 +252,30 @@ impl Observer {
         }
     }
 
-    fn handshake(&mut self, mut bytes: &[u8]) -> Result<(), Rule> {
+    /// Processes bytes of an alert. All alerts except two are errors, whatever their level (RFC
+    /// 8446, section 6.2), and a close_notify ends the session (section 6.1). In TLS 1.2 a warning
+    /// may be one: servers send unrecognized_name in this way (RFC 6066, section 3).
+    fn alert(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        for byte in bytes {
+            self.alert = [self.alert[1], *byte];
+        }
+        let [level, alert] = self.alert;
+        // The library rejects an alert of another length.
+        let is_whole = self.content == 0 && self.header[3..] == [0, 2];
+        let is_tls13 = self.chosen.map(|(is_tls13, _)| is_tls13);
+        match (is_whole, alert) {
+            (true, CLOSE_NOTIFY) if is_tls13.is_none() => Err(Failure::Closed(Step::Handshake)),
+            (false, _) | (_, CLOSE_NOTIFY | USER_CANCELED) => Ok(()),
+            _ if level != WARNING || is_tls13 == Some(false) => Ok(()),
+            _ if is_tls13 == Some(true) || !self.offers_older => Err(Failure::Alert(alert)),
+            _ => {
+                self.warned = Some(alert);
+                Ok(())
+            }
+        }
+    }
+
+    fn handshake(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
         while !bytes.is_empty() {
             if self.to_come == 0 {
                 let used = bytes.len().min(4 - self.message.len());
@@ -282,9 +289,8 @@ impl Observer {
                 continue;
             }
             let (now, rest) = bytes.split_at(bytes.len().min(self.to_come));
-            if self.message[0] == SERVER_HELLO && self.message.len() + now.len() <= LONGEST_HELLO {
-                self.message.extend_from_slice(now);
-            }
+            let room = kept_of(self.message[0]).saturating_sub(self.message.len());
+            self.message.extend_from_slice(&now[..now.len().min(room)]);
             self.to_come -= now.len();
             bytes = rest;
             if self.to_come == 0 {
@@ -295,73 +301,65 @@ impl Observer {
     }
 
     /// Checks a complete message.
-    fn whole(&mut self) -> Result<(), Rule> {
+    fn whole(&mut self) -> Result<(), Failure> {
         let message = std::mem::take(&mut self.message);
-        match message[0] {
-            HELLO_REQUEST => {
+        let broken = match (message[0], self.chosen) {
+            (HELLO_REQUEST, _) => {
                 self.hello_requests += 1;
-                if self.hello_requests > HELLO_REQUESTS {
-                    return Err(Rule::HelloRequest);
-                }
+                (self.hello_requests > HELLO_REQUESTS).then_some(Rule::HelloRequest)
             }
-            SERVER_HELLO => self.server_hello(&message)?,
-            _ => {}
-        }
+            (SERVER_HELLO, _) => self.server_hello(&message)?,
+            (_, Some((false, suite))) => broken_by_old(&message, suite),
+            _ => None,
+        };
         // The next message reuses the memory.
         self.message = message;
         self.message.clear();
-        Ok(())
+        broken.map_or(Ok(()), |rule| Err(rule.into()))
     }
 
-    /// Checks a ServerHello. The library rejects one that cannot be decoded.
-    fn server_hello(&mut self, message: &[u8]) -> Result<(), Rule> {
+    /// The rule that a ServerHello breaks, if any. The library rejects one that cannot be decoded.
+    fn server_hello(&mut self, message: &[u8]) -> Result<Option<Rule>, Failure> {
         let (Some(version), Some(random)) = (message.get(4..6), message.get(6..38)) else {
-            return Ok(());
+            return Ok(None);
         };
-        let Some((echo, rest)) = field(&message[38..], 1) else { return Ok(()) };
+        let Some((echo, rest)) = field(&message[38..], 1) else { return Ok(None) };
         // Suite and compression method precede the extensions, which TLS 1.2 may omit.
         let list = rest.get(3..).filter(|list| !list.is_empty()).unwrap_or(&[0, 0]);
+        let suite = rest.first_chunk().map_or(0, |suite| u16::from_be_bytes(*suite));
         let mut broken = None;
         let mut is_tls13 = false;
         let _ = each(list, |number, _| {
             is_tls13 |= number == SUPPORTED_VERSIONS;
             true
         });
-        self.is_tls13 = Some(is_tls13);
+        self.chosen = Some((is_tls13, suite));
+        if let Some(alert) = self.warned.filter(|_| is_tls13) {
+            return Err(Failure::Alert(alert));
+        }
         let is_retry = random == HELLO_RETRY_REQUEST;
         let _ = each(list, |number, content| {
-            let rule = self.extension(number, content, is_tls13, is_retry);
+            let extension = (number, content);
+            let rule = broken_by_extension(extension, self.offered, is_tls13, is_retry);
             broken = broken.or(rule);
             true
         });
-        if version == TLS13 || (is_tls13 && version != [3, 3]) {
-            return Err(Rule::LegacyVersion);
-        }
-        if is_tls13 && echo != &self.session_id[..self.id_length] {
-            return Err(Rule::SessionId);
-        }
-        if !is_tls13 && self.offers_tls13 && SENTINELS.contains(&&random[24..]) {
-            return Err(Rule::Downgrade);
-        }
-        broken.map_or(Ok(()), Err)
+        Ok(if version == TLS13 || (is_tls13 && version != [3, 3]) {
+            Some(Rule::LegacyVersion)
+        } else if is_tls13 && echo != &self.session_id[..self.id_length] {
+            Some(Rule::SessionId)
+        } else if !is_tls13 && self.offers_tls13 && SENTINELS.contains(&&random[24..]) {
+            Some(Rule::Downgrade)
+        } else if !is_tls13 && self.early_changes > 0 {
+            Some(Rule::ChangeCipherSpec)
+        } else {
+            broken
+        })
     }
+}
 
-    /// The rule that an extension of a ServerHello breaks, if any.
-    fn extension(&self, number: u16, content: &[u8], tls13: bool, retry: bool) -> Option<Rule> {
-        let has_place = match number {
-            SUPPORTED_VERSIONS | KEY_SHARE => self.offered.contains(number),
-            PRE_SHARED_KEY => tls13 && !retry && self.offered.contains(number),
-            // A server may send a cookie unasked (RFC 8446, section 4.2.2).
-            COOKIE => retry,
-            // A signalling suite can also offer it (RFC 5746, section 3.3).
-            RENEGOTIATION_INFO => !tls13,
-            _ => !tls13 && self.offered.contains(number),
-        };
-        match number {
-            _ if !has_place => Some(Rule::Extension),
-            RENEGOTIATION_INFO if content != [0] => Some(Rule::RenegotiationInfo),
-            EXTENDED_MASTER_SECRET if !content.is_empty() => Some(Rule::ExtendedMasterSecret),
-            _ => None,
-        }
+impl Default for Observer {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -3,15 +3,16 @@
 use std::time::{Duration, Instant};
 
 use tlslab_contract::accounting::Outcomes;
-use tlslab_contract::spec::{BackendChoice, RequestBody, RequestsPerConnection, Stop};
+use tlslab_contract::spec::{BackendChoice, RequestBody, RequestsPerConnection, RunSpec, Stop};
 use tlslab_testkit::certificates::Authority;
 use tlslab_testkit::peers::script::Act::{
     self, CloseNotify, Drip, Fin, Flood, Receive, Reset, Send, Sleep, Wait,
 };
 use tlslab_testkit::peers::{Fault, Peer, answering, bare, first_flight, secured};
+use tlslab_wire::names::TlsVersion;
 
 use super::{
-    ALL, CONNECTIONS, Client, LIBRARIES, accounting, completes, fail, fails, head, settings,
+    ALL, CONNECTIONS, Client, LIBRARIES, accounting_of, completes, fail, fails, head, settings,
     settings_of_old,
 };
 use crate::harness::{BACKENDS, SLACK, impatient, measured, trust, try_run};
@@ -92,17 +93,55 @@ fn connections_that_the_peer_ends_are_reported_apart_by_how_and_when() {
 }
 
 #[test]
-fn a_close_notify_that_nobody_vouches_for_is_a_matter_of_the_library() {
+fn alerts_before_the_server_hello_end_the_session_whatever_their_level() {
     let authority = Authority::new("tlslab test");
-    let fault = bare(vec![Receive, Send(CLOSE_NOTIFY.to_vec()), Wait]);
-    for client in ALL {
-        // rustls ignores unencrypted alerts, which anyone on the path can send; OpenSSL does not.
-        let class = match client {
-            Client::Library(BackendChoice::Openssl) => "closed_handshake",
-            _ => "timeout_handshake",
-        };
-        let failed = [(class.to_owned(), CONNECTIONS)].into();
-        assert_eq!(accounting(&authority, fault.clone(), client).failed, failed, "{client:?}");
+    for (alert, class) in
+        [(0, "closed_handshake"), (40, "alert_handshake_failure"), (112, "alert_unrecognized_name")]
+    {
+        for level in [1, 2] {
+            let alert = Send(vec![21, 3, 3, 0, 2, level, alert]);
+            let fault = bare(vec![Receive, alert, Wait]);
+            for client in ALL {
+                let only_tls13 = |mut spec: RunSpec| {
+                    spec.tls.versions = vec![TlsVersion::Tls13];
+                    spec
+                };
+                let outcomes = accounting_of(&authority, fault.clone(), client, only_tls13);
+                let failed = [(class.to_owned(), CONNECTIONS)].into();
+                assert_eq!(outcomes.failed, failed, "{client:?}, level {level}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_handshake_without_a_request_counts_if_the_server_has_confirmed_it() {
+    let authority = Authority::new("tlslab test");
+    let (settings, old) = (settings(&authority), settings_of_old(&authority));
+    let handshake_only = |spec: RunSpec| RunSpec { handshake_only: true, ..spec };
+    // A peer that makes the handshake sends tickets.
+    let cases: [(&str, &[Client], Fault); 11] = [
+        ("", &ALL, secured(&settings, vec![CloseNotify, Wait])),
+        ("", &ALL, secured(&settings, vec![Receive])),
+        ("", &LIBRARIES, secured(&old, vec![Reset])),
+        ("", &LIBRARIES, secured(&old, vec![Fin])),
+        ("reset", &ALL, secured(&settings, vec![Reset])),
+        ("reset", &ALL, first_flight(&settings, vec![Reset])),
+        ("closed_first_byte", &ALL, first_flight(&settings, vec![Fin])),
+        ("timeout_first_byte", &ALL, first_flight(&settings, vec![Wait])),
+        ("reset", &LIBRARIES, first_flight(&old, vec![Reset])),
+        ("closed_handshake", &LIBRARIES, first_flight(&old, vec![Fin])),
+        ("timeout_handshake", &LIBRARIES, first_flight(&old, vec![Wait])),
+    ];
+    for (number, (class, clients, fault)) in cases.iter().enumerate() {
+        for client in *clients {
+            let outcomes = accounting_of(&authority, fault.clone(), *client, handshake_only);
+            let ended = match *class {
+                "" => outcomes.completed,
+                class => outcomes.failed.get(class).copied().unwrap_or_default(),
+            };
+            assert_eq!(ended, CONNECTIONS, "case {number}, {client:?}: {outcomes:?}");
+        }
     }
 }
 

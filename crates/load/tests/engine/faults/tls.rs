@@ -2,13 +2,14 @@
 
 use tlslab_contract::spec::{Deadlines, RunSpec};
 use tlslab_testkit::certificates::{Authority, Identity, Key};
-use tlslab_testkit::peers::forge::{Forgery, flood};
+use tlslab_testkit::peers::forge::{Forgery, flood, ticketing};
 use tlslab_testkit::peers::script::Act::{Flood, Receive, Send, Wait};
 use tlslab_testkit::peers::{Fault, Peer, bare, compressed, hello_retry, secured};
 use tlslab_testkit::tls_server::{Settings, Version};
 
 use super::{
-    ALL, CONNECTIONS, Client, VERIFYING, accounting, accounting_of, fail, fails, settings,
+    ALL, CONNECTIONS, Client, LIBRARIES, VERIFYING, accounting, accounting_of, completes, fail,
+    fails, head, settings,
 };
 use crate::alone::measured_alone;
 use crate::harness::{STEP_MS, measured, trust};
@@ -21,19 +22,23 @@ fn what_is_not_tls_breaks_the_protocol() {
     let authority = Authority::new("tlslab test");
     let says = |bytes: &[u8]| bare(vec![Receive, Send(bytes.to_vec()), Wait]);
     let floods = |bytes: &[u8]| bare(vec![Receive, Flood(bytes.to_vec())]);
-    let cases: [(&str, &str, Fault); 8] = [
+    let cases: [(&str, &str, Fault); 7] = [
         ("HTTP", "tls_protocol", says(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")),
         ("SSH", "tls_protocol", says(b"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n")),
         ("garbage", "tls_protocol", says(&[22, 3, 3, 0, 8, 9, 9, 9, 9, 9, 9, 9, 9])),
         ("zeros", "tls_protocol", floods(&ZEROS)),
         ("an oversized record", "tls_protocol", floods(&[22, 3, 3, 0xff, 0xff])),
-        ("alerts that warn", "tls_protocol", floods(&[21, 3, 3, 0, 2, 1, 112])),
         ("fatal alerts", "alert_handshake_failure", floods(&[21, 3, 3, 0, 2, 2, 40])),
         ("HelloRetryRequests", "tls_protocol", hello_retry::forever()),
     ];
     for (name, class, fault) in &cases {
         fails(&authority, name, class, fault);
     }
+    // A server of TLS 1.2, which the libraries offer here, may warn.
+    let warnings = floods(&[21, 3, 3, 0, 2, 1, 112]);
+    fail(&LIBRARIES, &authority, "warnings", "tls_protocol", &warnings);
+    let minimal = [Client::Minimal, Client::Lean];
+    fail(&minimal, &authority, "warnings", "alert_unrecognized_name", &warnings);
     // The libraries would accept any number of them; the minimal client rejects the first one.
     let empty = floods(&[22, 3, 3, 0, 0]);
     for client in ALL {
@@ -66,6 +71,14 @@ fn floods_behind_the_handshake_end_the_connection() {
             assert_eq!(outcomes.failed, failed, "{name}, {client:?}");
         }
     }
+}
+
+#[test]
+fn many_tickets_are_no_flood_for_any_client() {
+    let authority = Authority::new("tlslab test");
+    let answer = head("Content-Length: 0");
+    let fault = ticketing(&settings(&authority), 200, answer);
+    completes(&ALL, &authority, "200 tickets", &fault);
 }
 
 /// A flood ends by its own length, however slow a busy machine is.

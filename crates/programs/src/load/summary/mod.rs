@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use terminal_size::{Width, terminal_size_of};
-use tlslab_contract::record::{OpenLoop, RunRecord, VerdictCode};
+use tlslab_contract::record::{ConfirmedBy, OpenLoop, RunRecord, VerdictCode};
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
 use tlslab_wire::wording::{counted, grouped};
 
@@ -91,6 +91,9 @@ fn headline(record: &RunRecord) -> String {
         let rate = figure((record.seconds > 0.0).then(|| number as f64 / record.seconds), 1);
         line_of(&mut text, &format!("{rate:>12} {name}s/s  {} {done}", counted(number, name)));
     }
+    if spec.handshake_only && record.confirmed_by.total() > 0 {
+        line_of(&mut text, &confirmed(record.confirmed_by));
+    }
     if let Some(common) = &record.common {
         let rate = figure(common.connections_per_s, 1);
         let length = figure(Some(common.seconds), 2);
@@ -107,6 +110,19 @@ fn headline(record: &RunRecord) -> String {
         line_of(&mut text, &arrivals(open_loop));
     }
     text
+}
+
+/// The signs by which the server confirmed handshakes without a request.
+fn confirmed(by: ConfirmedBy) -> String {
+    let ConfirmedBy { server_finished, close_notify, ticket, .. } = by;
+    let signs = [
+        (server_finished, "by the server's Finished"),
+        (close_notify, "by its close_notify"),
+        (ticket, "by a ticket alone"),
+    ];
+    let signs = signs.into_iter().filter(|(count, _)| *count > 0);
+    let signs: Vec<_> = signs.map(|(count, by)| format!("{} {by}", grouped(count))).collect();
+    format!("{:>12} confirmed: {}", "", signs.join(", "))
 }
 
 /// The accounting of an open loop's arrivals.

@@ -11,18 +11,17 @@ use foreign_types::ForeignTypeRef;
 use openssl_sys as sys;
 
 use crate::HELLO_RETRY_REQUEST;
-use crate::observer::{EMPTY_PROTECTED, Extensions, field};
+use crate::observer::{Extensions, Offer, broken_by_encrypted};
 use tlslab_wire::rule::Rule;
 
 /// Content types, and types of handshake messages (RFC 8446, appendices B.1 and B.3).
 const CHANGE_CIPHER_SPEC: c_int = 20;
 const HANDSHAKE: c_int = 22;
+const APPLICATION_DATA: c_int = 23;
 const HELLO_REQUEST: u8 = 0;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 const NEW_SESSION_TICKET: u8 = 4;
-const ENCRYPTED_EXTENSIONS: u8 = 8;
-const CERTIFICATE: u8 = 11;
 const CERTIFICATE_VERIFY: u8 = 15;
 const FINISHED: u8 = 20;
 
@@ -36,25 +35,30 @@ const KEY_UPDATE: u8 = 24;
 
 /// The parts of a session's note, in this order: the server sent a HelloRetryRequest; the client
 /// signed with its own key; the ServerHello took a PSK without a key exchange; the server's
-/// Finished has arrived; the current record is empty; the rules that the server broke, a bit each;
-/// the unit in which messages that carry nothing are counted.
+/// Finished has arrived; the current record is empty; a ticket has arrived; the first rule that the
+/// server broke, by its place in [`Rule::ALL`] from 1; the unit in which messages that carry nothing
+/// are counted.
 const RETRIED: usize = 1;
 const SIGNED: usize = 2;
 const WITHOUT_EXCHANGE: usize = 4;
 const IS_FINISHED: usize = 8;
 const IS_EMPTY: usize = 16;
-const BROKEN_EXTENSION: usize = 32;
-const BROKEN_EMPTY: usize = 64;
-const BROKEN_CHANGE: usize = 128;
-const BROKEN_REQUEST: usize = 256;
-const ONE_MESSAGE: usize = 512;
+const HAS_TICKET: usize = 32;
+const ONE_RULE: usize = 64;
+const ONE_MESSAGE: usize = 64 * ONE_RULE;
+
+/// The lengths of a TLS 1.3 record with empty content, and of the longest one: content, content type
+/// and tag (RFC 8446, sections 5.2 and 5.4). All suites but CCM_8 have tags of 16 bytes.
+const EMPTY_PROTECTED: usize = 1 + 16;
+const LONGEST_PROTECTED: usize = (1 << 14) + 1 + 16;
 
 /// Extensions of a ServerHello (RFC 8446, section 4.2).
 const PRE_SHARED_KEY: u16 = 41;
 const KEY_SHARE: u16 = 51;
 
-/// The highest number of tickets and KeyUpdates without plaintext between them: the limit of rustls
-/// and of older releases of OpenSSL.
+/// The highest number of KeyUpdates and HelloRequests without plaintext between them: the limit of
+/// rustls and of the minimal client. Tickets are limited by their bytes, as for every client
+/// ([`FRUITLESS_LIMIT`](crate::FRUITLESS_LIMIT)).
 const MESSAGE_LIMIT: usize = 32;
 
 /// The place of the `random` in a ServerHello: after message type, length and version.
@@ -109,16 +113,26 @@ pub fn is_flooded(ssl: &SslRef) -> bool {
 /// The rule that the session's server broke in the encrypted part of the connection; `None` if it
 /// broke none.
 pub fn broken(ssl: &SslRef) -> Option<Rule> {
-    let note = note(ssl);
-    BROKEN.iter().find(|(bit, _)| note & bit != 0).map(|(_, rule)| *rule)
+    let place = (note(ssl) % ONE_MESSAGE / ONE_RULE).checked_sub(1)?;
+    Rule::ALL.get(place).copied()
 }
 
-const BROKEN: [(usize, Rule); 4] = [
-    (BROKEN_EXTENSION, Rule::Extension),
-    (BROKEN_EMPTY, Rule::EmptyRecord),
-    (BROKEN_CHANGE, Rule::ChangeCipherSpec),
-    (BROKEN_REQUEST, Rule::HelloRequest),
-];
+/// The note with the broken rule, unless it already has one.
+fn with_broken(rule: Rule, noted: usize) -> usize {
+    let place = Rule::ALL.iter().position(|known| *known == rule).map_or(0, |place| place + 1);
+    let is_first = noted % ONE_MESSAGE < ONE_RULE;
+    if is_first { noted + place * ONE_RULE } else { noted }
+}
+
+/// True if a ticket has arrived since the last call.
+pub fn took_ticket(ssl: &SslRef) -> bool {
+    let note = note(ssl);
+    if note & HAS_TICKET != 0 {
+        // SAFETY: the session is valid.
+        unsafe { set_slot(ssl.as_ptr(), note_index(), note & !HAS_TICKET) };
+    }
+    note & HAS_TICKET != 0
+}
 
 /// Resets the count of messages that carry nothing, because plaintext has arrived.
 pub fn got_on(ssl: &SslRef) {
@@ -129,8 +143,8 @@ pub fn got_on(ssl: &SslRef) {
     }
 }
 
-/// A session's note: the bits from [`RETRIED`] to [`BROKEN_REQUEST`], and [`ONE_MESSAGE`] for each
-/// message that carries nothing.
+/// A session's note: the bits from [`RETRIED`] to [`HAS_TICKET`], the broken rule, and
+/// [`ONE_MESSAGE`] for each message that carries nothing.
 fn note(ssl: &SslRef) -> usize {
     // SAFETY: the session is valid; the slot holds a number, which is never dereferenced.
     unsafe { sys::SSL_get_ex_data(ssl.as_ptr(), note_index()) }.addr()
@@ -190,7 +204,10 @@ unsafe extern "C" fn note_message(
         HANDSHAKE if write != 0 => unsafe { note_sent(ssl, message, before) },
         // SAFETY: as above.
         HANDSHAKE => unsafe { note_received(ssl, message, before) },
-        RECORD_HEADER | INNER_CONTENT_TYPE if write == 0 => note_record(message, before),
+        // SAFETY: as above.
+        RECORD_HEADER | INNER_CONTENT_TYPE if write == 0 => unsafe {
+            note_record(ssl, message, before)
+        },
         _ => return,
     };
     if noted == before {
@@ -213,8 +230,7 @@ unsafe fn note_sent(ssl: *mut sys::SSL, message: &[u8], noted: usize) -> usize {
     match message[0] {
         CERTIFICATE_VERIFY => noted | SIGNED,
         CLIENT_HELLO => {
-            let offered = Extensions::of_client_hello(message);
-            let offered = offered.map_or(0, |(offered, ..)| offered.0);
+            let offered = Offer::of_client_hello(message).map_or(0, |offer| offer.extensions.0);
             // SAFETY: by this function's own contract.
             unsafe { set_slot(ssl, offered_index(), offered as usize) };
             noted
@@ -236,50 +252,49 @@ unsafe fn note_received(ssl: *mut sys::SSL, message: &[u8], noted: usize) -> usi
     match message[0] {
         SERVER_HELLO if message.get(RANDOM) == Some(&HELLO_RETRY_REQUEST) => noted | RETRIED,
         SERVER_HELLO if takes_key_alone(message) => noted | WITHOUT_EXCHANGE,
-        NEW_SESSION_TICKET | KEY_UPDATE => noted + ONE_MESSAGE,
+        NEW_SESSION_TICKET => noted | HAS_TICKET,
+        KEY_UPDATE => noted + ONE_MESSAGE,
         FINISHED if is_tls13() => noted | IS_FINISHED,
-        HELLO_REQUEST if is_tls13() => noted | BROKEN_REQUEST,
+        HELLO_REQUEST if is_tls13() => with_broken(Rule::HelloRequest, noted),
         HELLO_REQUEST => noted + ONE_MESSAGE,
-        ENCRYPTED_EXTENSIONS if offered().allow(&message[4..]) == Some(false) => {
-            noted | BROKEN_EXTENSION
-        }
-        CERTIFICATE if is_tls13() && has_strange_extension(&message[4..], offered()) => {
-            noted | BROKEN_EXTENSION
-        }
+        _ if is_tls13() => match broken_by_encrypted(message, offered()) {
+            Some(rule) => with_broken(rule, noted),
+            None => noted,
+        },
         _ => noted,
     }
 }
 
 /// Notes the header of a record, or the content type within it; returns the new note.
-fn note_record(bytes: &[u8], noted: usize) -> usize {
+///
+/// # Safety
+/// The session is valid.
+unsafe fn note_record(ssl: *mut sys::SSL, bytes: &[u8], noted: usize) -> usize {
     match *bytes {
-        [kind, _, _, _, _]
-            if c_int::from(kind) == CHANGE_CIPHER_SPEC && noted & IS_FINISHED != 0 =>
-        {
-            noted | BROKEN_CHANGE
+        [kind, _, _, high, low] => {
+            let (kind, length) = (c_int::from(kind), usize::from(u16::from_be_bytes([high, low])));
+            let noted =
+                if length == EMPTY_PROTECTED { noted | IS_EMPTY } else { noted & !IS_EMPTY };
+            let is_late = noted & IS_FINISHED != 0;
+            match kind {
+                CHANGE_CIPHER_SPEC if is_late || length != 1 => {
+                    with_broken(Rule::ChangeCipherSpec, noted)
+                }
+                // SAFETY: by this function's own contract.
+                APPLICATION_DATA
+                    if length > LONGEST_PROTECTED
+                        && unsafe { sys::SSL_version(ssl) } == sys::TLS1_3_VERSION =>
+                {
+                    with_broken(Rule::RecordOverflow, noted)
+                }
+                _ => noted,
+            }
         }
-        [_, _, _, high, low] if usize::from(u16::from_be_bytes([high, low])) == EMPTY_PROTECTED => {
-            noted | IS_EMPTY
+        [kind] if c_int::from(kind) == HANDSHAKE && noted & IS_EMPTY != 0 => {
+            with_broken(Rule::EmptyRecord, noted)
         }
-        [_, _, _, _, _] => noted & !IS_EMPTY,
-        [kind] if c_int::from(kind) == HANDSHAKE && noted & IS_EMPTY != 0 => noted | BROKEN_EMPTY,
         _ => noted,
     }
-}
-
-/// True if an entry of a Certificate's body has an extension that was not offered (RFC 8446,
-/// section 4.4.2).
-fn has_strange_extension(body: &[u8], offered: Extensions) -> bool {
-    let list = field(body, 1).and_then(|(_context, rest)| field(rest, 3));
-    let mut list = list.map_or(&[][..], |(list, _)| list);
-    while let Some((_certificate, rest)) = field(list, 3) {
-        let Some((extensions, behind)) = field(rest, 2) else { return false };
-        if offered.allow(&rest[..2 + extensions.len()]) == Some(false) {
-            return true;
-        }
-        list = behind;
-    }
-    false
 }
 
 /// True if a ServerHello takes a PSK and has no key share.

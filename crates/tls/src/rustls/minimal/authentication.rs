@@ -50,17 +50,24 @@ impl ServerAuthenticator {
         transcript: &hash::Output,
     ) -> Result<(), AuthError> {
         let mut chain = Vec::new();
-        for_each_certificate(certificate, |one, _| chain.push(CertificateDer::from(one)))
-            .map_err(malformed)?;
+        let mut stapled: &[u8] = &[];
+        for_each_certificate(certificate, |one, response| {
+            if chain.is_empty() {
+                stapled = response;
+            }
+            chain.push(CertificateDer::from(one));
+        })
+        .map_err(malformed)?;
         let [server, others @ ..] = &chain[..] else {
             return Err(refused(&Error::NoCertificatesPresented, false));
         };
         let signed = DigitallySignedStruct::read_bytes(proof)
             .map_err(|_| malformed("a CertificateVerify that cannot be read".into()))?;
-        // A stapled response is not verified, as in rustls connections.
-        self.verifier
-            .verify_server_cert(server, others, &self.name, &[], UnixTime::now())
-            .map_err(|error| refused(&error, false))?;
+        let checked =
+            self.verifier.verify_server_cert(server, others, &self.name, stapled, UnixTime::now());
+        // Clears the length that the verifier stores for rustls sessions.
+        signed_with::take_stapled();
+        checked.map_err(|error| refused(&error, false))?;
         let message = [&SPACES, CONTEXT, transcript.as_ref()].concat();
         let verified = self.verifier.verify_tls13_signature(&message, server, &signed);
         // Clears the scheme that the verifier stores for rustls sessions, which cannot learn it

@@ -12,7 +12,7 @@ use super::authentication::AuthError;
 use super::hello::{Answer, ClientHelloTemplate};
 use super::protection::Keys;
 use super::secrets::{Secrets, Side, Suite};
-use crate::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
+use crate::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated, staple};
 use tlslab_contract::spec::Resume;
 use tlslab_wire::names::{CipherSuite, SignatureScheme, TlsVersion};
 use tlslab_wire::outcome::Failure;
@@ -79,6 +79,14 @@ impl From<Fault> for Refused {
     }
 }
 
+impl From<staple::Refused> for Refused {
+    fn from(refused: staple::Refused) -> Self {
+        let alert = staple::BAD_STATUS_RESPONSE;
+        let reason = Reason::alerted("bad_certificate_status_response", &refused.to_string());
+        Self { failure: Failure::Certificate, alert, reason }
+    }
+}
+
 impl From<AuthError> for Refused {
     fn from(AuthError { failure, alert, reason }: AuthError) -> Self {
         Self { failure, alert, reason }
@@ -111,6 +119,8 @@ pub struct Handshake {
     key_updates: u8,
     /// Whether the server has requested a KeyUpdate that was not sent yet.
     owes_key_update: bool,
+    /// Whether a NewSessionTicket has arrived since the last question.
+    has_ticket: bool,
     alpn: Option<Alpn>,
     signature_scheme: Option<SignatureScheme>,
 }
@@ -134,6 +144,7 @@ impl Handshake {
             authenticated: false,
             key_updates: 0,
             owes_key_update: false,
+            has_ticket: false,
             alpn: None,
             signature_scheme: None,
         })
@@ -147,6 +158,11 @@ impl Handshake {
     /// True if the server has requested a KeyUpdate that was not sent yet.
     pub fn owes_key_update(&self) -> bool {
         self.owes_key_update
+    }
+
+    /// Whether a NewSessionTicket has arrived since the last call.
+    pub fn took_ticket(&mut self) -> bool {
+        mem::take(&mut self.has_ticket)
     }
 
     /// Resets the count of KeyUpdates, because plaintext has arrived.
@@ -224,14 +240,13 @@ impl Handshake {
             }
             (State::Certificate, CERTIFICATE) => {
                 let mut stapled = None;
+                for_each_certificate(body, |_, response| stapled = stapled.or(Some(response)))?;
                 // A message is shorter than 4 GiB.
-                let own_first = |_: &[u8], response: &[u8]| {
-                    stapled = stapled.or(Some(response.len() as u32));
-                };
-                for_each_certificate(body, own_first)?;
-                self.stapled = stapled;
-                if self.template.authenticator.is_some() {
-                    self.certificate = body.to_vec();
+                self.stapled = stapled.map(|response| response.len() as u32);
+                match stapled {
+                    _ if self.template.authenticator.is_some() => self.certificate = body.to_vec(),
+                    None | Some([]) => {}
+                    Some(response) => staple::check_form(response)?,
                 }
                 self.state = State::CertificateVerify;
             }
@@ -243,7 +258,11 @@ impl Handshake {
             (State::Finished, FINISHED) => {
                 return Ok(self.server_finished(message, body, keys, outgoing)?);
             }
-            (State::Ready, NEW_SESSION_TICKET) => return Ok(new_session_ticket(body)?),
+            (State::Ready, NEW_SESSION_TICKET) => {
+                new_session_ticket(body)?;
+                self.has_ticket = true;
+                return Ok(());
+            }
             (State::Ready, KEY_UPDATE) => return Ok(self.key_update(body, keys)?),
             _ => return Err(unexpected("a handshake message that has no place here").into()),
         }

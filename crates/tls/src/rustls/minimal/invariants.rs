@@ -13,19 +13,28 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
 use self::script::{Edit, Script};
-use super::{ClientHelloTemplate, Event, HANDSHAKE, MinimalClient, State};
+use super::{ALERT, CLOSE_NOTIFY, ClientHelloTemplate, Event, HANDSHAKE, MinimalClient, State};
 
 /// A reason of the minimal client, and a test whether an edit breaks the rule behind it.
 pub type Stricter = (&'static str, fn(&Edit) -> bool);
 
 /// Rules by which the minimal client rejects input that rustls accepts.
-pub const STRICTER: [Stricter; 6] = [
+pub const STRICTER: [Stricter; 9] = [
     // RFC 8446, section 4.1.3: 0x0303; rustls also accepts 0x0304.
     ("the ServerHello has no legacy version", |edit| matches!(edit, Edit::Flip(..))),
     // RFC 8446, section 4.1.3.
     ("the server does not repeat the session ID", |edit| matches!(edit, Edit::Flip(..))),
     // Section 4.2: the client has offered the extension, but it is not allowed in a ServerHello.
     ("an extension that was not asked for", |edit| matches!(edit, Edit::Extension(..))),
+    // Section 4.2: the client has offered it, and the server answers it in another message.
+    ("no place in EncryptedExtensions", |edit| matches!(edit, Edit::Extension(..))),
+    // Section 4.4.2.
+    ("a certificate of no bytes", |edit| matches!(edit, Edit::Insert(..))),
+    // Section 6.1: a close_notify before the ServerHello ends the session, too.
+    (
+        "closed_handshake",
+        |edit| matches!(edit, Edit::Record(_, ALERT, content) if content == &[1, CLOSE_NOTIFY]),
+    ),
     // Section 5.4: no handshake record is empty, encrypted or not.
     (
         "a content that has no place here",

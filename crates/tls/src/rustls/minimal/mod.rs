@@ -27,7 +27,7 @@ use self::handshake::{Handshake, Refused};
 pub use self::hello::ClientHelloTemplate;
 use self::protection::Keys;
 use crate::Negotiated;
-use tlslab_wire::outcome::Failure;
+use tlslab_wire::outcome::{Failure, Step};
 use tlslab_wire::reason::Reason;
 pub use tlslab_wire::tls::fault::INTERNAL_ERROR;
 use tlslab_wire::tls::fault::{Fault, ILLEGAL_PARAMETER, illegal, unexpected};
@@ -91,6 +91,11 @@ impl MinimalClient {
     /// True if the handshake is complete.
     pub fn is_ready(&self) -> bool {
         self.handshake.state() == State::Ready
+    }
+
+    /// Whether a NewSessionTicket has arrived since the last call.
+    pub fn took_ticket(&mut self) -> bool {
+        self.handshake.took_ticket()
     }
 
     /// The reason of the failure, if any.
@@ -234,9 +239,8 @@ impl MinimalClient {
         }
     }
 
-    /// The effect of an alert (RFC 8446, section 6). Anyone on the path can have sent an
-    /// unencrypted alert, so a close_notify ends the session only after the handshake, as in
-    /// rustls.
+    /// The effect of an alert (RFC 8446, section 6). A close_notify ends the session; all others
+    /// except user_canceled are errors, whatever their level (section 6.2).
     fn alert(&mut self, content: &[u8]) -> Result<Event<'static>, Failure> {
         let [level, alert] = *content else {
             return self.fail(Fault::from("an alert that is none"));
@@ -244,8 +248,11 @@ impl MinimalClient {
         if alert == CLOSE_NOTIFY && self.is_ready() && [WARNING, FATAL].contains(&level) {
             return Ok(Event::Closed);
         }
-        // Before the TLS version is known, some alerts are only warnings.
-        if level == WARNING && (alert == USER_CANCELED || self.keys.receiving.is_none()) {
+        if alert == CLOSE_NOTIFY && self.keys.receiving.is_none() {
+            self.has_ended = true;
+            return Err(Failure::Closed(Step::Handshake));
+        }
+        if level == WARNING && alert == USER_CANCELED {
             self.warnings += 1;
             if self.warnings <= WARNINGS {
                 return Ok(Event::Nothing);

@@ -9,7 +9,7 @@ use crate::rustls::facts::Seen;
 use crate::rustls::failure::failure;
 use crate::rustls::flight::{Early, encode_flight};
 use crate::rustls::minimal::{Event, INTERNAL_ERROR, MinimalClient};
-use crate::rustls::signed_with;
+use crate::rustls::{inspection, signed_with};
 use crate::{Progress, Urgent};
 use tlslab_wire::outcome::Failure;
 use tlslab_wire::tls::client_hello_reader::offers_ticket;
@@ -169,27 +169,10 @@ impl State {
         }
     }
 
-    /// As [`Self::process`], for bytes with an empty record at this position: `Ok(None)` if the
-    /// bytes before it do not complete the handshake.
-    pub fn process_with_empty(
-        &mut self,
-        connection: &mut UnbufferedClientConnection,
-        incoming: &mut [u8],
-        room: &mut [u8],
-        place: usize,
-    ) -> Result<Option<(usize, usize)>, Failure> {
-        let (used, read) = self.process(connection, &mut incoming[..place], room, None)?;
-        if !self.ready {
-            return Ok(None);
-        }
-        let (behind, room) = (&mut incoming[used..], &mut room[read..]);
-        let (more_used, more_read) = self.process(connection, behind, room, None)?;
-        Ok(Some((used + more_used, read + more_read)))
-    }
-
     /// Stores the error of the session; returns the failure.
     pub fn fail(&mut self, error: Error) -> Failure {
         take_shown();
+        inspection::take();
         let failure = failure(&error, signed_with::take().is_some());
         self.error = Some(error);
         failure

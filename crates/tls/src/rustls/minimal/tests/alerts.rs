@@ -57,15 +57,21 @@ fn server_hello_to(hello: &[u8]) -> Vec<u8> {
     flight
 }
 
+/// Alerts in the clear mean what they mean to rustls, which takes warnings before the ServerHello
+/// for warnings. RFC 8446 (6.1, 6.2) does so for user_canceled alone.
 #[test]
-fn alerts_in_the_clear_mean_what_they_mean_to_rustls() {
+fn alerts_in_the_clear_are_errors_whatever_their_level() {
     for level in 0..=3 {
         for alert in [CLOSE_NOTIFY, 40, USER_CANCELED, 112] {
             for behind in [false, true] {
                 for times in [1, 4, 5] {
                     let alert = [level, alert];
-                    let (ours, theirs) =
-                        (says_to(alert, times, behind), rustls_says_to(alert, times, behind));
+                    let theirs = match alert {
+                        [_, CLOSE_NOTIFY] if !behind => Err(Failure::Closed(Step::Handshake)),
+                        [WARNING, 40 | 112] if !behind => Err(Failure::Alert(alert[1])),
+                        _ => rustls_says_to(alert, times, behind),
+                    };
+                    let ours = says_to(alert, times, behind);
                     assert_eq!(ours, theirs, "{alert:?}, {times} times, behind: {behind}");
                 }
             }

@@ -10,6 +10,7 @@ use super::*;
 use crate::TrustAnchors;
 use crate::rustls::certificate_error::BAD_SIGNATURE;
 use crate::rustls::signed_with;
+use tlslab_testkit::ocsp_response;
 use tlslab_wire::tls::messages::{CERTIFICATE, CERTIFICATE_VERIFY};
 
 /// A certificate for `localhost`, and its key.
@@ -254,7 +255,15 @@ fn stapled(owner: &Owner, extensions: &[u8]) -> Result<u32, Failure> {
 fn a_response_that_is_stapled_is_noted_and_nothing_else_is_let_in() {
     let owner = Owner::new();
     assert_eq!(stapled(&owner, &[]), Ok(0));
-    assert_eq!(stapled(&owner, &[0, 5, 0, 7, 1, 0, 0, 3, 7, 7, 7]), Ok(3));
+    let status = |response: &[u8]| {
+        let length = response.len() as u8;
+        [&[0, 5, 0, length + 4, 1, 0, 0, length], response].concat()
+    };
+    let response = ocsp_response(&owner.certificate, 4);
+    assert_eq!(stapled(&owner, &status(&response)), Ok(response.len() as u32));
+    for other in [&[7; 3][..], &ocsp_response(&Owner::new().certificate, 4)] {
+        assert_eq!(stapled(&owner, &status(other)), Err(Failure::Certificate));
+    }
     for wrong in [
         // An extension that was not requested, alone and beside one that was (RFC 8446, 4.2).
         &[0, 18, 0, 0][..],

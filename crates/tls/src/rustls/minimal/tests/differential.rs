@@ -69,8 +69,16 @@ fn edited_flights_are_taken_as_rustls_takes_them_or_refused_by_a_named_rule() {
         }
     };
     // These edits would be too rare at random.
-    for edit in [(1, Edit::Version(0, 2)), (0, Edit::Flip(1, 7))] {
-        note(&Script { asks: false, tickets: 0, updates: Vec::new(), edits: vec![edit] });
+    let second_entry = vec![(2, Edit::Insert(10, 0)); 5];
+    let empty_entry = [second_entry, vec![(2, Edit::Flip(3, 6 ^ 11))]].concat();
+    for edits in [
+        vec![(1, Edit::Version(0, 2))],
+        vec![(0, Edit::Flip(1, 7))],
+        vec![(1, Edit::Extension(5, vec![]))],
+        empty_entry,
+        vec![(0, Edit::Record(false, ALERT, vec![1, CLOSE_NOTIFY]))],
+    ] {
+        note(&Script { asks: false, tickets: 0, updates: Vec::new(), edits });
     }
     let run = TestRunner::new_with_rng(cases, rng).run(&scripted::scripts(), |script| {
         note(&script);

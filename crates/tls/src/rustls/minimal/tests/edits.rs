@@ -46,7 +46,7 @@ pub fn edited(right: &[u8], edits: &[Edit]) -> Vec<u8> {
 const MESSAGES: [(usize, u8, &[&str]); 7] = [
     (0, ENCRYPTED_EXTENSIONS, &["decode_error", "illegal_parameter", "unsupported_extension"]),
     (1, CERTIFICATE_REQUEST, &["taken", "decode_error", "missing_extension"]),
-    (1, CERTIFICATE, &["taken", "decode_error", "unsupported_extension"]),
+    (1, CERTIFICATE, &["taken", "decode_error", "bad_certificate_status_response"]),
     (2, CERTIFICATE_VERIFY, &["taken", "decode_error", "illegal_parameter"]),
     (3, FINISHED, &["decrypt_error"]),
     (4, NEW_SESSION_TICKET, &["taken", "decode_error"]),
@@ -58,10 +58,13 @@ const MESSAGES: [(usize, u8, &[&str]); 7] = [
 fn right_body(peer: &Peer, kind: u8) -> Vec<u8> {
     match kind {
         ENCRYPTED_EXTENSIONS => vec![0, 9, 0, 16, 0, 5, 0, 3, 2, b'h', b'2'],
-        // One certificate of four bytes, with an OCSP response of four bytes.
+        // One certificate of four bytes, with an OCSP response.
         CERTIFICATE => {
-            let status = [&[0, 5, 0, 8, 1, 0, 0, 4], &[7; 4][..]].concat();
-            [&[0, 0, 0, 21, 0, 0, 4, 9, 9, 9, 9, 0, 12], &status[..]].concat()
+            let response = tlslab_testkit::ocsp_response(&[], 4);
+            let length = response.len() as u8;
+            let status = [&[0, 5, 0, length + 4, 1, 0, 0, length], &response[..]].concat();
+            let before = [0, 0, 0, length + 17, 0, 0, 4, 9, 9, 9, 9, 0, length + 8];
+            [&before[..], &status].concat()
         }
         _ => peer.right_body(kind),
     }

@@ -19,7 +19,8 @@ use tlslab_wire::names::TlsVersion;
 use tlslab_wire::rule::Rule;
 use tlslab_wire::tls::client_hello_reader::extension;
 use tlslab_wire::tls::messages::{
-    CERTIFICATE, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED, KEY_SHARE, SERVER_HELLO,
+    CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED,
+    KEY_SHARE, SERVER_HELLO,
 };
 
 /// The file with the table. An environment variable makes the test write it.
@@ -28,7 +29,8 @@ const REWRITE: &str = "TLSLAB_REWRITE_TABLES";
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The fault of a server. The first variant is no fault, and `EmptyPlaintext` is allowed.
+/// The fault of a server. The first variant is no fault, and `EmptyPlaintext` and
+/// `EarlyChangeCipherSpec` are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Breach {
     Nothing,
@@ -45,8 +47,21 @@ enum Breach {
     EmptyEncryptedRecord,
     AlertInMessage,
     EmptyPlaintext,
+    EarlyChangeCipherSpec,
     ChangeCipherSpec,
     HelloRequest,
+    WarningHandshakeFailure,
+    WarningUnrecognizedName,
+    EarlyCloseNotify,
+    StatusInEncryptedExtensions,
+    SchemesInEncryptedExtensions,
+    ModesInEncryptedExtensions,
+    EmptyCertificate,
+    EmptyCookie,
+    ContextInCertificateRequest,
+    EmptyChangeCipherSpec,
+    PaddedEmptyRecord,
+    OverlongRecord,
     Downgrade12,
     Downgrade11,
     RenegotiationInfo,
@@ -54,10 +69,15 @@ enum Breach {
     UnknownInOldHello,
     UnofferedInOldHello,
     HelloRequests,
+    SchemesInOldHello,
+    EmptyOldCertificate,
+    RequestWithoutTypes,
+    CompressedPoint,
+    HybridPoint,
 }
 
 /// Each fault with the rule that it breaks, and its description.
-const BREACHES: [(Breach, Rule, &str); 21] = [
+const BREACHES: [(Breach, Rule, &str); 35] = [
     (Breach::OtherSessionId, Rule::SessionId, "1.3: another session ID in the ServerHello"),
     (Breach::NoSessionId, Rule::SessionId, "1.3: no session ID in the ServerHello"),
     (Breach::LegacyVersion, Rule::LegacyVersion, "1.3: legacy_version 0x0304"),
@@ -73,6 +93,28 @@ const BREACHES: [(Breach, Rule, &str); 21] = [
         Rule::Extension,
         "1.3: extension that was not offered in EncryptedExtensions",
     ),
+    (
+        Breach::StatusInEncryptedExtensions,
+        Rule::Extension,
+        "1.3: status_request in EncryptedExtensions",
+    ),
+    (
+        Breach::SchemesInEncryptedExtensions,
+        Rule::Extension,
+        "1.3: signature_algorithms in EncryptedExtensions",
+    ),
+    (
+        Breach::ModesInEncryptedExtensions,
+        Rule::Extension,
+        "1.3: psk_key_exchange_modes in EncryptedExtensions",
+    ),
+    (Breach::EmptyCookie, Rule::Cookie, "1.3: empty cookie in a HelloRetryRequest"),
+    (
+        Breach::ContextInCertificateRequest,
+        Rule::CertificateRequest,
+        "1.3: CertificateRequest with a context",
+    ),
+    (Breach::EmptyCertificate, Rule::Certificate, "1.3: chain with a certificate of no bytes"),
     (Breach::UnknownInCertificate, Rule::Extension, "1.3: unknown extension in Certificate"),
     (
         Breach::UnofferedInCertificate,
@@ -81,6 +123,13 @@ const BREACHES: [(Breach, Rule, &str); 21] = [
     ),
     (Breach::EmptyRecord, Rule::EmptyRecord, "1.3: empty plaintext handshake record"),
     (Breach::EmptyEncryptedRecord, Rule::EmptyRecord, "1.3: empty encrypted handshake record"),
+    (
+        Breach::PaddedEmptyRecord,
+        Rule::EmptyRecord,
+        "1.3: encrypted handshake record of padding alone",
+    ),
+    (Breach::OverlongRecord, Rule::RecordOverflow, "1.3: record with 2^14 + 2 bytes in it"),
+    (Breach::EmptyChangeCipherSpec, Rule::ChangeCipherSpec, "1.3: empty change_cipher_spec"),
     (Breach::AlertInMessage, Rule::InterleavedRecord, "1.3: alert within a message in fragments"),
     (
         Breach::ChangeCipherSpec,
@@ -103,11 +152,46 @@ const BREACHES: [(Breach, Rule, &str); 21] = [
         "1.2: extension that was not offered in the ServerHello",
     ),
     (Breach::HelloRequests, Rule::HelloRequest, "1.2: a thousand HelloRequests"),
+    (Breach::SchemesInOldHello, Rule::Extension, "1.2: signature_algorithms in the ServerHello"),
+    (Breach::EmptyOldCertificate, Rule::Certificate, "1.2: chain with a certificate of no bytes"),
+    (
+        Breach::RequestWithoutTypes,
+        Rule::CertificateRequest,
+        "1.2: CertificateRequest without types",
+    ),
+    (Breach::CompressedPoint, Rule::PointFormat, "1.2: compressed point of P-256"),
+    (Breach::HybridPoint, Rule::PointFormat, "1.2: hybrid point of P-256"),
+];
+
+/// Alerts by which a server ends the session before its ServerHello, and the failure that each of
+/// them is for every client.
+const ENDINGS: [(Breach, Failure, &str); 3] = [
+    (
+        Breach::WarningHandshakeFailure,
+        Failure::Alert(40),
+        "1.3: handshake_failure as a warning before the ServerHello",
+    ),
+    (
+        Breach::WarningUnrecognizedName,
+        Failure::Alert(112),
+        "1.3: unrecognized_name as a warning before the ServerHello",
+    ),
+    (
+        Breach::EarlyCloseNotify,
+        Failure::Closed(Step::Handshake),
+        "1.3: close_notify before the ServerHello",
+    ),
 ];
 
 /// An unregistered extension, and max_fragment_length, which no client here offers.
 const UNKNOWN: &[u8] = &[0x12, 0x34, 0, 0];
 const UNOFFERED: &[u8] = &[0, 1, 0, 1, 1];
+
+/// The extension signature_algorithms.
+const SCHEMES: &[u8] = &[0, 13, 0, 4, 0, 2, 4, 3];
+
+/// The message type server_key_exchange of TLS 1.2.
+const SERVER_KEY_EXCHANGE: u8 = 12;
 
 impl Breach {
     fn is_old(self) -> bool {
@@ -121,7 +205,47 @@ impl Breach {
                 | UnknownInOldHello
                 | UnofferedInOldHello
                 | HelloRequests
+                | SchemesInOldHello
+                | EmptyOldCertificate
+                | RequestWithoutTypes
+                | CompressedPoint
+                | HybridPoint
         )
+    }
+
+    /// True if the flight ends before the handshake.
+    fn stops(self) -> bool {
+        self.is_old() || self == Self::EmptyCookie
+    }
+
+    /// The records before the ServerHello.
+    fn before_hello(self) -> Vec<u8> {
+        match self {
+            Self::EmptyRecord => plain(HANDSHAKE, &[]),
+            Self::HelloRequests => plain(HANDSHAKE, &[0, 0, 0, 0]).repeat(1000),
+            Self::EarlyChangeCipherSpec => plain(CHANGE_CIPHER_SPEC, &[1]),
+            Self::WarningHandshakeFailure => plain(ALERT, &[1, 40]),
+            Self::WarningUnrecognizedName => plain(ALERT, &[1, 112]),
+            Self::EarlyCloseNotify => plain(ALERT, &[1, CLOSE_NOTIFY]),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The message of TLS 1.2 after the ServerHello, if it is the fault.
+    fn old_message(self, owner: &Owner) -> Option<Vec<u8>> {
+        let point = |form: u8| [&[3, 0, 23, 65, form], &[7; 64][..], &[4, 3, 0, 1, 9]].concat();
+        Some(match self {
+            Self::EmptyOldCertificate => {
+                // The chain of TLS 1.3 without its context and its extensions.
+                let chain = owner.chain_with(&[]);
+                let [_, list @ ..] = (chain.len() as u32 - 4 + 3).to_be_bytes();
+                message(CERTIFICATE, &[&list[..], &chain[4..], &[0, 0, 0]].concat())
+            }
+            Self::RequestWithoutTypes => message(CERTIFICATE_REQUEST, &[0, 0, 2, 4, 3, 0, 0]),
+            Self::CompressedPoint => message(SERVER_KEY_EXCHANGE, &point(2)),
+            Self::HybridPoint => message(SERVER_KEY_EXCHANGE, &point(6)),
+            _ => return None,
+        })
     }
 
     /// The ServerHello for this ClientHello, with this share.
@@ -135,6 +259,7 @@ impl Breach {
         match self {
             Self::Downgrade12 => random[24..].copy_from_slice(b"DOWNGRD\x01"),
             Self::Downgrade11 => random[24..].copy_from_slice(b"DOWNGRD\x00"),
+            Self::EmptyCookie => random = crate::HELLO_RETRY_REQUEST,
             _ => {}
         }
         let version = if self == Self::LegacyVersion { [3, 4] } else { [3, 3] };
@@ -142,12 +267,17 @@ impl Breach {
         let key_share = [&[0, 51, 0, 36, 0, 29, 0, 32], share].concat();
         let mut extensions: Vec<u8> =
             if self.is_old() { vec![] } else { [&[0, 43, 0, 2, 3, 4][..], &key_share].concat() };
+        if self == Self::EmptyCookie {
+            extensions.truncate(6);
+        }
         let more: &[u8] = match self {
             Self::UnknownInServerHello | Self::UnknownInOldHello => UNKNOWN,
             Self::UnofferedInOldHello => UNOFFERED,
             Self::ProtocolInServerHello => b"\x00\x10\x00\x0b\x00\x09\x08http/1.1",
             Self::RenegotiationInfo => &[0xff, 0x01, 0, 3, 2, 9, 9],
             Self::ExtendedMasterSecret => &[0, 23, 0, 1, 9],
+            Self::SchemesInOldHello => SCHEMES,
+            Self::EmptyCookie => &[0, 44, 0, 2, 0, 0],
             _ => &[],
         };
         extensions.extend(more);
@@ -163,14 +293,7 @@ impl Breach {
         let answer = self.server_hello(hello, own.pub_key());
         // A list of one share: its length, the group, the share's length.
         let shared = own.complete(&extension(hello, KEY_SHARE).unwrap()[6..38]).unwrap();
-        let mut out = Vec::new();
-        match self {
-            Self::EmptyRecord => out.extend(plain(HANDSHAKE, &[])),
-            Self::HelloRequests => {
-                (0..1000).for_each(|_| out.extend(plain(HANDSHAKE, &[0, 0, 0, 0])));
-            }
-            _ => {}
-        }
+        let mut out = self.before_hello();
         if self == Self::AlertInMessage {
             out.extend(plain(HANDSHAKE, &answer[..10]));
             out.extend(plain(ALERT, &[1, USER_CANCELED]));
@@ -178,8 +301,10 @@ impl Breach {
         } else {
             out.extend(plain(HANDSHAKE, &answer));
         }
-        if !self.is_old() {
-            out.extend(plain(CHANGE_CIPHER_SPEC, &[1]));
+        out.extend(self.old_message(owner).iter().flat_map(|old| plain(HANDSHAKE, old)));
+        if !self.stops() {
+            let change: &[u8] = if self == Self::EmptyChangeCipherSpec { &[] } else { &[1] };
+            out.extend(plain(CHANGE_CIPHER_SPEC, change));
             let secrets = SUITES[0].begin(shared.secret_bytes(), [&hello[HEADER..], &answer]);
             self.encrypted(secrets, owner, &mut out);
         }
@@ -193,21 +318,35 @@ impl Breach {
         let extensions = list(match self {
             Self::UnknownInEncryptedExtensions => UNKNOWN,
             Self::UnofferedInEncryptedExtensions => UNOFFERED,
+            Self::StatusInEncryptedExtensions => &[0, 5, 0, 0],
+            Self::SchemesInEncryptedExtensions => SCHEMES,
+            Self::ModesInEncryptedExtensions => &[0, 45, 0, 2, 1, 1],
             _ => &[],
         });
-        let chain = owner.chain_with(&list(match self {
+        let mut chain = owner.chain_with(&list(match self {
             Self::UnknownInCertificate => UNKNOWN,
             Self::UnofferedInCertificate => &[0, 18, 0, 0],
             _ => &[],
         }));
-        let mut say = |secrets: &mut Box<dyn Secrets>, kind, body: &[u8]| {
-            let message = message(kind, body);
-            secrets.add(&message);
-            keys.seal(HANDSHAKE, &message, out).unwrap();
-        };
-        say(&mut secrets, ENCRYPTED_EXTENSIONS, &extensions);
+        if self == Self::EmptyCertificate {
+            chain.extend([0; 5]);
+            let [_, list @ ..] = (chain.len() as u32 - 4).to_be_bytes();
+            chain[1..4].copy_from_slice(&list);
+        }
+        let first = message(ENCRYPTED_EXTENSIONS, &extensions);
+        secrets.add(&first);
+        match self {
+            // The last byte of the padding stands where a content type would.
+            Self::OverlongRecord => {
+                let mut padded = [&first[..], &[HANDSHAKE]].concat();
+                padded.resize(RECORD + 1, 0);
+                keys.seal(0, &padded, out).unwrap();
+            }
+            _ => keys.seal(HANDSHAKE, &first, out).unwrap(),
+        }
         match self {
             Self::EmptyEncryptedRecord => keys.seal(HANDSHAKE, &[], out).unwrap(),
+            Self::PaddedEmptyRecord => keys.seal(0, &[HANDSHAKE, 0, 0], out).unwrap(),
             Self::HelloRequest => keys.seal(HANDSHAKE, &[0, 0, 0, 0], out).unwrap(),
             _ => {}
         }
@@ -216,6 +355,9 @@ impl Breach {
             secrets.add(&message);
             keys.seal(HANDSHAKE, &message, out).unwrap();
         };
+        if self == Self::ContextInCertificateRequest {
+            say(&mut secrets, CERTIFICATE_REQUEST, &[&[1, 9, 0, 8][..], SCHEMES].concat());
+        }
         say(&mut secrets, CERTIFICATE, &chain);
         let proof = owner.proof(secrets.so_far().as_ref());
         say(&mut secrets, CERTIFICATE_VERIFY, &proof);
@@ -296,7 +438,7 @@ fn refusal_in_parts<S: Session>(
                 peer.write_all(last).unwrap();
                 sent = flight.len();
             }
-            Ok(Progress::WantRead) if breach.is_old() => return None,
+            Ok(Progress::WantRead) if breach.stops() => return None,
             Ok(other) => panic!("{breach:?}: {other:?}"),
         }
     }
@@ -330,7 +472,7 @@ fn refusals(breach: Breach, owner: &Owner) -> [Option<Failure>; 3] {
 #[test]
 fn no_client_lets_a_server_break_a_rule_and_the_docs_say_who_checks_it() {
     let owner = Owner::new();
-    for allowed in [Breach::Nothing, Breach::EmptyPlaintext] {
+    for allowed in [Breach::Nothing, Breach::EmptyPlaintext, Breach::EarlyChangeCipherSpec] {
         assert_eq!(refusals(allowed, &owner), [None; 3], "{allowed:?}");
     }
     let mut table = String::from(HEAD);
@@ -350,6 +492,10 @@ fn no_client_lets_a_server_break_a_rule_and_the_docs_say_who_checks_it() {
             }
         }
         table.push('\n');
+    }
+    for (breach, failure, words) in ENDINGS {
+        assert_eq!(refusals(breach, &owner), [Some(failure); 3], "{breach:?}");
+        writeln!(table, "| {words} | - | `{failure}` | `{failure}` | `{failure}` |").unwrap();
     }
     table.push_str(TAIL);
     if std::env::var_os(REWRITE).is_some() {
@@ -403,16 +549,19 @@ is what they do not find.
 const TAIL: &str = "
 ## Violations that are not found
 
-- On rustls and OpenSSL: an encrypted handshake record that has padding and no content.
+- OpenSSL with CCM_8: a record whose content is 1 to 8 bytes too long.
+- TLS 1.2: an error that the server sends as a warning before its ServerHello. In TLS 1.2 a \
+warning may be one (RFC 6066, 3).
 - TLS 1.2: violations after the server's change_cipher_spec, except those that the library \
 checks, and HelloRequests on OpenSSL.
 
 ## Notes
 
-- rustls does not show the content of encrypted records. tlslab recognises an empty record by its \
-length.
-- An empty record of application data after the server's Finished is allowed (RFC 8446, 5.1). \
-tlslab reads the Finished before it decides about such a record.
+- rustls shows encrypted messages to nobody. tlslab reads them where the record is decrypted.
+- An empty record of application data after the server's Finished is allowed (RFC 8446, 5.1).
+- A change_cipher_spec before the ServerHello is allowed (RFC 8446, 5), although rustls and \
+OpenSSL refuse it. tlslab drops the first two before the library sees them.
+- supported_groups in a ServerHello of TLS 1.2 is tolerated: old servers send it.
 - The minimal client offers TLS 1.3 only. It refuses every server of the rows \"1.2\" because of \
 the version.
 
@@ -427,9 +576,11 @@ that only the library has the keys. Neither library has a public call that sends
 caller's choice: `SSL_shutdown` of OpenSSL and `send_close_notify` of rustls send close_notify. \
 So no alert is sent for these rules:
 
-- rustls: `empty_record` in an encrypted record;
+- rustls: `empty_record` in an encrypted record, `extension` in EncryptedExtensions, \
+`certificate` in TLS 1.3;
 - OpenSSL: `empty_record` in an encrypted record, `extension` in EncryptedExtensions and \
-Certificate, `change_cipher_spec` after the server's Finished, `hello_request` in TLS 1.3.
+Certificate, `certificate_request` and `certificate` in TLS 1.3, `record_overflow`, \
+`change_cipher_spec` after the server's Finished, `hello_request` in TLS 1.3.
 
 Such a connection ends without an alert. The record counts the connection in either case.
 ";
