@@ -1,5 +1,5 @@
-//! As the engine's verifier where nobody is authenticated: the scheme and the form of a stapled OCSP
-//! response are checked, and nothing else.
+//! As the engine's verifier where nobody is authenticated: the scheme and the form of a stapled
+//! OCSP response are checked, and nothing else.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};

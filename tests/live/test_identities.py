@@ -3,6 +3,7 @@
 import json
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -103,6 +104,88 @@ def load(tmp_path: Path, authority: Authority) -> Load:
         return said | {"code": ended.returncode}
 
     return run
+
+
+# Servers that require a client certificate and refuse a client after its Finished.
+HAPROXY = """\
+defaults
+    mode http
+    timeout client 5s
+    timeout server 5s
+    timeout connect 5s
+frontend tls
+    bind 127.0.0.1:{port} ssl crt {both} ca-file {trust} verify required
+    http-request return status 200
+"""
+NODE = """\
+const https = require("https"), fs = require("fs");
+const read = (file) => fs.readFileSync(file);
+const [cert, key, ca] = [read("{files.certificate}"), read("{files.key}"), read("{trust}")];
+https.createServer({{ cert, key, ca, requestCert: true, rejectUnauthorized: true }},
+    (_, answer) => answer.end()).listen({port}, "127.0.0.1");
+"""
+PYTHON = """\
+import socket, ssl, threading
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain("{files.certificate}", "{files.key}")
+context.load_verify_locations("{trust}")
+context.verify_mode = ssl.CERT_REQUIRED
+def serve(accepted):
+    with accepted, context.wrap_socket(accepted, server_side=True) as stream:
+        while stream.recv(4096):
+            pass
+with socket.create_server(("127.0.0.1", {port})) as listener:
+    while True:
+        threading.Thread(target=serve, args=(listener.accept()[0],)).start()
+"""
+
+
+def _refusing(
+    name: str, folder: Path, port: int, files: CertificateFiles, trust: Path
+) -> list[str]:
+    """The command of such a server, whose configuration is written into the folder."""
+    both = folder / "both.pem"
+    both.write_text(files.certificate.read_text("ascii") + files.key.read_text("ascii"), "ascii")
+    if name == "s_server":
+        flags = ["-cert", str(both), "-CAfile", str(trust), "-quiet", "-www"]
+        return [require_program("openssl"), "s_server", "-accept", f"127.0.0.1:{port}", *flags,
+                "-Verify", "1", "-verify_return_error"]  # fmt: skip
+    text = {"haproxy": HAPROXY, "node": NODE, "python": PYTHON}[name]
+    script = folder / f"{name}.conf"
+    script.write_text(text.format(port=port, both=both, trust=trust, files=files), "utf-8")
+    if name == "haproxy":
+        return [require_program("haproxy"), "-db", "-f", str(script)]
+    return [sys.executable if name == "python" else require_program("node"), str(script)]
+
+
+@pytest.mark.parametrize("name", ["haproxy", "node", "python", "s_server"])
+def test_a_handshake_alone_counts_if_the_server_has_accepted_the_client(
+    name: str,
+    tmp_path: Path,
+    server_files: CertificateFiles,
+    load: Load,
+    client: tuple[CertificateFiles, Path],
+) -> None:
+    files, trust = client
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    command = _refusing(name, tmp_path, port, server_files, trust)
+    process = ServerProcess(command, tmp_path / "log")
+    try:
+        assert wait_until(partial(_answers, port), process, START_S), process.last_words()
+        only = ("--tls", "1.3", "--handshake-only")
+        for flags in (("--backend=rustls",), ("--backend=openssl",), ("--group=X25519",)):
+            refused = load(port, *only, *flags)
+            assert (refused["class"], refused["code"]) == ("alert_certificate_required", 3)
+        for backend in ("rustls", "openssl"):
+            record = load(port, *only, "--backend", backend, *_shown(files))
+            assert record["outcomes"]["completed"] == 8, record["outcomes"]
+            # Python's ssl answers a close_notify by the end of the TCP stream alone.
+            by = "ticket" if name == "python" else "close_notify"
+            assert record["confirmed_by"][by] == 8, record["confirmed_by"]
+    finally:
+        process.stop()
 
 
 def _shown(files: CertificateFiles) -> list[str]:

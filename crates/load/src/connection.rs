@@ -292,7 +292,7 @@ impl<S: Session> Connection<S> {
         let facts = self.link.session.facts();
         self.link.facts = Some(facts);
         if context.script.handshake_only {
-            self.begin_to_confirm(&facts, context)?;
+            self.begin_to_confirm(&facts)?;
         }
         if context.script.finished == Finished::Separate {
             // Bytes that do not fit into the socket now are sent with the request.
@@ -318,27 +318,18 @@ impl<S: Session> Connection<S> {
         self.link.wanted == HandshakeKind::Resumed && facts.kind == HandshakeKind::Full
     }
 
-    /// The server's Finished confirms a full handshake of TLS 1.2, as its last message. In any other
-    /// handshake the client finishes first: whatever has arrived before its Finished is sent proves
-    /// nothing, and is read here (some servers send tickets with their first flight).
-    fn begin_to_confirm<C: Clock>(
-        &mut self,
-        facts: &Negotiated,
-        context: &mut Context<'_, C>,
-    ) -> Result<(), Failure> {
+    /// The server's Finished confirms a full handshake of TLS 1.2, as its last message. In any
+    /// other handshake the client finishes first: whatever has arrived before its Finished is sent
+    /// proves nothing, and is read here (some servers send tickets with their first flight).
+    fn begin_to_confirm(&mut self, facts: &Negotiated) -> Result<(), Failure> {
         if facts.version < TlsVersion::Tls13 && facts.kind == HandshakeKind::Full {
             self.confirmed_by = Some(Confirmation::ServerFinished);
             return Ok(());
         }
-        while self.link.may_read() {
-            match self.link.session.read(&mut self.link.socket, context.plaintext)? {
-                Progress::Done(_) => {}
-                Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
-                Progress::WantRead | Progress::WantWrite => break,
-            }
+        match self.link.session.pass_over()? {
+            Progress::Closed | Progress::Cut => Err(Failure::Closed(Step::FirstByte)),
+            _ => Ok(()),
         }
-        self.link.session.took_ticket();
-        Ok(())
     }
 
     /// Ends a connection that makes a handshake and no request, once the handshake is confirmed.

@@ -232,6 +232,12 @@ pub trait Session {
         0
     }
 
+    /// Processes what has arrived with the server's part of the handshake, and so before the
+    /// client's Finished was sent; forgets its tickets. `Closed` or `Cut` if it ends the session.
+    fn pass_over(&mut self) -> Result<Progress, Failure> {
+        Ok(Progress::WantRead)
+    }
+
     /// Whether a NewSessionTicket has arrived since the last call (RFC 8446, section 4.6.1).
     fn took_ticket(&mut self) -> bool {
         false
@@ -243,8 +249,8 @@ pub trait Session {
     /// The server's certificates, DER, its own first; empty if the session reads none.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
-    /// The weakness of the server's own Diffie-Hellman prime, if it has one. Takes up to some tenths
-    /// of a second.
+    /// The weakness of the server's own Diffie-Hellman prime, if it has one. Takes up to some
+    /// tenths of a second.
     fn weak_prime(&self) -> Option<&'static str> {
         None
     }

@@ -1,10 +1,10 @@
 //! Checks a stapled OCSP response (RFC 6066, section 8; RFC 6960, section 4.2).
 //!
-//! Every client checks on every full handshake that the response is one in DER, successful and of the
-//! basic type. A connection that authenticates the server also checks that the response has an answer
-//! for the serial number of the server's certificate, that the answer is `good`, and that its time
-//! has not passed. The responder's signature, and the hashes of the issuer's name and key, are not
-//! checked: a load test asks whether the server staples what it should, not whom to trust.
+//! Every client checks on every full handshake that the response is one in DER, successful and of
+//! the basic type. A connection that authenticates the server also checks that the response has an
+//! answer for the serial number of the server's certificate, that the answer is `good`, and that
+//! its time has not passed. The responder's signature, and the hashes of the issuer's name and key,
+//! are not checked: a load test asks whether the server staples what it should, not whom to trust.
 
 use std::cell::Cell;
 use std::fmt;

@@ -99,9 +99,14 @@ impl BioBuffer {
         self.broken
     }
 
-    /// True if OpenSSL has not read all that was received.
+    /// True if OpenSSL has not read all received bytes.
     pub fn has_unread(&self) -> bool {
-        !self.unread.is_empty() || self.ended
+        !self.unread.is_empty()
+    }
+
+    /// True if the server has ended the connection.
+    pub fn has_ended(&self) -> bool {
+        self.ended
     }
 
     /// The number of bytes waiting to be sent.

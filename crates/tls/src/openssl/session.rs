@@ -286,7 +286,8 @@ impl Session for OpensslSession {
     }
 
     fn has_received(&self) -> bool {
-        self.stream.ssl().pending() > 0 || self.stream.get_ref().has_unread()
+        let received = self.stream.get_ref();
+        self.stream.ssl().pending() > 0 || received.has_unread() || received.has_ended()
     }
 
     fn asked_name(&self) -> usize {
@@ -299,6 +300,23 @@ impl Session for OpensslSession {
 
     fn weak_prime(&self) -> Option<&'static str> {
         facts::weak_prime(self.stream.ssl())
+    }
+
+    fn pass_over(&mut self) -> Result<Progress, Failure> {
+        if !self.stream.get_ref().has_unread() {
+            return Ok(Progress::WantRead);
+        }
+        let peeked = self.stream.ssl_peek(&mut [0]);
+        self.took_ticket();
+        match peeked {
+            Err(error) if error.code() == ErrorCode::ZERO_RETURN => Ok(Progress::Closed),
+            Err(error) if error.code() != ErrorCode::WANT_READ => {
+                let (class, explanation) = self.fail(&error);
+                self.explanation = explanation;
+                Err(class)
+            }
+            _ => Ok(Progress::WantRead),
+        }
     }
 
     fn took_ticket(&mut self) -> bool {

@@ -1,5 +1,5 @@
-//! Checks the encrypted handshake messages of a rustls connection against rules that rustls does not
-//! check, and notes tickets.
+//! Checks the encrypted handshake messages of a rustls connection against rules that rustls does
+//! not check, and notes tickets.
 //!
 //! rustls shows decrypted messages to nobody, but it decrypts by the provider: here each decrypter
 //! looks at what it has decrypted. A decrypter knows no connection, so the finding is stored in a

@@ -380,6 +380,11 @@ impl Session for RustlsSession {
         self.gained
     }
 
+    fn pass_over(&mut self) -> Result<Progress, Failure> {
+        self.took_ticket();
+        Ok(self.state.end.unwrap_or(Progress::WantRead))
+    }
+
     fn took_ticket(&mut self) -> bool {
         let has_ticket = mem::take(&mut self.has_ticket);
         match &mut self.machine {

@@ -12,8 +12,8 @@ pub static CIPHER_SUITES: LazyLock<Vec<SupportedCipherSuite>> = LazyLock::new(||
     aws_lc_rs::ALL_CIPHER_SUITES.iter().map(|suite| with_own_hashing(*suite)).collect()
 });
 
-/// The same suite. A TLS 1.3 suite hashes by RustCrypto (`docs/adr/0011`), and its handshake messages
-/// are inspected (`docs/adr/0047`).
+/// The same suite. A TLS 1.3 suite hashes by RustCrypto (`docs/adr/0011`), and its handshake
+/// messages are inspected (`docs/adr/0047`).
 fn with_own_hashing(suite: SupportedCipherSuite) -> SupportedCipherSuite {
     let SupportedCipherSuite::Tls13(stock) = suite else { return suite };
     let hash = stock.common.hash_provider.algorithm();

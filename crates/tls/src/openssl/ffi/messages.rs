@@ -36,8 +36,8 @@ const KEY_UPDATE: u8 = 24;
 /// The parts of a session's note, in this order: the server sent a HelloRetryRequest; the client
 /// signed with its own key; the ServerHello took a PSK without a key exchange; the server's
 /// Finished has arrived; the current record is empty; a ticket has arrived; the first rule that the
-/// server broke, by its place in [`Rule::ALL`] from 1; the unit in which messages that carry nothing
-/// are counted.
+/// server broke, by its place in [`Rule::ALL`] from 1; the unit in which messages that carry
+/// nothing are counted.
 const RETRIED: usize = 1;
 const SIGNED: usize = 2;
 const WITHOUT_EXCHANGE: usize = 4;
@@ -47,8 +47,8 @@ const HAS_TICKET: usize = 32;
 const ONE_RULE: usize = 64;
 const ONE_MESSAGE: usize = 64 * ONE_RULE;
 
-/// The lengths of a TLS 1.3 record with empty content, and of the longest one: content, content type
-/// and tag (RFC 8446, sections 5.2 and 5.4). All suites but CCM_8 have tags of 16 bytes.
+/// The lengths of a TLS 1.3 record with empty content, and of the longest one: content, content
+/// type and tag (RFC 8446, sections 5.2 and 5.4). All suites but CCM_8 have tags of 16 bytes.
 const EMPTY_PROTECTED: usize = 1 + 16;
 const LONGEST_PROTECTED: usize = (1 << 14) + 1 + 16;
 
