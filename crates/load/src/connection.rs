@@ -36,7 +36,8 @@ const READS: u32 = 64;
 const AFTER_TICKET: Nanos = SECOND;
 
 /// The reason of a connection without a request that ended without a confirmation.
-const UNCONFIRMED: &str = "the handshake is not confirmed: no close_notify and no ticket came";
+const UNCONFIRMED: &str = "not confirmed: neither close_notify nor ticket came; without \
+                           --handshake-only, a response confirms the handshake";
 const AFTER_ITS_TICKET: &str = "after a ticket, and without a close_notify";
 
 /// The parameters of a connection's start.

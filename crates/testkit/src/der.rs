@@ -27,22 +27,27 @@ const GOOD: u8 = 0x80;
 const OCSP_BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 0x30, 1, 1];
 
 /// An OCSP response (RFC 6960, section 4.2.1) that says until 2099 that this certificate, DER, is
-/// good, with a meaningless signature of N bytes. Without a certificate, it is for the serial
-/// number 1.
+/// good, with a meaningless signature of N bytes. OpenSSL's server staples no other, by serial number
+/// and issuer. Without a certificate, the response is for the serial number 1.
 pub fn ocsp_response(certificate: &[u8], length: usize) -> Vec<u8> {
     ocsp_response_until("20991231235959Z", GOOD, certificate, length)
 }
 
 /// As [`ocsp_response`], with the end of its time and with the tag of a status.
 pub fn ocsp_response_until(until: &str, status: u8, certificate: &[u8], length: usize) -> Vec<u8> {
-    let serial = match certificate {
-        [] => value(INTEGER, &[1]),
-        // The version precedes the serial number (RFC 5280, section 4.1).
-        _ => parts(content(&parts(content(certificate))[0]))[1].clone(),
+    let (serial, issuer) = match certificate {
+        [] => (value(INTEGER, &[1]), Vec::new()),
+        // Version, serial number, signature algorithm, issuer (RFC 5280, section 4.1).
+        _ => {
+            let fields = parts(content(&parts(content(certificate))[0]));
+            (fields[1].clone(), fields[3].clone())
+        }
     };
     let algorithm = value(SEQUENCE, &value(OBJECT_IDENTIFIER, &[0x2b, 0x65, 0x70]));
-    let hash = value(OCTET_STRING, &[7; 20]);
-    let id = value(SEQUENCE, &[&algorithm[..], &hash, &hash, &serial].concat());
+    let sha1 = value(SEQUENCE, &value(OBJECT_IDENTIFIER, &[0x2b, 0x0e, 3, 2, 0x1a]));
+    let name_hash = value(OCTET_STRING, &openssl::sha::sha1(&issuer));
+    let key_hash = value(OCTET_STRING, &[7; 20]);
+    let id = value(SEQUENCE, &[sha1, name_hash, key_hash, serial].concat());
     let time = |time: &str| value(GENERALIZED_TIME, time.as_bytes());
     let times = [time("20200101000000Z"), value(FIRST, &time(until))].concat();
     let one = value(SEQUENCE, &[id, value(status, &[]), times].concat());

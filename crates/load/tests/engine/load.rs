@@ -62,7 +62,7 @@ fn a_handshake_only_run_agrees_with_the_servers_own_count() {
                 assert_flawless(&record);
                 assert_eq!((record.outcomes.completed, record.requests), (41, 0));
                 let confirmed = &record.confirmed_by;
-                let is_tls13 = spec.tls.versions == [TlsVersion::Tls13];
+                let is_tls13 = record.spec.tls.versions == [TlsVersion::Tls13];
                 let by = if is_tls13 { confirmed.close_notify } else { confirmed.server_finished };
                 assert_eq!(by, 41, "{confirmed:?}");
                 assert_eq!(record.workers.len(), threads as usize);

@@ -106,6 +106,7 @@ fn a_response_that_does_not_say_that_the_certificate_is_good_is_refused() {
     for server_backend in [Openssl, Rustls] {
         for (case, words) in [
             "is malformed",
+            // OpenSSL's server staples no such response.
             "is for another certificate",
             "has expired",
             "says that the certificate is revoked",
@@ -113,6 +114,7 @@ fn a_response_that_does_not_say_that_the_certificate_is_good_is_refused() {
         ]
         .into_iter()
         .enumerate()
+        .filter(|(case, _)| *case != 1 || server_backend == Rustls)
         {
             let made = self_signed(KeyKind::EcdsaP256).unwrap();
             let own = made.identity.certificate().to_vec();
@@ -162,17 +164,20 @@ fn a_resumed_handshake_carries_none_and_is_as_asked_for() {
 #[test]
 fn each_certificate_has_its_own_response_and_only_who_asks_gets_it() {
     for backend in [Openssl, Rustls] {
-        let (mut identities, mut trusted) = (Vec::new(), Vec::new());
+        let (mut identities, mut trusted, mut responses) = (Vec::new(), Vec::new(), Vec::new());
         for (kind, length) in [(KeyKind::EcdsaP256, 10), (KeyKind::Rsa2048, 20)] {
             let made = self_signed(kind).unwrap();
-            let response = ocsp_response(&[], length);
+            let response = ocsp_response(made.identity.certificate(), length);
+            responses.push(response.clone());
             identities.push(made.identity.with_ocsp_response(response).unwrap());
             trusted.push(X509::from_pem(made.authority.as_bytes()).unwrap());
         }
         let server = Server::start(&ServeSpec::loopback(backend, identities)).unwrap();
         for version in TlsVersion::CURRENT {
-            for (schemes, length) in
-                [("ecdsa_secp256r1_sha256", 10), ("rsa_pss_rsae_sha256:rsa_pkcs1_sha256", 20)]
+            for (schemes, response) in
+                ["ecdsa_secp256r1_sha256", "rsa_pss_rsae_sha256:rsa_pkcs1_sha256"]
+                    .into_iter()
+                    .zip(&responses)
             {
                 for asks in [true, false] {
                     let mut offer = context(&trusted);
@@ -184,8 +189,8 @@ fn each_certificate_has_its_own_response_and_only_who_asks_gets_it() {
                             ssl.set_status_type(StatusType::OCSP).unwrap();
                         }
                     });
-                    let expected = asks.then(|| ocsp_response(&[], length));
-                    assert_eq!(client.0.ssl().ocsp_status(), expected.as_deref(), "{schemes}");
+                    let expected = asks.then_some(&response[..]);
+                    assert_eq!(client.0.ssl().ocsp_status(), expected, "{schemes}");
                 }
             }
         }

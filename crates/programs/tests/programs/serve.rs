@@ -239,9 +239,11 @@ fn files_that_are_no_certificates_are_wrong_usage() {
 #[test]
 fn what_is_to_be_stapled_has_a_certificate_and_is_a_response() {
     let authority = Authority::new("authority");
-    let [certificate, key] = files("stapled", &authority.issue(Key::P256));
+    let identity = authority.issue(Key::P256);
+    let [certificate, key] = files("stapled", &identity);
     let response = Temporary::new("stapled.ocsp", "");
-    fs::write(response.path(), ocsp_response(&[], 300)).unwrap();
+    let staple = ocsp_response(&identity.certificate.to_der().unwrap(), 300);
+    fs::write(response.path(), &staple).unwrap();
     let pair = ["--cert", certificate.path(), "--key", key.path()];
     let with = |more: &[&str]| refused(&[&pair[..], more].concat());
 
@@ -266,7 +268,7 @@ fn what_is_to_be_stapled_has_a_certificate_and_is_a_response() {
         let mut ssl = connector.build().configure().unwrap();
         ssl.set_status_type(StatusType::OCSP).unwrap();
         let stream = ssl.connect("localhost", stream).unwrap();
-        assert_eq!(stream.ssl().ocsp_status(), Some(&ocsp_response(&[], 300)[..]), "{backend}");
+        assert_eq!(stream.ssl().ocsp_status(), Some(&staple[..]), "{backend}");
     }
 }
 

@@ -115,8 +115,12 @@ impl OpensslSession {
                     self.gained += 1;
                 });
             }
-            if let Some(rule) = messages::broken(self.stream.ssl()) {
-                return Err(self.broken(rule));
+            // OpenSSL refuses most overlong records itself, by an alert.
+            let is_refused = matches!(&called, Err(error) if error.code() == ErrorCode::SSL);
+            match messages::broken(self.stream.ssl()) {
+                Some(Rule::RecordOverflow) if is_refused => {}
+                Some(rule) => return Err(self.broken(rule)),
+                None => {}
             }
             let error = match called {
                 Ok(length) => {
