@@ -89,7 +89,15 @@ pub fn weak_prime(ssl: &SslRef) -> Option<&'static str> {
 }
 
 fn weakness(prime: &BigNumRef) -> Option<&'static str> {
-    if prime.num_bits() > LONGEST_EXAMINED {
+    // The usual ones are safe; to examine them anew would take most of the time.
+    let usual = match prime.num_bits() {
+        1024 => BigNum::get_rfc2409_prime_1024(),
+        1536 => BigNum::get_rfc3526_prime_1536(),
+        2048 => BigNum::get_rfc3526_prime_2048(),
+        3072 => BigNum::get_rfc3526_prime_3072(),
+        _ => BigNum::get_rfc3526_prime_4096(),
+    };
+    if prime.num_bits() > LONGEST_EXAMINED || usual.is_ok_and(|usual| *prime == usual) {
         return None;
     }
     let mut context = BigNumContext::new().ok()?;
