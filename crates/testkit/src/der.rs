@@ -27,8 +27,8 @@ const GOOD: u8 = 0x80;
 const OCSP_BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 0x30, 1, 1];
 
 /// An OCSP response (RFC 6960, section 4.2.1) that says until 2099 that this certificate, DER, is
-/// good, with a meaningless signature of N bytes. OpenSSL's server staples no other, by serial number
-/// and issuer. Without a certificate, the response is for the serial number 1.
+/// good, with a meaningless signature of N bytes. OpenSSL's server staples no other, by serial
+/// number and issuer. Without a certificate, the response is for the serial number 1.
 pub fn ocsp_response(certificate: &[u8], length: usize) -> Vec<u8> {
     ocsp_response_until("20991231235959Z", GOOD, certificate, length)
 }

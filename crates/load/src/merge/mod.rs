@@ -94,11 +94,9 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
     let histograms = joined_histograms(parts, |record| &record.histograms)?;
     let (mut cpu, mut kinds) = (CpuTime::default(), Kinds::default());
     let (mut bytes, mut intervals) = (Bytes::default(), Vec::new());
-    let mut confirmed_by = ConfirmedBy::default();
     for record in records() {
         cpu += record.cpu;
         kinds += record.kinds;
-        confirmed_by += record.confirmed_by;
         bytes += &record.bytes;
         add_slices(&mut intervals, &record.intervals);
     }
@@ -116,7 +114,7 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
         kinds,
         authenticated: records().map(|r| r.authenticated).sum(),
         minimal_client: records().map(|r| r.minimal_client).sum(),
-        confirmed_by,
+        confirmed_by: joined_confirmed(records()),
         requests: records().map(|r| r.requests).sum(),
         seconds,
         cpu,
@@ -203,6 +201,14 @@ fn joined_names<'r>(mut records: impl Iterator<Item = &'r RunRecord>) -> Vec<Cou
         }
     }
     names
+}
+
+/// What confirmed the handshakes, added over all records.
+fn joined_confirmed<'r>(records: impl Iterator<Item = &'r RunRecord>) -> ConfirmedBy {
+    records.fold(ConfirmedBy::default(), |mut all, record| {
+        all += record.confirmed_by;
+        all
+    })
 }
 
 /// The times in flight, added over all records; `None` if a record lacks them.

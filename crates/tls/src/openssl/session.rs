@@ -115,12 +115,10 @@ impl OpensslSession {
                     self.gained += 1;
                 });
             }
-            // OpenSSL refuses most overlong records itself, by an alert.
+            // What OpenSSL refuses itself, it refuses by an alert.
             let is_refused = matches!(&called, Err(error) if error.code() == ErrorCode::SSL);
-            match messages::broken(self.stream.ssl()) {
-                Some(Rule::RecordOverflow) if is_refused => {}
-                Some(rule) => return Err(self.broken(rule)),
-                None => {}
+            if let Some(rule) = messages::broken(self.stream.ssl()).filter(|_| !is_refused) {
+                return Err(self.broken(rule));
             }
             let error = match called {
                 Ok(length) => {

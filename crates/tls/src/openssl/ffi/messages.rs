@@ -25,31 +25,26 @@ const NEW_SESSION_TICKET: u8 = 4;
 const CERTIFICATE_VERIFY: u8 = 15;
 const FINISHED: u8 = 20;
 
-/// Pseudo content types of the message callback, for the header of a record and for the content
-/// type within a TLS 1.3 record (`SSL3_RT_HEADER` and `SSL3_RT_INNER_CONTENT_TYPE` of
+/// The pseudo content type of the message callback for the header of a record (`SSL3_RT_HEADER` of
 /// openssl/ssl3.h).
 const RECORD_HEADER: c_int = 256;
-const INNER_CONTENT_TYPE: c_int = 257;
 
 const KEY_UPDATE: u8 = 24;
 
 /// The parts of a session's note, in this order: the server sent a HelloRetryRequest; the client
 /// signed with its own key; the ServerHello took a PSK without a key exchange; the server's
-/// Finished has arrived; the current record is empty; a ticket has arrived; the first rule that the
-/// server broke, by its place in [`Rule::ALL`] from 1; the unit in which messages that carry
-/// nothing are counted.
+/// Finished has arrived; a ticket has arrived; the first rule that the server broke, by its place
+/// in [`Rule::ALL`] from 1; the unit in which messages that carry nothing are counted.
 const RETRIED: usize = 1;
 const SIGNED: usize = 2;
 const WITHOUT_EXCHANGE: usize = 4;
 const IS_FINISHED: usize = 8;
-const IS_EMPTY: usize = 16;
-const HAS_TICKET: usize = 32;
-const ONE_RULE: usize = 64;
+const HAS_TICKET: usize = 16;
+const ONE_RULE: usize = 32;
 const ONE_MESSAGE: usize = 64 * ONE_RULE;
 
-/// The lengths of a TLS 1.3 record with empty content, and of the longest one: content, content
-/// type and tag (RFC 8446, sections 5.2 and 5.4). All suites but CCM_8 have tags of 16 bytes.
-const EMPTY_PROTECTED: usize = 1 + 16;
+/// The length of the longest TLS 1.3 record: content, content type and tag (RFC 8446, sections 5.2
+/// and 5.4). All suites but CCM_8 have tags of 16 bytes.
 const LONGEST_PROTECTED: usize = (1 << 14) + 1 + 16;
 
 /// Extensions of a ServerHello (RFC 8446, section 4.2).
@@ -205,9 +200,7 @@ unsafe extern "C" fn note_message(
         // SAFETY: as above.
         HANDSHAKE => unsafe { note_received(ssl, message, before) },
         // SAFETY: as above.
-        RECORD_HEADER | INNER_CONTENT_TYPE if write == 0 => unsafe {
-            note_record(ssl, message, before)
-        },
+        RECORD_HEADER if write == 0 => unsafe { note_record(ssl, message, before) },
         _ => return,
     };
     if noted == before {
@@ -265,33 +258,22 @@ unsafe fn note_received(ssl: *mut sys::SSL, message: &[u8], noted: usize) -> usi
     }
 }
 
-/// Notes the header of a record, or the content type within it; returns the new note.
+/// Notes the header of a record; returns the new note.
 ///
 /// # Safety
 /// The session is valid.
-unsafe fn note_record(ssl: *mut sys::SSL, bytes: &[u8], noted: usize) -> usize {
-    match *bytes {
-        [kind, _, _, high, low] => {
-            let (kind, length) = (c_int::from(kind), usize::from(u16::from_be_bytes([high, low])));
-            let noted =
-                if length == EMPTY_PROTECTED { noted | IS_EMPTY } else { noted & !IS_EMPTY };
-            let is_late = noted & IS_FINISHED != 0;
-            match kind {
-                CHANGE_CIPHER_SPEC if is_late || length != 1 => {
-                    with_broken(Rule::ChangeCipherSpec, noted)
-                }
-                // SAFETY: by this function's own contract.
-                APPLICATION_DATA
-                    if length > LONGEST_PROTECTED
-                        && unsafe { sys::SSL_version(ssl) } == sys::TLS1_3_VERSION =>
-                {
-                    with_broken(Rule::RecordOverflow, noted)
-                }
-                _ => noted,
-            }
-        }
-        [kind] if c_int::from(kind) == HANDSHAKE && noted & IS_EMPTY != 0 => {
-            with_broken(Rule::EmptyRecord, noted)
+unsafe fn note_record(ssl: *mut sys::SSL, header: &[u8], noted: usize) -> usize {
+    let &[kind, _, _, high, low] = header else { return noted };
+    let (kind, length) = (c_int::from(kind), usize::from(u16::from_be_bytes([high, low])));
+    let is_late = noted & IS_FINISHED != 0;
+    match kind {
+        CHANGE_CIPHER_SPEC if is_late || length != 1 => with_broken(Rule::ChangeCipherSpec, noted),
+        // SAFETY: by this function's own contract.
+        APPLICATION_DATA
+            if length > LONGEST_PROTECTED
+                && unsafe { sys::SSL_version(ssl) } == sys::TLS1_3_VERSION =>
+        {
+            with_broken(Rule::RecordOverflow, noted)
         }
         _ => noted,
     }

@@ -578,9 +578,8 @@ So no alert is sent for these rules:
 
 - rustls: `empty_record` in an encrypted record, `extension` in EncryptedExtensions, \
 `certificate` in TLS 1.3;
-- OpenSSL: `empty_record` in an encrypted record, `extension` in EncryptedExtensions and \
-Certificate, `certificate_request` and `certificate` in TLS 1.3, `record_overflow`, \
-`change_cipher_spec` after the server's Finished, `hello_request` in TLS 1.3.
+- OpenSSL: `extension` in EncryptedExtensions and Certificate, `certificate_request` in TLS 1.3, \
+`record_overflow`, `change_cipher_spec` after the server's Finished, `hello_request` in TLS 1.3.
 
 Such a connection ends without an alert. The record counts the connection in either case.
 ";
