@@ -82,8 +82,8 @@ pub fn check(response: &[u8], certificate: &[u8], now: i64) -> Result<(), Refuse
             found = judge(&answer, now);
         }
     })
-    .and_then(|()| found)
-    .map_err(noted)
+    .map_err(noted)?;
+    found.map_err(noted)
 }
 
 fn noted(refused: Refused) -> Refused {

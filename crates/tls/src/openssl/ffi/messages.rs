@@ -266,13 +266,11 @@ unsafe fn note_record(ssl: *mut sys::SSL, header: &[u8], noted: usize) -> usize 
     let &[kind, _, _, high, low] = header else { return noted };
     let (kind, length) = (c_int::from(kind), usize::from(u16::from_be_bytes([high, low])));
     let is_late = noted & IS_FINISHED != 0;
+    // SAFETY: by this function's own contract.
+    let is_tls13 = || unsafe { sys::SSL_version(ssl) } == sys::TLS1_3_VERSION;
     match kind {
         CHANGE_CIPHER_SPEC if is_late || length != 1 => with_broken(Rule::ChangeCipherSpec, noted),
-        // SAFETY: by this function's own contract.
-        APPLICATION_DATA
-            if length > LONGEST_PROTECTED
-                && unsafe { sys::SSL_version(ssl) } == sys::TLS1_3_VERSION =>
-        {
+        APPLICATION_DATA if length > LONGEST_PROTECTED && is_tls13() => {
             with_broken(Rule::RecordOverflow, noted)
         }
         _ => noted,
