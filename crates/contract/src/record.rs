@@ -9,7 +9,7 @@ pub use self::hosts::{
     CommonWindow, HostClock, HostFound, HostPart, LastTotals, Lost, LostHost, StartTime,
 };
 pub use self::preflight::{Certificate, Preflight, SessionsGiven};
-pub use self::usage::{Bytes, CpuTime, WorkerUsage};
+pub use self::usage::{Bytes, CpuTime, Place, Supply, WorkerUsage, places};
 pub use self::verdict::{Verdict, VerdictCode};
 use crate::accounting::Outcomes;
 use crate::spec::RunSpec;
@@ -75,6 +75,9 @@ pub struct RunRecord {
     pub cpu: CpuTime,
     /// Processor time and length of the measurement of each worker.
     pub workers: Vec<WorkerUsage>,
+    /// What the machine let the generator use. Unknown in records of earlier versions.
+    #[serde(default)]
+    pub supply: Supply,
     /// Bytes over all completed connections.
     pub bytes: Bytes,
     /// HdrHistogram V2 (compressed, base64) by name, values in nanoseconds: see [`HISTOGRAMS`].

@@ -10,6 +10,7 @@ mod connection;
 pub mod error;
 mod event_loop;
 pub mod hold;
+mod kept_off;
 pub mod merge;
 mod mix;
 mod notes;

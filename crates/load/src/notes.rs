@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use tlslab_contract::accounting::Outcomes;
-use tlslab_contract::record::{CountedFacts, Kinds, Preflight, SessionsGiven};
+use tlslab_contract::record::{
+    CountedFacts, Kinds, Preflight, SessionsGiven, Supply, WorkerUsage,
+};
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
 use tlslab_tls::{ClientSettings, Facts, HTTP_2};
 use tlslab_wire::names::{CipherSuite, TlsVersion};
-use tlslab_wire::wording::{counted, grouped};
+use tlslab_wire::wording::{counted, decimal, grouped};
 
 /// The notes for these settings, this preflight, these negotiated facts, and these kinds of
 /// handshake.
@@ -84,6 +86,38 @@ pub fn fewer_streams(spec: &RunSpec, preflight: &Preflight) -> Option<String> {
     ))
 }
 
+/// Notes on processors: more workers than there are for them, and what the kernel does not say.
+pub fn processor_notes(workers: &[WorkerUsage], supply: &Supply) -> Vec<String> {
+    let pinned: BTreeSet<usize> = workers.iter().filter_map(|worker| worker.processor).collect();
+    let processors = if pinned.is_empty() { supply.processors } else { Some(pinned.len()) };
+    let too_few = processors.filter(|processors| *processors < workers.len());
+    let mut notes = Vec::new();
+    let threads = counted(workers.len() as u64, "worker thread");
+    if let Some(processors) = too_few {
+        let processors = counted(processors as u64, "processor");
+        notes.push(format!(
+            "{threads} on {processors}: they wait for each other; one thread a processor is enough \
+             (--threads, --cpu)"
+        ));
+    }
+    if let Some(quota) = supply.quota.filter(|quota| *quota < workers.len() as f64) {
+        notes.push(format!(
+            "{threads}, but the control group allows {} of {} processors: the kernel stops them \
+             when it is used up",
+            decimal(quota, 1),
+            supply.processors.map_or("the".to_owned(), |count| count.to_string()),
+        ));
+    }
+    if workers.iter().any(|worker| worker.seconds > 0.0 && worker.queued_s.is_none()) {
+        notes.push(
+            "this system does not say for how long workers were ready and waited for a processor \
+             (/proc/PID/task/TID/schedstat)"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
 /// A note for each suite that carried HTTP/2 although RFC 9113 prohibits it.
 fn barred<'f>(facts: impl Iterator<Item = &'f Facts>) -> impl Iterator<Item = String> {
     let suites: BTreeSet<&str> = facts
@@ -120,4 +154,31 @@ fn obsolete(facts: &Facts) -> impl Iterator<Item = String> {
 fn list(texts: impl Iterator<Item = String>) -> String {
     let distinct: BTreeSet<String> = texts.collect();
     distinct.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_held_against_processors_and_quota() {
+        let worker = |processor, queued_s| WorkerUsage {
+            processor,
+            queued_s,
+            seconds: 1.0,
+            ..WorkerUsage::default()
+        };
+        let notes = |workers: &[WorkerUsage], quota| {
+            processor_notes(workers, &Supply { processors: Some(2), quota, ..Supply::default() })
+        };
+        let two = [worker(Some(0), Some(0.0)), worker(Some(1), Some(0.0))];
+        assert!(notes(&two, None).is_empty());
+        assert!(notes(&two, Some(2.0)).is_empty());
+        assert!(notes(&two, Some(0.2))[0].contains("allows 0.2 of 2 processors"));
+        let same = [worker(Some(1), Some(0.0)), worker(Some(1), Some(0.0))];
+        assert!(notes(&same, None)[0].starts_with("2 worker threads on 1 processor: "));
+        let free = [0; 3].map(|_| worker(None, Some(0.0)));
+        assert!(notes(&free, None)[0].starts_with("3 worker threads on 2 processors: "));
+        assert!(notes(&[worker(None, None)], None)[0].starts_with("this system does not say"));
+    }
 }

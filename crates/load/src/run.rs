@@ -84,18 +84,16 @@ fn load<B: Backend>(
         observer.phase("prime", MonotonicClock.now());
     }
     let (mut reports, begun, watched) = work_together(&job, &statuses, observer, starter, &make)?;
-    let Watched { ending, reported, steal } = watched;
+    let Watched { ending, reported, kept_off } = watched;
     check_ending(ending, &job)?;
-    for Report { usage, .. } in &mut reports {
-        usage.stolen = steal.least_share(usage.processor);
-    }
+    let supply = kept_off.add_to(&mut reports);
     let totals = ended(&statuses, reported, &reports);
     if request.load.trace > 0 {
         let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
         observer.trace(Trace::joined(traces));
     }
     let interrupted = ending == Ending::Interrupted;
-    let record = record(spec, checked, &reports, overflows, begun, interrupted);
+    let record = record(spec, checked, &reports, supply, overflows, begun, interrupted);
     observer.ended(totals, record.seconds);
     Ok(record)
 }

@@ -2,23 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use self::processors::{busiest, kept_off, saturated, whole_percent};
+pub(crate) use self::processors::{SATURATED, SATURATED_OPEN, time_lost};
 use crate::recorder::Flight;
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
-    FlightTimes, Interval, Kinds, OpenLoop, Summary, Verdict, VerdictCode, WorkerUsage,
+    FlightTimes, Interval, Kinds, OpenLoop, Summary, Supply, Verdict, VerdictCode, WorkerUsage,
 };
 use tlslab_wire::wording::{counted, decimal, grouped};
 
-/// The processor share above which a worker of a closed loop limits the load.
-pub(crate) const SATURATED: f64 = 0.95;
-
-/// The processor share above which a worker of an open loop limits the load. Lower, because starts
-/// are delayed long before the processor is fully used.
-pub(crate) const SATURATED_OPEN: f64 = 0.8;
-
-/// The shortest measurement, in seconds, with a meaningful processor share: the kernel may account
-/// for processor time in ticks of up to 10 ms.
-const BUSY_MEASURABLE: f64 = 0.1;
+mod processors;
 
 /// The highest acceptable share of failed connections, and of unexpected ones.
 const TROUBLE_LIMIT: f64 = 0.001;
@@ -71,6 +64,8 @@ pub struct Evidence<'r> {
     pub carried: u64,
     /// The workers' use of their processors.
     pub workers: &'r [WorkerUsage],
+    /// What the machine let them use.
+    pub supply: &'r Supply,
     /// The length of the measurement in seconds.
     pub seconds: f64,
     /// The measurement in slices.
@@ -98,6 +93,7 @@ pub fn verdicts(evidence: &Evidence<'_>) -> Vec<Verdict> {
         unexpected(evidence),
         resume_ratio(evidence),
         saturated(evidence),
+        kept_off(evidence),
         littles_law(evidence),
         late_arrivals(evidence),
         rate_not_achieved(evidence),
@@ -136,12 +132,6 @@ fn valid(evidence: &Evidence<'_>) -> String {
             format!("valid: {generator}, and {lost} of {ended} did not complete")
         }
     }
-}
-
-/// A share in percent, rounded down: 94.9 % must not read as the limit of 95. At most 100 %,
-/// because processor time in ticks may exceed the length of a short measurement.
-fn whole_percent(share: f64) -> f64 {
-    (share.min(1.0) * 100.0).floor()
 }
 
 fn interrupted(evidence: &Evidence<'_>) -> Option<Verdict> {
@@ -235,23 +225,6 @@ fn listed(counts: &std::collections::BTreeMap<String, u64>, outcomes: &Outcomes)
         }
     };
     counts.iter().map(part).collect::<Vec<_>>().join(", ")
-}
-
-/// The share of its time for which the busiest worker computed, if known.
-fn busiest(evidence: &Evidence<'_>) -> Option<f64> {
-    let measurable = evidence.workers.iter().filter(|usage| usage.seconds >= BUSY_MEASURABLE);
-    measurable.map(WorkerUsage::busy).reduce(f64::max)
-}
-
-fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let busiest = busiest(evidence).unwrap_or_default();
-    let message = format!(
-        "a worker was busy {} % of its time: the generator was the bottleneck, rates are lower \
-         bounds",
-        whole_percent(busiest)
-    );
-    let limit = if evidence.open_loop.is_some() { SATURATED_OPEN } else { SATURATED };
-    (busiest >= limit).then_some(Verdict { code: VerdictCode::ClientSaturated, message })
 }
 
 /// Little's law as an identity: time in flight during the measurement = service times of the

@@ -1,10 +1,10 @@
 //! Watches a run from outside: reports its progress, and stops the run on request or at a limit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use crate::check::Checked;
+use crate::kept_off::KeptOff;
 use crate::phase::{Phase, Schedule};
 use crate::recorder::Second;
 use crate::trace::Trace;
@@ -12,7 +12,6 @@ use crate::worker::{Report, WorkerStatus};
 use tlslab_contract::spec::RunSpec;
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 use tlslab_system::guard::{PUBLIC_TIME, Permit};
-use tlslab_system::steal::Steal;
 
 pub use crate::recorder::{BOUNDS, Buckets, Percentiles, TimesInBuckets, Totals};
 
@@ -96,8 +95,8 @@ pub(crate) struct Watched {
     pub ending: Ending,
     /// The totals that each worker reported during the run.
     pub reported: Vec<Totals>,
-    /// What was stolen during the measurement.
-    pub steal: Steal,
+    /// What kept the workers from running during the measurement.
+    pub kept_off: KeptOff,
 }
 
 /// Reports the progress to the observer, and stops the run on request or at a limit.
@@ -115,7 +114,7 @@ pub(crate) fn watch(
     let mut ending = Ending::Planned;
     let mut phase = None;
     let mut reporter = ProgressReporter::new(statuses, spec.load.rate.is_some());
-    let (mut beat, mut steal) = (0, Steal::default());
+    let (mut beat, mut kept_off) = (0, KeptOff::new(statuses.len()));
     while !finished() {
         let now = MonotonicClock.now();
         let open: u64 = statuses.iter().map(WorkerStatus::open).sum();
@@ -139,8 +138,10 @@ pub(crate) fn watch(
         if is_reported && phase != Some(next) && next < Phase::Done {
             phase = Some(next);
             observer.phase(next.name(), now);
-            steal.follow(next == Phase::Measure && ending == Ending::Planned);
+            let is_measuring = next == Phase::Measure && ending == Ending::Planned;
+            kept_off.follow(is_measuring, now, statuses);
         }
+        kept_off.tick(now, statuses);
         if is_reported && next == Phase::Measure {
             let left = schedule.drain.map(|drain| drain.saturating_sub(now));
             reporter.report(now.saturating_sub(schedule.measure), left, observer);
@@ -150,15 +151,15 @@ pub(crate) fn watch(
         let exceeded = permit.is_exceeded(connections, elapsed);
         if ending == Ending::Planned && (exceeded || interrupt.load(Ordering::Relaxed)) {
             ending = if exceeded { Ending::Exceeded } else { Ending::Interrupted };
-            steal.end();
+            kept_off.end();
             statuses.iter().for_each(WorkerStatus::stop);
         }
         let change = schedule.next_change(now).map_or(Nanos::MAX, |change| change - now);
-        thread::sleep(WATCH.min(Duration::from_nanos(change)));
+        kept_off.sleep(WATCH.min(Duration::from_nanos(change)));
     }
-    steal.end();
+    kept_off.end();
     observer.phase(Phase::Done.name(), MonotonicClock.now());
-    Watched { ending, reported: reporter.totals, steal }
+    Watched { ending, reported: reporter.totals, kept_off }
 }
 
 /// The final accounting of each worker: its reports, and the counts left in its mailbox and in its

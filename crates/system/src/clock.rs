@@ -20,6 +20,16 @@ impl Clock for MonotonicClock {
     }
 }
 
+/// The machine's monotonic clock, which also counts while the machine is suspended.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BootClock;
+
+impl Clock for BootClock {
+    fn now(&self) -> Nanos {
+        read(libc::CLOCK_BOOTTIME)
+    }
+}
+
 /// The processor time of the calling thread. A read is a system call, some 200 ns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ThreadClock;

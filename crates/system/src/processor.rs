@@ -2,7 +2,7 @@
 
 use std::io;
 
-use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 /// Pins the calling thread to one processor.
@@ -11,6 +11,14 @@ pub fn pin(processor: usize) -> io::Result<()> {
     set.set(processor)?;
     sched_setaffinity(Pid::from_raw(0), &set)?;
     Ok(())
+}
+
+/// The number of processors that the calling thread may use. `None` if the kernel does not say, as
+/// with more than 1,024.
+pub fn allowed() -> Option<usize> {
+    let set = sched_getaffinity(Pid::from_raw(0)).ok()?;
+    let is_in = |processor: &usize| set.is_set(*processor).unwrap_or_default();
+    Some((0..CpuSet::count()).filter(is_in).count())
 }
 
 /// Gives the calling thread priority over all threads without real-time scheduling until it waits
@@ -29,6 +37,19 @@ pub fn run_in_real_time() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pinned_thread_may_use_one_processor() {
+        let all = allowed().unwrap();
+        let one = std::thread::spawn(|| {
+            let set = sched_getaffinity(Pid::from_raw(0)).unwrap();
+            let first = (0..CpuSet::count()).find(|processor| set.is_set(*processor).unwrap());
+            pin(first.unwrap()).unwrap();
+            allowed().unwrap()
+        });
+        assert_eq!(one.join().unwrap(), 1);
+        assert!(all >= 1);
+    }
 
     #[test]
     fn a_processor_that_is_not_there_is_an_error() {

@@ -55,6 +55,11 @@ class Processors:
         return cls(target.processors, environment.generator_processors)
 
     @property
+    def apart(self) -> bool:
+        """Whether the generator has processors that the server does not use."""
+        return bool(self.generator) and not set(self.server) & set(self.generator)
+
+    @property
     def server_count(self) -> int:
         """The number of processors that the server may use.
 
@@ -94,7 +99,7 @@ def loading_values(run: TrialRun, processors: Processors) -> dict[str, float]:
 
 
 def client_busy(run: TrialRun) -> float:
-    """The share of the time left by the hypervisor for which the busiest worker was computing."""
+    """The share of the time left to it for which the busiest worker was computing."""
     return min(1.0, generator_busy(run.record))
 
 
@@ -136,6 +141,25 @@ def foreign_share(run: TrialRun, processors: Processors) -> float:
     if set(processors.server) & set(processors.generator) and run.record.seconds > 0:
         own += run.record.cpu.total_us / (run.record.seconds * 1e6)
     return max(0.0, sum(busy) - own) / len(busy)
+
+
+def server_lost(run: TrialRun, processors: Processors) -> float:
+    """The share of its processors' time in which the server was ready and did not run.
+
+    Its threads wait for each other, too, which is no loss while one of them runs. The rest of their
+    waits is at most what other programs had of these processors, without interrupts, and what the
+    control group's quota withheld. 0 where it is not known.
+    """
+    server = run.server
+    if server is None or server.seconds <= 0 or server.queued_us is None:
+        return 0.0
+    whole_us = server.seconds * 1e6 * processors.server_count
+    machine = run.machine.per_processor
+    found = [machine[number] for number in processors.server if number < len(machine)]
+    interrupts = sum(each.irq + each.softirq for each in found) / processors.server_count
+    others = max(0.0, foreign_share(run, processors) - interrupts)
+    withheld = (server.throttled_us or 0) / whole_us
+    return min(server.queued_us / whole_us, others + withheld, 1.0)
 
 
 def server_cost_us(run: TrialRun) -> float | None:

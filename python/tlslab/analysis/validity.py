@@ -10,9 +10,11 @@ from tlslab.analysis.measures import (
     client_busy,
     foreign_share,
     server_busy,
+    server_lost,
     steal_share,
 )
 from tlslab.model.finding import CellVerdict, Note
+from tlslab.model.generator import STARVED, time_lost
 from tlslab.model.record import RunRecord
 from tlslab.model.run_faults import run_faults
 from tlslab.model.trial import Trial, TrialRun
@@ -23,6 +25,12 @@ SATURATED = 0.95
 
 # A saturated server still waits a little for its peer; below this, something else was the limit.
 SERVER_LOADED = 0.9
+
+# Shares of a side's time in which it was ready and did not run: from the first on, rates are lower
+# bounds, from the second on the figures say more of what took the time (the engine's
+# verdict/processors.rs).
+LOST_MATTERS = 0.05
+LOST_SPOILS = 0.2
 
 # The cost of interrupts on the server's processor stays below this.
 FOREIGN_LIMIT = 0.1
@@ -56,8 +64,9 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
     warnings: list[Note] = []
     saturated = False
     if (run := trial.runs.get("capacity")) is not None:
+        faults += starved(run, processors)
         warnings += run_warnings(run, processors)
-        saturated = client_busy(run) >= SATURATED
+        saturated = is_bound(run, processors)
     else:
         faults.append(Note("no_capacity_run", "the run that loads the server is missing"))
     kept_open = trial.runs.get("keep_alive")
@@ -66,13 +75,42 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
             Note(f"keep_alive_{note.code}", f"connections kept open: {note.message}")
             for note in run_warnings(kept_open, processors)
         ]
-    kept_open_saturated = kept_open is not None and client_busy(kept_open) >= SATURATED
+        faults += starved(kept_open, processors)
+    kept_open_saturated = kept_open is not None and is_bound(kept_open, processors)
     return TrialJudgement(
         tuple(faults),
         tuple(warnings),
         steadiness.labels(trial.runs),
         saturated,
         kept_open_saturated,
+    )
+
+
+def is_bound(run: TrialRun, processors: Processors) -> bool:
+    """Whether a run's rates are lower bounds.
+
+    Either the generator had no time to spare, or one side was ready and did not run.
+    """
+    lost = time_lost(run.record) is not None or server_lost(run, processors) >= LOST_MATTERS
+    return lost or client_busy(run) >= SATURATED
+
+
+def starved(run: TrialRun, processors: Processors) -> Iterable[Note]:
+    """The faults of a run in which one side was kept from its processors for much of the time.
+
+    A generator that shares processors with the server waits for the server: no fault, but a bound.
+    """
+    generator, server = time_lost(run.record), server_lost(run, processors)
+    if generator is not None and generator.code == STARVED and processors.apart:
+        yield Note(generator.code, generator.message)
+    if server >= LOST_SPOILS:
+        yield Note("server_starved", f"{_server_lost_words(server)}: end them and run again")
+
+
+def _server_lost_words(share: float) -> str:
+    return (
+        f"the server was ready and did not run for {percent(share)} of its processors' time, taken "
+        "by other programs or its control group's quota"
     )
 
 
@@ -138,6 +176,10 @@ def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
             f"the server was {percent(server)} busy, the generator {percent(client)}: something "
             "else set the rate; try more connections",
         )
+    if (lost := time_lost(run.record)) is not None:
+        yield Note(lost.code, f"the generator: {lost.message}")
+    if (share := server_lost(run, processors)) >= LOST_MATTERS:
+        yield Note("server_delayed", f"{_server_lost_words(share)}: rates are lower bounds")
     if (note := _backlog(run.record)) is not None:
         yield note
     yield from _clients(run.record)

@@ -9,7 +9,8 @@ from typing import Any
 import psutil
 
 from tlslab.lab.energy import Counters, EnergyReader, joules
-from tlslab.lab.process_times import ProcessReading, read_process, tree_used
+from tlslab.lab.control_group import ControlGroup
+from tlslab.lab.process_times import ProcessReading, read_process, tree_queued, tree_used
 from tlslab.model.errors import EngineError
 from tlslab.model.server_side import ProcessorTimes, Source
 from tlslab.model.trial import CpuSample, MachineSample, MachineUsage, ProcessorUsage, ServerUsage
@@ -64,6 +65,8 @@ class Meter:
         self._pids = [process.pid for process in tree]
         self._readings: list[Reading] = []
         self._memory = 0
+        self._group: ControlGroup | None = None
+        self._throttled: list[int | None] = []
         self._ended = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample, name="meter", daemon=True)
@@ -71,6 +74,8 @@ class Meter:
     def start(self) -> None:
         """Marks the start of the measurement."""
         self._look()
+        self._group = ControlGroup.of(self._pids[0]) if self._pids else None
+        self._throttled = [None if self._group is None else self._group.throttled_us()]
         self._readings.append(read(self._pids, self._energy))
         self._thread.start()
 
@@ -83,6 +88,7 @@ class Meter:
         last = read(self._pids, self._energy)
         self._thread.join()
         self._readings.append(last)
+        self._throttled.append(None if self._group is None else self._group.throttled_us())
         self._memory = sum(memory_bytes(process) for process in self._tree)
         self._ended = True
 
@@ -147,7 +153,14 @@ class Meter:
             ),
             handshakes=handshakes,
             source=self._source,
+            queued_us=tree_queued([each.processes for each in self._readings]),
+            throttled_us=self._throttled_us(),
         )
+
+    def _throttled_us(self) -> int | None:
+        """How long the control group of the tree's first process was throttled."""
+        before, after = self._throttled[0], self._throttled[-1]
+        return None if before is None or after is None else max(0, after - before)
 
     @property
     def _is_comparable(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Literal
 
 import psutil
 
+from tlslab.lab.control_group import ControlGroup
 from tlslab.lab.programs import REMEDY, find_program, has_openssl, without_openssl
 from tlslab.model.deployment import REFERENCE_SERVERS
 from tlslab.model.wording import counted
@@ -144,9 +145,24 @@ def check_ports(connections: int) -> Check:
     return Check("ports", "ok", f"{ports:,} local ports for {counted(connections, 'connection')}")
 
 
-def check_processors(managed: bool) -> Check:
-    """One processor for the server and one for the generator."""
-    count = len(os.sched_getaffinity(0))
+def check_processors(managed: bool, root: Path = Path("/")) -> Check:
+    """One processor for the server and one for the generator.
+
+    The processor set and the quota of the control group may leave less than the machine has. `root`
+    is the parent of /proc and /sys.
+    """
+    count, quota = len(os.sched_getaffinity(0)), ControlGroup.of("self", root).quota()
+    there = os.cpu_count() or count
+    if quota is not None and quota < count:
+        message = f"the control group allows {quota:.3g} of {counted(count, 'processor')}"
+        level: Level = "warning" if managed or quota < 1 else "ok"
+        if level == "ok":
+            return Check("processors", level, message)
+        remedy = "raise its quota (cpu.max, CPUQuota=, --cpus); the kernel stops what exceeds it"
+        return Check("processors", level, message, remedy)
+    if count < there and (count >= 2 or not managed):
+        message = f"the processor set allows {count} of {counted(there, 'processor')}"
+        return Check("processors", "ok", message)
     if count >= 2 or not managed:
         return Check("processors", "ok", counted(count, "processor"))
     message = "server and generator share the only processor: rates say nothing of the server alone"

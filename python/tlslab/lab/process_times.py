@@ -1,6 +1,7 @@
 """Processor time of processes, and of a tree whose members come and go.
 
-`/proc/PID/task/*/schedstat` gives a process's run time in nanoseconds. `/proc/PID/stat` gives user
+`/proc/PID/task/*/schedstat` gives a process's run time in nanoseconds, and the time for which its
+threads were ready and waited for a processor. `/proc/PID/stat` gives user
 and system time in ticks of 10 ms; the ticks only divide the run time into user and system time. If
 the two differ by more than the error of the ticks (threads that have ended, no schedstat), the
 ticks count.
@@ -8,7 +9,7 @@ ticks count.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
@@ -24,12 +25,14 @@ class ProcessReading:
     """One process at one time: ticks with those of ended children, run time of its threads.
 
     `children_us`: the part of the ticks, user and system, that belongs to ended children.
+    `queued_ns`: the waits of its threads for a processor.
     """
 
     user_us: int
     system_us: int
     threads_ns: dict[str, int]
     children_us: tuple[int, int] = NOTHING
+    queued_ns: dict[str, int] = field(default_factory=dict)
 
 
 _NEW = ProcessReading(0, 0, {})
@@ -45,15 +48,22 @@ def read_process(pid: int) -> ProcessReading | None:
         user, system, children_user, children_system = (
             int(text) * TICK_US for text in fields[11:15]
         )
-        threads = {}
+        threads, queued = {}, {}
         for task in (folder / "task").iterdir():
-            threads[task.name] = int((task / "schedstat").read_text().split()[0])
+            ran, waited, slices = (int(text) for text in (task / "schedstat").read_text().split())
+            threads[task.name] = ran
+            if ran or waited or slices:  # A kernel that does not count has zeros.
+                queued[task.name] = waited
     except (OSError, IndexError, ValueError):
         if not folder.exists():
             return None
-        threads = {}
+        threads, queued = {}, {}
     return ProcessReading(
-        user + children_user, system + children_system, threads, (children_user, children_system)
+        user + children_user,
+        system + children_system,
+        threads,
+        (children_user, children_system),
+        queued,
     )
 
 
@@ -71,6 +81,26 @@ def used(start: ProcessReading, end: ProcessReading) -> tuple[int, int]:
 
 
 Tree = Mapping[int, ProcessReading]
+
+
+def tree_queued(readings: Sequence[Tree]) -> int | None:
+    """How long threads of a tree were ready and waited for a processor, in microseconds.
+
+    Between the first and the last of its readings; of a thread that came or ended between them, what
+    the readings saw of it. None where the kernel does not say.
+    """
+    first = {
+        (pid, task): ns
+        for pid, reading in readings[0].items()
+        for task, ns in reading.queued_ns.items()
+    }
+    last = {
+        (pid, task): ns
+        for tree in readings
+        for pid, reading in tree.items()
+        for task, ns in reading.queued_ns.items()
+    }
+    return sum(ns - first.get(of, 0) for of, ns in last.items()) // 1000 if last else None
 
 
 def tree_used(readings: Sequence[Tree]) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from typing import Literal
 
 from tlslab.model.capacity import CONFIRMING, Objective
 from tlslab.model.distribution import Distribution, needed_n
-from tlslab.model.generator import generator_busy
+from tlslab.model.generator import STARVED, generator_busy
 from tlslab.model.record import OpenLoop, RunRecord
 from tlslab.model.run_faults import POOL_OBJECTIONS
 from tlslab.model.trial import Trial
@@ -142,7 +142,7 @@ def load_verdict(record: RunRecord, loop: OpenLoop, offered: float, shared: bool
     if loop.blocked or troubled > FAILURES_LIMIT * (outcomes.completed + troubled):
         return "overloaded"
     behind = loop.achieved_per_s < ACHIEVED * offered and "rate_not_achieved" in codes
-    behind = behind or min(1.0, generator_busy(record)) >= BUSY_LIMIT
+    behind = behind or min(1.0, generator_busy(record)) >= BUSY_LIMIT or STARVED in codes
     if not shared and (behind or _late_share(record) > LATE_SHARE):
         return "generator late"
     return "overloaded" if behind or _is_growing(record, loop) else "kept up"

@@ -34,7 +34,9 @@ class ServerUsage:
     `memory_bytes`: the proportional set size (or, if the kernel hides that, the resident size) at
     the end; None if only the machine is known. `handshakes`: the server's own count of full
     handshakes, if it keeps one. `source`: the source of the processor time; `error_us` and
-    `bias_us` are those of `SourceTime`.
+    `bias_us` are those of `SourceTime`. `queued_us`: time for which its threads were ready and
+    waited for a processor, added up over them; `throttled_us`: time for which its control group was
+    throttled, added up over processors; None where they are not known.
     """
 
     user_us: int
@@ -47,6 +49,8 @@ class ServerUsage:
     source: Source = "started"
     error_us: int = 0
     bias_us: int = 0
+    queued_us: int | None = None
+    throttled_us: int | None = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,12 @@ pub enum VerdictCode {
     Valid,
     /// A worker was busy nearly all the time: the measured rates are lower bounds.
     ClientSaturated,
+    /// Workers were ready and did not run for a share of the time that could matter, or were
+    /// stopped: the measured rates are lower bounds.
+    ClientDelayed,
+    /// Workers were ready and did not run for much of the time, or the machine was suspended: the
+    /// figures may not be used.
+    ClientStarved,
     /// More connections than the limit had an unexpected handshake.
     Unexpected,
     /// More connections than the limit failed.

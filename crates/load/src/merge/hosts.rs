@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
-    CpuTime, Environment, HostFound, HostPart, LastTotals, LostHost, RunRecord, Verdict,
-    VerdictCode, WorkerUsage,
+    CpuTime, Environment, HostFound, HostPart, LastTotals, LostHost, Place, RunRecord, Supply,
+    Verdict, VerdictCode, WorkerUsage, places,
 };
 use tlslab_wire::wording::{counted, decimal};
 
 use super::{HostFindings, Named};
-use crate::verdict::{SATURATED, SATURATED_OPEN};
+use crate::verdict::{SATURATED, SATURATED_OPEN, time_lost};
 
 /// The fact under which unexpected handshakes of a lost host are counted. The host reported only
 /// their number.
@@ -135,35 +135,70 @@ fn clock_moved(found: &HostFound) -> Option<Verdict> {
     (clock.moved_s > CLOCK_LIMIT_S).then_some(Verdict { code: VerdictCode::ClockMoved, message })
 }
 
-/// The verdict on generators that share a processor and saturate it together; `None` if no shared
-/// processor is saturated. The caller ignores it if a generator is saturated alone.
-pub fn shared_processors_saturated(parts: &[Named], findings: &HostFindings) -> Option<Verdict> {
-    let mut shared: BTreeMap<(&str, usize), (Vec<&str>, f64)> = BTreeMap::new();
+/// A processor that several generators of one machine share: their names, and their workers there.
+#[derive(Debug, Clone)]
+pub struct SharedProcessor<'p> {
+    processor: usize,
+    names: Vec<&'p str>,
+    place: Place,
+}
+
+/// The processors that several generators share.
+pub fn shared_processors<'p>(
+    parts: &'p [Named],
+    findings: &'p HostFindings,
+) -> Vec<SharedProcessor<'p>> {
+    let mut all: BTreeMap<(&str, usize), (Vec<&str>, Vec<WorkerUsage>)> = BTreeMap::new();
     for Named { name, record } in parts {
         let boot_id = findings.found.get(name).and_then(|found| found.boot_id.as_deref());
         let Some(boot_id) = boot_id else { continue };
-        for (processor, busy) in record.workers.iter().filter_map(use_of_processor) {
-            let (names, sum) = shared.entry((boot_id, processor)).or_default();
-            names.push(name);
-            *sum += busy;
+        for worker in &record.workers {
+            let Some(processor) = worker.processor else { continue };
+            let (names, workers) = all.entry((boot_id, processor)).or_default();
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+            workers.push(worker.clone());
         }
     }
-    let limit = limit(&parts[0].record);
-    let ((_, processor), (names, busy)) =
-        shared.into_iter().find(|(_, (names, busy))| names.len() > 1 && *busy >= limit)?;
-    let message = format!(
-        "processor {processor}, which {} share, was busy {:.0} % of its time: the generators were \
-         the bottleneck, rates are lower bounds",
-        names.join(" and "),
-        busy.min(1.0) * 100.0
-    );
-    Some(Verdict { code: VerdictCode::ClientSaturated, message })
+    let shared = all.into_iter().filter(|(_, (names, _))| names.len() > 1);
+    let together = shared.filter_map(|((_, processor), (names, workers))| {
+        let place = places(&workers, &Supply::default()).pop()?;
+        Some(SharedProcessor { processor, names, place })
+    });
+    together.collect()
 }
 
-fn use_of_processor(worker: &WorkerUsage) -> Option<(usize, f64)> {
-    worker.processor.filter(|_| worker.seconds > 0.0).map(|processor| (processor, worker.busy()))
+impl SharedProcessor<'_> {
+    /// Whether a generator's verdict on lost time is about the time that it left to another
+    /// generator of the load: then the processor counts as a whole.
+    pub fn explains(&self, name: &str, code: VerdictCode) -> bool {
+        let is_lost = matches!(code, VerdictCode::ClientDelayed | VerdictCode::ClientStarved);
+        is_lost && self.place.stopped == 0.0 && self.names.contains(&name)
+    }
+
+    /// The verdict on time that the generators lost together.
+    pub fn kept_off(&self) -> Option<Verdict> {
+        let Verdict { code, message } = time_lost(&[self.place], &Supply::default())?;
+        Some(Verdict { code, message: format!("{}: {message}", self.names.join(" and ")) })
+    }
+
+    /// The verdict on generators that saturate the processor together. The caller ignores it if a
+    /// generator is saturated alone.
+    pub fn saturated(&self, limit: f64) -> Option<Verdict> {
+        let busy = self.place.busy();
+        let message = format!(
+            "processor {}, which {} share, was busy {:.0} % of the time left to them: the \
+             generators were the bottleneck, rates are lower bounds",
+            self.processor,
+            self.names.join(" and "),
+            busy.min(1.0) * 100.0
+        );
+        (busy >= limit).then_some(Verdict { code: VerdictCode::ClientSaturated, message })
+    }
 }
 
-fn limit(record: &RunRecord) -> f64 {
+/// The share from which these generators limit the load.
+pub fn limit(record: &RunRecord) -> f64 {
     if record.open_loop.is_some() { SATURATED_OPEN } else { SATURATED }
 }

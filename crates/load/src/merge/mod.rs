@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use tlslab_contract::record::{
     Bytes, CLIENTS, ConfirmedBy, CountedFacts, CountedName, CpuTime, Environment, FlightTimes,
-    HostFound, Kinds, LostHost, OpenLoop, RunRecord, SlowConnects, StepResult, WorkerUsage,
+    HostFound, Kinds, LostHost, OpenLoop, RunRecord, SlowConnects, StepResult, Supply, WorkerUsage,
     add_slices,
 };
 use tlslab_contract::spec::RunSpec;
@@ -119,6 +119,7 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
         seconds,
         cpu,
         workers,
+        supply: joined_supply(records()),
         bytes,
         summaries: summaries(&histograms),
         histograms: times::encoded_all(&histograms),
@@ -230,6 +231,20 @@ fn joined_slow_connects<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Slo
     for SlowConnects { count, listen_overflows } in records.map(|record| record.slow_connects) {
         all.count += count;
         all.listen_overflows = all.listen_overflows.max(listen_overflows);
+    }
+    all
+}
+
+/// Throttling of all generators, and the longest suspend. Generators may share processors, so their
+/// numbers do not add up.
+fn joined_supply<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Supply {
+    let mut all = Supply::default();
+    for Supply { throttled_s, suspended_s, .. } in records.map(|record| record.supply) {
+        all.throttled_s = match (all.throttled_s, throttled_s) {
+            (Some(mine), Some(theirs)) => Some(mine + theirs),
+            (mine, theirs) => mine.or(theirs),
+        };
+        all.suspended_s = all.suspended_s.max(suspended_s);
     }
     all
 }

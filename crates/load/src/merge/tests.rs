@@ -118,7 +118,7 @@ fn record(samples: &[Sample]) -> RunRecord {
 
 /// The record of a generator from the notes of its workers, at least one.
 fn concluded(spec: RunSpec, workers: Vec<Recorder>) -> RunRecord {
-    let usage = WorkerUsage { processor: None, cpu: CPU, seconds: 1.0, stolen: None };
+    let usage = WorkerUsage { cpu: CPU, seconds: 1.0, ..WorkerUsage::default() };
     let usage = vec![usage; workers.len()];
     let mut cpu = CpuTime::default();
     usage.iter().for_each(|worker| cpu += worker.cpu);
@@ -164,6 +164,7 @@ fn concluded(spec: RunSpec, workers: Vec<Recorder>) -> RunRecord {
         seconds: 1.0,
         cpu,
         workers: usage,
+        supply: Supply::default(),
         bytes: notes.bytes,
         histograms: notes.histograms,
         summaries: notes.summaries,

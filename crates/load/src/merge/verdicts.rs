@@ -3,16 +3,20 @@
 
 use tlslab_contract::record::{Verdict, VerdictCode};
 
-use super::hosts::{clocks_moved, host_lost, shared_processors_saturated};
+use super::hosts::{SharedProcessor, clocks_moved, host_lost, limit, shared_processors};
 use super::window::{not_simultaneous, started_apart};
 use super::{HostFindings, Named};
 
 /// Valid if every generator's run is valid and there is no verdict on all together. Otherwise each
 /// other verdict once, with the number of generators that have it and the message of the first.
 pub fn joined_verdicts(parts: &[Named], findings: &HostFindings) -> Vec<Verdict> {
+    let shared = shared_processors(parts, findings);
     let mut found: Vec<(VerdictCode, usize, String)> = Vec::new();
     for Named { name, record } in parts {
         for Verdict { code, message } in &record.verdicts {
+            if shared.iter().any(|processor| processor.explains(name, *code)) {
+                continue;
+            }
             match found.iter_mut().find(|(known, ..)| known == code) {
                 Some((_, count, _)) => *count += 1,
                 None => found.push((*code, 1, format!("{name}: {message}"))),
@@ -25,7 +29,11 @@ pub fn joined_verdicts(parts: &[Named], findings: &HostFindings) -> Vec<Verdict>
         host_lost(findings, all + findings.lost.len()),
         not_simultaneous(parts.iter().map(|part| &part.record)),
         clocks_moved(parts, findings),
-        shared_processors_saturated(parts, findings).filter(|_| !is_saturated),
+        shared
+            .iter()
+            .filter(|_| !is_saturated)
+            .find_map(|each| each.saturated(limit(&parts[0].record))),
+        shared.iter().find_map(SharedProcessor::kept_off),
     ]
     .into_iter()
     .flatten()

@@ -4,14 +4,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::refill;
 use crate::check::Checked;
-use crate::notes::{closed_between, notes as remarks};
+use crate::notes::{closed_between, notes as remarks, processor_notes};
 use crate::recorder::{Conclusion, Recorder};
 use crate::start::StartInstant;
 use crate::verdict::{Evidence, verdicts};
 use crate::worker::Report;
 use tlslab_contract::record::{
-    ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, StartTime, Verdict,
-    WorkerUsage,
+    ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, StartTime, Supply,
+    Verdict, WorkerUsage,
 };
 use tlslab_contract::spec::{CheckedSpec, RunSpec, Stop};
 use tlslab_system::backlog::{self, Overflows};
@@ -24,6 +24,7 @@ pub(super) fn record(
     spec: &CheckedSpec,
     checked: &Checked,
     reports: &[Report],
+    supply: Supply,
     overflows: Overflows,
     begun: StartInstant,
     interrupted: bool,
@@ -32,7 +33,7 @@ pub(super) fn record(
     let notes = conclusion(request, reports);
     let workers: Vec<WorkerUsage> = reports.iter().map(|report| report.usage.clone()).collect();
     let seconds = workers.iter().map(|w| w.seconds).sum::<f64>() / workers.len().max(1) as f64;
-    let verdicts = judged(request, checked, &notes, &workers, seconds, interrupted);
+    let verdicts = judged(request, checked, &notes, (&workers, &supply), seconds, interrupted);
     let flight = notes.flight.times();
     let (count, listen_overflows) = (notes.slow_connects, overflows.since());
     let slow_connects = SlowConnects { count, listen_overflows };
@@ -45,7 +46,13 @@ pub(super) fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        notes: all_remarks(request, checked, &notes, slow_connects),
+        notes: all_remarks(
+            request,
+            checked,
+            &notes,
+            slow_connects,
+            processor_notes(&workers, &supply),
+        ),
         facts: notes.facts,
         server_names: notes.server_names,
         client_certificate: own
@@ -58,6 +65,7 @@ pub(super) fn record(
         seconds,
         cpu: processor_time(reports),
         workers,
+        supply,
         bytes: notes.bytes,
         histograms: notes.histograms,
         summaries: notes.summaries,
@@ -99,7 +107,7 @@ fn judged(
     request: &RunSpec,
     checked: &Checked,
     notes: &Conclusion,
-    workers: &[WorkerUsage],
+    (workers, supply): (&[WorkerUsage], &Supply),
     seconds: f64,
     interrupted: bool,
 ) -> Vec<Verdict> {
@@ -110,6 +118,7 @@ fn judged(
         flight: notes.flight,
         carried: notes.carried,
         workers,
+        supply,
         seconds,
         intervals: &notes.slices,
         // Connections that wait for a session are not in flight.
@@ -127,11 +136,13 @@ fn all_remarks(
     checked: &Checked,
     notes: &Conclusion,
     slow_connects: SlowConnects,
+    processors: Vec<String>,
 ) -> Vec<String> {
     let mut all = remarks(&checked.settings, &checked.preflight, &notes.facts, notes.kinds);
     all.extend_from_slice(&checked.notes);
     all.extend(closed_between(request, &notes.outcomes, notes.requests));
     all.extend(backlog::note(slow_connects));
+    all.extend(processors);
     all
 }
 

@@ -3,6 +3,7 @@ use tlslab_contract::record::CpuTime;
 use tlslab_system::clock::MILLISECOND;
 use tlslab_wire::reason::CountedReason;
 
+mod kept_off;
 mod simulation;
 
 /// The evidence of a run of 10,000 connections in two seconds, as the tests change it.
@@ -17,6 +18,7 @@ struct Made {
     requests: u64,
     kinds: Kinds,
     resume_millionths: u32,
+    supply: Supply,
     seconds: f64,
     intervals: Vec<Interval>,
 }
@@ -40,7 +42,8 @@ fn judged(change: impl FnOnce(&mut Made)) -> Vec<Verdict> {
     let mut made = Made {
         outcomes,
         summaries: [("service".to_owned(), service), ("start_delay".to_owned(), delay)].into(),
-        usage: WorkerUsage { processor: None, cpu, seconds: 2.0, stolen: None },
+        usage: WorkerUsage { cpu, seconds: 2.0, ..WorkerUsage::default() },
+        supply: Supply::default(),
         flight: flight(2 * 10_000, 10, 10),
         carried: 10,
         open_loop: None,
@@ -59,6 +62,7 @@ fn judged(change: impl FnOnce(&mut Made)) -> Vec<Verdict> {
         flight: made.flight,
         carried: made.carried,
         workers: &[made.usage],
+        supply: &made.supply,
         seconds: made.seconds,
         intervals: &made.intervals,
         connections: made.connections,
@@ -383,7 +387,7 @@ fn a_share_below_a_limit_is_not_rounded_to_it() {
     // 94.6 % of two seconds, including 0.2 s in the kernel.
     assert!(busy(1_692_000).starts_with("valid: the generator was 94 % busy"));
     // Ticks may add up to more than the length of the measurement.
-    assert!(busy(1_900_000).starts_with("a worker was busy 100 % of its time"));
+    assert!(busy(1_900_000).starts_with("a worker was busy 100 % of the time left to it"));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::event_loop::{Care, Entry, EventLoop, Policy};
 use crate::phase::Phase;
 use crate::recorder::Recorder;
 use crate::trace::{Trace, TracedConnection};
-use tlslab_contract::record::{CpuTime, WorkerUsage};
+use tlslab_contract::record::WorkerUsage;
 use tlslab_system::clock::{Clock, MILLISECOND, Nanos};
 use tlslab_system::poller::Poller;
 use tlslab_system::socket::Socket;
@@ -56,7 +56,7 @@ impl<'r, B: Backend> Load<'r, B> {
         let open_loop = share.arrivals.take().map(|arrivals| OpenLoop::new(arrivals, slots));
         let mut recorder = Recorder::new(share.schedule.steps, open_loop.is_some());
         recorder.trace = Trace::new(share.trace);
-        let (processor, cpu) = (share.processor, CpuTime::default());
+        let usage = WorkerUsage { processor: share.processor, ..WorkerUsage::default() };
         Ok(Self {
             sessions: Sessions::new(backend, &share, slots, poller)?,
             resting: if open_loop.is_some() { Vec::new() } else { vec![None; slots] },
@@ -65,9 +65,9 @@ impl<'r, B: Backend> Load<'r, B> {
             low_water: RecvLowWater::new(share.script, share.mix.is_full()),
             in_flight: InFlight::default(),
             started: share.primed,
-            time: Timekeeper::new(share.schedule),
+            time: Timekeeper::new(share.schedule, share.status),
             recorder,
-            usage: WorkerUsage { processor, cpu, seconds: 0.0, stolen: None },
+            usage,
             share,
         })
     }
@@ -128,7 +128,7 @@ impl<'r, B: Backend> Load<'r, B> {
             open_loop.end_measurement(schedule.measure, end, &mut self.recorder);
         }
         let recorder = &mut self.recorder;
-        (self.usage.cpu, self.usage.seconds) = self.time.end_measurement(now, recorder);
+        self.time.end_measurement(now, recorder, &mut self.usage);
         recorder.in_flight_at_stop = self.in_flight.count() as u64;
         recorder.flight.within = self.in_flight.spent(now);
         recorder.flight.unfinished = events.flown(now);

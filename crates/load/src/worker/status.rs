@@ -1,10 +1,11 @@
 //! The exchange between a running worker and the watcher, without waits on the worker's side.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use crate::recorder::{Second, Totals};
 use tlslab_system::clock::Nanos;
+use tlslab_system::run_queue::RunQueue;
 
 /// The state of a running worker: the worker writes it, the watcher of the run reads it.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ pub struct WorkerStatus {
     asked: AtomicBool,
     /// Holds an empty report for the worker, or a full one for the watcher.
     mailbox: Mutex<Box<Second>>,
+    run_queue: OnceLock<RunQueue>,
 }
 
 impl Default for WorkerStatus {
@@ -30,6 +32,7 @@ impl Default for WorkerStatus {
             stop: AtomicBool::new(false),
             asked: AtomicBool::new(false),
             mailbox: Mutex::new(Box::new(Second::new())),
+            run_queue: OnceLock::new(),
         }
     }
 }
@@ -63,6 +66,16 @@ impl WorkerStatus {
     /// The latest start of the measurement.
     pub fn measures_at(&self) -> Nanos {
         self.measure_at.load(Ordering::Relaxed)
+    }
+
+    /// Publishes where the kernel counts the worker's waits for its processor.
+    pub fn waits_in(&self, run_queue: RunQueue) {
+        self.run_queue.get_or_init(|| run_queue);
+    }
+
+    /// The time for which the worker was ready and waited for its processor so far, if known.
+    pub fn waited(&self) -> Option<Nanos> {
+        self.run_queue.get()?.waited()
     }
 
     /// Asks the worker to end its measurement now.

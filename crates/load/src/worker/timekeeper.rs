@@ -3,8 +3,9 @@
 use super::WorkerStatus;
 use crate::phase::{Phase, Schedule};
 use crate::recorder::Recorder;
-use tlslab_contract::record::CpuTime;
+use tlslab_contract::record::{CpuTime, WorkerUsage};
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
+use tlslab_system::run_queue::RunQueue;
 use tlslab_system::usage::thread_cpu;
 
 /// The length of a slice of the measurement.
@@ -31,20 +32,26 @@ pub struct Timekeeper {
     measurement: Mark,
     slice: Mark,
     step: Mark,
+    run_queue: Option<RunQueue>,
+    /// The time in the run queue before the measurement.
+    waited: Option<Nanos>,
     /// The instant of the last report.
     reported_at: Nanos,
 }
 
 impl Timekeeper {
-    /// The state before the first phase.
-    pub fn new(schedule: Schedule) -> Self {
-        let unset = Mark::default();
+    /// The state of the calling thread before the first phase.
+    pub fn new(schedule: Schedule, status: &WorkerStatus) -> Self {
+        let (unset, run_queue) = (Mark::default(), RunQueue::of_this_thread());
+        run_queue.iter().for_each(|queue| status.waits_in(queue.clone()));
         Self {
             schedule,
             phase: Phase::Warmup,
             measurement: unset,
             slice: unset,
             step: unset,
+            run_queue,
+            waited: None,
             reported_at: 0,
         }
     }
@@ -97,6 +104,7 @@ impl Timekeeper {
     /// The measurement starts.
     pub fn start_measurement(&mut self, now: Nanos) {
         self.phase = Phase::Measure;
+        self.waited = self.run_queue.as_ref().and_then(RunQueue::waited);
         self.measurement = Mark::set(now);
         self.slice = self.measurement;
         self.step = self.measurement;
@@ -108,13 +116,21 @@ impl Timekeeper {
         self.measurement.at
     }
 
-    /// Ends the measurement. Returns its processor time, and its length in seconds.
-    pub fn end_measurement(&mut self, now: Nanos, recorder: &mut Recorder) -> (CpuTime, f64) {
+    /// Ends the measurement: notes its length, the processor time, and the wait for a processor.
+    pub fn end_measurement(
+        &mut self,
+        now: Nanos,
+        recorder: &mut Recorder,
+        usage: &mut WorkerUsage,
+    ) {
         self.close_slice(now, recorder);
         self.close_step(recorder.step(), now, recorder);
         self.phase = Phase::Drain;
-        let seconds = (now - self.measurement.at) as f64 / SECOND as f64;
-        (self.slice.cpu - self.measurement.cpu, seconds)
+        let seconds = |time: Nanos| time as f64 / SECOND as f64;
+        usage.seconds = seconds(now - self.measurement.at);
+        usage.cpu = self.slice.cpu - self.measurement.cpu;
+        let waited = self.run_queue.as_ref().and_then(RunQueue::waited).zip(self.waited);
+        usage.queued_s = waited.map(|(after, before)| seconds(after.saturating_sub(before)));
     }
 
     /// Closes a step that is over. Returns whether another one has begun.

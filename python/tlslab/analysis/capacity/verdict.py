@@ -7,6 +7,7 @@ from tlslab.analysis import steadiness
 from tlslab.analysis.measures import Processors, client_busy, server_busy
 from tlslab.analysis.validity import SATURATED, SERVER_LOADED, run_warnings
 from tlslab.model.finding import CellVerdict, Note
+from tlslab.model.generator import STARVED, time_lost
 from tlslab.model.run_faults import run_faults
 from tlslab.model.search import Inconclusive, Next, SearchState
 from tlslab.model.trial import Trial
@@ -58,11 +59,15 @@ def judge(
         )
     if busy >= SATURATED:
         notes.append(Note("client_saturated", f"the generator was {percent(min(1.0, busy))} busy"))
+    lost = [each for trial in counted_in if (each := time_lost(trial.runs["maximum"].record))]
+    starved = [each for each in lost if each.code == STARVED]
+    if 2 * len(starved) > len(counted_in) and not shared:
+        return "invalid", (*notes, Note(STARVED, f"the generator: {starved[0].message}"))
     inconclusive = isinstance(search, Inconclusive) and search.reason in (
         "generator_bound",
         "still_rising",
     )
-    bound = inconclusive or shared or busy >= SATURATED
+    bound = inconclusive or shared or busy >= SATURATED or bool(lost)
     return ("at_least" if bound else "valid"), tuple(notes)
 
 

@@ -184,4 +184,6 @@ def _usage(found: SourceTime, tree: ServerUsage | None = None) -> ServerUsage:
         source=found.source,
         error_us=found.error_us,
         bias_us=found.bias_us,
+        queued_us=None if tree is None else tree.queued_us,
+        throttled_us=None if tree is None else tree.throttled_us,
     )

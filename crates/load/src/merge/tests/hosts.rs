@@ -106,7 +106,7 @@ fn generators_that_use_up_a_processor_together_are_the_bottleneck() {
     for part in &mut parts {
         let cpu = CpuTime { user_us: 300_000, system_us: 190_000 };
         part.record.workers =
-            vec![WorkerUsage { processor: Some(1), cpu, seconds: 1.0, stolen: None }];
+            vec![WorkerUsage { processor: Some(1), cpu, seconds: 1.0, ..WorkerUsage::default() }];
         part.record.open_loop = None;
     }
     let here = || found(HostClock::default());

@@ -20,6 +20,11 @@ pub fn what_to_do(record: &RunRecord, code: VerdictCode) -> Option<String> {
             "give the generator more threads (--threads) on processors that the server does not \
              use (--cpu), or less work (--lean)"
         }
+        VerdictCode::ClientDelayed | VerdictCode::ClientStarved => {
+            "leave the generator processors that nothing else uses, the server included (--cpu), \
+             one for each of its threads (--threads), and raise the quota of its control group; \
+             `tlslab doctor` names both"
+        }
         VerdictCode::LittlesLaw => {
             "repeat the run with nothing else on the generator's processors; if it is so again, \
              please report it with the record"

@@ -151,7 +151,7 @@ fn closing(record: &RunRecord) -> Vec<String> {
     let verdicts = record.verdicts.iter().map(|verdict| {
         let begins = match verdict.code {
             VerdictCode::Valid | VerdictCode::Interrupted => "",
-            VerdictCode::ClientSaturated => "lower bound: ",
+            VerdictCode::ClientSaturated | VerdictCode::ClientDelayed => "lower bound: ",
             _ => "not valid: ",
         };
         let advice = what_to_do(record, verdict.code).map(|words| format!("; {words}"));

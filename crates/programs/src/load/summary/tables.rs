@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tlslab_contract::record::{CountedName, RunRecord, StepResult, Summary};
+use tlslab_contract::record::{
+    CountedName, Place, RunRecord, StepResult, Summary, Supply, WorkerUsage, places,
+};
 use tlslab_wire::wording::{counted, decimal, grouped, plain};
 
 use super::table::{Lead, Table};
@@ -158,29 +160,44 @@ fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
     let each = format!("µs/{unit}");
     let head = [each.as_str(), "user", "system", "busy", ""];
     let mut table = Table::new("processor time", Lead::Name, head);
-    let mut row = |name: String, user_us: u64, system_us: u64, what: String| {
+    let mut row = |name: String, [user_us, system_us]: [u64; 2], busy: Option<f64>, what: String| {
         let per = |us: u64| (number > 0).then(|| us as f64 / number as f64);
         let times = [user_us + system_us, user_us, system_us].map(|us| figure(per(us), 1));
-        let us = (user_us + system_us) as f64;
-        let busy = (record.seconds > 0.0).then(|| us / (record.seconds * 1e4));
-        let busy = busy.map_or(NOTHING.to_owned(), |busy| format!("{busy:.0} %"));
-        table.rows.push([vec![name], times.to_vec(), vec![busy, what]].concat());
+        table.rows.push([vec![name], times.to_vec(), vec![percent(busy), what]].concat());
     };
     let mut workers = counted(record.spec.threads, "worker thread");
     if record.kinds.refill_connections > 0 {
         let beside = counted(record.kinds.refill_connections, "full handshake");
         workers += &format!("; {beside} beside the load included");
     }
-    row("generator".to_owned(), record.cpu.user_us, record.cpu.system_us, workers);
+    let lost = places(&record.workers, &record.supply).iter().filter_map(Place::lost).reduce(f64::max);
+    if let Some(lost) = lost {
+        workers += &format!("; ready without a processor {} % of the time", decimal(lost * 100.0, 1));
+    }
+    let busy = busiest(&record.workers, &record.supply);
+    row("generator".to_owned(), [record.cpu.user_us, record.cpu.system_us], busy, workers);
     if let Some(ServerUsage { name, processes, ticks: (user, system) }) = server {
         // The kernel counts in ticks; fewer than ten are not significant.
         if user + system >= 10 {
             let what =
                 format!("{} that {}", counted(*processes as u64, "process"), verb(*processes));
-            row(format!("server ({name})"), user * TICK_US, system * TICK_US, what);
+            let times = [user * TICK_US, system * TICK_US];
+            let us = (times[0] + times[1]) as f64;
+            let busy = (record.seconds > 0.0).then(|| us / (record.seconds * 1e6));
+            row(format!("server ({name})"), times, busy, what);
         }
     }
     table
+}
+
+/// The share of the time left to it for which the busiest worker, or the workers of the busiest
+/// processor, computed: the figure of the verdicts.
+fn busiest(workers: &[WorkerUsage], supply: &Supply) -> Option<f64> {
+    places(workers, supply).iter().map(|place| place.busy().min(1.0)).reduce(f64::max)
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or(NOTHING.to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
 fn verb(processes: usize) -> &'static str {
@@ -195,15 +212,14 @@ fn hosts(record: &RunRecord) -> Option<Table> {
     let first = starts().map(|start| start.unix_s).min_by(f64::total_cmp);
     for host in &record.hosts {
         let rate = (host.seconds > 0.0).then(|| host.outcomes.completed as f64 / host.seconds);
-        let busiest = host.workers.iter().filter(|worker| worker.seconds > 0.0);
-        let busy = busiest.map(|worker| worker.busy() * 100.0).max_by(f64::total_cmp);
+        let busy = busiest(&host.workers, &Supply::default());
         let after = host.started.zip(first).map(|(start, first)| (start.unix_s - first) * 1e3);
         table.rows.push(vec![
             host.name.clone(),
             figure(rate, 1),
             grouped(host.outcomes.completed),
             grouped(host.outcomes.ended() - host.outcomes.completed),
-            busy.map_or(NOTHING.to_owned(), |busy| format!("{busy:.0} %")),
+            percent(busy),
             figure(after, 3),
             counted(host.connections, "connection"),
         ]);
