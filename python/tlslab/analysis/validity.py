@@ -107,6 +107,16 @@ def starved(run: TrialRun, processors: Processors) -> Iterable[Note]:
         yield Note("server_starved", f"{_server_lost_words(server)}: end them and run again")
 
 
+def _delayed(run: TrialRun, processors: Processors) -> Iterable[Note]:
+    """The warnings for a run in which one side was kept from its processors, but not for long."""
+    faults = {fault.code for fault in starved(run, processors)}
+    if (lost := time_lost(run.record)) is not None and lost.code not in faults:
+        yield Note(lost.code, lost.message)
+    share = server_lost(run, processors)
+    if share >= LOST_MATTERS and "server_starved" not in faults:
+        yield Note("server_delayed", f"{_server_lost_words(share)}: rates are lower bounds")
+
+
 def _server_lost_words(share: float) -> str:
     return (
         f"the server was ready and did not run for {percent(share)} of its processors' time, taken "
@@ -176,10 +186,7 @@ def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
             f"the server was {percent(server)} busy, the generator {percent(client)}: something "
             "else set the rate; try more connections",
         )
-    if (lost := time_lost(run.record)) is not None:
-        yield Note(lost.code, f"the generator: {lost.message}")
-    if (share := server_lost(run, processors)) >= LOST_MATTERS:
-        yield Note("server_delayed", f"{_server_lost_words(share)}: rates are lower bounds")
+    yield from _delayed(run, processors)
     if (note := _backlog(run.record)) is not None:
         yield note
     yield from _clients(run.record)

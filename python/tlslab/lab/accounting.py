@@ -20,6 +20,9 @@ SAMPLE_S = 0.2
 # The class of a measurement in which processors went on- or offline.
 PROCESSORS_CHANGED = "processors_changed"
 
+# The class of a measurement on a machine that does not show its processors.
+PROCESSORS_UNKNOWN = "processors_unknown"
+
 # The number of readings that cover a second.
 LATELY = 6
 
@@ -41,7 +44,15 @@ def read(pids: Iterable[int], energy: EnergyReader | None = None) -> Reading:
     for pid in pids:
         if (reading := read_process(pid)) is not None:
             processes[pid] = reading
-    return Reading(time.monotonic(), processes, psutil.cpu_times(percpu=True), counters)
+    return Reading(time.monotonic(), processes, _processor_times(), counters)
+
+
+def _processor_times() -> list[Any]:
+    """The times of each processor since boot; empty where /proc/stat cannot be read."""
+    try:
+        return psutil.cpu_times(percpu=True)
+    except OSError:
+        return []
 
 
 class Meter:
@@ -171,7 +182,16 @@ class Meter:
         return len({len(each.machine) for each in self._readings}) == 1
 
     def machine(self) -> MachineUsage:
-        """The use of the whole machine. Raises EngineError if its processors changed."""
+        """The use of the whole machine.
+
+        Raises EngineError if its processors changed, or cannot be read.
+        """
+        if not all(each.machine for each in self._readings):
+            raise EngineError(
+                PROCESSORS_UNKNOWN,
+                "/proc/stat cannot be read: the use of this machine's processors is not known",
+                "mount it: mount -t proc proc /proc",
+            )
         if not self._is_comparable:
             numbers = [len(each.machine) for each in self._readings]
             raise EngineError(
@@ -207,7 +227,7 @@ class Meter:
             return ()
         start, end = self._readings[0], self._readings[-1]
         return tuple(
-            _processor_times(str(number), _times(first, last))
+            _one_processor(str(number), _times(first, last))
             for number, (first, last) in enumerate(zip(start.machine, end.machine, strict=True))
         )
 
@@ -259,7 +279,7 @@ def _processor(times: dict[str, int]) -> ProcessorUsage:
     )
 
 
-def _processor_times(name: str, times: dict[str, int]) -> ProcessorTimes:
+def _one_processor(name: str, times: dict[str, int]) -> ProcessorTimes:
     return ProcessorTimes(
         processor=name,
         user_us=times["user"],

@@ -52,6 +52,8 @@ def check_run(connections: int, targets: Sequence[str], managed: bool) -> tuple[
     If one of several targets is missing, only its own cells fail.
     """
     level: Level = "hard" if len(targets) == 1 else "warning"
+    if (fault := check_proc()) is not None:
+        return (fault,)
     return (
         *check_programs(targets, managed, level),
         check_files(connections),
@@ -74,6 +76,25 @@ def check_all(connections: int) -> tuple[Check, ...]:
         if kind.name != own
     )
     return (*check_run(connections, (own,), managed=True), *servers)
+
+
+def check_proc() -> Check | None:
+    """The fault of a /proc that is not there, or shows other processes; None if there is none.
+
+    The lab reads there what it starts, measures and ends. An entry may be missing, or be that of a
+    process with the same number in another PID namespace.
+    """
+    try:
+        found = os.readlink("/proc/self")
+        with open("/proc/stat", "rb"), open("/proc/self/stat", "rb"):
+            pass
+    except OSError as error:
+        message = f"/proc cannot be read ({error.strerror})"
+        return Check("proc", "hard", message, "mount it: mount -t proc proc /proc")
+    if found == str(os.getpid()):
+        return None
+    message = "/proc shows the processes of another PID namespace"
+    return Check("proc", "hard", message, "mount it in this one: mount -t proc proc /proc")
 
 
 def check_programs(targets: Sequence[str], managed: bool, level: Level = "hard") -> Iterator[Check]:
@@ -155,11 +176,8 @@ def check_processors(managed: bool, root: Path = Path("/")) -> Check:
     there = os.cpu_count() or count
     if quota is not None and quota < count:
         message = f"the control group allows {quota:.3g} of {counted(count, 'processor')}"
-        level: Level = "warning" if managed or quota < 1 else "ok"
-        if level == "ok":
-            return Check("processors", level, message)
-        remedy = "raise its quota (cpu.max, CPUQuota=, --cpus); the kernel stops what exceeds it"
-        return Check("processors", level, message, remedy)
+        remedy = "raise its quota (cpu.max, CPUQuota=, --cpus): the kernel stops what exceeds it"
+        return Check("processors", "warning", message, remedy)
     if count < there and (count >= 2 or not managed):
         message = f"the processor set allows {count} of {counted(there, 'processor')}"
         return Check("processors", "ok", message)

@@ -9,12 +9,13 @@ import pytest
 
 from factories.capacity import made_by
 from factories.run import World, made_run
-from tlslab.analysis import summarise
+from tlslab.analysis import summarise, validity
+from tlslab.analysis.measures import Processors
 from tlslab.analysis.validity import _FALLBACK
 from tlslab.experiment import load, with_levels
 from tlslab.model.finding import CellSummary
 from tlslab.model.outcomes import FailedConnection, FailureReason, Outcomes
-from tlslab.model.record import CommonWindow, CpuTime, RunRecord, SlowConnects
+from tlslab.model.record import CommonWindow, CpuTime, RunRecord, SlowConnects, Verdict
 from tlslab.model.trial import Reason, ServerUsage, Trial
 
 KEY = "tls=1.3,key=ecdsa-p256,group=P-256"
@@ -294,6 +295,50 @@ def test_the_servers_cost_must_agree_between_the_two_runs() -> None:
 
     cell = cell_after(lambda trial: with_server(trial, dearer, "client_cost"))
     assert codes(cell) == ["server_cost_disagrees"]
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "reasons"),
+    [
+        ("client_delayed", "at_least", ["client_delayed"]),
+        ("client_starved", "invalid", ["client_starved"]),
+    ],
+)
+def test_a_generator_that_was_kept_from_its_processor_decides(
+    code: str, verdict: str, reasons: list[str]
+) -> None:
+    def change(record: RunRecord) -> RunRecord:
+        return replace(record, verdicts=(Verdict(code, "a worker was ready and did not run"),))
+
+    cell = cell_after(lambda trial: with_record(trial, change))
+    assert (cell.verdict, codes(cell)) == (verdict, reasons)
+
+
+def test_a_generator_that_shares_the_servers_processor_waits_for_the_server() -> None:
+    run = made_run(World(), quick=True).trials[0].runs["capacity"]
+    starved = (Verdict("client_starved", "a worker was ready and did not run"),)
+    run = replace(run, record=replace(run.record, verdicts=starved))
+    for processors in (Processors((), ()), Processors((0, 1), (1,))):
+        assert list(validity.starved(run, processors)) == []
+        assert validity.is_bound(run, processors)
+    (fault,) = validity.starved(run, Processors((0,), (1,)))
+    assert fault.code == "client_starved"
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict", "code"),
+    [(0.04, "valid", None), (0.1, "at_least", "server_delayed"), (0.3, "invalid", "server_starved")],
+)
+def test_a_server_that_was_kept_from_its_processor_decides(
+    share: float, verdict: str, code: str | None
+) -> None:
+    def throttled(server: ServerUsage) -> ServerUsage:
+        us = round(share * server.seconds * 1e6)
+        return replace(server, queued_us=us, throttled_us=us)
+
+    cell = cell_after(lambda trial: with_server(trial, throttled, "capacity"))
+    assert cell.verdict == verdict
+    assert code is None or code in codes(cell)
 
 
 def test_stolen_time_is_reported() -> None:

@@ -1,6 +1,6 @@
 """A process tree with changing members loses no processor time, and counts none twice."""
 
-from tlslab.lab.process_times import ProcessReading, tree_used
+from tlslab.lab.process_times import ProcessReading, tree_queued, tree_used
 
 
 def reading(user: int, system: int = 0, reaped: tuple[int, int] = (0, 0)) -> ProcessReading:
@@ -41,3 +41,19 @@ def test_a_child_nobody_waited_for_counts_to_its_last_reading() -> None:
 def test_a_tree_that_has_ended_as_a_whole_counts_to_its_last_reading() -> None:
     start = {1: reading(1_000_000)}
     assert tree_used([start, {1: reading(1_300_000)}, {}]) == (300_000, 0)
+
+
+def waits(**ns: int) -> ProcessReading:
+    """A process whose threads have waited for a processor for so long since their start."""
+    return ProcessReading(0, 0, dict.fromkeys(ns, 0), queued_ns=ns)
+
+
+def test_waits_of_threads_add_up_and_those_of_ended_ones_stay() -> None:
+    start = {1: waits(a=5_000, b=7_000)}
+    between = {1: waits(a=6_000, b=9_000), 2: waits(c=1_000)}
+    end = {1: waits(a=9_000, d=3_000)}
+    assert tree_queued([start, between, end]) == 4 + 2 + 1 + 3
+
+
+def test_without_the_kernels_counts_waits_are_not_known() -> None:
+    assert tree_queued([{1: reading(100_000)}, {1: reading(300_000)}]) is None

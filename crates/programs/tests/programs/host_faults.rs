@@ -162,7 +162,91 @@ fn a_generator_that_was_stopped_shows_it() {
         let widest = slices.map(|slice| slice["seconds"].as_f64().unwrap()).fold(0.0, f64::max);
         assert!(widest >= stop.as_secs_f64(), "{backend}: {widest} s");
         assert!(record["outcomes"]["completed"].as_u64().unwrap() > 0);
+        let worker = &record["workers"][0];
+        // The watching thread sees what its sleep of 20 ms was too long.
+        assert!(worker["stopped_s"].as_f64().unwrap() >= 1.1, "{worker}");
+        assert!(sum(&worker["kept_off_s"]) >= 1.1, "{worker}");
+        assert!(verdicts(&record).contains(&"client_starved"), "{}", record["verdicts"]);
     }
+}
+
+fn sum(numbers: &Value) -> f64 {
+    numbers.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).sum()
+}
+
+/// A program that computes on processor 0 until it is dropped.
+struct Busy(std::process::Child);
+
+impl Busy {
+    fn new() -> Self {
+        let loops = ["-c", "0", "sh", "-c", "while :; do :; done"];
+        Self(Command::new("taskset").args(loops).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_generator_without_its_processor_makes_no_valid_run() {
+    let (_server, target) = reference();
+    let _busy = [Busy::new(), Busy::new(), Busy::new()];
+    for open_loop in [&[][..], &["--rate", "2000"]] {
+        let flags = ["--json", "--insecure", "--cpu", "0", "-c", "16", "-d", "1s", "--warmup", "0s"];
+        let record = record(&run(&[&flags[..], open_loop, &[&target]].concat()));
+        let worker = &record["workers"][0];
+        assert!(worker["queued_s"].as_f64().unwrap() > 0.2, "{worker}");
+        let seconds = (sum(&worker["kept_off_s"]) - worker["queued_s"].as_f64().unwrap()).abs();
+        assert!(seconds < 1e-6, "{worker}");
+        assert!(verdicts(&record).contains(&"client_starved"), "{}", record["verdicts"]);
+    }
+}
+
+#[test]
+fn workers_on_one_processor_are_as_busy_in_the_table_as_in_the_verdict() {
+    let (_server, target) = reference();
+    let flags = ["--insecure", "--cpu", "0", "-t", "4", "-c", "64", "-d", "1s", &target];
+    let said = run(&flags);
+    let row = said.stdout.lines().find(|line| line.contains("4 worker threads; ready")).unwrap();
+    let (words, _) = row.split_once(" %").unwrap();
+    let shown = words.split_whitespace().last().unwrap().to_owned();
+    assert!(said.stdout.contains("4 worker threads on 1 processor: "), "{}", said.stdout);
+    // A verdict without the figure is about a failure or lost time.
+    for line in said.stdout.lines().filter(|line| line.contains(" busy ")) {
+        let valid = line.contains(&format!("the generator was {shown} % busy"));
+        let bound = line.contains(&format!("4 workers on processor 0 were busy {shown} %"));
+        // The table rounds, the verdict rounds down.
+        let below = shown.parse::<u32>().unwrap() - 1;
+        let rounded = line.contains(&format!("was {below} % busy"))
+            || line.contains(&format!("were busy {below} %"));
+        assert!(valid || bound || rounded || line.contains("processor time"), "{row}\n{line}");
+    }
+}
+
+#[test]
+fn what_proc_does_not_say_is_not_known() {
+    if !inside("host_faults::what_proc_does_not_say_is_not_known") {
+        return;
+    }
+    let (_server, target) = reference();
+    let hidden = Command::new("mount").args(["-t", "tmpfs", "none", "/proc"]).status().unwrap();
+    assert!(hidden.success());
+    let said = run(&["--json", "--insecure", "-c", "2", "-d", "300ms", &target]);
+    let record = record(&said);
+    let worker = &record["workers"][0];
+    assert!(worker["queued_s"].is_null() && worker["stolen"].is_null(), "{worker}");
+    assert!(record["supply"]["throttled_s"].is_null(), "{}", record["supply"]);
+    assert!(record["outcomes"]["completed"].as_u64().unwrap() > 0);
+    assert!(!verdicts(&record).contains(&"client_starved"), "{}", record["verdicts"]);
+    let notes = record["notes"].as_array().unwrap().iter();
+    let words = "this system does not say for how long workers were ready";
+    assert_eq!(notes.filter(|note| note.as_str().unwrap().starts_with(words)).count(), 1);
+    let probed = run(&["--json", "--insecure", "--probe-only", "versions", "--probe", &target]);
+    assert_eq!(probed.code, Some(0), "{probed:?}");
 }
 
 #[test]

@@ -147,7 +147,7 @@ def measure(
         missing[_KEPT] = f"the objective is met {kept.words}"
     elif kept is not None:
         estimates[_KEPT] = kept.load
-    verdict, reasons = judge(trials, maxima, counted_in, search, shared)
+    verdict, reasons = judge(trials, maxima, counted_in, search, processors, shared)
     labels = [steadiness.labels({"maximum": t.runs["maximum"]}) for t in counted_in]
     reasons = (*reasons, *disturbances(counted_in, processors, labels))
     warm = plan.warm_up is None or all_warm(trials, counted_in, plan.warm_up)

@@ -16,6 +16,10 @@ COLD = "cold"
 # Reasons by the codes of a cell's notes.
 _NOTED = {
     "client_saturated": "the generator was the limit",
+    "client_delayed": "the generator was ready and did not run",
+    "client_starved": "the generator was ready and did not run",
+    "server_delayed": "the server was ready and did not run",
+    "server_starved": "the server was ready and did not run",
     "search_generator_bound": "the generator was the limit",
     "shared_processor": "server and generator share a processor",
     "search_still_rising": "the rate still rose at the most connections that were tried",

@@ -11,6 +11,7 @@ from tlslab.analysis.measures import MICROSECONDS, RATE, RATIO, client_busy
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
 from tlslab.analysis.validity import SATURATED
 from tlslab.model.estimate import Estimate
+from tlslab.model.generator import time_lost
 from tlslab.model.run_faults import usable
 from tlslab.model.trial import TrialRun
 
@@ -98,7 +99,7 @@ def _compared(remedy: Remedy, runs: _Runs, without: _Runs, base: str) -> Remedy:
 
 def _limited(runs: _Runs) -> bool:
     """Whether the generator was the limit in any of the runs."""
-    return any(client_busy(run) >= SATURATED for run in runs.values())
+    return any(client_busy(run) >= SATURATED or time_lost(run.record) for run in runs.values())
 
 
 def _name(sort: str, level: float) -> str:

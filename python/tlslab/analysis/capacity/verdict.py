@@ -5,9 +5,14 @@ from collections.abc import Iterable, Sequence
 
 from tlslab.analysis import steadiness
 from tlslab.analysis.measures import Processors, client_busy, server_busy
-from tlslab.analysis.validity import SATURATED, SERVER_LOADED, run_warnings
+from tlslab.analysis.validity import (
+    SATURATED,
+    SERVER_LOADED,
+    is_bound,
+    run_warnings,
+    starved,
+)
 from tlslab.model.finding import CellVerdict, Note
-from tlslab.model.generator import STARVED, time_lost
 from tlslab.model.run_faults import run_faults
 from tlslab.model.search import Inconclusive, Next, SearchState
 from tlslab.model.trial import Trial
@@ -19,6 +24,7 @@ def judge(
     maxima: Sequence[Trial],
     counted_in: Sequence[Trial],
     search: SearchState,
+    processors: Processors,
     shared: bool,
 ) -> tuple[CellVerdict, tuple[Note, ...]]:
     """The verdict on a cell's maximum, with its reasons.
@@ -59,15 +65,16 @@ def judge(
         )
     if busy >= SATURATED:
         notes.append(Note("client_saturated", f"the generator was {percent(min(1.0, busy))} busy"))
-    lost = [each for trial in counted_in if (each := time_lost(trial.runs["maximum"].record))]
-    starved = [each for each in lost if each.code == STARVED]
-    if 2 * len(starved) > len(counted_in) and not shared:
-        return "invalid", (*notes, Note(STARVED, f"the generator: {starved[0].message}"))
+    runs = [trial.runs["maximum"] for trial in counted_in]
+    faults = [list(starved(run, processors)) for run in runs]
+    notes += next((found for found in faults if found), [])
+    if 2 * sum(bool(found) for found in faults) > len(runs):
+        return "invalid", tuple(notes)
     inconclusive = isinstance(search, Inconclusive) and search.reason in (
         "generator_bound",
         "still_rising",
     )
-    bound = inconclusive or shared or busy >= SATURATED or bool(lost)
+    bound = inconclusive or shared or any(is_bound(run, processors) for run in runs)
     return ("at_least" if bound else "valid"), tuple(notes)
 
 

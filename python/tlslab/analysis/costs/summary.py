@@ -20,7 +20,7 @@ from tlslab.model.run import RunContents
 from tlslab.model.wording import counted
 
 # Notes on the limit of the rate, left out here: the cost of a connection does not depend on it.
-_NOT_OF_COSTS = ("neither_saturated", "client_saturated")
+_NOT_OF_COSTS = ("neither_saturated", "client_saturated", "client_delayed", "server_delayed")
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,10 @@ def _collect(
 
 def is_this_machine(counters: Counters) -> bool:
     """Whether the counters are those of this machine, read just now."""
-    own = psutil.cpu_times(percpu=True)
+    try:
+        own = psutil.cpu_times(percpu=True)
+    except OSError:  # Without /proc/stat this machine's counters are not known.
+        return False
     theirs = counters.machine
     return len({name for name, _ in theirs}) == len(own) and all(
         abs(theirs.get((str(number), mode), math.inf) - getattr(times, mode)) < SAME_S
