@@ -144,6 +144,7 @@ impl KeptOff {
         let stopped_s = seconds(self.stopped);
         for (Report { usage, .. }, noted) in reports.iter_mut().zip(self.seconds) {
             usage.stolen = self.steal.least_share(usage.processor);
+            usage.processor_busy = self.steal.busy_share(usage.processor);
             usage.stopped_s = stopped_s;
             let noted: Option<Vec<f64>> = noted.into_iter().map(|n| n.map(seconds)).collect();
             if let Some((mut noted, queued_s)) = noted.zip(usage.queued_s) {
@@ -156,9 +157,9 @@ impl KeptOff {
         }
         let (began, ended) = (self.began, self.ended);
         let suspended = began.zip(ended).map(|(a, b)| b.suspended.saturating_sub(a.suspended));
-        let throttled = began.zip(ended).and_then(|(began, ended)| {
-            Some(ended.throttled?.saturating_sub(began.throttled?))
-        });
+        let throttled = began
+            .zip(ended)
+            .and_then(|(began, ended)| Some(ended.throttled?.saturating_sub(began.throttled?)));
         Supply {
             processors: allowed(),
             quota: self.group.quota(),
@@ -201,7 +202,10 @@ mod tests {
         seen.close_seconds(3, &[Some(10 + 3 * MILLISECOND), Some(7)]);
         seen.close_seconds(1, &[Some(12 + 3 * MILLISECOND), Some(9)]);
         let each = Some(SECOND + MILLISECOND);
-        assert_eq!(seen.seconds, [vec![each, each, each, Some(2)], vec![None, None, None, Some(2)]]);
+        assert_eq!(
+            seen.seconds,
+            [vec![each, each, each, Some(2)], vec![None, None, None, Some(2)]]
+        );
     }
 
     #[test]

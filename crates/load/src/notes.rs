@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use tlslab_contract::accounting::Outcomes;
-use tlslab_contract::record::{
-    CountedFacts, Kinds, Preflight, SessionsGiven, Supply, WorkerUsage,
-};
+use tlslab_contract::record::{CountedFacts, Kinds, Preflight, SessionsGiven, Supply, WorkerUsage};
 use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
 use tlslab_tls::{ClientSettings, Facts, HTTP_2};
 use tlslab_wire::names::{CipherSuite, TlsVersion};

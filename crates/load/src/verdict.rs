@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use self::processors::{busiest, kept_off, saturated, whole_percent};
 pub(crate) use self::processors::{SATURATED, SATURATED_OPEN, time_lost};
+use self::processors::{busiest, kept_off, saturated, whole_percent};
 use crate::recorder::Flight;
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{

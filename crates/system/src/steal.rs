@@ -1,4 +1,5 @@
-//! The processor time that a hypervisor gave to other machines (steal; proc_stat(5)).
+//! The use of processors: the time that a hypervisor gave to other machines (steal), and that in
+//! which anything ran (proc_stat(5)).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +7,10 @@ use std::fs;
 /// The fields of a processor's line up to `steal`: those behind are parts of earlier ones.
 const FIELDS: usize = 8;
 
-/// What was stolen between two instants.
+/// The field of idle time, before that of idle time with disks at work.
+const IDLE: usize = 3;
+
+/// What was used and stolen between two instants.
 #[derive(Debug, Default)]
 pub struct Steal {
     begun: Option<Ticks>,
@@ -37,6 +41,16 @@ impl Steal {
         let (begun, ended) = (self.begun.as_ref()?, self.ended.as_ref()?);
         ended.least_share_since(begun, processor)
     }
+
+    /// The share of a processor's time in which anything ran on it; of all processors without a
+    /// number. `None` where the kernel does not say.
+    pub fn busy_share(&self, processor: Option<usize>) -> Option<f64> {
+        let (begun, ended) = (self.begun.as_ref()?, self.ended.as_ref()?);
+        let wanted = ended.0.iter().filter(|(number, _)| processor.is_none_or(|it| it == **number));
+        let shares: Vec<f64> =
+            wanted.filter_map(|(number, now)| Some(now.busy_since(begun.0.get(number)?))).collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    }
 }
 
 /// The processors' times since boot, in ticks of the kernel.
@@ -46,6 +60,7 @@ struct Ticks(BTreeMap<usize, Times>);
 #[derive(Debug, Clone, Copy)]
 struct Times {
     stolen: u64,
+    idle: u64,
     whole: u64,
 }
 
@@ -62,7 +77,8 @@ impl Ticks {
             let number = words.next()?.parse().ok()?;
             let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
             let known = ticks.get(..FIELDS)?;
-            Some((number, Times { stolen: known[FIELDS - 1], whole: known.iter().sum() }))
+            let (stolen, idle) = (known[FIELDS - 1], known[IDLE] + known[IDLE + 1]);
+            Some((number, Times { stolen, idle, whole: known.iter().sum() }))
         };
         Self(stat.lines().filter_map(of_line).collect())
     }
@@ -82,6 +98,13 @@ impl Times {
         let stolen = self.stolen.saturating_sub(earlier.stolen).saturating_sub(1);
         let whole = self.whole.saturating_sub(earlier.whole);
         if whole == 0 { 0.0 } else { (stolen as f64 / whole as f64).min(1.0) }
+    }
+
+    fn busy_since(self, earlier: &Self) -> f64 {
+        let since = |of: fn(&Self) -> u64| of(&self).saturating_sub(of(earlier)) as f64;
+        let whole = since(|times| times.whole);
+        let unused = since(|times| times.idle) + since(|times| times.stolen);
+        if whole == 0.0 { 0.0 } else { (1.0 - unused / whole).max(0.0) }
     }
 }
 
@@ -111,6 +134,16 @@ mod tests {
         assert_eq!(since_boot(&now, Some(1)), Some(0.2));
         assert_eq!(since_boot(&now, None), Some(0.1));
         assert_eq!(since_boot(&now, Some(2)), None);
+    }
+
+    #[test]
+    fn a_processor_is_busy_unless_it_is_idle_or_stolen() {
+        let boot = Ticks::read("cpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0");
+        let steal = Steal { begun: Some(boot), ended: Some(stat([20, 40])) };
+        // Of 200 ticks, 100 were idle or stolen.
+        assert_eq!(steal.busy_share(Some(1)), Some(0.5));
+        assert_eq!(steal.busy_share(None), Some(0.5));
+        assert_eq!(steal.busy_share(Some(2)), None);
     }
 
     #[test]

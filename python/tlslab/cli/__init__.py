@@ -78,6 +78,12 @@ def _ended(arguments: Sequence[str]) -> int:
         return conclude(_WHY[error.exit_code], error.exit_code)
     except _ParserError as error:
         return _wrong_usage(error)
+    except OSError as error:
+        if not str(error.filename).startswith("/proc/"):
+            raise
+        words = f"{error.filename} cannot be read: {error.strerror}"
+        show_error(words, "mount it: `mount -t proc proc /proc`")
+        return conclude(_WHY[3], 3)
     except (KeyboardInterrupt, typer.Abort):
         return conclude("interrupted", EXIT_INTERRUPTED)
     except SystemExit as end:

@@ -8,12 +8,13 @@ from typing import Any
 
 import psutil
 
-from tlslab.lab.energy import Counters, EnergyReader, joules
 from tlslab.lab.control_group import ControlGroup
+from tlslab.lab.energy import Counters, EnergyReader, joules
 from tlslab.lab.process_times import ProcessReading, read_process, tree_queued, tree_used
 from tlslab.model.errors import EngineError
 from tlslab.model.server_side import ProcessorTimes, Source
 from tlslab.model.trial import CpuSample, MachineSample, MachineUsage, ProcessorUsage, ServerUsage
+from tlslab.targets.process import MOUNT_PROC
 
 SAMPLE_S = 0.2
 
@@ -190,7 +191,7 @@ class Meter:
             raise EngineError(
                 PROCESSORS_UNKNOWN,
                 "/proc/stat cannot be read: the use of this machine's processors is not known",
-                "mount it: mount -t proc proc /proc",
+                MOUNT_PROC,
             )
         if not self._is_comparable:
             numbers = [len(each.machine) for each in self._readings]

@@ -19,6 +19,7 @@ from tlslab.lab.programs import REMEDY, find_program, has_openssl, without_opens
 from tlslab.model.deployment import REFERENCE_SERVERS
 from tlslab.model.wording import counted
 from tlslab.targets import MANAGED, RustlsReference
+from tlslab.targets.process import MOUNT_PROC, proc_fault
 
 Level = Literal["ok", "warning", "hard"]
 
@@ -52,8 +53,8 @@ def check_run(connections: int, targets: Sequence[str], managed: bool) -> tuple[
     If one of several targets is missing, only its own cells fail.
     """
     level: Level = "hard" if len(targets) == 1 else "warning"
-    if (fault := check_proc()) is not None:
-        return (fault,)
+    if fault := proc_fault():
+        return (Check("proc", "hard", fault, MOUNT_PROC),)
     return (
         *check_programs(targets, managed, level),
         check_files(connections),
@@ -76,25 +77,6 @@ def check_all(connections: int) -> tuple[Check, ...]:
         if kind.name != own
     )
     return (*check_run(connections, (own,), managed=True), *servers)
-
-
-def check_proc() -> Check | None:
-    """The fault of a /proc that is not there, or shows other processes; None if there is none.
-
-    The lab reads there what it starts, measures and ends. An entry may be missing, or be that of a
-    process with the same number in another PID namespace.
-    """
-    try:
-        found = os.readlink("/proc/self")
-        with open("/proc/stat", "rb"), open("/proc/self/stat", "rb"):
-            pass
-    except OSError as error:
-        message = f"/proc cannot be read ({error.strerror})"
-        return Check("proc", "hard", message, "mount it: mount -t proc proc /proc")
-    if found == str(os.getpid()):
-        return None
-    message = "/proc shows the processes of another PID namespace"
-    return Check("proc", "hard", message, "mount it in this one: mount -t proc proc /proc")
 
 
 def check_programs(targets: Sequence[str], managed: bool, level: Level = "hard") -> Iterator[Check]:

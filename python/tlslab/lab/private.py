@@ -34,7 +34,8 @@ def clear_stale() -> None:
 def _is_stale(folder: Path) -> bool:
     """Whether a folder belongs to this user and to a process that no longer exists here."""
     found = _NAME.fullmatch(folder.name)
-    if found is None or int(found[1]) != _namespace():
+    namespace = _namespace()
+    if found is None or namespace == 0 or int(found[1]) != namespace:
         return False
     try:
         status = folder.lstat()
@@ -47,4 +48,8 @@ def _is_stale(folder: Path) -> bool:
 
 
 def _namespace() -> int:
-    return os.stat("/proc/self/ns/pid").st_ino
+    """The number of the namespace of process ids; 0 where /proc does not show it."""
+    try:
+        return os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        return 0

@@ -86,8 +86,8 @@ Tree = Mapping[int, ProcessReading]
 def tree_queued(readings: Sequence[Tree]) -> int | None:
     """How long threads of a tree were ready and waited for a processor, in microseconds.
 
-    Between the first and the last of its readings; of a thread that came or ended between them, what
-    the readings saw of it. None where the kernel does not say.
+    Between the first and the last of its readings; of a thread that came or ended between them,
+    what the readings saw of it. None where the kernel does not say.
     """
     first = {
         (pid, task): ns

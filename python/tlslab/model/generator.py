@@ -14,7 +14,8 @@ def generator_busy(record: RunRecord) -> float:
 
     Workers on one processor count together, those of several generators on one machine, too.
     """
-    return max((_busy(*place) for place in _places(record)), default=0.0)
+    throttled_s = record.supply.throttled_s or 0.0
+    return max((_busy(*place, throttled_s) for place in _places(record)), default=0.0)
 
 
 def time_lost(record: RunRecord) -> Verdict | None:
@@ -23,8 +24,8 @@ def time_lost(record: RunRecord) -> Verdict | None:
     return max(lost, key=lambda each: each.code == STARVED, default=None)
 
 
-def _busy(workers: Sequence[WorkerUsage], processors: int) -> float:
-    """The rule of `Place::busy` in the engine's record/usage.rs."""
+def _busy(workers: Sequence[WorkerUsage], processors: int, throttled_s: float) -> float:
+    """The rule of `Place` in the engine's record/usage.rs."""
     each = len(workers) / processors
 
     def mean(shares: Iterator[float]) -> float:
@@ -33,7 +34,13 @@ def _busy(workers: Sequence[WorkerUsage], processors: int) -> float:
     used = each * mean(w.cpu.total_us / (w.seconds * 1e6) for w in workers)
     kept_off = mean((w.stolen or 0.0) + w.stopped_s / w.seconds for w in workers)
     if all(worker.queued_s is not None for worker in workers):
-        kept_off += each * mean((w.queued_s or 0.0) / w.seconds for w in workers)
+        queued = each * mean((w.queued_s or 0.0) / w.seconds for w in workers)
+        busy = [w.processor_busy for w in workers if w.processor_busy is not None]
+        if busy and len(workers) > 1:
+            # Several workers also wait for each other.
+            withheld = throttled_s / (processors * mean(w.seconds for w in workers))
+            queued = min(queued, max(max(busy) - used, 0.0) + withheld)
+        kept_off += min(queued, max(1 - used, 0.0))
     # The shares do not begin and end at the same instants.
     left = max(1 - kept_off, min(used, 1.0))
     return used / left if left > 0 else 0.0

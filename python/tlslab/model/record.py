@@ -33,7 +33,8 @@ class WorkerUsage:
     `stolen`: the share of its processor's time that a hypervisor gave to other machines, as a lower
     bound; None where it is not known. `queued_s`: seconds for which it was ready and waited for its
     processor; None where the kernel does not say. `stopped_s`: seconds for which the process was
-    stopped. `kept_off_s`: these two together, second by second.
+    stopped. `kept_off_s`: these two together, second by second. `processor_busy`: the share of the
+    processor's time in which anything ran there; None where it is not known.
     """
 
     processor: int | None
@@ -43,6 +44,7 @@ class WorkerUsage:
     queued_s: float | None = None
     stopped_s: float = 0.0
     kept_off_s: tuple[float, ...] = ()
+    processor_busy: float | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import psutil
 
+from tlslab.model.errors import CannotRunError
 from tlslab.targets.guard import Guard
 
 # The time for an orderly end before the rest is killed.
@@ -17,6 +18,25 @@ PATIENCE_S = 3.0
 
 # The largest number of characters of a server's own words in an error message.
 WORDS = 400
+
+
+MOUNT_PROC = "mount it: `mount -t proc proc /proc`"
+
+
+def proc_fault() -> str:
+    """The fault of /proc, where the lab finds what it starts, measures and ends; empty without one.
+
+    An entry may be missing, or be that of a process with the same number in another PID namespace.
+    """
+    try:
+        found = os.readlink("/proc/self")
+        with open("/proc/stat", "rb"), open("/proc/self/stat", "rb"):
+            pass
+    except OSError as error:
+        return f"/proc cannot be read ({error.strerror})"
+    if found != str(os.getpid()):
+        return "/proc shows the processes of another PID namespace"
+    return ""
 
 
 class Processes(Protocol):
@@ -52,6 +72,8 @@ class ServerProcess:
     """
 
     def __init__(self, command: Sequence[str], log: Path, capture: bool = False) -> None:
+        if fault := proc_fault():
+            raise CannotRunError(fault, MOUNT_PROC)
         self.log = log
         log.write_bytes(b"")
         # Opened for appending, because some servers open their standard error a second time.

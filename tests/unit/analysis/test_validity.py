@@ -327,7 +327,11 @@ def test_a_generator_that_shares_the_servers_processor_waits_for_the_server() ->
 
 @pytest.mark.parametrize(
     ("share", "verdict", "code"),
-    [(0.04, "valid", None), (0.1, "at_least", "server_delayed"), (0.3, "invalid", "server_starved")],
+    [
+        (0.04, "valid", None),
+        (0.1, "at_least", "server_delayed"),
+        (0.3, "invalid", "server_starved"),
+    ],
 )
 def test_a_server_that_was_kept_from_its_processor_decides(
     share: float, verdict: str, code: str | None

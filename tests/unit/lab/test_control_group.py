@@ -1,5 +1,6 @@
 """Quota and throttling of a control group, on made-up machines of both versions."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -75,8 +76,8 @@ def test_what_cannot_be_read_is_not_known(tmp_path: Path) -> None:
 def test_the_doctor_names_quota_and_processor_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preflight.os, "sched_getaffinity", lambda pid: {0, 1})
-    monkeypatch.setattr(preflight.os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
     check = preflight.check_processors(True, tmp_path)
     assert (check.level, check.message) == ("ok", "the processor set allows 2 of 8 processors")
     machine(tmp_path, V2, "0::/a\n", **{"sys/fs/cgroup/a/cpu.max": "20000 100000\n"})

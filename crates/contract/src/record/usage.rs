@@ -55,6 +55,10 @@ pub struct WorkerUsage {
     /// that is not pinned. `None` where it is not known.
     #[serde(default)]
     pub stolen: Option<f64>,
+    /// The share of the processor's time in which anything ran there; of all processors for a worker
+    /// that is not pinned. `None` where it is not known.
+    #[serde(default)]
+    pub processor_busy: Option<f64>,
     /// Seconds for which the worker was ready and waited for its processor: others had it, or the
     /// control group was throttled (the run-queue delay of /proc/PID/task/TID/schedstat). `None`
     /// where the kernel does not say.
@@ -108,7 +112,7 @@ pub struct Place {
     pub used: f64,
     /// Stolen from the processors, whoever had them.
     pub stolen: f64,
-    /// Spent on the run queue by workers; `None` where it is not known.
+    /// Spent on the run queue by workers that others kept waiting; `None` where it is not known.
     pub queued: Option<f64>,
     /// Spent stopped.
     pub stopped: f64,
@@ -116,21 +120,30 @@ pub struct Place {
 
 impl Place {
     /// These workers on that many processors; at least one worker.
-    fn of(workers: &[&WorkerUsage], processors: usize) -> Self {
+    fn of(workers: &[&WorkerUsage], processors: usize, supply: &Supply) -> Self {
         let mean = |of: fn(&WorkerUsage) -> f64| {
             workers.iter().map(|worker| of(worker)).sum::<f64>() / workers.len() as f64
         };
         // A sum over the workers, as a share of the time of all processors.
         let each = workers.len() as f64 / processors as f64;
+        let used = each * mean(|worker| worker.cpu.total_us() as f64 / (worker.seconds * 1e6));
         let known = workers.iter().all(|worker| worker.queued_s.is_some());
+        let queued = each * mean(|worker| worker.queued_s.unwrap_or_default() / worker.seconds);
+        // Several workers also wait for each other, which is no loss: others are to blame for what
+        // they ran, and the quota for what it withheld.
+        let busy = workers.iter().filter_map(|worker| worker.processor_busy).reduce(f64::max);
+        let others = busy.filter(|_| workers.len() > 1).map_or(f64::INFINITY, |busy| {
+            let seconds = processors as f64 * mean(|worker| worker.seconds);
+            (busy - used).max(0.0) + supply.throttled_s.unwrap_or_default() / seconds
+        });
+        let queued = queued.min(others).min((1.0 - used).max(0.0));
         Self {
             processor: workers[0].processor,
             workers: workers.len(),
             processors,
-            used: each * mean(|worker| worker.cpu.total_us() as f64 / (worker.seconds * 1e6)),
+            used,
             stolen: mean(|worker| worker.stolen.unwrap_or_default()),
-            queued: known
-                .then(|| each * mean(|w| w.queued_s.unwrap_or_default() / w.seconds)),
+            queued: known.then_some(queued),
             stopped: mean(|worker| worker.stopped_s / worker.seconds),
         }
     }
@@ -149,8 +162,7 @@ impl Place {
     /// known.
     ///
     /// Of what was stolen, the workers lost as much as they had of the processor's other time, at
-    /// least. Several workers on one processor wait for each other, too: that is no loss while one
-    /// of them runs.
+    /// least.
     pub fn lost(&self) -> Option<f64> {
         let stolen = self.used * self.stolen / (1.0 - self.stolen).max(f64::EPSILON);
         let lost = self.queued? + self.stopped + stolen;
@@ -169,10 +181,10 @@ pub fn places(workers: &[WorkerUsage], supply: &Supply) -> Vec<Place> {
             None => free.push(worker),
         }
     }
-    let pinned = pinned.values().map(|workers| Place::of(workers, 1));
+    let pinned = pinned.values().map(|workers| Place::of(workers, 1, supply));
     match supply.processors.filter(|processors| (1..free.len()).contains(processors)) {
-        Some(processors) => pinned.chain([Place::of(&free, processors)]).collect(),
-        None => pinned.chain(free.iter().map(|worker| Place::of(&[worker], 1))).collect(),
+        Some(processors) => pinned.chain([Place::of(&free, processors, supply)]).collect(),
+        None => pinned.chain(free.iter().map(|worker| Place::of(&[worker], 1, supply))).collect(),
     }
 }
 
@@ -255,6 +267,23 @@ mod tests {
         let [together] = on(&four, 2)[..] else { panic!("they share two processors") };
         close(together.used, 0.98);
         close(together.lost(), 0.02);
+    }
+
+    #[test]
+    fn workers_that_wait_for_each_other_lose_only_what_others_ran() {
+        let four = |busy| {
+            let each = WorkerUsage { processor_busy: busy, ..worker(Some(1), 1.5, 1.0) };
+            [each.clone(), each.clone(), each.clone(), each]
+        };
+        let lost = |busy| on(&four(busy), 2)[0].lost();
+        close(lost(Some(0.6)), 0.0);
+        close(on(&four(Some(0.6)), 2)[0].busy(), 0.6);
+        close(lost(Some(0.75)), 0.15);
+        close(lost(Some(1.0)), 0.4);
+        close(lost(None), 0.4);
+        // A quota withholds processors that nobody uses then.
+        let supply = Supply { throttled_s: Some(3.0), ..Supply::default() };
+        close(places(&four(Some(0.6)), &supply)[0].lost(), 0.3);
     }
 
     #[test]

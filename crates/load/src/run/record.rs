@@ -10,8 +10,8 @@ use crate::start::StartInstant;
 use crate::verdict::{Evidence, verdicts};
 use crate::worker::Report;
 use tlslab_contract::record::{
-    ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, StartTime, Supply,
-    Verdict, WorkerUsage,
+    ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, StartTime, Supply, Verdict,
+    WorkerUsage,
 };
 use tlslab_contract::spec::{CheckedSpec, RunSpec, Stop};
 use tlslab_system::backlog::{self, Overflows};

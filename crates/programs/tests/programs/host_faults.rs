@@ -196,7 +196,8 @@ fn a_generator_without_its_processor_makes_no_valid_run() {
     let (_server, target) = reference();
     let _busy = [Busy::new(), Busy::new(), Busy::new()];
     for open_loop in [&[][..], &["--rate", "2000"]] {
-        let flags = ["--json", "--insecure", "--cpu", "0", "-c", "16", "-d", "1s", "--warmup", "0s"];
+        let flags =
+            ["--json", "--insecure", "--cpu", "0", "-c", "16", "-d", "1s", "--warmup", "0s"];
         let record = record(&run(&[&flags[..], open_loop, &[&target]].concat()));
         let worker = &record["workers"][0];
         assert!(worker["queued_s"].as_f64().unwrap() > 0.2, "{worker}");

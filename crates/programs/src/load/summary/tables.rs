@@ -160,19 +160,22 @@ fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
     let each = format!("µs/{unit}");
     let head = [each.as_str(), "user", "system", "busy", ""];
     let mut table = Table::new("processor time", Lead::Name, head);
-    let mut row = |name: String, [user_us, system_us]: [u64; 2], busy: Option<f64>, what: String| {
-        let per = |us: u64| (number > 0).then(|| us as f64 / number as f64);
-        let times = [user_us + system_us, user_us, system_us].map(|us| figure(per(us), 1));
-        table.rows.push([vec![name], times.to_vec(), vec![percent(busy), what]].concat());
-    };
+    let mut row =
+        |name: String, [user_us, system_us]: [u64; 2], busy: Option<f64>, what: String| {
+            let per = |us: u64| (number > 0).then(|| us as f64 / number as f64);
+            let times = [user_us + system_us, user_us, system_us].map(|us| figure(per(us), 1));
+            table.rows.push([vec![name], times.to_vec(), vec![percent(busy), what]].concat());
+        };
     let mut workers = counted(record.spec.threads, "worker thread");
     if record.kinds.refill_connections > 0 {
         let beside = counted(record.kinds.refill_connections, "full handshake");
         workers += &format!("; {beside} beside the load included");
     }
-    let lost = places(&record.workers, &record.supply).iter().filter_map(Place::lost).reduce(f64::max);
+    let lost =
+        places(&record.workers, &record.supply).iter().filter_map(Place::lost).reduce(f64::max);
     if let Some(lost) = lost {
-        workers += &format!("; ready without a processor {} % of the time", decimal(lost * 100.0, 1));
+        workers +=
+            &format!("; ready without a processor {} % of the time", decimal(lost * 100.0, 1));
     }
     let busy = busiest(&record.workers, &record.supply);
     row("generator".to_owned(), [record.cpu.user_us, record.cpu.system_us], busy, workers);
