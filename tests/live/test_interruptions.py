@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from live.harness import Tlslab, assert_finished, trials, wait_for_trials
+from live.harness import Own, Tlslab, assert_finished, trials, wait_for_trials
 
 Small = Callable[..., str]
 
@@ -149,6 +149,34 @@ def test_a_read_only_folder_is_refused_before_any_load(
     ended = tlslab.run("run", small(), "--out", "read-only/r", prefix=prefix)
     assert ended.code == 3
     assert "Read-only file system" in ended.errors[0]
+
+
+WITHOUT_PROC = [
+    *("unshare", "--user", "--map-root-user", "--mount", "sh", "-c"),
+    *('mount -t tmpfs tmpfs /proc || exit 99; "$@"', "sh"),
+]
+
+
+@pytest.mark.parametrize("arguments", [["run", "groups", "--quick"], ["selftest"]])
+def test_a_run_without_proc_is_one_clear_line(tlslab: Tlslab, arguments: list[str]) -> None:
+    ended = tlslab.run(*arguments, prefix=WITHOUT_PROC)
+    assert ended.code == 3, ended.err
+    assert ended.errors == ["error: /proc cannot be read (No such file or directory)"]
+
+
+def test_without_proc_the_doctor_names_it(tlslab: Tlslab) -> None:
+    checked = tlslab.run("doctor", "--json", prefix=WITHOUT_PROC)
+    assert checked.code == 3, checked.err
+    assert [each["name"] for each in json.loads(checked.out) if each["level"] == "hard"] == ["proc"]
+
+
+def test_without_proc_a_load_says_what_is_not_known(tlslab: Tlslab, own_reference: Own) -> None:
+    load = ["load", "-n", "20", "--ca", str(own_reference.ca), own_reference.url]
+    loaded = tlslab.run(*load, prefix=WITHOUT_PROC)
+    assert "Traceback" not in loaded.err
+    assert loaded.code in (0, 1), loaded.err
+    assert "this system does not say for how long workers were ready" in loaded.out
+    assert "/proc/stat cannot be read" in loaded.err
 
 
 def test_the_reader_of_the_output_may_go_away(tlslab: Tlslab) -> None:
