@@ -100,8 +100,8 @@ pub fn processor_notes(workers: &[WorkerUsage], supply: &Supply) -> Vec<String> 
     }
     if let Some(quota) = supply.quota.filter(|quota| *quota < workers.len() as f64) {
         notes.push(format!(
-            "{threads}, but the control group allows {} of {} processors: the kernel stops them \
-             when it is used up",
+            "{threads}, but the control group allows {} of {} processors: the kernel stops the \
+             threads when it is used up",
             decimal(quota, 1),
             supply.processors.map_or("the".to_owned(), |count| count.to_string()),
         ));
