@@ -141,7 +141,6 @@ pub(crate) fn watch(
             let is_measuring = next == Phase::Measure && ending == Ending::Planned;
             kept_off.follow(is_measuring, now, statuses);
         }
-        kept_off.tick(now, statuses);
         if is_reported && next == Phase::Measure {
             let left = schedule.drain.map(|drain| drain.saturating_sub(now));
             reporter.report(now.saturating_sub(schedule.measure), left, observer);
@@ -155,7 +154,7 @@ pub(crate) fn watch(
             statuses.iter().for_each(WorkerStatus::stop);
         }
         let change = schedule.next_change(now).map_or(Nanos::MAX, |change| change - now);
-        kept_off.sleep(WATCH.min(Duration::from_nanos(change)));
+        kept_off.sleep(WATCH.min(Duration::from_nanos(change)), statuses);
     }
     kept_off.end();
     observer.phase(Phase::Done.name(), MonotonicClock.now());
