@@ -147,13 +147,8 @@ impl KeptOff {
             usage.stolen = self.steal.least_share(usage.processor);
             usage.processor_busy = self.steal.busy_share(usage.processor);
             usage.stopped_s = stopped_s;
-            let noted: Option<Vec<f64>> = noted.into_iter().map(|n| n.map(seconds)).collect();
-            if let Some((mut noted, queued_s)) = noted.zip(usage.queued_s) {
-                // The last second is what the worker counted beyond those before.
-                noted.truncate((usage.seconds.ceil() as usize).saturating_sub(1));
-                let rest = queued_s + stopped_s - noted.iter().sum::<f64>();
-                noted.push(rest.max(0.0));
-                usage.kept_off_s = noted;
+            if let Some(queued_s) = usage.queued_s {
+                usage.kept_off_s = each_second(&noted, usage.seconds, queued_s + stopped_s);
             }
         }
         let (began, ended) = (self.began, self.ended);
@@ -169,6 +164,17 @@ impl KeptOff {
             suspended_s: suspended.filter(|it| *it >= SHORTEST_STOP).map_or(0.0, seconds),
         }
     }
+}
+
+/// The time kept off in each second of a measurement of this length, of which the whole is known.
+/// The last second has what the worker counted beyond those before: its thread may have ended when
+/// the watching thread read the last one.
+fn each_second(noted: &[Option<Nanos>], length_s: f64, whole_s: f64) -> Vec<f64> {
+    let before = (length_s.ceil() as usize).saturating_sub(1);
+    let mut each: Vec<f64> =
+        noted.iter().take(before).map_while(|noted| noted.map(seconds)).collect();
+    each.push((whole_s - each.iter().sum::<f64>()).max(0.0));
+    each
 }
 
 fn seconds(nanos: Nanos) -> f64 {
@@ -205,6 +211,15 @@ mod tests {
             seen.seconds,
             [vec![each, each, each, Some(2)], vec![None, None, None, Some(2)]]
         );
+    }
+
+    #[test]
+    fn the_last_second_has_the_rest_also_if_the_worker_has_ended() {
+        let quarter = Some(SECOND / 4);
+        assert_eq!(each_second(&[quarter, quarter], 2.5, 1.0), [0.25, 0.25, 0.5]);
+        assert_eq!(each_second(&[quarter, None], 2.0, 1.0), [0.25, 0.75]);
+        assert_eq!(each_second(&[None], 0.9, 0.5), [0.5]);
+        assert_eq!(each_second(&[], 0.0, 0.0), [0.0]);
     }
 
     #[test]

@@ -143,12 +143,15 @@ pub struct SharedProcessor<'p> {
     place: Place,
 }
 
+/// The names of generators, and their workers on one processor.
+type Sharing<'p> = (Vec<&'p str>, Vec<WorkerUsage>);
+
 /// The processors that several generators share.
 pub fn shared_processors<'p>(
     parts: &'p [Named],
     findings: &'p HostFindings,
 ) -> Vec<SharedProcessor<'p>> {
-    let mut all: BTreeMap<(&str, usize), (Vec<&str>, Vec<WorkerUsage>)> = BTreeMap::new();
+    let mut all: BTreeMap<(&str, usize), Sharing<'_>> = BTreeMap::new();
     for Named { name, record } in parts {
         let boot_id = findings.found.get(name).and_then(|found| found.boot_id.as_deref());
         let Some(boot_id) = boot_id else { continue };
