@@ -158,6 +158,22 @@ impl<S: Session> Connection<S> {
         Some(self.end(Outcome::Failed(Failure::TimedOut(step)), context))
     }
 
+    /// The instant since which the connection has waited in its present step; `None` while it
+    /// thinks.
+    pub fn waits_since(&self) -> Option<Nanos> {
+        let Link { at, step, thinks_until, .. } = &self.link;
+        if thinks_until.is_some() {
+            return None;
+        }
+        Some(match (step, &self.multiplexed) {
+            (Step::Connect, _) => at.started,
+            (Step::Handshake, _) => at.established,
+            (_, Some(multiplexed)) => multiplexed.waits_since(at.requested),
+            (Step::FirstByte, None) => at.requested.max(at.secured),
+            (Step::Body, None) => at.answered,
+        })
+    }
+
     /// The session, for details of a single connection.
     pub fn session(&self) -> &S {
         &self.link.session

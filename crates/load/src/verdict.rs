@@ -9,6 +9,7 @@ use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
     FlightTimes, Interval, Kinds, OpenLoop, Summary, Supply, Verdict, VerdictCode, WorkerUsage,
 };
+use tlslab_system::clock::{Nanos, SECOND};
 use tlslab_wire::wording::{counted, decimal, grouped};
 
 mod processors;
@@ -70,6 +71,8 @@ pub struct Evidence<'r> {
     pub seconds: f64,
     /// The measurement in slices.
     pub intervals: &'r [Interval],
+    /// How long connections in flight at the end had waited for the server: the long waits.
+    pub waits: &'r [Nanos],
     /// The constant number of connections in flight in a closed loop. `None` if the number changes:
     /// in steps, or at the end of a run by count.
     pub connections: Option<u32>,
@@ -88,7 +91,7 @@ pub fn verdicts(evidence: &Evidence<'_>) -> Vec<Verdict> {
     let mut found: Vec<Verdict> = [
         interrupted(evidence),
         nothing_completed(evidence),
-        stalled(evidence),
+        stalled(evidence).or_else(|| hanging(evidence)),
         troubles(evidence),
         unexpected(evidence),
         resume_ratio(evidence),
@@ -157,6 +160,27 @@ fn stalled(evidence: &Evidence<'_>) -> Option<Verdict> {
         decimal(longest, 3)
     );
     (silence >= SILENCE_S * 0.99 && silence >= SILENCE_TIMES * longest)
+        .then_some(Verdict { code: VerdictCode::Stalled, message })
+}
+
+/// The server answered some connections and not others: at the end these had waited far longer than
+/// any answer took. They are neither completed nor failed, so that no other figure shows them.
+fn hanging(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let steps = ["connect", "handshake", "exchange"];
+    let longest_ms = steps.iter().filter_map(|name| evidence.summaries.get(*name));
+    let longest = longest_ms.map(|summary| summary.max_ms).fold(0.0, f64::max) / 1e3;
+    let waits = evidence.waits.iter().map(|wait| *wait as f64 / SECOND as f64);
+    let waits: Vec<f64> = waits.filter(|wait| *wait >= SILENCE_TIMES * longest).collect();
+    let message = format!(
+        "the server left {} of {} in flight at the end without an answer for {} s or more; the \
+         longest step of those that it answered took {} s. They are neither completed nor failed: \
+         latencies are without them",
+        grouped(waits.len() as u64),
+        counted(evidence.outcomes.in_flight_at_stop, "connection"),
+        decimal(waits.iter().copied().fold(f64::INFINITY, f64::min), 1),
+        decimal(longest, 3)
+    );
+    (longest > 0.0 && exceeds(waits.len() as u64, evidence.outcomes))
         .then_some(Verdict { code: VerdictCode::Stalled, message })
 }
 

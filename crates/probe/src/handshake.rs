@@ -212,11 +212,13 @@ pub fn schemes_of_tls13(asker: &mut Asker) -> Result<Found<()>, Stop> {
 pub fn find_renegotiation(asker: &mut Asker) -> Result<Renegotiation, Stop> {
     let Some(version) = asker.newest_legacy() else { return Ok(Renegotiation::default()) };
     asker.about(format!("renegotiation in {version}"));
-    let Ok(mut stream) = shake(asker, Terms::new(version))? else {
-        return Ok(Renegotiation {
-            secure: protections::indicates_renegotiation(asker)?,
-            client_initiated: None,
-        });
+    let mut stream = match shake(asker, Terms::new(version))? {
+        Ok(stream) => stream,
+        Err(refusal) => {
+            asker.doubt(refusal)?;
+            let secure = protections::indicates_renegotiation(asker)?;
+            return Ok(Renegotiation { secure, client_initiated: None });
+        }
     };
     let secure = ffi::has_secure_renegotiation(stream.ssl());
     let time = stream.get_mut().wait(SHORT_WHILE);

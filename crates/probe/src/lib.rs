@@ -215,6 +215,10 @@ fn fill(
         asker.begin(Topic::Protections);
         record.protections = Some(protections::find_protections(asker)?);
     }
+    if wanted(Topic::Suites) && asker.unanswered().is_empty() {
+        asker.begin(Topic::Versions);
+        record.hints.extend(versions::find_contradiction(asker, &record.versions)?);
+    }
     Ok(())
 }
 

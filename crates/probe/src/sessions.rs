@@ -126,7 +126,10 @@ fn resumes(
         let terms = Terms::new(version)?;
         Ok(if tickets { terms } else { terms.without_tickets() })
     };
-    let Ok(mut stream) = handshake::shake(asker, terms())? else { return Ok(None) };
+    let mut stream = match handshake::shake(asker, terms())? {
+        Ok(stream) => stream,
+        Err(refusal) => return asker.doubt(refusal).map(|()| None),
+    };
     part(&mut stream);
     let session = stream.ssl().session().map(ToOwned::to_owned);
     let Some(session) = session else { return Ok(Some(false)) };

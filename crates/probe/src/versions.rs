@@ -7,6 +7,7 @@ use super::random::random;
 use super::record::{LargeHello, VersionFound, accepted};
 use super::shares;
 use crate::connection::Stop;
+use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use tlslab_wire::names::Group;
 use tlslab_wire::tls::answer::Refusal;
@@ -18,6 +19,13 @@ const FEW_SUITES: usize = 64;
 
 /// The number of consecutive silent answers after which no other is expected.
 const PATIENCE: usize = 2;
+
+/// How often the same offer of a version is repeated: by chance, each of two servers answers all of
+/// these and the first one in 1 of 8 probes.
+const AGAIN: usize = 3;
+
+/// The answer to an offer that the server refuses.
+const REFUSED: &str = "a refusal";
 
 /// Finds the versions, newest first. If the server does not answer in TLS, the probe ends.
 pub fn find_versions(asker: &mut Asker) -> Result<Vec<VersionFound>, End> {
@@ -114,6 +122,50 @@ pub fn find_large_hello(asker: &mut Asker) -> Result<Option<LargeHello>, Stop> {
         asker.limit_to_one_segment();
     }
     Ok(Some(LargeHello { bytes, small_bytes, accepted: accepted(refusal.as_ref()), refusal }))
+}
+
+/// A hint if the server answers the same offer in different ways. One server does not; several with
+/// different settings behind one address do, and their settings are mixed in what was found.
+pub fn find_contradiction(
+    asker: &mut Asker,
+    found: &[VersionFound],
+) -> Result<Option<String>, Stop> {
+    for version in [Protocol::Tls13, Protocol::Tls12] {
+        let known = found.iter().find(|each| each.version == version);
+        let accepted = known.filter(|_| asker.suites_at_once() == usize::MAX);
+        let accepted = accepted.and_then(|found| found.accepted);
+        let mut answers = BTreeSet::new();
+        asker.about(format!("{version} again"));
+        let hello = asker.short_hello(version);
+        for _ in 0..AGAIN {
+            match asker.ask(&hello)? {
+                Ok(flight) => answers.insert(registry::suite_name(flight.suite)),
+                Err(refusal) if refusal.in_tls => answers.insert(REFUSED.to_owned()),
+                Err(_) => {
+                    asker.settle();
+                    return Ok(None);
+                }
+            };
+        }
+        let is_refused = answers.contains(REFUSED);
+        match accepted {
+            Some(false) => drop(answers.insert(REFUSED.to_owned())),
+            Some(true) if is_refused && answers.len() == 1 => {
+                answers.insert("a ServerHello".to_owned());
+            }
+            _ => {}
+        }
+        if answers.len() > 1 {
+            let answers: Vec<String> = answers.into_iter().collect();
+            return Ok(Some(format!(
+                "the server gave different answers to the same offer of {version}: {}. Several \
+                 servers with different settings are behind this address, and what was found is a \
+                 mixture: probe each of them alone",
+                answers.join(", ")
+            )));
+        }
+    }
+    Ok(None)
 }
 
 /// An SSL 2.0 server answers with a SERVER-HELLO after a two-byte header.

@@ -159,6 +159,15 @@ impl Multiplexed {
         }
     }
 
+    /// The instant since which the oldest request has waited for its first byte or its end. Without
+    /// a request in flight, `since`.
+    pub fn waits_since(&self, since: Nanos) -> Nanos {
+        match self.client.overdue(0, since, 0, 0) {
+            Overdue::Until(instant) => instant,
+            Overdue::Now(_) => since,
+        }
+    }
+
     /// The step that exceeded its deadline, if any. With concurrent requests the stored deadline is
     /// a lower bound; this function computes the exact one only when the bound is reached.
     pub fn overdue_step<S>(&self, link: &mut Link<S>, now: Nanos, script: &Script) -> Option<Step> {

@@ -14,7 +14,7 @@ use tlslab_contract::record::{
 };
 use tlslab_contract::spec::RunSpec;
 use tlslab_contract::spec::load::Rate;
-use tlslab_system::clock::SECOND;
+use tlslab_system::clock::{Nanos, SECOND};
 use tlslab_tls::{Facts, Negotiated};
 
 /// The fields of a record that come from recorders.
@@ -37,6 +37,7 @@ pub struct Conclusion {
     pub flight: Flight,
     pub carried: u64,
     pub slow_connects: u64,
+    pub waits_at_stop: Vec<Nanos>,
     pub steps: Vec<StepResult>,
     pub slices: Vec<Interval>,
 }
@@ -50,6 +51,7 @@ pub struct Notes {
     pub reasons: Reasons,
     pub carried: u64,
     pub in_flight_at_stop: u64,
+    pub waits_at_stop: Vec<Nanos>,
     pub arrivals: ArrivalAccounting,
     pub flight: Flight,
     pub slow_connects: u64,
@@ -101,6 +103,7 @@ impl Conclusion {
             flight: notes.flight,
             carried: notes.carried,
             slow_connects: notes.slow_connects,
+            waits_at_stop: notes.waits_at_stop,
             steps,
             slices: notes.slices,
         }

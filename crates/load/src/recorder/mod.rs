@@ -114,6 +114,9 @@ impl Flight {
 /// because the measured time may be a tick shorter than the kernel's timer.
 pub const SLOW_CONNECT: Nanos = 990 * MILLISECOND;
 
+/// The shortest wait at the end of a measurement that may indicate that the server answers no more.
+pub const LONG_WAIT: Nanos = SECOND;
+
 /// The counts and times of one worker.
 #[derive(Debug)]
 pub struct Recorder {
@@ -129,6 +132,8 @@ pub struct Recorder {
     carried: u64,
     /// Connections in flight when the measurement ended.
     pub in_flight_at_stop: u64,
+    /// How long each connection of these had waited for the server, if for [`LONG_WAIT`] or longer.
+    pub waits_at_stop: Vec<Nanos>,
     /// In an open loop: the accounting of arrivals.
     pub arrivals: ArrivalAccounting,
     /// The time that connections spent in flight.
@@ -165,6 +170,7 @@ impl Recorder {
             reasons: Reasons::default(),
             carried: 0,
             in_flight_at_stop: 0,
+            waits_at_stop: Vec::new(),
             arrivals: ArrivalAccounting::default(),
             flight: Flight::default(),
             slow_connects: 0,
@@ -356,6 +362,7 @@ impl Recorder {
         self.reasons.merge(&other.reasons);
         self.carried += other.carried;
         self.in_flight_at_stop += other.in_flight_at_stop;
+        self.waits_at_stop.extend_from_slice(&other.waits_at_stop);
         self.arrivals.due += other.arrivals.due;
         self.arrivals.blocked += other.arrivals.blocked;
         self.arrivals.waiting_at_stop += other.arrivals.waiting_at_stop;
@@ -382,6 +389,7 @@ impl Recorder {
             reasons: self.reasons,
             carried: self.carried,
             in_flight_at_stop: self.in_flight_at_stop,
+            waits_at_stop: self.waits_at_stop,
             arrivals: self.arrivals,
             flight: self.flight,
             slow_connects: self.slow_connects,

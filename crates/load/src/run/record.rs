@@ -121,6 +121,7 @@ fn judged(
         supply,
         seconds,
         intervals: &notes.slices,
+        waits: &notes.waits_at_stop,
         // Connections that wait for a session are not in flight.
         connections: constant_level(request).filter(|_| refill(checked).is_none()),
         requests: notes.requests,

@@ -21,6 +21,7 @@ struct Made {
     supply: Supply,
     seconds: f64,
     intervals: Vec<Interval>,
+    waits: Vec<Nanos>,
 }
 
 fn verdicts_of(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
@@ -53,6 +54,7 @@ fn judged(change: impl FnOnce(&mut Made)) -> Vec<Verdict> {
         resume_millionths: 0,
         seconds: 2.0,
         intervals: vec![slice(0.0, 5_000), slice(1.0, 5_000)],
+        waits: Vec::new(),
     };
     change(&mut made);
     let evidence = Evidence {
@@ -65,6 +67,7 @@ fn judged(change: impl FnOnce(&mut Made)) -> Vec<Verdict> {
         supply: &made.supply,
         seconds: made.seconds,
         intervals: &made.intervals,
+        waits: &made.waits,
         connections: made.connections,
         requests: made.requests,
         kinds: made.kinds,
@@ -103,6 +106,30 @@ fn a_server_that_stops_answering_is_distinguished_from_a_slow_one() {
         made.connections = None;
     };
     assert_eq!(verdicts_of(counted), [VerdictCode::Valid]);
+}
+
+#[test]
+fn connections_that_a_server_answers_no_more_while_it_answers_others_are_reported() {
+    // One of 1,000 is within the limit of failures.
+    let hang = |made: &mut Made| {
+        made.waits = vec![2 * SECOND; 11];
+        let exchange = Summary { n: 10_000, max_ms: 600.0, ..Summary::default() };
+        made.summaries.insert("exchange".to_owned(), exchange);
+    };
+    assert_eq!(verdicts_of(hang), [VerdictCode::Stalled]);
+    let said = message(hang);
+    assert!(said.contains("left 11 of 10 connections in flight at the end"), "{said}");
+    assert!(said.contains("for 2.0 s or more; the longest step") && said.contains("0.600 s"));
+    let few = |made: &mut Made| {
+        hang(made);
+        made.waits.truncate(10);
+    };
+    assert_eq!(verdicts_of(few), [VerdictCode::Valid]);
+    let slow = |made: &mut Made| {
+        hang(made);
+        made.summaries.get_mut("exchange").unwrap().max_ms = 700.0;
+    };
+    assert_eq!(verdicts_of(slow), [VerdictCode::Valid]);
 }
 
 /// The same run in an open loop: ten connections in flight on average, fifteen at the end.

@@ -12,7 +12,7 @@ use super::{Report, SWEEP, Share};
 use crate::connection::{Connection, Context, Start, Turn};
 use crate::event_loop::{Care, Entry, EventLoop, Policy};
 use crate::phase::Phase;
-use crate::recorder::Recorder;
+use crate::recorder::{LONG_WAIT, Recorder};
 use crate::trace::{Trace, TracedConnection};
 use tlslab_contract::record::WorkerUsage;
 use tlslab_system::clock::{Clock, MILLISECOND, Nanos};
@@ -132,6 +132,9 @@ impl<'r, B: Backend> Load<'r, B> {
         recorder.in_flight_at_stop = self.in_flight.count() as u64;
         recorder.flight.within = self.in_flight.spent(now);
         recorder.flight.unfinished = events.flown(now);
+        let waits = events.busy().filter_map(Connection::waits_since);
+        let waits = waits.map(|since| now.saturating_sub(since));
+        recorder.waits_at_stop.extend(waits.filter(|wait| *wait >= LONG_WAIT));
         let slow = events.busy().filter(|connection| connection.connects_slowly(now));
         recorder.slow_connects += slow.count() as u64;
         if recorder.trace.is_wanted() {

@@ -3,19 +3,20 @@
 use std::time::{Duration, Instant};
 
 use tlslab_contract::accounting::Outcomes;
+use tlslab_contract::record::VerdictCode;
 use tlslab_contract::spec::{BackendChoice, RequestBody, RequestsPerConnection, RunSpec, Stop};
 use tlslab_testkit::certificates::Authority;
 use tlslab_testkit::peers::script::Act::{
     self, CloseNotify, Drip, Fin, Flood, Receive, Reset, Send, Sleep, Wait,
 };
-use tlslab_testkit::peers::{Fault, Peer, answering, bare, first_flight, secured};
+use tlslab_testkit::peers::{Fault, Peer, answering, bare, except, first_flight, secured};
 use tlslab_wire::names::TlsVersion;
 
 use super::{
     ALL, CONNECTIONS, Client, LIBRARIES, accounting_of, completes, fail, fails, head, settings,
     settings_of_old,
 };
-use crate::harness::{BACKENDS, SLACK, impatient, measured, trust, try_run};
+use crate::harness::{BACKENDS, SLACK, impatient, measured, spec, trust, try_run};
 
 /// A close_notify in its own record, unencrypted.
 const CLOSE_NOTIFY: [u8; 7] = [21, 3, 3, 0, 2, 1, 0];
@@ -311,5 +312,23 @@ fn a_server_that_refuses_a_body_early_is_understood() {
         let outcomes = measured(spec, trust(&authority)).outcomes;
         let failed = [("http_status".to_owned(), CONNECTIONS)].into();
         assert_eq!(outcomes.failed, failed, "{backend:?}: {outcomes:?}");
+    }
+}
+
+/// The first connections of the load hang in the handshake to its end, and all others are answered.
+#[test]
+fn connections_that_hang_beside_answered_ones_are_against_the_result() {
+    const HANGING: u64 = 3;
+    let authority = Authority::new("tlslab test");
+    let settings = settings(&authority);
+    for backend in BACKENDS {
+        let hang = except(&settings, |_| true, HANGING, vec![Wait]);
+        let peer = Peer::start(&settings, 1, hang);
+        let spec = RunSpec { stop: Stop::DurationMs(4_000), ..spec(peer.address(), backend) };
+        let record = measured(RunSpec { connections: 6, ..spec }, trust(&authority));
+        assert!(record.outcomes.completed > 0 && record.outcomes.failed.is_empty());
+        let stalled = record.verdicts.iter().find(|found| found.code == VerdictCode::Stalled);
+        let said = &stalled.unwrap_or_else(|| panic!("{:?}", record.verdicts)).message;
+        assert!(said.starts_with("the server left 3 of "), "{said}");
     }
 }

@@ -1,13 +1,14 @@
 //! Handshakes that break off: what they were to show is not known.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use openssl::ssl::SslVersion;
 use tlslab_probe::{ProbeRecord, Protocol, Topic};
 use tlslab_testkit::certificates::{Authority, Identity, Key};
 use tlslab_testkit::peers::script::Act::{Receive, Reset, Send, Wait};
-use tlslab_testkit::peers::{Fault, Peer, bare, except, hello_retry};
+use tlslab_testkit::peers::{Fault, Peer, bare, except, hello_retry, late};
 use tlslab_testkit::tls_server::{Settings, Version};
 
 use super::{names, of_version, probed, serve};
@@ -103,6 +104,34 @@ fn a_server_that_demands_a_certificate_shows_nothing_of_its_tickets() {
     let found = record.resumption.as_ref().unwrap();
     assert_eq!((found.psk, found.tickets, found.max_early_data_bytes), (None, None, None));
     assert_eq!(open(&record, Topic::Resumption), ["tickets of TLS 1.3"]);
+    // TLS 1.2 demands it within the handshake: none completes, and the first flight shows the rest.
+    let settings = Settings { demands_certificate: true, ..of(Version::Tls12) };
+    let topics = [Topic::Suites, Topic::Resumption, Topic::Renegotiation];
+    let record = probed(Peer::honest(&settings).address(), &topics);
+    assert!(of_version(&record.suites, Protocol::Tls12).accepted.len() > 5);
+    let found = record.resumption.as_ref().unwrap();
+    assert_eq!((found.session_id, found.ticket), (None, None));
+    let questions = ["resumption by session ID in TLS 1.2", "resumption by ticket in TLS 1.2"];
+    assert_eq!(open(&record, Topic::Resumption), questions);
+    assert_eq!(open(&record, Topic::Renegotiation), ["renegotiation in TLS 1.2"]);
+}
+
+#[test]
+fn servers_of_different_settings_behind_one_address_are_reported() {
+    let topics = [Topic::Suites];
+    for version in [Version::Tls12, Version::Tls13] {
+        assert!(probed(Peer::honest(&of(version)).address(), &topics).hints.is_empty());
+    }
+    let servers =
+        [Version::Tls12, Version::Tls13].map(|version| late(&of(version), Duration::ZERO));
+    let turn = AtomicUsize::new(0);
+    let in_turn = move |socket| servers[turn.fetch_add(1, Ordering::Relaxed) % 2](socket);
+    let peer = Peer::start(&of(Version::Tls12), 0, Arc::new(in_turn));
+    let record = probed(peer.address(), &topics);
+    let [hint] = &record.hints[..] else { panic!("{record:?}") };
+    assert!(hint.starts_with("the server gave different answers to the same offer of TLS 1.3: "));
+    assert!(hint.contains("a refusal") && hint.contains("TLS_AES_"), "{hint}");
+    assert_eq!(record.unanswered, []);
 }
 
 #[test]

@@ -4,13 +4,16 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use openssl::ssl::SslVersion;
-use tlslab_probe::{Protocol, Topic};
+use openssl::ssl::{SslContextBuilder, SslVersion};
+use tlslab_probe::{ProbeRecord, Protocol, Topic};
 use tlslab_testkit::certificates::{Authority, Key};
-use tlslab_testkit::peers::{Fault, Peer};
-use tlslab_testkit::tls_server::Settings;
+use tlslab_testkit::peers::script::Act;
+use tlslab_testkit::peers::{Fault, Peer, except};
+use tlslab_testkit::tls_server::{Settings, Version};
 
-use super::{of_version, probed, serve, suites, versions};
+use super::{names, of_version, probed, serve, suites, versions};
+
+const HANDSHAKE_FAILURE: &str = "answered handshake_failure (40)";
 
 #[test]
 fn all_versions_of_an_old_server_are_reported() {
@@ -149,4 +152,76 @@ fn a_server_that_never_asks_again_has_its_groups_found_one_by_one() {
     assert_eq!(versions(&record), [Protocol::Tls13]);
     assert_eq!(super::names(of_version(&record.groups, Protocol::Tls13)), ["X25519", "P-384"]);
     assert_eq!(record.protections.unwrap().hello_retry_request, Some(false));
+}
+
+#[test]
+fn a_server_of_one_old_version_has_that_version_and_no_fallback() {
+    let identity = Authority::new("tlslab test").issue(Key::Rsa(2048));
+    for (number, version) in
+        [(SslVersion::SSL3, Protocol::Ssl3), (SslVersion::TLS1, Protocol::Tls10)]
+    {
+        let only = |context: &mut SslContextBuilder| {
+            context.set_min_proto_version(Some(number)).unwrap();
+            context.set_max_proto_version(Some(number)).unwrap();
+            context.set_cipher_list("AES128-SHA").unwrap();
+        };
+        let server = serve(&identity, only, drop);
+        let record = probed(server.address(), &[Topic::Suites, Topic::Protections]);
+        assert_eq!(versions(&record), [version]);
+        assert_eq!(suites(of_version(&record.suites, version)), ["TLS_RSA_WITH_AES_128_CBC_SHA"]);
+        assert_eq!(record.protections.unwrap().fallback_scsv, None, "{version}");
+    }
+}
+
+#[test]
+fn a_server_without_a_suite_for_its_key_accepts_nothing_and_refuses_in_tls() {
+    let identity = Authority::new("tlslab test").issue(Key::P256);
+    let only = |context: &mut SslContextBuilder| {
+        context.set_max_proto_version(Some(SslVersion::TLS1_1)).unwrap();
+        context.set_cipher_list("AES256-SHA").unwrap();
+    };
+    let record = probed(serve(&identity, only, drop).address(), &[]);
+    assert_eq!((versions(&record), record.unanswered), (vec![], vec![]));
+    let refusal = record.versions[2].refusal.as_ref().unwrap();
+    assert_eq!((record.versions[2].version, &*refusal.words), (Protocol::Tls11, HANDSHAKE_FAILURE));
+}
+
+#[test]
+fn a_warning_in_front_of_a_fatal_alert_is_no_flight() {
+    // unrecognized_name as a warning, then handshake_failure.
+    let server = answering(|_| vec![21, 3, 3, 0, 2, 1, 112, 21, 3, 3, 0, 2, 2, 40]);
+    let record = probed(server.address(), &[]);
+    assert_eq!((versions(&record), record.unanswered), (vec![], vec![]));
+    let [tls13, tls12, ..] = &record.versions[..] else { panic!("{:?}", record.versions) };
+    assert_eq!(tls12.refusal.as_ref().unwrap().words, HANDSHAKE_FAILURE);
+    assert_eq!(tls13.refusal.as_ref().unwrap().words, HANDSHAKE_FAILURE);
+}
+
+#[test]
+fn a_server_that_insists_on_a_sign_of_secure_renegotiation_has_it_in_every_offer() {
+    // RFC 5746: the suite value, or the empty extension.
+    let lacks_sign = |hello: &[u8]| {
+        let has = |sign: &[u8]| hello.windows(sign.len()).any(|window| window == sign);
+        !has(&[0x00, 0xff]) && !has(&[0xff, 0x01, 0x00, 0x01, 0x00])
+    };
+    let settings = Settings {
+        identities: vec![Authority::new("tlslab test").issue(Key::P256)],
+        version: Some(Version::Tls12),
+        ..Settings::default()
+    };
+    let whole = probed(Peer::honest(&settings).address(), &[]);
+    let alert = vec![Act::Send(vec![21, 3, 3, 0, 2, 2, 40])];
+    let insists = except(&settings, lacks_sign, u64::MAX, alert);
+    let record = probed(Peer::start(&settings, 0, insists).address(), &[]);
+    assert_eq!(versions(&record), [Protocol::Tls12]);
+    let all = |record: &ProbeRecord| {
+        (
+            suites(of_version(&record.suites, Protocol::Tls12)).len(),
+            names(of_version(&record.groups, Protocol::Tls12)).len(),
+            names(of_version(&record.signature_schemes, Protocol::Tls12)).len(),
+            (record.certificates.len(), record.resumption.clone(), record.renegotiation.clone()),
+        )
+    };
+    assert_eq!(all(&record), all(&whole));
+    assert_eq!(record.unanswered, []);
 }
