@@ -223,6 +223,39 @@ def test_what_sslscan_does_not_report(tlslab: Tlslab, tmp_path: Path) -> None:
     assert {each["order"] for each in ours["suites"]} == {"client"}
 
 
+@pytest.mark.parametrize(
+    ("directives", "session_id", "ticket"),
+    [
+        ("ssl_session_tickets off; ssl_session_cache shared:probe:1m;", True, False),
+        ("ssl_session_tickets on; ssl_session_cache none;", False, True),
+        # nginx still names each session, and sends stateful tickets that it has forgotten.
+        ("ssl_session_tickets off; ssl_session_cache none;", False, False),
+    ],
+)
+def test_resumption_is_what_the_server_resumes_and_not_what_it_hands_out(
+    tlslab: Tlslab, tmp_path: Path, directives: str, session_id: bool, ticket: bool
+) -> None:
+    with nginx(tmp_path, f"ssl_protocols TLSv1.2 TLSv1.3; {directives}", ("rsa-2048",)) as server:
+        ours = probed(tlslab, server, "--sni", "localhost", "--only", "resumption")
+    found = ours["resumption"]
+    assert (found["session_id"], found["ticket"]) == (session_id, ticket)
+    assert (found["psk"], found["tickets"]) == (session_id or ticket, 2)
+
+
+def test_a_server_of_x25519_alone_hides_nothing(tlslab: Tlslab, tmp_path: Path) -> None:
+    directives = (
+        "ssl_protocols TLSv1.2; ssl_ecdh_curve X25519;"
+        " ssl_ciphers ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-CHACHA20-POLY1305;"
+    )
+    with nginx(tmp_path, directives, ("rsa-2048",)) as server:
+        ours = probed(tlslab, server, "--sni", "localhost")
+    [groups] = ours["groups"]
+    assert [each["name"] for each in groups["accepted"]] == ["X25519"]
+    assert len(by_version(ours["suites"], "code_point")) == 2
+    assert (ours["resumption"]["ticket"], ours["renegotiation"]["secure"]) == (True, True)
+    assert ours["unanswered"] == []
+
+
 def test_a_server_that_lets_clients_renegotiate(tlslab: Tlslab, tmp_path: Path) -> None:
     """OpenSSL's own test server, which can be configured to allow it."""
     authority = Authority(tmp_path)

@@ -38,7 +38,8 @@ pub enum VerdictCode {
     RateNotAchieved,
     /// The share of resumed connections differs from the requested share.
     ResumeRatio,
-    /// The server stopped answering before the end of the measurement.
+    /// The server stopped answering before the end of the measurement, or left connections without
+    /// an answer while it answered others.
     Stalled,
     /// No connection completed.
     NothingCompleted,

@@ -158,6 +158,9 @@ fn a_body_that_only_the_end_of_the_session_completes_needs_a_close_notify() {
         completes(clients, &authority, "close_notify and FIN", &ending(&[CloseNotify, Fin]));
         fail(clients, &authority, "FIN", "truncated", &ending(&[Fin]));
         fail(clients, &authority, "RST", "reset", &ending(&[Reset]));
+        // A length completes the body: nobody can shorten it unseen.
+        let whole = vec![Receive, Send(head("Content-Length: 0")), Fin];
+        completes(clients, &authority, "FIN after a length", &secured(&settings, whole));
     }
 }
 

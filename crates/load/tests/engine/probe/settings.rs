@@ -1,5 +1,6 @@
 //! Known settings must give exactly these results.
 
+use openssl::ssl::SslContextBuilder;
 use openssl::x509::X509;
 use tlslab_probe::{Order, ProbeSpec, Protocol, Topic, probe};
 use tlslab_serve::ServerBackend::{Openssl, Rustls};
@@ -11,7 +12,7 @@ use tlslab_tls::self_signed::self_signed;
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
-use super::{names, of_version, probed, spec, suites, trust, try_probe, versions};
+use super::{names, of_version, probed, serve, spec, suites, trust, try_probe, versions};
 
 fn reference(backend: ServerBackend, change: impl FnOnce(&mut ServeSpec)) -> Server {
     let identities =
@@ -219,6 +220,21 @@ fn what_a_certificate_and_a_server_ask_for_is_found() {
             assert_eq!(record.client_certificate, Some(is_asked), "{version:?}");
             assert_eq!(record.certificates[0].must_staple, is_asked, "{version:?}");
         }
+    }
+}
+
+#[test]
+fn a_chain_with_its_anchor_is_in_order_and_one_with_a_stranger_is_not() {
+    let [own, other] = ["tlslab test", "another"].map(Authority::new);
+    for (authority, in_order) in [(&own, true), (&other, false)] {
+        let extra = X509::from_der(authority.certificate()).unwrap();
+        let add = |context: &mut SslContextBuilder| context.add_extra_chain_cert(extra).unwrap();
+        let server = serve(&own.issue(Key::P256), add, drop);
+        let spec = spec(server.address(), &[Topic::Certificates]);
+        let record = probe(&spec.checked().unwrap(), trust(&own)).unwrap();
+        let [chain] = &record.certificates[..] else { panic!("{record:?}") };
+        assert_eq!((chain.in_order, chain.trusted), (in_order, Some(true)));
+        assert_eq!(chain.certificate.chain_length, 2);
     }
 }
 
