@@ -5,6 +5,7 @@ import re
 import pytest
 
 from live.documents import (
+    ROOT,
     SECOND_PART,
     SHARED,
     bare,
@@ -76,3 +77,17 @@ def test_the_parts_of_readme_are_all_of_it() -> None:
     studies, rest = map(lines_of, parts_of_readme())
     assert [*studies, *rest[2:]] == lines_of(read("README.md"))
     assert rest[:2] == studies[:2]
+
+
+def test_each_row_of_what_was_tried_names_tests_that_exist() -> None:
+    rows = [line for line in read("docs/tried.md").splitlines() if line.startswith("| [")]
+    assert len(rows) >= 20
+    sources = [*ROOT.glob("crates/**/*.rs"), *ROOT.glob("tests/**/*.py")]
+    code = "\n".join(path.read_text("utf-8") for path in sources)
+    existing = set(re.findall(r"^\s*(?:fn|def) (\w+)", code, re.MULTILINE))
+    for row in rows:
+        verdict, tests = (cell.strip() for cell in row.split(" | ")[-2:])
+        assert verdict in ("right", "mended"), row
+        named = set(re.findall(r"`(\w+)(?:\[\w+\])?`", tests))
+        assert named <= existing, row
+        assert named or tests.startswith("the same"), row
