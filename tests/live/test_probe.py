@@ -235,7 +235,8 @@ def test_what_sslscan_does_not_report(tlslab: Tlslab, tmp_path: Path) -> None:
 def test_resumption_is_what_the_server_resumes_and_not_what_it_hands_out(
     tlslab: Tlslab, tmp_path: Path, directives: str, session_id: bool, ticket: bool
 ) -> None:
-    with nginx(tmp_path, f"ssl_protocols TLSv1.2 TLSv1.3; {directives}", ("rsa-2048",)) as server:
+    directives = f"ssl_protocols TLSv1.2 TLSv1.3; ssl_conf_command NumTickets 2; {directives}"
+    with nginx(tmp_path, directives, ("rsa-2048",)) as server:
         ours = probed(tlslab, server, "--sni", "localhost", "--only", "resumption")
     found = ours["resumption"]
     assert (found["session_id"], found["ticket"]) == (session_id, ticket)
@@ -244,7 +245,7 @@ def test_resumption_is_what_the_server_resumes_and_not_what_it_hands_out(
 
 def test_a_server_of_x25519_alone_hides_nothing(tlslab: Tlslab, tmp_path: Path) -> None:
     directives = (
-        "ssl_protocols TLSv1.2; ssl_ecdh_curve X25519;"
+        "ssl_protocols TLSv1.2; ssl_ecdh_curve X25519; ssl_session_tickets on;"
         " ssl_ciphers ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-CHACHA20-POLY1305;"
     )
     with nginx(tmp_path, directives, ("rsa-2048",)) as server:
