@@ -166,7 +166,9 @@ fn stalled(evidence: &Evidence<'_>) -> Option<Verdict> {
 /// The server answered some connections and not others: at the end these had waited far longer than
 /// any answer took. They are neither completed nor failed, so that no other figure shows them.
 fn hanging(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let steps = ["connect", "handshake", "exchange"];
+    // A connection without a request may wait for the server's answer to its end.
+    let last = if evidence.requests == 0 { "service" } else { "exchange" };
+    let steps = ["connect", "handshake", last];
     let longest_ms = steps.iter().filter_map(|name| evidence.summaries.get(*name));
     let longest = longest_ms.map(|summary| summary.max_ms).fold(0.0, f64::max) / 1e3;
     let waits = evidence.waits.iter().map(|wait| *wait as f64 / SECOND as f64);
