@@ -142,7 +142,7 @@ class CapacityWorld:
         self.steps.append(step)
         self.processors = int(cell.factors.get("processors", 1))
         status = self.status(step)
-        kind: RunKind = "load" if step.rate is not None else step.stage  # type: ignore[assignment]
+        kind: RunKind = step.stage if step.rate is None else "load"  # type: ignore[assignment]
         runs = {kind: self._run(step)} if status == "done" else {}
         return Trial(
             trial=number,

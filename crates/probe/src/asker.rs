@@ -16,7 +16,7 @@ use tlslab_wire::tls::registry::{self, Protocol};
 const LONGER: u32 = 3;
 
 /// The number of second tries after a silence that may be in vain. No other is made after them. Of a
-/// server that has never answered one tells enough.
+/// server that has never answered one shows enough.
 const IN_VAIN: u32 = 2;
 
 /// Sends ClientHellos, and stores the findings that later questions depend on.

@@ -35,7 +35,7 @@ pub fn ocsp_response(certificate: &[u8], length: usize) -> Vec<u8> {
 
 /// As [`ocsp_response`], with the end of its time and with the tag of a status.
 pub fn ocsp_response_until(until: &str, status: u8, certificate: &[u8], length: usize) -> Vec<u8> {
-    let (serial, issuer) = match certificate {
+    let (serial_number, issuer) = match certificate {
         [] => (value(INTEGER, &[1]), Vec::new()),
         // Version, serial number, signature algorithm, issuer (RFC 5280, section 4.1).
         _ => {
@@ -47,7 +47,7 @@ pub fn ocsp_response_until(until: &str, status: u8, certificate: &[u8], length: 
     let sha1 = value(SEQUENCE, &value(OBJECT_IDENTIFIER, &[0x2b, 0x0e, 3, 2, 0x1a]));
     let name_hash = value(OCTET_STRING, &openssl::sha::sha1(&issuer));
     let key_hash = value(OCTET_STRING, &[7; 20]);
-    let id = value(SEQUENCE, &[sha1, name_hash, key_hash, serial].concat());
+    let id = value(SEQUENCE, &[sha1, name_hash, key_hash, serial_number].concat());
     let time = |time: &str| value(GENERALIZED_TIME, time.as_bytes());
     let times = [time("20200101000000Z"), value(FIRST, &time(until))].concat();
     let one = value(SEQUENCE, &[id, value(status, &[]), times].concat());

@@ -49,7 +49,7 @@ const MALFORMED: Refused = Refused("is malformed");
 /// A response's answer for one certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Answer<'r> {
-    serial: &'r [u8],
+    serial_number: &'r [u8],
     /// The tag of the status.
     status: u8,
     /// The times between which the answer holds, in seconds since 1970.
@@ -76,9 +76,9 @@ pub fn check_form(response: &[u8]) -> Result<(), Refused> {
 /// 1970.
 pub fn check(response: &[u8], certificate: &[u8], now: i64) -> Result<(), Refused> {
     let mut found = Err(Refused("is for another certificate"));
-    let own = serial(certificate);
+    let own = serial_number(certificate);
     for_each_answer(response, |answer| {
-        if Some(answer.serial) == own {
+        if Some(answer.serial_number) == own {
             found = judge(&answer, now);
         }
     })
@@ -151,7 +151,7 @@ fn answer(content: &[u8]) -> Option<Answer<'_>> {
     let (_hash, id) = value(SEQUENCE, id)?;
     let (_name, id) = value(OCTET_STRING, id)?;
     let (_key, id) = value(OCTET_STRING, id)?;
-    let serial = only(INTEGER, id)?;
+    let serial_number = only(INTEGER, id)?;
     let status = *rest.first()?;
     let (_, rest) = [GOOD, SECOND, UNKNOWN].into_iter().find_map(|tag| value(tag, rest))?;
     let (from, rest) = value(GENERALIZED_TIME, rest)?;
@@ -161,14 +161,14 @@ fn answer(content: &[u8]) -> Option<Answer<'_>> {
         None => None,
     };
     let (_extensions, rest) = optional(SECOND, rest)?;
-    rest.is_empty().then_some(Answer { serial, status, from: seconds(from)?, to })
+    rest.is_empty().then_some(Answer { serial_number, status, from: seconds(from)?, to })
 }
 
 /// The serial number of a certificate (RFC 5280, section 4.1).
-fn serial(certificate: &[u8]) -> Option<&[u8]> {
+fn serial_number(certificate: &[u8]) -> Option<&[u8]> {
     let (signed, _) = value(SEQUENCE, only(SEQUENCE, certificate)?)?;
     let (_version, signed) = optional(FIRST, signed)?;
-    value(INTEGER, signed).map(|(serial, _)| serial)
+    value(INTEGER, signed).map(|(number, _)| number)
 }
 
 /// The content of a value with this tag, and the bytes after it. `None` for another tag, and for a

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn primes_that_are_composite_or_not_safe_are_told_from_those_of_rfc_3526() {
+    fn primes_that_are_composite_or_not_safe_are_noticed_and_those_of_rfc_3526_are_not() {
         let safe = BigNum::get_rfc3526_prime_2048().unwrap();
         assert_eq!(weakness(&safe), None);
         let mut other = safe.to_owned().unwrap();

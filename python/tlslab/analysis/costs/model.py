@@ -68,7 +68,7 @@ class CostModel:
         return self.unknown_of(self.counts(factors))
 
     def unknown_of(self, counts: Mapping[str, float]) -> tuple[str, ...]:
-        """The same for so many of each part."""
+        """The same for these numbers of each part."""
         names = (*self.parts, *self.merged)
         row = self._row(counts) / self.scale
         rest = np.abs(row - self.space.T @ (self.space @ row))
@@ -88,7 +88,7 @@ class CostModel:
         return self.sum_of(self.counts(factors))
 
     def sum_of(self, counts: Mapping[str, float]) -> Estimate:
-        """The cost of so many of each part, which the cells must identify together."""
+        """The cost of these numbers of each part, which the cells must identify together."""
         return _mean(np.array(list(self._sum(counts).values())))
 
     def difference(self, left: Mapping[str, str], right: Mapping[str, str]) -> Estimate:

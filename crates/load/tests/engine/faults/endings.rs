@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::VerdictCode;
-use tlslab_contract::spec::{BackendChoice, RequestBody, RequestsPerConnection, RunSpec, Stop};
+use tlslab_contract::spec::{RequestBody, RequestsPerConnection, RunSpec, Stop};
 use tlslab_testkit::certificates::Authority;
 use tlslab_testkit::peers::script::Act::{
     self, CloseNotify, Drip, Fin, Flood, Receive, Reset, Send, Sleep, Wait,
@@ -324,14 +324,17 @@ fn connections_that_hang_beside_answered_ones_are_against_the_result() {
     const HANGING: u64 = 3;
     let authority = Authority::new("tlslab test");
     let settings = settings(&authority);
-    for backend in BACKENDS {
+    let stalled = |backend| {
         let hang = except(&settings, |_| true, HANGING, vec![Wait]);
         let peer = Peer::start(&settings, 1, hang);
         let spec = RunSpec { stop: Stop::DurationMs(4_000), ..spec(peer.address(), backend) };
         let record = measured(RunSpec { connections: 6, ..spec }, trust(&authority));
         assert!(record.outcomes.completed > 0 && record.outcomes.failed.is_empty());
-        let stalled = record.verdicts.iter().find(|found| found.code == VerdictCode::Stalled);
-        let said = &stalled.unwrap_or_else(|| panic!("{:?}", record.verdicts)).message;
-        assert!(said.starts_with("the server left 3 of "), "{said}");
+        record.verdicts.into_iter().find(|found| found.code == VerdictCode::Stalled)
+    };
+    for backend in BACKENDS {
+        // On a busy machine an answered connection may take as long as one that hangs.
+        let found = (0..3).find_map(|_| stalled(backend)).expect("a verdict");
+        assert!(found.message.starts_with("the server left 3 of "), "{}", found.message);
     }
 }
