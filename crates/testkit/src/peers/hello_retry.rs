@@ -63,12 +63,17 @@ pub fn by_cookie(groups: Vec<u16>, always: bool) -> Fault {
     })
 }
 
+/// The content of the next record of the handshake; others, such as ChangeCipherSpec, are passed over.
 fn read_record(socket: &mut TcpStream) -> Option<Vec<u8>> {
-    let mut header = [0; 5];
-    socket.read_exact(&mut header).ok()?;
-    let mut record = vec![0; usize::from(u16::from_be_bytes([header[3], header[4]]))];
-    socket.read_exact(&mut record).ok()?;
-    (header[0] == HANDSHAKE).then_some(record)
+    loop {
+        let mut header = [0; 5];
+        socket.read_exact(&mut header).ok()?;
+        let mut record = vec![0; usize::from(u16::from_be_bytes([header[3], header[4]]))];
+        socket.read_exact(&mut record).ok()?;
+        if header[0] == HANDSHAKE {
+            return Some(record);
+        }
+    }
 }
 
 /// The groups of a ClientHello's key shares.
