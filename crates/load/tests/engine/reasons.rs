@@ -193,7 +193,7 @@ fn window(stream: u32, increment: u32) -> Vec<u8> {
 #[test]
 fn connection_errors_of_http2_are_reported_with_their_code_before_the_end() {
     let goes = |code| vec![Said::GoAway(code)];
-    let lists = [STATUS_200.to_vec(), field("x", &"y".repeat(100)).repeat(640)].concat();
+    let lists = [STATUS_200.to_vec(), field("x", "y".repeat(100)).repeat(640)].concat();
     let pushed = [&2_u32.to_be_bytes()[..], &[0x82, 0x84, 0x87]].concat();
     let parts: Vec<u8> = [
         frame(HEADERS, 0, 1, &lists[..16_000]),
@@ -357,8 +357,8 @@ fn what_follows_the_end_of_a_stream_is_an_error_of_the_connection() {
 fn what_http2_allows_is_taken_and_answered() {
     let authority = Authority::new("tlslab test");
     let body = frame(DATA, END_STREAM, 1, &[b'x'; 16_384]);
-    let block = [STATUS_200.to_vec(), field("x", &"y".repeat(100)).repeat(157)].concat();
-    let padded = [block.clone(), field("z", &"y".repeat(16_384 - block.len() - 4))].concat();
+    let block = [STATUS_200.to_vec(), field("x", "y".repeat(100)).repeat(157)].concat();
+    let padded = [block.clone(), field("z", "y".repeat(16_384 - block.len() - 4))].concat();
     assert_eq!(padded.len(), 16_384);
     let continued = [
         frame(HEADERS, 0, 1, STATUS_200),
