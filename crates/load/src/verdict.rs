@@ -40,6 +40,10 @@ const HUNDRED: u64 = 100;
 /// The highest acceptable relative difference between the achieved rate and the offered load.
 const RATE_LIMIT: f64 = 0.01;
 
+/// The share of the offered load that may be missing from what ended in the later half of an open
+/// loop.
+const BEHIND_LIMIT: f64 = 0.05;
+
 /// The shortest time without completions at the end of a measurement that indicates a stall, in
 /// seconds.
 const SILENCE_S: f64 = 1.0;
@@ -76,6 +80,8 @@ pub struct Evidence<'r> {
     /// The constant number of connections in flight in a closed loop. `None` if the number changes:
     /// in steps, or at the end of a run by count.
     pub connections: Option<u32>,
+    /// Whether the load of an open loop is the same throughout.
+    pub is_steady: bool,
     /// Answered requests. With unlimited requests per connection, no connection may have ended.
     pub requests: u64,
     /// Completed connections by kind.
@@ -329,14 +335,43 @@ fn late_arrivals(evidence: &Evidence<'_>) -> Option<Verdict> {
     (late_ms > LATE_LIMIT_MS).then_some(Verdict { code: VerdictCode::LateArrivals, message })
 }
 
-/// The edges of the measurement explain a difference of one connection.
 fn rate_not_achieved(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let OpenLoop { arrivals, started, offered_per_s, achieved_per_s, .. } = evidence.open_loop?;
+    let open_loop = evidence.open_loop?;
+    let message = late_starts(open_loop).or_else(|| growing_queue(evidence, open_loop))?;
+    Some(Verdict { code: VerdictCode::RateNotAchieved, message })
+}
+
+/// The edges of the measurement explain a difference of one connection.
+fn late_starts(open_loop: OpenLoop) -> Option<String> {
+    let OpenLoop { arrivals, started, offered_per_s, achieved_per_s, .. } = open_loop;
     let missing = arrivals.abs_diff(started) as f64;
     let [achieved, offered] = [achieved_per_s, offered_per_s].map(|rate| decimal(rate, 1));
-    let message = format!("{achieved} connections/s were started, {offered} were due");
     (missing > 1.0 + RATE_LIMIT * arrivals as f64)
-        .then_some(Verdict { code: VerdictCode::RateNotAchieved, message })
+        .then(|| format!("{achieved} connections/s were started, {offered} were due"))
+}
+
+/// Connections begin as they are due whether or not the server keeps up: its queue shows in the
+/// later half of the measurement, in which fewer end than were due. Not applicable where the load
+/// changes, and where a connection takes half of the measurement or longer.
+fn growing_queue(evidence: &Evidence<'_>, open_loop: OpenLoop) -> Option<String> {
+    let half = evidence.is_steady.then_some(evidence.seconds / 2.0)?;
+    let late = evidence.intervals.iter().filter(|slice| slice.at_s >= half);
+    let (ended, seconds) = late.fold((0, 0.0), |(ended, seconds), slice| {
+        (ended + slice.completed + slice.failed, seconds + slice.seconds)
+    });
+    let due = open_loop.offered_per_s * seconds;
+    // Arrivals may be random (Poisson): three standard deviations of their number.
+    let missing = due - ended as f64 > BEHIND_LIMIT * due + 3.0 * due.sqrt();
+    let is_short = evidence.summaries["service"].p50_ms / 1e3 < half;
+    (due >= HUNDRED as f64 && missing && is_short).then(|| {
+        format!(
+            "{} connections/s ended in the last {} s, {} were due: the server did not keep up, and \
+             its queue grew; the times depend on how long the run was",
+            decimal(ended as f64 / seconds, 1),
+            decimal(seconds, 1),
+            decimal(open_loop.offered_per_s, 1)
+        )
+    })
 }
 
 #[cfg(test)]

@@ -177,45 +177,42 @@ fn fill(
     record.versions = versions::find_versions(asker)?;
     record.large_hello = versions::find_large_hello(asker)?;
     record.hints.extend(hint_at_names(asker, &record.versions));
-    let wanted = |topic| topics.contains(&topic);
-    if wanted(Topic::Suites) {
-        asker.begin(Topic::Suites);
+    let begins = |asker: &mut Asker, topic| {
+        let is_wanted = topics.contains(&topic);
+        if is_wanted {
+            asker.begin(topic);
+        }
+        is_wanted
+    };
+    if begins(asker, Topic::Suites) {
         lists::find_suites(asker, &mut record.suites)?;
     }
-    if wanted(Topic::Groups) {
-        asker.begin(Topic::Groups);
+    if begins(asker, Topic::Groups) {
         lists::find_groups(asker, &mut record.groups)?;
     }
-    if wanted(Topic::SignatureSchemes) {
-        asker.begin(Topic::SignatureSchemes);
+    if begins(asker, Topic::SignatureSchemes) {
         lists::find_schemes(asker, &mut record.signature_schemes)?;
     }
-    if wanted(Topic::Certificates) {
-        asker.begin(Topic::Certificates);
+    if begins(asker, Topic::Certificates) {
         certificates::find_certificates(asker, trust, &mut record.certificates)?;
         record.client_certificate = asker.client_certificate();
     }
-    if wanted(Topic::Alpn) {
-        asker.begin(Topic::Alpn);
+    if begins(asker, Topic::Alpn) {
         record.alpn = protocols::find_protocols(asker)?;
     }
-    if wanted(Topic::Resumption) {
-        asker.begin(Topic::Resumption);
+    if begins(asker, Topic::Resumption) {
         record.resumption = Some(sessions::find_resumption(asker)?);
     }
-    if wanted(Topic::Compression) {
-        asker.begin(Topic::Compression);
+    if begins(asker, Topic::Compression) {
         record.compression = Some(protections::find_compression(asker)?);
     }
-    if wanted(Topic::Renegotiation) {
-        asker.begin(Topic::Renegotiation);
+    if begins(asker, Topic::Renegotiation) {
         record.renegotiation = Some(handshake::find_renegotiation(asker)?);
     }
-    if wanted(Topic::Protections) {
-        asker.begin(Topic::Protections);
+    if begins(asker, Topic::Protections) {
         record.protections = Some(protections::find_protections(asker)?);
     }
-    if wanted(Topic::Suites) && asker.unanswered().is_empty() {
+    if topics.contains(&Topic::Suites) && asker.unanswered().is_empty() {
         asker.begin(Topic::Versions);
         record.hints.extend(versions::find_contradiction(asker, &record.versions)?);
     }

@@ -34,7 +34,7 @@ pub enum VerdictCode {
     LittlesLaw,
     /// An open loop started connections later than intended.
     LateArrivals,
-    /// An open loop started fewer connections than were due.
+    /// An open loop started fewer connections than were due, or fewer ended: the server's queue grew.
     RateNotAchieved,
     /// The share of resumed connections differs from the requested share.
     ResumeRatio,

@@ -13,6 +13,7 @@ use tlslab_contract::record::{
     ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, StartTime, Supply, Verdict,
     WorkerUsage,
 };
+use tlslab_contract::spec::load::Rate;
 use tlslab_contract::spec::{CheckedSpec, RunSpec, Stop};
 use tlslab_system::backlog::{self, Overflows};
 use tlslab_system::clock::{Clock, MonotonicClock, SECOND};
@@ -37,6 +38,7 @@ pub(super) fn record(
     let flight = notes.flight.times();
     let (count, listen_overflows) = (notes.slow_connects, overflows.since());
     let slow_connects = SlowConnects { count, listen_overflows };
+    let of_processors = processor_notes(&workers, &supply);
     let own = checked.settings.client_identity.as_ref();
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
@@ -46,13 +48,7 @@ pub(super) fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        notes: all_remarks(
-            request,
-            checked,
-            &notes,
-            slow_connects,
-            processor_notes(&workers, &supply),
-        ),
+        notes: all_remarks(request, checked, &notes, slow_connects, of_processors),
         facts: notes.facts,
         server_names: notes.server_names,
         client_certificate: own
@@ -124,6 +120,8 @@ fn judged(
         waits: &notes.waits_at_stop,
         // Connections that wait for a session are not in flight.
         connections: constant_level(request).filter(|_| refill(checked).is_none()),
+        is_steady: constant_level(request).is_some()
+            && matches!(request.load.rate, Some(Rate::Constant(_))),
         requests: notes.requests,
         kinds: notes.kinds,
         resume_millionths: request.tls.resume_millionths(),

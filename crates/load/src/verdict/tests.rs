@@ -15,6 +15,7 @@ struct Made {
     carried: u64,
     open_loop: Option<OpenLoop>,
     connections: Option<u32>,
+    is_steady: bool,
     requests: u64,
     kinds: Kinds,
     resume_millionths: u32,
@@ -49,6 +50,7 @@ fn judged(change: impl FnOnce(&mut Made)) -> Vec<Verdict> {
         carried: 10,
         open_loop: None,
         connections: Some(10),
+        is_steady: true,
         requests: 10_000,
         kinds: Kinds { full: 10_000, ..Kinds::default() },
         resume_millionths: 0,
@@ -69,6 +71,7 @@ fn judged(change: impl FnOnce(&mut Made)) -> Vec<Verdict> {
         intervals: &made.intervals,
         waits: &made.waits,
         connections: made.connections,
+        is_steady: made.is_steady,
         requests: made.requests,
         kinds: made.kinds,
         resume_millionths: made.resume_millionths,
@@ -380,6 +383,41 @@ fn a_rate_that_is_not_achieved_is_reported() {
     };
     assert_eq!(started(9_900), [VerdictCode::Valid]);
     assert_eq!(started(9_890), [VerdictCode::RateNotAchieved]);
+}
+
+/// All connections began when they were due, so that only the number that ended shows it.
+#[test]
+fn a_queue_that_grows_in_the_server_is_a_rate_that_is_not_achieved() {
+    let of_halves = |early, late, p50_ms| {
+        judged(|made| {
+            open(made);
+            made.intervals = vec![slice(0.0, early), slice(1.0, late)];
+            made.summaries.get_mut("service").unwrap().p50_ms = p50_ms;
+        })
+    };
+    let codes = |early, late, p50_ms| -> Vec<VerdictCode> {
+        of_halves(early, late, p50_ms).into_iter().map(|verdict| verdict.code).collect()
+    };
+    let [found] = of_halves(4_150, 4_150, 2.0).try_into().unwrap();
+    assert_eq!(found.code, VerdictCode::RateNotAchieved);
+    let words = "4,150.0 connections/s ended in the last 1.0 s, 5,000.0 were due: the server did";
+    assert!(found.message.starts_with(words), "{}", found.message);
+    // 5 % of 5,000, and three times the root of 5,000.
+    assert_eq!(codes(5_000, 4_538, 2.0), [VerdictCode::Valid]);
+    assert_eq!(codes(5_000, 4_537, 2.0), [VerdictCode::RateNotAchieved]);
+    // The first connections end after most of the measurement.
+    assert_eq!(codes(0, 2_000, 1_000.0), [VerdictCode::Valid]);
+    // Failed connections have ended, and a load that changes has another share in each half.
+    let failed = verdicts_of(|made| {
+        open(made);
+        made.intervals[1] = Interval { failed: 1_000, ..slice(1.0, 4_000) };
+    });
+    assert_eq!(failed, [VerdictCode::Valid]);
+    let changing = verdicts_of(|made| {
+        open(made);
+        (made.intervals, made.is_steady) = (vec![slice(0.0, 8_000), slice(1.0, 2_000)], false);
+    });
+    assert_eq!(changing, [VerdictCode::Valid]);
 }
 
 #[test]

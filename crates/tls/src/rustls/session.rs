@@ -39,8 +39,8 @@ const PARTIAL_LIMIT: usize = 96 * 1024;
 /// The size of a receive call: room for a full record and its header.
 const RECEIVE_SIZE: usize = 18 * 1024;
 
-/// The highest number of bytes waiting to be sent after the handshake: a request, and answers to
-/// the peer's KeyUpdates. A peer that causes more without reading is attacking.
+/// The highest number of bytes waiting to be sent beside requests: answers to the peer's KeyUpdates.
+/// A peer that causes more without reading is attacking.
 const OUTGOING_LIMIT: usize = 64 * 1024;
 
 thread_local! {
@@ -61,6 +61,8 @@ pub struct RustlsSession {
     asked_name: usize,
     /// Bytes received since the session last made progress.
     fruitless: usize,
+    /// Bytes that waited to be sent after the last request was written.
+    requested: usize,
     /// The pool for the sessions that the server issues.
     pool: Option<Pool<Ticket>>,
     /// The number of sessions added to the pool.
@@ -114,6 +116,7 @@ impl RustlsSession {
             partial: Vec::new(),
             asked_name,
             fruitless: 0,
+            requested: 0,
             pool: None,
             gained: 0,
             has_ticket: false,
@@ -229,6 +232,13 @@ impl RustlsSession {
         self.state.outgoing.drain(..sent);
         Ok(if self.state.outgoing.is_empty() { Progress::Done(0) } else { Progress::WantWrite })
     }
+
+    /// Sends what the socket takes of a request of this length, which is encrypted already.
+    fn send_request(&mut self, socket: &mut Socket, length: usize) -> Result<Progress, Failure> {
+        self.send_outgoing(socket, Step::FirstByte)?;
+        self.requested = self.state.outgoing.len();
+        Ok(Progress::Done(length))
+    }
 }
 
 impl Session for RustlsSession {
@@ -301,8 +311,7 @@ impl Session for RustlsSession {
             Machine::Minimal(_) if self.state.end.is_some() => return Ok(Progress::Closed),
             Machine::Minimal(client) => {
                 client.write(plaintext, &mut self.state.outgoing)?;
-                self.send_outgoing(socket, Step::FirstByte)?;
-                return Ok(Progress::Done(plaintext.len()));
+                return self.send_request(socket, plaintext.len());
             }
         };
         let Ok(ConnectionState::WriteTraffic(mut traffic)) =
@@ -313,8 +322,7 @@ impl Session for RustlsSession {
         if !encrypt(&mut self.state.outgoing, &mut traffic, plaintext) {
             return Err(self.state.give_up(&mut self.machine, "the keys are worn out"));
         }
-        self.send_outgoing(socket, Step::FirstByte)?;
-        Ok(Progress::Done(plaintext.len()))
+        self.send_request(socket, plaintext.len())
     }
 
     fn flush(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
@@ -350,7 +358,7 @@ impl Session for RustlsSession {
             let Some(read) = self.receive(socket, Step::Body, plaintext, None)? else {
                 return Ok(Progress::WantRead);
             };
-            if self.state.outgoing.len() > OUTGOING_LIMIT {
+            if self.state.outgoing.len() > self.requested + OUTGOING_LIMIT {
                 return Err(self
                     .state
                     .give_up(&mut self.machine, "a peer that has us answer and reads nothing"));

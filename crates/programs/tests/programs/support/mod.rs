@@ -100,6 +100,20 @@ pub fn verdicts(record: &Value) -> Vec<&str> {
     verdicts.iter().map(|verdict| verdict["code"].as_str().unwrap()).collect()
 }
 
+/// The codes of the verdicts that speak of the load itself: without those by which other programs
+/// kept the generator from its processors, which depends on what else runs beside the tests.
+pub fn faults(record: &Value) -> Vec<&str> {
+    const OF_MACHINE: [&str; 3] = ["client_delayed", "client_starved", "client_saturated"];
+    let mut codes = verdicts(record);
+    codes.retain(|code| *code != "valid" && !OF_MACHINE.contains(code));
+    codes
+}
+
+/// The exit code that this record's verdicts require.
+pub fn exit_code(record: &Value) -> Option<i32> {
+    Some(i32::from(verdicts(record) != ["valid"]))
+}
+
 /// The reference server at an address; its first URL without the path.
 pub fn server(listen: &str) -> (Running, String) {
     let mut server =

@@ -64,7 +64,8 @@ pub fn hold_end(bytes: &[u8]) {
 
 /// The flight in these bytes; `None` if it is incomplete or invalid.
 fn second_reading(bytes: &[u8]) -> Option<Flight> {
-    let mut messages = Fields(contents(bytes));
+    let (contents, change) = contents(bytes);
+    let (length, mut messages) = (contents.len(), Fields(contents));
     let mut flight = Flight::default();
     loop {
         let kind = messages.number(1)?;
@@ -80,25 +81,31 @@ fn second_reading(bytes: &[u8]) -> Option<Flight> {
                 }
             }
             12 => key_exchange(&mut flight, &mut body)?,
-            13 => {}
-            14 => return Some(flight),
+            13 => flight.asks_for_certificate = true,
+            14 => {}
             22 => {
                 body.number(1)?;
                 flight.staple = Some(body.last_field(3)?);
             }
             _ => return None,
         }
-        if flight.version == 0x0304 {
+        let tls13 = flight.version == 0x0304;
+        if !tls13 && change.is_some_and(|change| length - messages.0.len() > change) {
+            return None;
+        }
+        if tls13 || kind == 14 {
             return Some(flight);
         }
     }
 }
 
-/// The contents of the handshake records, up to the first other record or the end of the handshake.
-fn contents(bytes: &[u8]) -> Vec<u8> {
+/// The contents of the handshake records, up to the first record that ends the handshake, and how
+/// many of them come before the first ChangeCipherSpec.
+fn contents(bytes: &[u8]) -> (Vec<u8>, Option<usize>) {
     let (mut records, mut contents) = (Fields(bytes.to_vec()), Vec::new());
+    let mut change = None;
     let mut next = || {
-        let kind = records.number(1).filter(|kind| [21, 22].contains(kind))?;
+        let kind = records.number(1).filter(|kind| [20, 21, 22].contains(kind))?;
         let version = records.number(2)?;
         let content = records.field(2).filter(|content| content.len() <= 18_432)?;
         (version >> 8 == 3).then_some((kind, content))
@@ -107,11 +114,12 @@ fn contents(bytes: &[u8]) -> Vec<u8> {
         match (kind, &content[..]) {
             (22, _) => contents.extend(content),
             // A warning, which does not end the connection.
-            (_, [1, 1..=u8::MAX]) => {}
+            (21, [1, 1..=u8::MAX]) => {}
+            (20, [1]) => change = change.or(Some(contents.len())),
             _ => break,
         }
     }
-    contents
+    (contents, change)
 }
 
 fn hello(flight: &mut Flight, body: &mut Fields) -> Option<()> {
@@ -243,16 +251,21 @@ mod tests {
             chosen in prop::collection::vec(prop::sample::select(bodies()), 0..6),
             joined in any::<bool>(),
             warned in any::<bool>(),
+            changed in prop::option::of(0_usize..6),
             change in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
             piece in 1_usize..40,
         ) {
             let messages: Vec<_> = chosen.iter().map(|(kind, body)| message(*kind, body)).collect();
-            let mut bytes = if warned { record(21, &[1, 112]) } else { Vec::new() };
-            if joined {
-                bytes.extend(record(22, &messages.concat()));
+            let mut records: Vec<_> = if joined {
+                vec![record(22, &messages.concat())]
             } else {
-                messages.iter().for_each(|message| bytes.extend(record(22, message)));
+                messages.iter().map(|message| record(22, message)).collect()
+            };
+            if let Some(place) = changed {
+                records.insert(place.min(records.len()), record(20, &[1]));
             }
+            let mut bytes = if warned { record(21, &[1, 112]) } else { Vec::new() };
+            bytes.extend(records.concat());
             if let Some((place, byte)) = change.filter(|_| !bytes.is_empty()) {
                 let place = place.index(bytes.len());
                 bytes[place] = byte;
