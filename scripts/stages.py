@@ -27,8 +27,8 @@ PYTEST = (str(ROOT / ".venv" / "bin" / "python"), "-m", "pytest")
 
 # The most failed tests of a stage that run once more: others were not disturbed, they are broken.
 MOST_AGAIN = 3
-# The niceness of what runs beside a stage: a tenth of its weight.
-LOWER = 10
+# The niceness of what runs beside a stage: a measurement that waits for processors is not valid.
+LOWER = 19
 # How long a stage that is interrupted may take to end what it has started.
 ENDS_WITHIN_S = 20
 

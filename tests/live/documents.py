@@ -68,7 +68,7 @@ ON_A_BUSY_MACHINE = (
     ("tlslab-load", "1", _WAITED),
     ("tlslab load", "1", _WAITED),
     ("tlslab selftest", "3", re.compile("no try was finished")),
-    ("tlslab plan", "2", re.compile(f"({_NONE}).*has no cost of", re.DOTALL)),
+    ("tlslab plan", "2", re.compile(f"({_NONE}|{_WAITED.pattern}).*has no cost of", re.DOTALL)),
 )
 
 WITHOUT_RESULT = re.compile(
