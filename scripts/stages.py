@@ -49,19 +49,19 @@ _SAME = {"ignored": "skipped", "error": "failed", "errors": "failed"}
 class Stage:
     """Tests that run at once: a row of tests/stages.toml.
 
-    `pytest` has the options of pytest, or `run` is a line of shell. `parallel`: by one worker more
-    than there are processors. `again`: up to MOST_AGAIN failed tests run once more. `beside`:
-    stages that may run meanwhile, at a lower priority. Without `tests` a stage only builds.
-    `always`: a stage of `make test`. Of the others `paths` (patterns; a star stands for folders,
-    too) are the files whose change makes `.ci/run` run the stage, besides its own test files, and
-    `seconds` is what the stage takes as long as no run is kept.
+    `pytest` has the options of pytest, or `run` is a line of shell. `parallel`: by so many workers
+    more than there are processors; None for one test after the other. `again`: up to MOST_AGAIN
+    failed tests run once more. `beside`: stages that may run meanwhile, at a lower priority. Without
+    `tests` a stage only builds. `always`: a stage of `make test`. Of the others `paths` (patterns; a
+    star stands for folders, too) are the files whose change makes `.ci/run` run the stage, besides
+    its own test files, and `seconds` is what the stage takes as long as no run is kept.
     """
 
     name: str
     title: str
     pytest: str = ""
     run: str = ""
-    parallel: bool = False
+    parallel: int | None = None
     again: bool = False
     beside: tuple[str, ...] = ()
     tests: bool = True
@@ -211,8 +211,8 @@ class Runner:
     ) -> Ended:
         began = time.monotonic()
         command = ["nice", "-n", str(nice), *self._command(stage, cache)]
-        if stage.parallel:
-            workers = len(os.sched_getaffinity(0)) + 1
+        if stage.parallel is not None:
+            workers = len(os.sched_getaffinity(0)) + stage.parallel
             command += ["-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder"]
         code, output = self._carry_out(command, until, shown)
         return Ended(stage, code, round(time.monotonic() - began), counted(output))

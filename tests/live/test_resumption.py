@@ -81,6 +81,18 @@ def test_what_resumed_by_our_count_resumed_by_nginx_s(
 
 
 @pytest.mark.parametrize("backend", ["rustls", "openssl"])
+@pytest.mark.parametrize("resume", ["id", "ticket"])
+def test_a_resumed_handshake_of_tls12_counts_although_nginx_sends_no_close_notify(
+    tmp_path: Path, backend: str, resume: str
+) -> None:
+    with nginx(tmp_path, resume) as (url, ca):
+        arguments = ("--backend", backend, "--resume", resume, "--handshake-only")
+        _, record = load(url, ca, *arguments)
+    assert record["outcomes"]["completed"] == 60, record["outcomes"]
+    assert record["confirmed_by"]["server_finished"] == 60, record["confirmed_by"]
+
+
+@pytest.mark.parametrize("backend", ["rustls", "openssl"])
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_nothing_resumes_unasked_where_wrk_would(
     tmp_path: Path, backend: str, version: str

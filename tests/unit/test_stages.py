@@ -47,7 +47,7 @@ def test_of(name, request):
     assert run not in FAILS[name]
 """
 
-SOME = Stage("some", "some tests", "--rootdir . .", parallel=True, again=True)
+SOME = Stage("some", "some tests", "--rootdir . .", parallel=1, again=True)
 
 
 def runner(folder: Path) -> Runner:

@@ -122,13 +122,13 @@ pub struct RunRecord {
     pub common: Option<CommonWindow>,
 }
 
-/// What shows that the server accepted a handshake in which the client finishes first: in TLS 1.3,
-/// and in a resumed handshake of TLS 1.2.
+/// What shows that the server accepted a handshake. In TLS 1.3 the client finishes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirmation {
     /// The connection's first response.
     Response,
-    /// The server's Finished, the last message of a full TLS 1.2 handshake.
+    /// The server's Finished of TLS 1.2: the last message of a full handshake; in a resumed one
+    /// the server accepts the session by it, and has ended the TCP stream in order since.
     ServerFinished,
     /// The server's close_notify after the client's Finished.
     CloseNotify,
@@ -191,6 +191,15 @@ pub struct ClientTimes {
 }
 
 impl RunRecord {
+    /// The places of the workers, those of a merged record by machine.
+    pub fn places(&self) -> Vec<Place> {
+        if self.hosts.is_empty() {
+            places(&self.workers, &self.supply)
+        } else {
+            hosts::places_of(&self.hosts)
+        }
+    }
+
     /// The name and the times of the client with the most completed connections. `None` if only one
     /// client made connections.
     pub fn load_client(&self) -> Option<(&str, &ClientTimes)> {

@@ -129,11 +129,12 @@ fn minimal_client_or_library(
     for name in spec.server_names() {
         let backend = RustlsBackend::new(&asking_for(name, settings))?;
         let Some(Err(error)) = minimal(&backend, script) else { continue };
-        if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) {
-            return Ok(None);
-        }
-        if one_connection(Choice::Rustls, &asking_for(name, settings), script)?.is_err() {
-            continue;
+        let is_silent =
+            |error: &PreflightError| matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_)));
+        match one_connection(Choice::Rustls, &asking_for(name, settings), script)? {
+            Ok(_) => {}
+            Err(again) if is_silent(&error) && is_silent(&again) => return Ok(None),
+            Err(_) => continue,
         }
         let Some(Err(error)) = minimal(&backend, script) else { continue };
         settings.client = ClientChoice::Library;

@@ -68,6 +68,8 @@ pub struct Connection<S> {
     handshake_bytes: (u64, u64),
     /// Whether the connection has sent its close_notify and waits for the server's answer.
     waits_for_answer: bool,
+    /// Whether the server has resumed a session of TLS 1.2, and so has accepted the client.
+    is_resumed_by_server: bool,
     /// What shows that the server accepted a handshake without a request.
     confirmed_by: Option<Confirmation>,
     /// The state of HTTP/1.1 requests.
@@ -111,6 +113,7 @@ impl<S: Session> Connection<S> {
             link: Link::new(socket, session, wanted, at, deadline),
             handshake_bytes: (0, 0),
             waits_for_answer: false,
+            is_resumed_by_server: false,
             confirmed_by: None,
             sequential: Sequential::new(script),
             multiplexed: None,
@@ -335,11 +338,14 @@ impl<S: Session> Connection<S> {
         self.link.wanted == HandshakeKind::Resumed && facts.kind == HandshakeKind::Full
     }
 
-    /// The server's Finished confirms a full handshake of TLS 1.2, as its last message. In any
-    /// other handshake the client finishes first: whatever has arrived before its Finished is sent
-    /// proves nothing, and is read here (some servers send tickets with their first flight).
+    /// The server's Finished confirms a full handshake of TLS 1.2, as its last message. In a resumed
+    /// one the server has accepted the session by it, but must read the client's. In TLS 1.3 the
+    /// client finishes first: whatever has arrived before its Finished is sent proves nothing, and
+    /// is read here (some servers send tickets with their first flight).
     fn begin_to_confirm(&mut self, facts: &Negotiated) -> Result<(), Failure> {
-        if facts.version < TlsVersion::Tls13 && facts.kind == HandshakeKind::Full {
+        let is_older = facts.version < TlsVersion::Tls13;
+        self.is_resumed_by_server = is_older && facts.kind == HandshakeKind::Resumed;
+        if is_older && facts.kind == HandshakeKind::Full {
             self.confirmed_by = Some(Confirmation::ServerFinished);
             return Ok(());
         }
@@ -368,7 +374,8 @@ impl<S: Session> Connection<S> {
     /// Reads once from the server's answer to the client's Finished and close_notify. An alert that
     /// rejects the handshake is an error of the session. A close_notify confirms the handshake; a
     /// ticket does, too, unless the connection then ends by a reset. The end of the TCP stream
-    /// alone is no evidence: a server that rejects the client may end so, too.
+    /// alone is no evidence in TLS 1.3: a server that rejects the client may end so, too. One that
+    /// has resumed a session of TLS 1.2 has accepted the client before.
     fn answer<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
         if !self.link.may_read() {
             return Ok(Next::Stop(Turn::Write));
@@ -384,6 +391,9 @@ impl<S: Session> Connection<S> {
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
             Progress::Closed => self.confirmed_by = Some(Confirmation::CloseNotify),
+            Progress::Cut if self.is_resumed_by_server => {
+                self.confirmed_by = Some(Confirmation::ServerFinished);
+            }
             Progress::Cut if self.confirmed_by.is_none() => {
                 return Err(Failure::Closed(Step::FirstByte));
             }

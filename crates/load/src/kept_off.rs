@@ -143,9 +143,13 @@ impl KeptOff {
     /// Adds what was seen to the workers' reports.
     pub(crate) fn add_to(self, reports: &mut [Report]) -> Supply {
         let stopped_s = seconds(self.stopped);
+        let allowed = allowed();
         for (Report { usage, .. }, noted) in reports.iter_mut().zip(self.seconds) {
-            usage.stolen = self.steal.least_share(usage.processor);
-            usage.processor_busy = self.steal.busy_share(usage.processor);
+            let own = usage.processor.map(|processor| vec![processor]);
+            if let Some(processors) = own.as_ref().or(allowed.as_ref()) {
+                usage.stolen = self.steal.least_share(processors);
+                usage.processor_busy = self.steal.busy_share(processors);
+            }
             usage.stopped_s = stopped_s;
             if let Some(queued_s) = usage.queued_s {
                 usage.kept_off_s = each_second(&noted, usage.seconds, queued_s + stopped_s);
@@ -157,7 +161,7 @@ impl KeptOff {
             .zip(ended)
             .and_then(|(began, ended)| Some(ended.throttled?.saturating_sub(began.throttled?)));
         Supply {
-            processors: allowed(),
+            processors: allowed.map(|processors| processors.len()),
             quota: self.group.quota(),
             throttled_s: throttled.map(seconds),
             // The two clocks are not read at the same instant.

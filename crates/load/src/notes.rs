@@ -35,10 +35,7 @@ pub fn notes(
         ));
     }
     if let Some(words) = &preflight.dh_prime {
-        notes.push(format!(
-            "the prime of the server's own Diffie-Hellman parameters {words}: whoever knows the \
-             factors of such a prime, or of its order, can break the key exchange (RFC 7919, 6)"
-        ));
+        notes.push(format!("the prime of the server's own Diffie-Hellman parameters {words}"));
     }
     if let Some(SessionsGiven { full, resumed: 0 }) = preflight.sessions {
         notes.push(format!(

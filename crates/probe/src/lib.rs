@@ -140,6 +140,7 @@ fn empty_record(spec: &CheckedProbe, permit: Permit) -> ProbeRecord {
         topics: spec.topics(),
         versions: Vec::new(),
         large_hello: None,
+        dh_prime: None,
         suites: Vec::new(),
         groups: Vec::new(),
         signature_schemes: Vec::new(),
@@ -185,7 +186,7 @@ fn fill(
         is_wanted
     };
     if begins(asker, Topic::Suites) {
-        lists::find_suites(asker, &mut record.suites)?;
+        lists::find_suites(asker, record)?;
     }
     if begins(asker, Topic::Groups) {
         lists::find_groups(asker, &mut record.groups)?;

@@ -1,19 +1,23 @@
 //! Finds the server's suites, groups and signature schemes.
 
+use std::collections::BTreeSet;
+
 use super::asker::Asker;
 use super::connection::Stop;
 use super::enumerate::{Choice, Found, enumerate};
-use super::record::{Accepted, Named, Suite};
+use super::record::{Accepted, Named, ProbeRecord, Suite};
 use super::{handshake, shares};
 use tls_parser::TlsCipherKx;
 use tlslab_tls::certificates::certificate_group;
+use tlslab_tls::openssl::dh_prime::weakness;
 use tlslab_wire::tls::answer::Flight;
 use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::client_hello::ClientHello;
 use tlslab_wire::tls::registry::{self, Authentication, Protocol};
 
-/// Finds the suites of each version.
-pub fn find_suites(asker: &mut Asker, suites: &mut Vec<Accepted<Suite>>) -> Result<(), Stop> {
+/// Finds the suites of each version, and what is weak about the server's own Diffie-Hellman primes.
+pub fn find_suites(asker: &mut Asker, record: &mut ProbeRecord) -> Result<(), Stop> {
+    let mut primes = BTreeSet::new();
     for version in asker.versions().to_vec() {
         if version == Protocol::Ssl2 {
             continue;
@@ -22,13 +26,15 @@ pub fn find_suites(asker: &mut Asker, suites: &mut Vec<Accepted<Suite>>) -> Resu
         if Some(version) == asker.newest_legacy() {
             asker.learn_legacy_suites(numbers(&found));
         }
-        suites.push(Accepted {
+        primes.extend(found.chosen.iter().filter_map(|(_, flight)| flight.prime.clone()));
+        record.suites.push(Accepted {
             version,
             order: found.order,
             accepted: found.chosen.iter().map(|(number, flight)| suite(*number, flight)).collect(),
             refusal: found.refusal,
         });
     }
+    record.dh_prime = primes.iter().find_map(|prime| weakness(prime)).map(str::to_owned);
     Ok(())
 }
 
@@ -227,7 +233,7 @@ fn suite(number: u16, flight: &Flight) -> Suite {
         name: registry::suite_name(number),
         code_point: number,
         bits: registry::bits(number),
-        group: group.or_else(|| flight.prime_bits.map(|bits| format!("DH-{bits}"))),
+        group: group.or_else(|| flight.prime_bits().map(|bits| format!("DH-{bits}"))),
     }
 }
 

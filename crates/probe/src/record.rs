@@ -33,6 +33,10 @@ pub struct ProbeRecord {
     pub large_hello: Option<LargeHello>,
     /// The accepted cipher suites of each version.
     pub suites: Vec<Accepted<Suite>>,
+    /// With the suites: the weakness of the prime of the server's own Diffie-Hellman parameters, in
+    /// words that complete "the prime". Null without such a prime, and without a weakness.
+    #[serde(default)]
+    pub dh_prime: Option<String>,
     /// The key-exchange groups of TLS 1.3 and 1.2.
     pub groups: Vec<Accepted<Named>>,
     /// The schemes with which the server signs handshakes of TLS 1.3 and 1.2.

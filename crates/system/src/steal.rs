@@ -35,21 +35,25 @@ impl Steal {
         if is_measuring { self.begin() } else { self.end() }
     }
 
-    /// At least this share of a processor's time was stolen; of every processor's without a number.
-    /// `None` where the kernel does not say.
-    pub fn least_share(&self, processor: Option<usize>) -> Option<f64> {
-        let (begun, ended) = (self.begun.as_ref()?, self.ended.as_ref()?);
-        ended.least_share_since(begun, processor)
+    /// At least this share of the time of each of these processors was stolen. `None` where the
+    /// kernel does not say.
+    pub fn least_share(&self, processors: &[usize]) -> Option<f64> {
+        self.shares(processors, Times::least_share_since).into_iter().reduce(f64::min)
     }
 
-    /// The share of a processor's time in which anything ran on it; of all processors without a
-    /// number. `None` where the kernel does not say.
-    pub fn busy_share(&self, processor: Option<usize>) -> Option<f64> {
-        let (begun, ended) = (self.begun.as_ref()?, self.ended.as_ref()?);
-        let wanted = ended.0.iter().filter(|(number, _)| processor.is_none_or(|it| it == **number));
-        let shares: Vec<f64> =
-            wanted.filter_map(|(number, now)| Some(now.busy_since(begun.0.get(number)?))).collect();
+    /// The share of these processors' time in which anything ran on them. `None` where the kernel
+    /// does not say.
+    pub fn busy_share(&self, processors: &[usize]) -> Option<f64> {
+        let shares = self.shares(processors, Times::busy_since);
         (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    }
+
+    fn shares(&self, processors: &[usize], of: fn(Times, &Times) -> f64) -> Vec<f64> {
+        let Some((begun, ended)) = self.begun.as_ref().zip(self.ended.as_ref()) else {
+            return Vec::new();
+        };
+        let share = |number| Some(of(*ended.0.get(number)?, begun.0.get(number)?));
+        processors.iter().filter_map(share).collect()
     }
 }
 
@@ -81,14 +85,6 @@ impl Ticks {
             Some((number, Times { stolen, idle, whole: known.iter().sum() }))
         };
         Self(stat.lines().filter_map(of_line).collect())
-    }
-
-    fn least_share_since(&self, earlier: &Self, processor: Option<usize>) -> Option<f64> {
-        let share = |number| Some(self.0.get(number)?.least_share_since(earlier.0.get(number)?));
-        match processor {
-            Some(number) => share(&number),
-            None => self.0.keys().filter_map(share).reduce(f64::min),
-        }
     }
 }
 
@@ -122,40 +118,43 @@ mod tests {
         ))
     }
 
-    fn since_boot(now: &Ticks, processor: Option<usize>) -> Option<f64> {
+    fn since_boot(now: Ticks) -> Steal {
         let boot = Ticks::read("cpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0");
-        now.least_share_since(&boot, processor)
+        Steal { begun: Some(boot), ended: Some(now) }
     }
 
     #[test]
-    fn the_share_is_that_of_the_processor_and_without_a_number_the_smallest() {
-        let now = stat([21, 41]);
-        assert_eq!(since_boot(&now, Some(0)), Some(0.1));
-        assert_eq!(since_boot(&now, Some(1)), Some(0.2));
-        assert_eq!(since_boot(&now, None), Some(0.1));
-        assert_eq!(since_boot(&now, Some(2)), None);
+    fn the_stolen_share_is_the_smallest_of_the_processors() {
+        let steal = since_boot(stat([21, 41]));
+        assert_eq!(steal.least_share(&[0]), Some(0.1));
+        assert_eq!(steal.least_share(&[1]), Some(0.2));
+        assert_eq!(steal.least_share(&[0, 1]), Some(0.1));
+        assert_eq!(steal.least_share(&[2]), None);
     }
 
     #[test]
     fn a_processor_is_busy_unless_it_is_idle_or_stolen() {
-        let boot = Ticks::read("cpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0");
-        let steal = Steal { begun: Some(boot), ended: Some(stat([20, 40])) };
-        // Of 200 ticks, 100 were idle or stolen.
-        assert_eq!(steal.busy_share(Some(1)), Some(0.5));
-        assert_eq!(steal.busy_share(None), Some(0.5));
-        assert_eq!(steal.busy_share(Some(2)), None);
+        let now = "cpu0 100 0 0 100 0 0 0 0\ncpu1 50 0 0 0 0 0 0 150\ncpu2 0 0 0 200 0 0 0 0";
+        let boot = "cpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\ncpu2 0 0 0 0 0 0 0 0";
+        let steal = Steal { begun: Some(Ticks::read(boot)), ended: Some(Ticks::read(now)) };
+        assert_eq!(steal.busy_share(&[0]), Some(0.5));
+        assert_eq!(steal.busy_share(&[1]), Some(0.25));
+        // Those that the process may not use say nothing of it.
+        assert_eq!(steal.busy_share(&[0, 1]), Some(0.375));
+        assert_eq!(steal.busy_share(&[3]), None);
     }
 
     #[test]
     fn one_tick_may_be_no_whole_one() {
-        assert_eq!(since_boot(&stat([0, 1]), Some(1)), Some(0.0));
+        assert_eq!(since_boot(stat([0, 1])).least_share(&[1]), Some(0.0));
     }
 
     #[test]
     fn what_is_not_known_is_nothing() {
         let mut steal = Steal::default();
         steal.end();
-        assert_eq!(steal.least_share(None), None);
+        assert_eq!(steal.least_share(&[0]), None);
+        assert_eq!(steal.busy_share(&[0]), None);
         assert!(Ticks::read("").0.is_empty());
         assert!(Ticks::read("cpu0 1 2 3\n").0.is_empty());
     }
@@ -165,7 +164,7 @@ mod tests {
         let mut steal = Steal::default();
         steal.begin();
         steal.end();
-        assert!(steal.least_share(Some(0)).is_some_and(|share| share < 1.0), "{steal:?}");
-        assert!(steal.least_share(None).is_some_and(|share| share < 1.0), "{steal:?}");
+        assert!(steal.least_share(&[0]).is_some_and(|share| share < 1.0), "{steal:?}");
+        assert!(steal.busy_share(&[0]).is_some_and(|share| share <= 1.0), "{steal:?}");
     }
 }

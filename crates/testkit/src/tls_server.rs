@@ -81,12 +81,14 @@ pub enum Version {
     Tls13,
 }
 
-/// The size of a MODP group of RFC 3526.
+/// The modulus of Diffie-Hellman parameters: that of a MODP group of RFC 3526, by its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants say all there is")]
 pub enum DhSize {
     Bits2048,
     Bits3072,
+    /// 2,048 bits that are no prime.
+    Composite,
 }
 
 /// A running server, which stops when dropped.
@@ -292,10 +294,14 @@ fn serve_by_name(context: &mut SslContextBuilder, settings: &Settings) {
 }
 
 fn set_dh(context: &mut SslContextBuilder, size: DhSize) {
-    let prime = match size {
-        DhSize::Bits2048 => BigNum::get_rfc3526_prime_2048(),
+    let mut prime = match size {
         DhSize::Bits3072 => BigNum::get_rfc3526_prime_3072(),
-    };
+        DhSize::Bits2048 | DhSize::Composite => BigNum::get_rfc3526_prime_2048(),
+    }
+    .unwrap();
+    if size == DhSize::Composite {
+        prime.sub_word(4).unwrap();
+    }
     let generator = BigNum::from_u32(2).unwrap();
-    context.set_tmp_dh(&Dh::from_pqg(prime.unwrap(), None, generator).unwrap()).unwrap();
+    context.set_tmp_dh(&Dh::from_pqg(prime, None, generator).unwrap()).unwrap();
 }

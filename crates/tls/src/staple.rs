@@ -75,15 +75,16 @@ pub fn check_form(response: &[u8]) -> Result<(), Refused> {
 /// Checks that a response says that this certificate, DER, is good at this time in seconds since
 /// 1970.
 pub fn check(response: &[u8], certificate: &[u8], now: i64) -> Result<(), Refused> {
-    let mut found = Err(Refused("is for another certificate"));
+    let mut found = None;
     let own = serial_number(certificate);
     for_each_answer(response, |answer| {
-        if Some(answer.serial_number) == own {
-            found = judge(&answer, now);
+        // Certificates of two issuers may have one serial number: the worst answer counts.
+        if Some(answer.serial_number) == own && !matches!(found, Some(Err(_))) {
+            found = Some(judge(&answer, now));
         }
     })
     .map_err(noted)?;
-    found.map_err(noted)
+    found.unwrap_or(Err(Refused("is for another certificate"))).map_err(noted)
 }
 
 fn noted(refused: Refused) -> Refused {

@@ -86,6 +86,8 @@ def _notes(offered: Offered, by: Sequence[Policy], day: date) -> list[str]:
                 f"certificate with {chain.key}: it requires a stapled OCSP response (must-staple, "
                 f"RFC 7633), and the server staples none: clients that heed this refuse it"
             )
+    if offered.dh_prime is not None:
+        notes.append(f"the prime of the server's own Diffie-Hellman parameters {offered.dh_prime}")
     if offered.client_certificate:
         notes.append(
             "the server asks for a client certificate: clients without one may be refused, at the "

@@ -158,6 +158,8 @@ def check_processors(managed: bool, root: Path = Path("/")) -> Check:
     there = os.cpu_count() or count
     if quota is not None and quota < count:
         message = f"the control group allows {quota:.3g} of {counted(count, 'processor')}"
+        if count < 2 and managed:
+            message += ", which server and generator share"
         remedy = "raise its quota (cpu.max, CPUQuota=, --cpus): the kernel stops what exceeds it"
         return Check("processors", "warning", message, remedy)
     if count < there and (count >= 2 or not managed):

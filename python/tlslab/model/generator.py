@@ -1,8 +1,8 @@
 """The processor use of a run's generators."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from tlslab.model.record import RunRecord, Verdict, WorkerUsage
+from tlslab.model.record import HostPart, RunRecord, Supply, Verdict, WorkerUsage
 
 # The engine's verdicts on workers that were ready and did not run: so much of the time that rates
 # are lower bounds, or that the figures may not be used.
@@ -14,8 +14,14 @@ def generator_busy(record: RunRecord) -> float:
 
     Workers on one processor count together, those of several generators on one machine, too.
     """
-    throttled_s = record.supply.throttled_s or 0.0
-    return max((_busy(*place, throttled_s) for place in _places(record)), default=0.0)
+    return max(
+        (
+            _busy(workers, processors, throttled_s)
+            for machine in _machines(record)
+            for workers, processors, throttled_s in _places(*machine)
+        ),
+        default=0.0,
+    )
 
 
 def time_lost(record: RunRecord) -> Verdict | None:
@@ -46,30 +52,50 @@ def _busy(workers: Sequence[WorkerUsage], processors: int, throttled_s: float) -
     return used / left if left > 0 else 0.0
 
 
-def _places(record: RunRecord) -> Iterator[tuple[list[WorkerUsage], int]]:
-    """Workers that share processors, with the number of these processors (`places` there)."""
-    pinned: dict[object, list[WorkerUsage]] = {}
+def _places(
+    workers: Sequence[WorkerUsage], supply: Supply
+) -> Iterator[tuple[list[WorkerUsage], int, float]]:
+    """Workers of a machine that share processors, the number of these processors, and the seconds
+    for which a quota withheld them (`places` in the engine).
+    """
+    throttled_s = supply.throttled_s or 0.0
+    pinned: dict[int, list[WorkerUsage]] = {}
     free: list[WorkerUsage] = []
-    for machine, workers in _machines(record):
-        for worker in (each for each in workers if each.seconds > 0):
-            if worker.processor is None:
-                free.append(worker)
-            else:
-                pinned.setdefault((machine, worker.processor), []).append(worker)
-    for workers in pinned.values():
-        yield workers, 1
-    processors = record.supply.processors
-    if processors and processors < len(free) and not record.hosts:
-        yield free, processors
+    for worker in (each for each in workers if each.seconds > 0):
+        if worker.processor is None:
+            free.append(worker)
+        else:
+            pinned.setdefault(worker.processor, []).append(worker)
+    for sharing in pinned.values():
+        yield sharing, 1, throttled_s
+    if supply.processors and supply.processors < len(free):
+        yield free, supply.processors, throttled_s
     else:
         for worker in free:
-            yield [worker], 1
+            yield [worker], 1, throttled_s
 
 
-def _machines(record: RunRecord) -> Iterator[tuple[object, Sequence[WorkerUsage]]]:
-    """The workers of each generator, with the machine that its processors are of."""
+def _machines(record: RunRecord) -> Iterable[tuple[list[WorkerUsage], Supply]]:
+    """The workers of each machine, and what it let them use.
+
+    Without the leader's observation a generator is taken to have a machine of its own.
+    """
     if not record.hosts:
-        yield None, record.workers
+        return [(list(record.workers), record.supply)]
+    machines: dict[tuple[str, str], list[HostPart]] = {}
     for host in record.hosts:
-        machine = host.found.boot_id if host.found is not None else None
-        yield ("boot", machine) if machine else ("name", host.name), host.workers
+        boot_id = host.found.boot_id if host.found is not None else None
+        machine = ("boot", boot_id) if boot_id else ("name", host.name)
+        machines.setdefault(machine, []).append(host)
+    return [
+        ([worker for host in hosts for worker in host.workers], _together(hosts))
+        for hosts in machines.values()
+    ]
+
+
+def _together(hosts: Sequence[HostPart]) -> Supply:
+    """What a machine let several generators use; those of one control group report the same."""
+    return Supply(
+        processors=max((host.supply.processors or 0 for host in hosts), default=0) or None,
+        throttled_s=max((host.supply.throttled_s or 0.0 for host in hosts), default=0.0),
+    )

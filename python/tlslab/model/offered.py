@@ -140,7 +140,8 @@ class Offered:
     """A server's offer; a list is empty, or a value None, if the probe found nothing out.
 
     `unanswered`: the questions that the server did not answer. It may accept more than the lists
-    say. `client_certificate`: whether the server asks for one.
+    say. `client_certificate`: whether the server asks for one. `dh_prime`: what is weak about the
+    prime of its own Diffie-Hellman parameters, in words that complete "the prime".
     """
 
     target: str
@@ -157,6 +158,7 @@ class Offered:
     renegotiation: Renegotiation | None = None
     protections: Protections | None = None
     large_hello: LargeHello | None = None
+    dh_prime: str | None = None
     client_certificate: bool | None = None
     hints: tuple[str, ...] = ()
     incomplete: str | None = None

@@ -201,6 +201,7 @@ class HostPart:
     start_skew_s: float | None = None
     found: HostFound | None = None
     lost: Lost | None = None
+    supply: Supply = field(default_factory=Supply)
 
 
 @dataclass(frozen=True)

@@ -185,6 +185,8 @@ def test_faults_of_certificates_are_notes() -> None:
     assert "must-staple" in graded(certificates=[staple]).notes[0]
     stapled = {**staple, "staple": {"status": "successful"}}
     assert graded(certificates=[stapled]).notes == ()
+    composite = "is composite: whoever knows its factors can break the key exchange"
+    assert graded(dh_prime=composite).notes[0].endswith(f"parameters {composite}")
     assert "asks for a client certificate" in graded(client_certificate=True).notes[0]
 
 

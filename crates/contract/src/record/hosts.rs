@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CpuTime, Environment, OpenLoop, Verdict, WorkerUsage};
+use super::{CpuTime, Environment, OpenLoop, Place, Supply, Verdict, WorkerUsage, places};
 use crate::accounting::Outcomes;
 use crate::spec::RunSpec;
 
@@ -41,6 +41,9 @@ pub struct HostPart {
     pub cpu: CpuTime,
     /// Processor time and length of the measurement of each worker.
     pub workers: Vec<WorkerUsage>,
+    /// What the machine let the generator use.
+    #[serde(default)]
+    pub supply: Supply,
     /// In an open loop: the accounting of the arrivals.
     pub open_loop: Option<OpenLoop>,
     /// The verdicts of the engine on this run, and those that the merge adds about the host.
@@ -55,6 +58,23 @@ pub struct HostPart {
     /// If the host was lost during the run: the reason and its last report.
     #[serde(default)]
     pub lost: Option<Lost>,
+}
+
+/// The places of all generators' workers. Those on one processor of one machine share a place;
+/// without an observation of its machine, a generator is taken to have one of its own.
+pub(super) fn places_of(hosts: &[HostPart]) -> Vec<Place> {
+    let mut machines: BTreeMap<(bool, &str), (Vec<WorkerUsage>, Supply)> = BTreeMap::new();
+    for host in hosts {
+        let boot_id = host.found.as_ref().and_then(|found| found.boot_id.as_deref());
+        let machine = boot_id.map_or((false, host.name.as_str()), |boot_id| (true, boot_id));
+        let (workers, supply) = machines.entry(machine).or_default();
+        workers.extend_from_slice(&host.workers);
+        // Generators of one control group report the same throttling.
+        let throttled_s = [supply.throttled_s, host.supply.throttled_s].into_iter().flatten();
+        supply.throttled_s = throttled_s.reduce(f64::max);
+        supply.processors = supply.processors.max(host.supply.processors);
+    }
+    machines.values().flat_map(|(workers, supply)| places(workers, supply)).collect()
 }
 
 /// Observations about a host by the leader, the process that starts several generators.

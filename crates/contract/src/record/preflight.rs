@@ -26,7 +26,7 @@ pub struct Preflight {
     #[serde(default)]
     pub streams: Option<u32>,
     /// The weakness of the server's own Diffie-Hellman prime, in words that complete "the prime":
-    /// `is composite`, `is not a safe prime`. `null` without such a prime, and without a weakness.
+    /// `is composite: ...`, `is not a safe prime: ...`. `null` without such a prime, and without a weakness.
     #[serde(default)]
     pub dh_prime: Option<String>,
     /// The number of sessions that the server issued; `null` if the run does not resume.

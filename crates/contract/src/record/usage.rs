@@ -51,12 +51,12 @@ pub struct WorkerUsage {
     /// Length of the worker's measurement in seconds.
     pub seconds: f64,
     /// The share of the processor's time that a hypervisor gave to other machines during the
-    /// measurement (steal), as a lower bound: the smallest of all processors' shares for a worker
-    /// that is not pinned. `None` where it is not known.
+    /// measurement (steal), as a lower bound: for a worker that is not pinned the smallest share of
+    /// the processors that the process may use. `None` where it is not known.
     #[serde(default)]
     pub stolen: Option<f64>,
-    /// The share of the processor's time in which anything ran there; of all processors for a worker
-    /// that is not pinned. `None` where it is not known.
+    /// The share of the processor's time in which anything ran there; for a worker that is not pinned
+    /// that of all processors that the process may use. `None` where it is not known.
     #[serde(default)]
     pub processor_busy: Option<f64>,
     /// Seconds for which the worker was ready and waited for its processor: others had it, or the

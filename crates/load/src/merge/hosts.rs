@@ -46,6 +46,7 @@ fn measured_part(part: &Named, found: Option<&HostFound>, first: f64) -> HostPar
         requests: record.requests,
         cpu: record.cpu,
         workers: record.workers.clone(),
+        supply: record.supply,
         open_loop: record.open_loop,
         verdicts,
         start_skew_s: record.started.map(|start| start.unix_s - first),
@@ -66,6 +67,7 @@ fn lost_part(host: &LostHost, found: Option<&HostFound>) -> HostPart {
         requests: host.lost.totals.requests,
         cpu: CpuTime::default(),
         workers: Vec::new(),
+        supply: Supply::default(),
         open_loop: None,
         verdicts: vec![lost_verdict(host)],
         start_skew_s: None,
@@ -141,10 +143,17 @@ pub struct SharedProcessor<'p> {
     processor: usize,
     names: Vec<&'p str>,
     place: Place,
+    supply: Supply,
 }
 
-/// The names of generators, and their workers on one processor.
-type Sharing<'p> = (Vec<&'p str>, Vec<WorkerUsage>);
+/// Generators with workers on one processor: their names, these workers, and the longest time for
+/// which a control group of theirs was throttled. Generators of one group report the same time.
+#[derive(Default)]
+struct Sharing<'p> {
+    names: Vec<&'p str>,
+    workers: Vec<WorkerUsage>,
+    supply: Supply,
+}
 
 /// The processors that several generators share.
 pub fn shared_processors<'p>(
@@ -157,32 +166,47 @@ pub fn shared_processors<'p>(
         let Some(boot_id) = boot_id else { continue };
         for worker in &record.workers {
             let Some(processor) = worker.processor else { continue };
-            let (names, workers) = all.entry((boot_id, processor)).or_default();
-            if !names.contains(&name.as_str()) {
-                names.push(name);
+            let sharing = all.entry((boot_id, processor)).or_default();
+            if !sharing.names.contains(&name.as_str()) {
+                sharing.names.push(name);
             }
-            workers.push(worker.clone());
+            sharing.workers.push(worker.clone());
+            if record.supply.throttled_s > sharing.supply.throttled_s {
+                let Supply { throttled_s, quota, .. } = record.supply;
+                sharing.supply = Supply { throttled_s, quota, ..Supply::default() };
+            }
         }
     }
-    let shared = all.into_iter().filter(|(_, (names, _))| names.len() > 1);
-    let together = shared.filter_map(|((_, processor), (names, workers))| {
-        let place = places(&workers, &Supply::default()).pop()?;
-        Some(SharedProcessor { processor, names, place })
+    let shared = all.into_iter().filter(|(_, sharing)| sharing.names.len() > 1);
+    let together = shared.filter_map(|((_, processor), Sharing { names, workers, supply })| {
+        let place = places(&workers, &supply).pop()?;
+        Some(SharedProcessor { processor, names, place, supply })
     });
     together.collect()
 }
 
-impl SharedProcessor<'_> {
-    /// Whether a generator's verdict on lost time is about the time that it left to another
-    /// generator of the load: then the processor counts as a whole.
-    pub fn explains(&self, name: &str, code: VerdictCode) -> bool {
-        let is_lost = matches!(code, VerdictCode::ClientDelayed | VerdictCode::ClientStarved);
-        is_lost && self.place.stopped == 0.0 && self.names.contains(&name)
-    }
+/// Whether a generator's verdict on lost time is only about the time that it left to other
+/// generators of the load: then the shared processors count as a whole
+/// ([`SharedProcessor::kept_off`]).
+pub fn is_left_to_others(part: &Named, code: VerdictCode, shared: &[SharedProcessor<'_>]) -> bool {
+    let Named { name, record } = part;
+    let own: Vec<_> = shared.iter().filter(|each| each.names.contains(&name.as_str())).collect();
+    let is_shared = |worker: &&WorkerUsage| {
+        own.iter().any(|processor| worker.processor == Some(processor.processor))
+    };
+    let alone: Vec<_> =
+        record.workers.iter().filter(|worker| !is_shared(worker)).cloned().collect();
+    matches!(code, VerdictCode::ClientDelayed | VerdictCode::ClientStarved)
+        && !own.is_empty()
+        && own.iter().all(|processor| processor.place.stopped == 0.0)
+        && record.supply.suspended_s == 0.0
+        && time_lost(&places(&alone, &record.supply), &record.supply).is_none()
+}
 
+impl SharedProcessor<'_> {
     /// The verdict on time that the generators lost together.
     pub fn kept_off(&self) -> Option<Verdict> {
-        let Verdict { code, message } = time_lost(&[self.place], &Supply::default())?;
+        let Verdict { code, message } = time_lost(&[self.place], &self.supply)?;
         Some(Verdict { code, message: format!("{}: {message}", self.names.join(" and ")) })
     }
 

@@ -3,7 +3,9 @@
 
 use tlslab_contract::record::{Verdict, VerdictCode};
 
-use super::hosts::{SharedProcessor, clocks_moved, host_lost, limit, shared_processors};
+use super::hosts::{
+    SharedProcessor, clocks_moved, host_lost, is_left_to_others, limit, shared_processors,
+};
 use super::window::{not_simultaneous, started_apart};
 use super::{HostFindings, Named};
 
@@ -12,9 +14,10 @@ use super::{HostFindings, Named};
 pub fn joined_verdicts(parts: &[Named], findings: &HostFindings) -> Vec<Verdict> {
     let shared = shared_processors(parts, findings);
     let mut found: Vec<(VerdictCode, usize, String)> = Vec::new();
-    for Named { name, record } in parts {
+    for part in parts {
+        let Named { name, record } = part;
         for Verdict { code, message } in &record.verdicts {
-            if shared.iter().any(|processor| processor.explains(name, *code)) {
+            if is_left_to_others(part, *code, &shared) {
                 continue;
             }
             match found.iter_mut().find(|(known, ..)| known == code) {

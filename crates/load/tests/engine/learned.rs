@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use tlslab_load::check::check;
 use tlslab_testkit::certificates::{Authority, Identity, Key};
 use tlslab_testkit::lockstep::LockstepServer;
 use tlslab_testkit::peers::script::Act;
-use tlslab_testkit::peers::{Peer, bare};
+use tlslab_testkit::peers::{Peer, bare, except};
 use tlslab_testkit::tls_server::{Settings, Version};
 use tlslab_tls::TrustAnchors;
 use tlslab_wire::names::Group;
@@ -182,7 +183,27 @@ fn a_server_that_falls_silent_is_tried_once_more_and_the_run_shows_it() {
     let spec = with_minimal_client(spec(peer.address(), BackendChoice::Rustls));
     let began = Instant::now();
     let checked = check(&spec.checked().unwrap(), trust(&authority)).unwrap();
-    // A connection that is served, and one by the minimal client; the time limit of a step is 10 s.
-    assert_eq!((peer.accepted(), checked.preflight.status), (2, Some(200)));
+    // A connection that is served, one by the minimal client, and one by the library; the time
+    // limit of a step is 10 s.
+    assert_eq!((peer.accepted(), checked.preflight.status), (3, Some(200)));
     assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+}
+
+#[test]
+fn where_a_server_is_silent_to_the_minimal_client_only_the_library_makes_all_connections() {
+    let authority = Authority::new("tlslab test");
+    let settings = settings(&authority, "X25519");
+    let asked = AtomicUsize::new(0);
+    // The preflight and the library's try are served; both tries of the minimal client are not.
+    let is_minimal = move |_: &[u8]| [0, 2].contains(&asked.fetch_add(1, Ordering::Relaxed));
+    let peer = Peer::start(&settings, 1, except(&settings, is_minimal, u64::MAX, vec![Act::Wait]));
+    let record = measured(
+        with_minimal_client(spec(peer.address(), BackendChoice::Rustls)),
+        trust(&authority),
+    );
+    assert_eq!(record.minimal_client, 0);
+    assert!(record.outcomes.failed.is_empty() && record.outcomes.completed > 0);
+    let note =
+        record.notes.iter().find(|note| note.starts_with("the library made all connections"));
+    assert!(note.is_some_and(|note| note.contains("timeout_handshake")), "{:?}", record.notes);
 }

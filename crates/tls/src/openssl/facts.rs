@@ -1,6 +1,5 @@
 //! Reads the negotiated facts of a session.
 
-use ::openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use ::openssl::pkey::Id;
 use ::openssl::ssl::{SslRef, SslVersion};
 
@@ -74,44 +73,6 @@ fn group(ssl: &SslRef) -> Option<KeyExchangeGroup> {
     (key.id() == Id::DH).then(|| KeyExchangeGroup::FiniteField(key.bits()))
 }
 
-/// The longest prime that is examined, in bits: a longer one would take seconds.
-const LONGEST_EXAMINED: i32 = 4096;
-
-/// The weakness of the server's own Diffie-Hellman prime: it is composite, or half of it is. In the
-/// second case its group may have small subgroups, and nobody but the server knows. `None` for
-/// named groups, which are safe primes (RFC 7919), and if there is no weakness.
-pub fn weak_prime(ssl: &SslRef) -> Option<&'static str> {
-    if ffi::group_name(ssl).is_some() {
-        return None;
-    }
-    let key = ssl.peer_tmp_key().ok().filter(|key| key.id() == Id::DH)?;
-    weakness(key.dh().ok()?.prime_p())
-}
-
-fn weakness(prime: &BigNumRef) -> Option<&'static str> {
-    // The usual ones are safe; to examine them anew would take most of the time.
-    let usual = match prime.num_bits() {
-        1024 => BigNum::get_rfc2409_prime_1024(),
-        1536 => BigNum::get_rfc3526_prime_1536(),
-        2048 => BigNum::get_rfc3526_prime_2048(),
-        3072 => BigNum::get_rfc3526_prime_3072(),
-        _ => BigNum::get_rfc3526_prime_4096(),
-    };
-    if prime.num_bits() > LONGEST_EXAMINED || usual.is_ok_and(|usual| *prime == usual) {
-        return None;
-    }
-    let mut context = BigNumContext::new().ok()?;
-    let mut half = BigNum::new().ok()?;
-    half.rshift1(prime).ok()?;
-    // The library chooses the number of rounds.
-    let mut is_prime = |number: &BigNumRef| number.is_prime(0, &mut context).ok();
-    match (is_prime(prime)?, is_prime(&half)?) {
-        (true, true) => None,
-        (true, false) => Some("is not a safe prime"),
-        (false, _) => Some("is composite"),
-    }
-}
-
 fn scheme(name: &str) -> SignatureScheme {
     name.parse().unwrap_or_else(|_| {
         let unlisted = UNLISTED_SCHEMES.iter().find(|(known, _)| *known == name);
@@ -128,22 +89,3 @@ const UNLISTED_SCHEMES: [(&str, u16); 6] = [
     ("ecdsa_sha224", 0x0303),
     ("rsa_pkcs1_sha224", 0x0301),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn primes_that_are_composite_or_not_safe_are_noticed_and_those_of_rfc_3526_are_not() {
-        let safe = BigNum::get_rfc3526_prime_2048().unwrap();
-        assert_eq!(weakness(&safe), None);
-        let mut other = safe.to_owned().unwrap();
-        other.add_word(2).unwrap();
-        assert_eq!(weakness(&other), Some("is composite"));
-        // The prime of the curve P-256.
-        let prime = BigNum::from_hex_str(
-            "FFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF",
-        );
-        assert_eq!(weakness(&prime.unwrap()), Some("is not a safe prime"));
-    }
-}

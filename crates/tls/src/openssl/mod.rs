@@ -2,11 +2,12 @@
 //! that aws-lc-rs lacks: X448, finite-field Diffie-Hellman, static RSA, CCM and CBC.
 //!
 //! `context` builds a context from the settings, `session` drives a connection, `bio_buffer`
-//! connects the library to the socket, `facts` and `failure` read the outcome, `ffi` holds the
+//! connects the library to the socket, `facts`, `dh_prime` and `failure` read the outcome, `ffi` holds the
 //! calls that the `openssl` crate does not wrap, and `legacy` enables obsolete parameters.
 
 mod bio_buffer;
 mod context;
+pub mod dh_prime;
 mod facts;
 mod failure;
 pub mod ffi;

@@ -16,7 +16,7 @@ use tlslab_wire::rule::Rule;
 use super::bio_buffer::{BioBuffer, UNSENT_LIMIT};
 use super::ffi::messages;
 use super::tickets::{self, Ticket};
-use super::{facts, failure};
+use super::{dh_prime, facts, failure};
 
 /// One connection's OpenSSL session.
 #[derive(Debug)]
@@ -301,7 +301,7 @@ impl Session for OpensslSession {
     }
 
     fn weak_prime(&self) -> Option<&'static str> {
-        facts::weak_prime(self.stream.ssl())
+        dh_prime::weakness_of_peer(self.stream.ssl())
     }
 
     fn pass_over(&mut self) -> Result<Progress, Failure> {

@@ -39,8 +39,8 @@ pub struct Flight {
     pub asks_for_certificate: bool,
     /// The chosen group.
     pub group: Option<u16>,
-    /// The size of the server's own Diffie-Hellman prime, in bits.
-    pub prime_bits: Option<usize>,
+    /// The prime of the server's own Diffie-Hellman parameters, its most significant byte first.
+    pub prime: Option<Vec<u8>>,
     /// The signature scheme of the key exchange (TLS 1.2).
     pub scheme: Option<u16>,
 }
@@ -49,6 +49,15 @@ impl Flight {
     /// The data of an extension, if the server sent it.
     pub fn extension(&self, kind: u16) -> Option<&[u8]> {
         self.extensions.iter().find(|e| e.0 == kind).map(|e| e.1.as_slice())
+    }
+
+    /// The size of the prime in bits.
+    pub fn prime_bits(&self) -> Option<usize> {
+        let prime = self.prime.as_ref()?;
+        let zeros = prime.iter().take_while(|byte| **byte == 0).count();
+        let significant = &prime[zeros..];
+        let size = |first: &u8| significant.len() * 8 - first.leading_zeros() as usize;
+        Some(significant.first().map_or(0, size))
     }
 
     /// The chosen version, if it is known.

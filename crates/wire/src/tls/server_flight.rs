@@ -202,7 +202,7 @@ impl Flight {
             }
             TlsCipherKx::Dhe | TlsCipherKx::Dh => {
                 let (rest, params) = parse_dh_params(body).ok()?;
-                self.prime_bits = Some(bits(params.dh_p));
+                self.prime = Some(params.dh_p.to_vec());
                 rest
             }
             // The parameters of other key exchanges contain nothing that a probe needs.
@@ -228,13 +228,6 @@ fn extensions(mut list: &[u8]) -> Option<Vec<(u16, Vec<u8>)>> {
         list = &rest[length..];
     }
     list.is_empty().then_some(found)
-}
-
-/// The size of a number, in bits.
-fn bits(number: &[u8]) -> usize {
-    let zeros = number.iter().take_while(|byte| **byte == 0).count();
-    let significant = &number[zeros..];
-    significant.first().map_or(0, |first| significant.len() * 8 - first.leading_zeros() as usize)
 }
 
 #[cfg(test)]
@@ -360,6 +353,10 @@ mod tests {
 
     #[test]
     fn a_prime_has_its_size_in_bits_without_leading_zeros() {
+        let bits = |prime: &[u8]| {
+            let flight = Flight { prime: Some(prime.to_vec()), ..Flight::default() };
+            flight.prime_bits().unwrap()
+        };
         assert_eq!((bits(&[0, 0, 0x80, 0]), bits(&[1]), bits(&[0]), bits(&[])), (16, 1, 0, 0));
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tlslab_contract::record::{
-    CpuTime, HostClock, HostFound, LastTotals, Lost, LostHost, VerdictCode, WorkerUsage,
+    CpuTime, HostClock, HostFound, LastTotals, Lost, LostHost, Verdict, VerdictCode, WorkerUsage,
 };
 
 use super::{merge, named, record, sample, spec};
-use crate::merge::{HostFindings, MergeError};
+use crate::merge::{HostFindings, MergeError, Named};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -119,4 +119,84 @@ fn generators_that_use_up_a_processor_together_are_the_bottleneck() {
     findings.found.get_mut("host-1").unwrap().boot_id = Some("there".to_owned());
     let apart = crate::merge::merge(&parts, &findings).unwrap();
     assert_eq!(apart.verdicts[0].code, VerdictCode::Valid);
+}
+
+/// Two generators of one machine with a worker each on processor 1. While the one runs, the other
+/// one waits: so each says that it was starved.
+fn sharing() -> (Vec<Named>, HostFindings) {
+    let mut parts = named(vec![record(&[]), record(&[])]);
+    for part in &mut parts {
+        part.record.workers = vec![WorkerUsage {
+            processor: Some(1),
+            cpu: CpuTime { user_us: 300_000, system_us: 0 },
+            seconds: 1.0,
+            queued_s: Some(0.4),
+            processor_busy: Some(0.6),
+            ..WorkerUsage::default()
+        }];
+        part.record.open_loop = None;
+        let message = "it was ready".to_owned();
+        part.record.verdicts = vec![Verdict { code: VerdictCode::ClientStarved, message }];
+    }
+    let names = ["host-0", "host-1"].map(str::to_owned);
+    let found = names.map(|name| (name, found(HostClock::default()))).into();
+    (parts, HostFindings { found, lost: Vec::new() })
+}
+
+fn codes_of(change: impl FnOnce(&mut [Named])) -> Vec<VerdictCode> {
+    let (mut parts, findings) = sharing();
+    change(&mut parts);
+    let merged = crate::merge::merge(&parts, &findings).unwrap();
+    merged.verdicts.iter().map(|verdict| verdict.code).collect()
+}
+
+#[test]
+fn time_left_to_another_generator_of_the_load_is_not_lost() {
+    assert_eq!(codes_of(|_| ()), [VerdictCode::Valid]);
+    // Another program has the rest of the processor.
+    let beside_another = codes_of(|parts| {
+        for part in parts {
+            part.record.workers[0].processor_busy = Some(1.0);
+        }
+    });
+    let codes = [VerdictCode::ClientSaturated, VerdictCode::ClientStarved];
+    assert_eq!(beside_another, codes);
+}
+
+#[test]
+fn time_lost_elsewhere_or_to_a_quota_stays_lost_where_generators_share_a_processor() {
+    let suspended = codes_of(|parts| parts[1].record.supply.suspended_s = 3.0);
+    assert_eq!(suspended, [VerdictCode::ClientStarved]);
+    let throttled = codes_of(|parts| {
+        for part in parts {
+            part.record.supply.throttled_s = Some(0.3);
+        }
+    });
+    assert_eq!(throttled, [VerdictCode::ClientStarved]);
+    let second_worker = codes_of(|parts| {
+        let worker = &parts[0].record.workers[0];
+        let other = WorkerUsage { processor: Some(2), processor_busy: Some(1.0), ..worker.clone() };
+        parts[0].record.workers.push(other);
+    });
+    assert_eq!(second_worker, [VerdictCode::ClientStarved]);
+}
+
+#[test]
+fn processors_of_one_number_are_one_place_only_on_one_machine() {
+    let (mut parts, mut findings) = sharing();
+    for part in &mut parts {
+        part.record.workers[0].queued_s = Some(0.0);
+        part.record.workers.push(WorkerUsage { processor: None, ..part.record.workers[0].clone() });
+        part.record.supply.processors = Some(1);
+    }
+    let used = |findings: &HostFindings| -> Vec<f64> {
+        let merged = crate::merge::merge(&parts, findings).unwrap();
+        merged.places().iter().map(|place| place.used).collect()
+    };
+    // Those that are not pinned share the only processor, too.
+    assert_eq!(used(&findings), [0.6, 0.6]);
+    findings.found.get_mut("host-1").unwrap().boot_id = Some("there".to_owned());
+    assert_eq!(used(&findings), [0.3, 0.3, 0.3, 0.3]);
+    findings.found.clear();
+    assert_eq!(used(&findings), [0.3, 0.3, 0.3, 0.3]);
 }

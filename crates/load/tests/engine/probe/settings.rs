@@ -2,7 +2,7 @@
 
 use openssl::ssl::SslContextBuilder;
 use openssl::x509::X509;
-use tlslab_probe::{Order, ProbeSpec, Protocol, Topic, probe};
+use tlslab_probe::{Order, ProbeRecord, ProbeSpec, Protocol, Topic, probe};
 use tlslab_serve::ServerBackend::{Openssl, Rustls};
 use tlslab_serve::{ServeSpec, Server, ServerBackend};
 use tlslab_testkit::certificates::{Authority, Key};
@@ -114,16 +114,27 @@ fn groups_beside_the_curve_of_the_certificate_are_found() {
     assert_eq!(groups, ["P-256", "X25519", "X448"]);
 }
 
-#[test]
-fn parameters_of_the_servers_own_have_their_size() {
-    let authority = Authority::new("tlslab test");
+/// The suites of a server of TLS 1.2 with its own Diffie-Hellman parameters.
+fn suites_with(dh: DhSize) -> ProbeRecord {
     let server = Peer::honest(&Settings {
-        identities: vec![authority.issue(Key::Rsa(2048))],
+        identities: vec![Authority::new("tlslab test").issue(Key::Rsa(2048))],
         version: Some(Version::Tls12),
-        dh: Some(DhSize::Bits3072),
+        dh: Some(dh),
         ..Settings::default()
     });
-    let record = probed(server.address(), &[Topic::Suites]);
+    probed(server.address(), &[Topic::Suites])
+}
+
+#[test]
+fn a_composite_prime_is_noticed_and_a_safe_one_is_not() {
+    let weakness = suites_with(DhSize::Composite).dh_prime.unwrap();
+    assert!(weakness.starts_with("is composite: "), "{weakness}");
+    assert_eq!(suites_with(DhSize::Bits2048).dh_prime, None);
+}
+
+#[test]
+fn parameters_of_the_servers_own_have_their_size() {
+    let record = suites_with(DhSize::Bits3072);
     let suites = of_version(&record.suites, Protocol::Tls12);
     let group = |name: &str| {
         let suite = suites.accepted.iter().find(|suite| suite.name == name).unwrap();

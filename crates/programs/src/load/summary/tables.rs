@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tlslab_contract::record::{
-    CountedName, Place, RunRecord, StepResult, Summary, Supply, WorkerUsage, places,
-};
+use tlslab_contract::record::{CountedName, Place, RunRecord, StepResult, Summary, places};
 use tlslab_wire::wording::{counted, decimal, grouped, plain};
 
 use super::table::{Lead, Table};
@@ -171,13 +169,12 @@ fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
         let beside = counted(record.kinds.refill_connections, "full handshake");
         workers += &format!("; {beside} beside the load included");
     }
-    let lost =
-        places(&record.workers, &record.supply).iter().filter_map(Place::lost).reduce(f64::max);
-    if let Some(lost) = lost {
+    let places = record.places();
+    if let Some(lost) = places.iter().filter_map(Place::lost).reduce(f64::max) {
         workers +=
             &format!("; ready without a processor {} % of the time", decimal(lost * 100.0, 1));
     }
-    let busy = busiest(&record.workers, &record.supply);
+    let busy = busiest(&places);
     row("generator".to_owned(), [record.cpu.user_us, record.cpu.system_us], busy, workers);
     if let Some(ServerUsage { name, processes, ticks: (user, system) }) = server {
         // The kernel counts in ticks; fewer than ten are not significant.
@@ -195,8 +192,8 @@ fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
 
 /// The share of the time left to it for which the busiest worker, or the workers of the busiest
 /// processor, computed: the figure of the verdicts.
-fn busiest(workers: &[WorkerUsage], supply: &Supply) -> Option<f64> {
-    places(workers, supply).iter().map(|place| place.busy().min(1.0)).reduce(f64::max)
+fn busiest(places: &[Place]) -> Option<f64> {
+    places.iter().map(|place| place.busy().min(1.0)).reduce(f64::max)
 }
 
 fn percent(share: Option<f64>) -> String {
@@ -215,7 +212,7 @@ fn hosts(record: &RunRecord) -> Option<Table> {
     let first = starts().map(|start| start.unix_s).min_by(f64::total_cmp);
     for host in &record.hosts {
         let rate = (host.seconds > 0.0).then(|| host.outcomes.completed as f64 / host.seconds);
-        let busy = busiest(&host.workers, &Supply::default());
+        let busy = busiest(&places(&host.workers, &host.supply));
         let after = host.started.zip(first).map(|(start, first)| (start.unix_s - first) * 1e3);
         table.rows.push(vec![
             host.name.clone(),

@@ -161,10 +161,7 @@ fn key_exchange(flight: &mut Flight, body: &mut Fields) -> Option<()> {
             body.field(1)?;
         }
         TlsCipherKx::Dhe | TlsCipherKx::Dh => {
-            let prime = body.field(2)?;
-            let bit = |place: usize| prime[place / 8] >> (7 - place % 8) & 1 == 1;
-            let first = (0..prime.len() * 8).find(|place| bit(*place));
-            flight.prime_bits = Some(first.map_or(0, |first| prime.len() * 8 - first));
+            flight.prime = Some(body.field(2)?);
             (0..2).try_for_each(|_| body.field(2).map(drop))?;
         }
         _ => return Some(()),
