@@ -158,6 +158,11 @@ def test_every_command_has_json_and_nothing_else(
         given = [*given[:-1], "--ca", str(own.ca), own.url]
     ended = tlslab.run(name, "--json", *given, TLSLAB_SHORT_RUNS="1")
     assert ended.code in (0, 1, 3, 4), ended.err
+    if ended.code == 3:
+        # Such short tries are unusable if the generator has to wait for its processors.
+        assert name == "selftest", ended.err
+        assert "no try was finished" in ended.err
+        return
     assert json.loads(ended.out)
 
 
