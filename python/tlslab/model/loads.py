@@ -18,7 +18,7 @@ from tlslab.model.capacity import CONFIRMING, Objective
 from tlslab.model.distribution import Distribution, needed_n
 from tlslab.model.generator import STARVED, generator_busy
 from tlslab.model.record import OpenLoop, RunRecord
-from tlslab.model.run_faults import POOL_OBJECTIONS
+from tlslab.model.run_faults import POOL_OBJECTIONS, STALLED
 from tlslab.model.trial import Trial
 from tlslab.model.workload import Window
 
@@ -139,7 +139,9 @@ def load_verdict(record: RunRecord, loop: OpenLoop, offered: float, shared: bool
     if codes & {"interrupted", "littles_law", *POOL_OBJECTIONS} or not outcomes.balanced:
         return "invalid"
     troubled = outcomes.failures + outcomes.mismatches
-    if loop.blocked or troubled > FAILURES_LIMIT * (outcomes.completed + troubled):
+    if STALLED in codes or loop.blocked:
+        return "overloaded"
+    if troubled > FAILURES_LIMIT * (outcomes.completed + troubled):
         return "overloaded"
     behind = loop.achieved_per_s < ACHIEVED * offered and "rate_not_achieved" in codes
     behind = behind or min(1.0, generator_busy(record)) >= BUSY_LIMIT or STARVED in codes

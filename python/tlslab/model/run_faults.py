@@ -24,6 +24,10 @@ POOL_OBJECTIONS = ("host_lost", "not_simultaneous", "clock_moved")
 
 HOST_LOST = "host_lost"
 
+# The engine's verdict on a server that stopped answering, or left connections without an answer.
+# These are neither completed nor failed.
+STALLED = "stalled"
+
 
 def host_was_lost(trial: Trial) -> bool:
     """Whether a trial has lost a generator: such a trial says nothing about the server."""
@@ -46,7 +50,7 @@ def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
     if any(verdict.code == "interrupted" for verdict in record.verdicts):
         yield Note("interrupted", f"{kind}: interrupted before its end")
     for verdict in record.verdicts:
-        if verdict.code in POOL_OBJECTIONS:
+        if verdict.code in (*POOL_OBJECTIONS, STALLED):
             yield Note(verdict.code, f"{kind}: {verdict.message}")
     if not outcomes.balanced:
         yield Note(

@@ -27,7 +27,7 @@ from tlslab.model.loads import (
     next_fraction,
     run_window,
 )
-from tlslab.model.record import RunRecord
+from tlslab.model.record import RunRecord, Verdict
 from tlslab.model.workload import Window
 
 P99 = Objective("p99", 50.0)
@@ -145,6 +145,15 @@ def test_a_queue_of_before_the_measurement_hides_no_growth() -> None:
     record = loop(20_000, 19_500, 350.0)
     assert record.open_loop is not None
     assert load_verdict(record, record.open_loop, 20_000.0, shared=False) == "overloaded"
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_server_that_stops_answering_did_not_keep_up(shared: bool) -> None:
+    record = loop(3775, 3775, 3.0)
+    assert record.open_loop is not None
+    assert load_verdict(record, record.open_loop, 3775.0, shared) == "kept up"
+    stalled = replace(record, verdicts=(Verdict("stalled", "4 of 5 connections"),))
+    assert load_verdict(stalled, record.open_loop, 3775.0, shared) == "overloaded"
 
 
 def load(fraction: float, outcome: str, runs: int = 1) -> Load:
