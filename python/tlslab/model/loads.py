@@ -1,8 +1,8 @@
 """The judgement of a load of an open loop, and the search for the highest that meets an objective.
 
-A load meets an objective if the server kept up in each of its runs, and the response times of all
-these runs together meet the objective. The answer is the highest load that meets it, also with a
-STEP more, below every load that does not. It is confirmed by a run at that load and CONFIRMING runs
+A load meets an objective if the server kept up in each of its runs, and the response times of each
+run with enough values, and of all runs together, meet the objective. The answer is the highest load
+that meets it, also with a STEP more, below every load that does not. It is confirmed by a run at that load and CONFIRMING runs
 at the load above, on fresh servers if the plan has these.
 
 Pure. Planning follows the search and analysis reports its outcome, by the same judgement.
@@ -82,9 +82,10 @@ class LoadRun:
 
 @dataclass(frozen=True)
 class Load:
-    """A load by all its runs: `time_ms` is the time to which the objective applies.
+    """A load by all its runs: `time_ms` is the longest time to which the objective applies.
 
-    None if a run does not say anything of the server, or none has values.
+    It is that of all runs together, or of a run with enough values. None if a run does not say
+    anything of the server, or none has values.
     """
 
     fraction: float
@@ -183,13 +184,15 @@ def loads_of(runs: Iterable[LoadRun], objective: Objective) -> list[Load]:
 def _load(runs: Sequence[LoadRun], objective: Objective) -> Load:
     fraction, offered = runs[0].fraction, runs[0].offered
     whole = Distribution.merge([run.response for run in runs])
-    time_ms = _time(whole, objective) if whole.n else None
+    least = _least_values(objective)
+    deciding = [whole, *(run.response for run in runs if run.response.n >= least)]
+    time_ms = max(_time(each, objective) for each in deciding) if whole.n else None
     verdicts = {run.verdict for run in runs}
     if "overloaded" in verdicts:
         return Load(fraction, offered, len(runs), time_ms, "missed")
     if verdicts != {"kept up"}:
         return Load(fraction, offered, len(runs), None, "late")
-    if time_ms is None or whole.n < _least_values(objective):
+    if time_ms is None or whole.n < least:
         return Load(fraction, offered, len(runs), time_ms, "short")
     if time_ms >= objective.limit_ms:
         return Load(fraction, offered, len(runs), time_ms, "missed")

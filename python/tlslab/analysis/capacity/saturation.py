@@ -20,7 +20,7 @@ Bound = Literal["between", "at_least", "below"]
 class Capacity:
     """The highest load, in connections/s, that met an objective, below every load that missed it.
 
-    `between`: `load` met the objective in its `n` runs together, `missed` is the lowest load that
+    `between`: `load` met the objective in its `n` runs, `missed` is the lowest load that
     did not. `at_least`: no load missed it. `below`: no load below `load` met it, `load` missed it.
     `above`: a load a step above `load` that met the objective, too; None if there is none.
     """
@@ -65,7 +65,7 @@ def capacity(loads: Sequence[Load]) -> Capacity | None:
     found = bracket(loads)
     met = found.own or found.best
     if met is not None:
-        method = f"the highest load that met the objective, in {counted(met.runs, 'run')} together"
+        method = f"the highest load that met the objective, in {counted(met.runs, 'run')}"
         if found.own is not None:
             method = f"the highest load that met the objective, also with {STEP - 1:.0%} more"
         load = Estimate(met.offered, None, None, met.runs, RATE, method)

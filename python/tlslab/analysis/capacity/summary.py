@@ -72,8 +72,8 @@ def _within_words(plan: CapacityPlan, objective: Objective) -> str:
     """The rule by which a load meets the objective."""
     words = (
         f"A load meets {objective} if the server kept up in each of its runs, and the response "
-        "times of all these runs together meet it; a run shorter than "
-        f"{long_enough_s(objective):g} s cannot show that. The answer is the highest load that "
+        "times of each run with enough values, and of all runs together, meet it; a run shorter "
+        f"than {long_enough_s(objective):g} s cannot show that. The answer is the highest load that "
         "meets it, also with 5% more, below every load that does not. It is confirmed by "
         f"{CONFIRMING} runs at the load above."
     )

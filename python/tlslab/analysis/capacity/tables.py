@@ -65,8 +65,8 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
         caption=(
             "A closed loop at the concurrency that the search found; intervals of 95 % over "
             f"trials, from {LEAST_BLOCKS} on. The load that meets the objective is one of the "
-            "loads below: by all its runs together, below every load that missed it. Its share has "
-            "the interval of the maximum alone."
+            "loads below: by all its runs, below every load that missed it. Its share has the "
+            "interval of the maximum alone."
         ),
         columns=tuple(columns),
         rows=tuple(rows),
