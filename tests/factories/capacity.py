@@ -55,6 +55,9 @@ Counts = npt.NDArray[np.int64]
 Rates = npt.NDArray[np.float64]
 
 WINDOW = Window(200, 1000)
+
+# Open loops are long enough to show that a load meets an objective of 300 ms.
+OPEN_LOOP = Window(200, 3000)
 FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
 VALUES = 1000
 TENS = 10
@@ -76,9 +79,9 @@ def made_plan(
     return CapacityPlan(
         search=SearchRules(4, 512, WINDOW),
         maximum=MaximumRules(repetitions, repetitions + 3, WINDOW),
-        open_loop=OpenLoopRules(FIFTHS, repetitions, 2000, WINDOW),
+        open_loop=OpenLoopRules(FIFTHS, repetitions, 2000, OPEN_LOOP),
         remedies=sorts if remedies else None,
-        within=WithinRules(within, WINDOW) if within else None,
+        within=WithinRules(within, OPEN_LOOP) if within else None,
         objective=objective,
         fresh_server=fresh_server,
     )

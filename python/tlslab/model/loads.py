@@ -43,13 +43,14 @@ LATE_SHARE = 0.1
 
 # A load 1/SCALES above what the server sustains makes a queue as long as the limit of an objective
 # within SCALES times that limit. A shorter run, or one below LEAST_S, cannot show that a load meets
-# the objective.
+# the objective: a run of LEAST_S has what the server does about once a second.
 SCALES = 10
-LEAST_S = 1.0
-LONGEST_S = 20.0
+LEAST_S = 3.0
 
-# A planned run has this many times the values without which nothing is said of a quantile.
+# A planned run has this many times the values without which nothing is said of a quantile, if
+# VALUES_S are enough for them.
 ENOUGH = 10
+VALUES_S = 20.0
 
 # The warm-up of a run, as a part of its measurement: an empty server answers too soon.
 WARM_UP_PART = 6
@@ -213,13 +214,14 @@ def _least_values(objective: Objective) -> int:
 
 def long_enough_s(objective: Objective) -> float:
     """The length from which on a run can show that a load meets an objective, in seconds."""
-    return min(LONGEST_S, max(LEAST_S, SCALES * objective.limit_ms / 1000))
+    return max(LEAST_S, SCALES * objective.limit_ms / 1000)
 
 
 def run_window(objective: Objective, rate: float, least: Window) -> Window:
     """The window of a run at this rate that is to judge an objective; not below `least`."""
-    needed_s = max(long_enough_s(objective), ENOUGH * _least_values(objective) / rate)
-    measure_ms = max(least.measure_ms, math.ceil(1000 * min(needed_s, LONGEST_S)))
+    values_s = min(VALUES_S, ENOUGH * _least_values(objective) / rate)
+    needed_s = max(long_enough_s(objective), values_s)
+    measure_ms = max(least.measure_ms, math.ceil(1000 * needed_s))
     return Window(max(least.warmup_ms, measure_ms // WARM_UP_PART), measure_ms)
 
 

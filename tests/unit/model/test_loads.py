@@ -14,7 +14,6 @@ from tlslab.model.distribution import Distribution
 from tlslab.model.loads import (
     FIRST,
     FRACTIONS,
-    LONGEST_S,
     STEP,
     Bracket,
     Load,
@@ -75,7 +74,7 @@ def test_a_run_that_misses_the_objective_by_itself_decides_for_its_load() -> Non
         (run(times(1.0), "overloaded"), "missed"),
         (run(times(1.0), "generator late"), "late"),
         (run(times(1.0), "invalid"), "late"),
-        (run(times(1.0), seconds=0.7), "short"),
+        (run(times(1.0), seconds=2.9), "short"),
         (run(Distribution.merge([])), "met"),
     ],
 )
@@ -85,10 +84,18 @@ def test_one_run_may_decide_for_a_load(last: LoadRun, outcome: str) -> None:
 
 def test_few_values_or_short_runs_do_not_show_that_an_objective_is_met() -> None:
     assert one(run(times(60.0, 0, n=799))).outcome == "short"
-    assert one(run(times(60.0, 0), seconds=0.9)).outcome == "short"
-    assert one(run(times(60.0, 60), seconds=0.9)).outcome == "missed"
-    assert long_enough_s(P99) == 1.0
-    assert long_enough_s(Objective("p50", 60_000)) == LONGEST_S
+    assert one(run(times(60.0, 0), seconds=2.9)).outcome == "short"
+    assert one(run(times(60.0, 60), seconds=2.9)).outcome == "missed"
+    assert long_enough_s(P99) == 3.0
+
+
+@pytest.mark.parametrize(("seconds", "outcome"), [(20.0, "short"), (49.0, "short"), (50.0, "met")])
+def test_a_run_of_a_long_objective_has_ten_times_its_limit(seconds: float, outcome: str) -> None:
+    """A queue that grows by 5 % of the time is 1 s long after 20 s, and 2.5 s after 50."""
+    objective = Objective("p99", 5000.0)
+    (found,) = loads_of([run(times(1.0), seconds=seconds)], objective)
+    assert found.outcome == outcome
+    assert run_window(objective, 3000, WINDOW).measure_ms == 50_000
 
 
 def test_a_run_is_as_long_as_the_objective_and_the_rate_ask_for() -> None:
