@@ -301,7 +301,11 @@ def made_by(record: RunRecord, generators: int, is_lost: bool = False) -> RunRec
 
 
 def drive(
-    plan: CapacityPlan, world: CapacityWorld, cell: Cell | None = None, stop_after: int = 500
+    plan: CapacityPlan,
+    world: CapacityWorld,
+    cell: Cell | None = None,
+    stop_after: int = 500,
+    shared: bool = False,
 ) -> list[Trial]:
     """All trials of a cell, as the conductor runs them; the end of a visit stops the server."""
     cell = cell or made_cell()
@@ -309,7 +313,7 @@ def drive(
     here: list[Trial] = []
     visit: int | None = None
     while len(trials) < stop_after:
-        step = next_step(plan, cell, 1, trials, here)
+        step = next_step(plan, cell, 1, trials, here, shared)
         if step is None:
             return trials
         if visit is not None and step.visit != visit:

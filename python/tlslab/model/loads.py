@@ -69,6 +69,9 @@ LoadVerdict = Literal["kept up", "overloaded", "generator late", "invalid"]
 # have too few values, to show that the objective is met.
 Outcome = Literal["met", "missed", "late", "short"]
 
+# The outcomes of a load above which no load is the answer.
+_BARRING = ("missed", "late")
+
 
 @dataclass(frozen=True)
 class LoadRun:
@@ -227,7 +230,7 @@ def run_window(objective: Objective, rate: float, least: Window) -> Window:
 
 @dataclass(frozen=True)
 class Bracket:
-    """What loads show of an objective: `best` is the highest that met it below `missed`.
+    """What loads show of an objective: `best` met it, below every load that missed it or was late.
 
     `missed` is the lowest load that missed the objective. `own` met it a step below `best`.
     """
@@ -241,7 +244,8 @@ def bracket(loads: Iterable[Load]) -> Bracket:
     """The loads that enclose the highest that meets the objective."""
     listed = list(loads)
     missed = min((e for e in listed if e.outcome == "missed"), key=_offered, default=None)
-    end = math.inf if missed is None else missed.offered
+    barred = (each.offered for each in listed if each.outcome in _BARRING)
+    end = min(barred, default=math.inf)
     met = [each for each in listed if each.outcome == "met" and each.offered < end]
     best = max(met, key=_offered, default=None)
     own = (each for each in met if best is not None and _is_step_below(each.offered, best.offered))
@@ -266,9 +270,9 @@ def next_fraction(loads: Sequence[Load], left: int) -> float | None:
     `left` further runs may be made: the last ones confirm the highest load that met the objective.
     The search steps away from the maximum by ever more, then halves what lies between.
     """
-    barred = [each.fraction for each in loads if each.outcome in ("missed", "late")]
+    barred = [each.fraction for each in loads if each.outcome in _BARRING]
     top = min(barred, default=math.inf)
-    found = bracket(each for each in loads if each.fraction < top)
+    found = bracket(loads)
     best = found.best
     low = 0.0 if best is None else best.fraction
     inside = [fraction for fraction in FRACTIONS if low < fraction < top]

@@ -33,13 +33,15 @@ FINAL = {"setup_failed", "no_capture"}
 class Progress:
     """The progress of a cell: its trials by stage, the state of its search, its maximum.
 
-    `generators`: the number that made the load of its last searches.
+    `generators`: the number that made the load of its last searches. `shared`: the generator shares
+    a processor with the server.
     """
 
     trials: Sequence[Trial]
     search: SearchState
     maximum: float | None
     generators: int = 1
+    shared: bool = False
 
     def of(self, stage: Stage) -> list[Trial]:
         """The trials of a stage."""
@@ -60,14 +62,20 @@ class Progress:
 
 
 def next_step(
-    plan: CapacityPlan, cell: Cell, seed: int, trials: Sequence[Trial], here: Sequence[Trial]
+    plan: CapacityPlan,
+    cell: Cell,
+    seed: int,
+    trials: Sequence[Trial],
+    here: Sequence[Trial],
+    shared: bool = False,
 ) -> Step | None:
     """The next step of a cell; None if nothing is left.
 
     `trials` are all trials of the cell. `here` are those on the running server; a server that is
-    yet to be started has none and is warmed up first.
+    yet to be started has none and is warmed up first. `shared`: the generator shares a processor
+    with the server.
     """
-    progress = progress_of(plan, trials)
+    progress = progress_of(plan, trials, shared)
     if progress.given_up:
         return None
     step = next(_missing(plan, cell, seed, progress), None)
@@ -83,14 +91,14 @@ def _generators(progress: Progress) -> int:
     return state.generators if isinstance(state, Next) else progress.generators
 
 
-def progress_of(plan: CapacityPlan, trials: Sequence[Trial]) -> Progress:
+def progress_of(plan: CapacityPlan, trials: Sequence[Trial], shared: bool = False) -> Progress:
     """The state of a cell, from its trials."""
     levels = search_levels(trials)
     state = search_state(levels, plan.search, plan.generators)
     rates = maximum_rates(trials)
     maximum = math.exp(np.log(rates).mean()) if rates else None
     used = max((level.generators for level in levels), default=plan.generators.first)
-    return Progress(trials, state, maximum, min(used, plan.generators.most))
+    return Progress(trials, state, maximum, min(used, plan.generators.most), shared)
 
 
 def maximum_rates(trials: Sequence[Trial]) -> list[float]:
@@ -143,7 +151,7 @@ def _within(plan: CapacityPlan, progress: Progress) -> Step | None:
     tried = progress.of("within")
     if rules is None or objective is None or progress.maximum is None:
         return None
-    fraction = next_fraction(loads_of(_load_runs(progress), objective), rules.most - len(tried))
+    fraction = next_fraction(loads_of(load_runs(progress), objective), rules.most - len(tried))
     if fraction is None:
         return None
     rate = _rate(progress.maximum, fraction)
@@ -165,9 +173,10 @@ def _within(plan: CapacityPlan, progress: Progress) -> Step | None:
     )
 
 
-def _load_runs(progress: Progress) -> list[LoadRun]:
-    """The runs of open loops. A late generator ends the search upwards, as an overload does."""
-    found = (load_run(t, shared=True) for t in (*progress.of("open_loop"), *progress.of("within")))
+def load_runs(progress: Progress) -> list[LoadRun]:
+    """The runs of open loops, judged as the analysis judges them."""
+    trials = (*progress.of("open_loop"), *progress.of("within"))
+    found = (load_run(trial, progress.shared) for trial in trials)
     return [run for run in found if run is not None]
 
 
@@ -277,13 +286,15 @@ def resumes_by(resume: str, cell: Cell) -> str:
     return resumption_in(cell.factors.get("tls"), resume)
 
 
-def left(plan: CapacityPlan, cell: Cell, seed: int, trials: Sequence[Trial]) -> tuple[int, float]:
+def left(
+    plan: CapacityPlan, cell: Cell, seed: int, trials: Sequence[Trial], shared: bool = False
+) -> tuple[int, float]:
     """The largest number of remaining steps, and their windows together in seconds.
 
     Warm-ups are counted as often as the cell's servers have needed on average so far; for the first
     server, as often as allowed.
     """
-    progress = progress_of(plan, trials)
+    progress = progress_of(plan, trials, shared)
     if progress.given_up:
         return 0, 0.0
     steps = list(_to_come(plan, cell, seed, progress))

@@ -233,6 +233,15 @@ def test_a_late_generator_ends_the_search_upwards_and_is_no_miss() -> None:
     assert bracket(loads) == Bracket(loads[1], loads[0], None)
 
 
+def test_a_load_above_a_late_one_is_no_answer() -> None:
+    loads = [load(0.4, "met"), load(0.6, "late"), load(0.8, "met", 2), load(0.9, "missed")]
+    assert bracket(loads) == Bracket(loads[0], None, loads[3])
+    # The search goes on below the late load, too.
+    fraction = next_fraction(loads, 9)
+    assert fraction is not None
+    assert 0.4 < fraction < 0.6
+
+
 def test_short_runs_are_no_reason_to_stop() -> None:
     assert next_fraction([load(0.2, "short"), load(1.0, "short")], 9) == FIRST
     assert next_fraction([load(0.2, "met"), load(0.4, "met")], 9) == FIRST
@@ -247,10 +256,11 @@ OUTCOMES = st.sampled_from(["met", "missed", "late", "short"])
 
 
 @given(st.dictionaries(st.sampled_from(FRACTIONS), OUTCOMES, max_size=8), st.integers(1, 9))
-def test_no_answer_is_above_a_load_that_missed(tried: dict[float, str], left: int) -> None:
+def test_no_answer_is_above_a_load_that_missed_or_was_late(tried: dict[float, str], left: int) -> None:
     loads = [load(fraction, outcome) for fraction, outcome in tried.items()]
     found = bracket(loads)
-    missed = np.inf if found.missed is None else found.missed.offered
+    barred = [each.offered for each in loads if each.outcome in ("missed", "late")]
+    missed = min(barred, default=np.inf)
     assert found.best is None or found.best.offered < missed
     assert found.own is None or found.own.offered < missed / STEP
     fraction = next_fraction(loads, left)

@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from factories.capacity import FIFTHS, WINDOW, CapacityWorld, drive, log_mean, made_cell, made_plan
+from factories.run import World, environment
+from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.model.capacity import (
     GeneratorRules,
     Objective,
@@ -14,10 +16,12 @@ from tlslab.model.capacity import (
     ValidationRules,
     WarmUpRules,
 )
+from tlslab.model.plan import Plan
 from tlslab.model.run_faults import usable
 from tlslab.model.search import Converged, Inconclusive
 from tlslab.planning.capacity_planner import (
     left,
+    load_runs,
     maximum_rates,
     next_step,
     progress_of,
@@ -323,3 +327,16 @@ def test_without_an_objective_or_its_stage_nothing_is_searched() -> None:
         world = CapacityWorld()
         drive(plan, world)
         assert within(world) == []
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_planning_and_analysis_judge_loads_alike(shared: bool) -> None:
+    """Starts that are late by a third of the response times are the generator's, if it is alone."""
+    world, where = CapacityWorld(late_ms=1.0), environment(World(), Plan(1, 1, (), (), ()))
+    where = replace(where, generator_processors=where.target.processors if shared else (3,))
+    trials = drive(SEARCHING, world, shared=shared)
+    cell = measure(made_cell(), trials, SEARCHING, where)
+    assert cell.shared is shared
+    verdicts = {run.verdict for run in load_runs(progress_of(SEARCHING, trials, shared))}
+    assert verdicts == {point.verdict for point in cell.loads}
+    assert ("generator late" in verdicts) is not shared

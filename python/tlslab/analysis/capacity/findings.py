@@ -240,7 +240,8 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
         if found is None:
             text = (
                 f"{name}: whether it meets {plan.objective} is not known: each run was too short, "
-                "or had too few connections; measure for longer."
+                "or had too few connections, or the generator was late at that load or a lower "
+                "one; measure for longer."
             )
             yield Finding("objective", text, (cell.key,))
             continue

@@ -6,7 +6,7 @@ drift of the machine hits all cells alike.
 
 import datetime
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
@@ -27,10 +27,20 @@ STEP_OVERHEAD_S = 0.5
 
 
 class StepsAgenda:
-    """The missing steps of a capacity experiment; the planner derives them from the kept trials."""
+    """The missing steps of a capacity experiment; the planner derives them from the kept trials.
 
-    def __init__(self, plan: Plan, benches: Benches, observer: events.Observer) -> None:
+    `shared`: the keys of cells whose generator shares a processor with the server.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        benches: Benches,
+        observer: events.Observer,
+        shared: Collection[str] = (),
+    ) -> None:
         self.plan = plan
+        self.shared = shared
         self.benches = benches
         self.report = observer
         self.number = 0
@@ -62,7 +72,8 @@ class StepsAgenda:
 
     def next(self, cell: Cell, here: Sequence[Trial]) -> Step | None:
         """The next step of a cell; `here` are the trials on its present server."""
-        return next_step(self._stages, cell, self.plan.seed, self._trials[cell.key], here)
+        trials, shared = self._trials[cell.key], cell.key in self.shared
+        return next_step(self._stages, cell, self.plan.seed, trials, here, shared)
 
     def kept(self, trial: Trial) -> None:
         """Adds a trial as input for the planner."""
@@ -72,7 +83,7 @@ class StepsAgenda:
 
     def left(self) -> events.Left:
         """The remaining work, at most."""
-        return steps_left(self._stages, self.plan, self._trials)
+        return steps_left(self._stages, self.plan, self._trials, self.shared)
 
 
 class StepsVisit:
@@ -133,10 +144,16 @@ def by_cell(plan: Plan, trials: Sequence[Trial]) -> dict[str, list[Trial]]:
 
 
 def steps_left(
-    stages: CapacityPlan, plan: Plan, trials: Mapping[str, Sequence[Trial]]
+    stages: CapacityPlan,
+    plan: Plan,
+    trials: Mapping[str, Sequence[Trial]],
+    shared: Collection[str] = (),
 ) -> events.Left:
-    """The remaining work, at most."""
-    counts = [left(stages, cell, plan.seed, trials.get(cell.key, ())) for cell in plan.cells]
+    """The remaining work, at most; `shared` as in StepsAgenda."""
+    counts = [
+        left(stages, cell, plan.seed, trials.get(cell.key, ()), cell.key in shared)
+        for cell in plan.cells
+    ]
     steps = sum(count for count, _ in counts)
     seconds = sum(seconds for _, seconds in counts) + STEP_OVERHEAD_S * steps
     return events.Left(sum(map(len, trials.values())), steps, seconds)

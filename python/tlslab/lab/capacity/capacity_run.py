@@ -3,6 +3,7 @@
 import resource
 from dataclasses import replace
 
+from tlslab.analysis.capacity.capacity_cell import cell_processors
 from tlslab.lab import events
 from tlslab.lab.capacity.agenda import StepsAgenda, by_cell, steps_left
 from tlslab.lab.conductor import interrupted
@@ -18,6 +19,7 @@ from tlslab.model.capacity import CapacityPlan, plan_of
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment, matches
 from tlslab.model.plan import Cell, Plan
+from tlslab.model.run import Environment
 from tlslab.planning import make_cells
 from tlslab.planning.capacity_planner import resumes_by
 from tlslab.planning.obsolete import obsolete_cell
@@ -46,10 +48,17 @@ def run_capacity(request: Request, observer: events.Observer) -> Result:
         folder, plan = open_run(
             request, servers, engine, warnings, observer, lambda plan: without_order(plan, extra)
         )
-        left = steps_left(stages, plan, by_cell(plan, folder.trials()))
+        shared = sharing(plan, folder.environment())
+        left = steps_left(stages, plan, by_cell(plan, folder.trials()), shared)
         observer(events.StepsStarted(plan, servers.target.name, folder.path, left))
-        early = interrupted(StepsAgenda(plan, Benches(engine, servers), observer), folder)
+        agenda = StepsAgenda(plan, Benches(engine, servers), observer, shared)
+        early = interrupted(agenda, folder)
     return Result(folder.path, summarise(folder), early)
+
+
+def sharing(plan: Plan, where: Environment) -> set[str]:
+    """The keys of the cells whose generator shares a processor with the server."""
+    return {cell.key for cell in plan.cells if cell_processors(cell, where)[1]}
 
 
 def allow_files(connections: int) -> None:
