@@ -160,7 +160,7 @@ def within_objective(kind: Kind, n: int, at: float, most: int) -> Trial:
             times = _histogram(response_times(kind, load, 1, n, draw)[0])
             runs.append(LoadRun(fraction, load, long_enough_s(objective), times, "kept up"))
         found = capacity(loads_of(runs, objective))
-        return None if found is None or not found.is_least else found.load.value <= at
+        return found.load.value <= at if found is not None and found.is_confirmed else None
 
     return trial
 

@@ -179,7 +179,7 @@ def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
     maximum = f"New connections/s, {label}" if label else "Maximum, new connections/s"
     wanted = [
         (maximum, RATE, is_bound(cell)),
-        ("Meets the objective, new connections/s", "capacity_connections_per_s", _is_least(cell)),
+        ("Meets the objective, new connections/s", "capacity_connections_per_s", True),
         (f"Response time p50{where}", f"response_ms_p50{mark}", False),
         (f"Response time p99{where}", f"response_ms_p99{mark}", False),
         ("Server's processor time", "server_cpu_us_per_connection", False),
@@ -188,10 +188,6 @@ def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
         Tile(title, estimates[name], bound) for title, name, bound in wanted if name in estimates
     ]
     return tuple(found[:_MOST_TILES]) if len(found) >= _FEWEST_TILES else ()
-
-
-def _is_least(cell: CapacityCell) -> bool:
-    return cell.capacity is not None and cell.capacity.is_least
 
 
 def _shown(best: CapacityCell, figures: Sequence[Figure], wanted: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ from tlslab.model.search import (
 )
 from tlslab.model.trial import Trial
 
-# The estimate of the highest load that meets the objective.
+# The estimate of the highest load that meets the objective. Only a confirmed load is one.
 _KEPT = "capacity_connections_per_s"
 
 
@@ -143,10 +143,11 @@ def measure(
     times, missing = _times(counted_in, points)
     loads = () if plan.objective is None else loads_of((*points, *within), plan.objective)
     kept = capacity(loads)
-    if kept is not None and not kept.is_least:
-        missing[_KEPT] = f"the objective is met {kept.words}"
-    elif kept is not None:
+    confirmed = kept is not None and kept.is_confirmed
+    if kept is not None and confirmed:
         estimates[_KEPT] = kept.load
+    elif kept is not None:
+        missing[_KEPT] = f"the objective is met {kept.words}"
     verdict, reasons = judge(trials, maxima, counted_in, search, processors, shared)
     labels = [steadiness.labels({"maximum": t.runs["maximum"]}) for t in counted_in]
     reasons = (*reasons, *disturbances(counted_in, processors, labels))
@@ -163,7 +164,7 @@ def measure(
         trials=len(counted_in),
         estimates={**widened(estimates, counted_in), **times},
         not_measurable=missing,
-        lower_bounds=(*least, *((_KEPT,) if kept is not None and kept.is_least else ())),
+        lower_bounds=(*least, *((_KEPT,) if confirmed else ())),
         left_open=dict.fromkeys(rates, open_words(open_)) if open_ else {},
         cpu_over_time=cpu_over_time(counted_in, "maximum", len(processors.server) or None),
         backend=records[0].backend if records else None,

@@ -195,7 +195,7 @@ def _responses(server: str, named: Named, plan: CapacityPlan) -> Figure | None:
     marks = tuple(
         Mark(cell.capacity.load.value, f"{name}: {plan.objective}")
         for name, cell in named
-        if cell.capacity is not None and cell.capacity.is_least
+        if cell.capacity is not None and cell.capacity.is_confirmed
     )
     if not series:
         return None

@@ -32,13 +32,8 @@ class Capacity:
     above: Load | None = None
 
     @property
-    def is_least(self) -> bool:
-        """Whether the value is a lower bound."""
-        return self.bound != "below"
-
-    @property
     def is_confirmed(self) -> bool:
-        """Whether enough runs a step above met the objective, too."""
+        """Whether enough runs a step above met the objective, too: the value is a lower bound."""
         return self.above is not None and self.above.runs >= CONFIRMING
 
     @property

@@ -41,11 +41,15 @@ def of_maximum(cell: CapacityCell) -> str:
 
 
 def share_cell(cell: CapacityCell) -> TableCell:
-    """The share in a table, with the side on which it is a bound; None where nothing is known."""
+    """The share in a table, with the side on which it is a bound; None where nothing is known.
+
+    A load that is not confirmed has no share.
+    """
     found, share = cell.capacity, share_of_maximum(cell)
-    if found is None or share is None or (found.is_least and is_open(cell)):
+    if found is None or share is None:
         return None
     if found.bound == "below":
         return f"below {share_with_interval(share)}"
-    sign = "at least " if found.is_least else "at most " if is_open(cell) else ""
-    return f"{sign}{share_with_interval(share)}" if sign or share.low is None else share
+    if not found.is_confirmed or is_open(cell):
+        return None
+    return f"at least {share_with_interval(share)}"

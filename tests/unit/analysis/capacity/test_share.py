@@ -13,11 +13,13 @@ from tlslab.analysis.capacity.saturation import Bound, Capacity
 from tlslab.analysis.capacity.share import of_maximum, share_cell, share_of_maximum
 from tlslab.model.capacity import Objective
 from tlslab.model.estimate import Estimate
+from tlslab.model.loads import Load
 
 PLAN = made_plan(objective=Objective("p99", 5.0), repetitions=5)
 
 MAXIMUM = Estimate(2000.0, 1900.0, 2100.0, 5, "1/s", "")
 WITHIN = Estimate(1000.0, None, None, 5, "1/s", "")
+ABOVE = Load(0.525, 1050.0, 2, 4.0, "met")
 
 
 @pytest.fixture(name="measured", scope="module")
@@ -31,7 +33,7 @@ def _measured() -> CapacityCell:
 
 def meeting(cell: CapacityCell, load: Estimate, bound: Bound = "between") -> CapacityCell:
     """A cell whose objective is met up to this load."""
-    return replace(cell, capacity=Capacity(load, bound, 5))
+    return replace(cell, capacity=Capacity(load, bound, 5, None, ABOVE))
 
 
 @pytest.mark.parametrize("bound", ["between", "at_least", "below"])
@@ -78,6 +80,12 @@ def test_a_table_says_on_which_side_the_share_is_a_bound(measured: CapacityCell)
     assert str(share_cell(meeting(measured, WITHIN, "below"))).startswith("below ")
 
 
+def test_a_load_that_is_not_confirmed_has_no_share_in_a_table(measured: CapacityCell) -> None:
+    for above in (None, replace(ABOVE, runs=1)):
+        found = replace(measured, capacity=Capacity(WITHIN, "between", 5, None, above))
+        assert share_cell(found) is None
+
+
 def test_without_a_maximum_that_may_be_said_there_is_no_share(measured: CapacityCell) -> None:
     found = meeting(measured, WITHIN)
     invalid = replace(found, summary=replace(found.summary, verdict="invalid"))
@@ -88,7 +96,8 @@ def test_without_a_maximum_that_may_be_said_there_is_no_share(measured: Capacity
 
 
 def test_the_share_is_in_the_sentence_and_in_the_table() -> None:
-    summary = summarise(made_capacity_run({"nginx": CapacityWorld()}, PLAN))
+    plan = made_plan(objective=Objective("p99", 5.0), repetitions=5, within=12)
+    summary = summarise(made_capacity_run({"nginx": CapacityWorld()}, plan))
     (text,) = [each.text for each in summary.findings if each.code == "objective"]
     assert re.search(r", \d\d % \(95 %: \d\d to \d\d\) of the maximum\.", text)
     (maxima,) = [each for each in summary.tables if each.id == "maxima"]
