@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from tlslab.analysis.addresses import several_addresses
 from tlslab.analysis.compare import Measured
 from tlslab.model.finding import Summary
 from tlslab.model.registry import Registry
@@ -23,6 +24,7 @@ _OF_THE_RUN = (
     "inconclusive",
     "no_cost_model",
     "parts_not_identified",
+    "several_addresses",
     "too_short_for_steady_state",
     "validation",
 )
@@ -34,6 +36,8 @@ def summarise(contents: RunContents) -> Summary:
     Pure. Raises UsageError if the experiment names a published study that is not shipped.
     """
     summary = ANALYSTS[contents.experiment.kind](contents)
+    mixed = several_addresses(contents.trials)
+    summary = replace(summary, findings=(*summary.findings, *mixed))
     lacking = None if summary.answer is None else summary.answer.lacking
     if lacking is None or not lacking.few:
         return summary

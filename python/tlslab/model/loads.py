@@ -2,7 +2,8 @@
 
 A load meets an objective if the server kept up in each of its runs, and the response times of each
 run with enough values, and of all runs together, meet the objective. The answer is the highest load
-that meets it, also with a STEP more, below every load that does not. It is confirmed by a run at that load and CONFIRMING runs
+that meets it, also with a STEP more, below every load that does not and every load that cannot be
+judged because of a late or invalid run. It is confirmed by a run at that load and CONFIRMING runs
 at the load above, on fresh servers if the plan has these.
 
 Pure. Planning follows the search and analysis reports its outcome, by the same judgement.

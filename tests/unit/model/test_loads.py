@@ -256,7 +256,9 @@ OUTCOMES = st.sampled_from(["met", "missed", "late", "short"])
 
 
 @given(st.dictionaries(st.sampled_from(FRACTIONS), OUTCOMES, max_size=8), st.integers(1, 9))
-def test_no_answer_is_above_a_load_that_missed_or_was_late(tried: dict[float, str], left: int) -> None:
+def test_no_answer_is_above_a_load_that_missed_or_was_late(
+    tried: dict[float, str], left: int
+) -> None:
     loads = [load(fraction, outcome) for fraction, outcome in tried.items()]
     found = bracket(loads)
     barred = [each.offered for each in loads if each.outcome in ("missed", "late")]

@@ -73,8 +73,8 @@ def _within_words(plan: CapacityPlan, objective: Objective) -> str:
     words = (
         f"A load meets {objective} if the server kept up in each of its runs, and the response "
         "times of each run with enough values, and of all runs together, meet it; a run shorter "
-        f"than {long_enough_s(objective):g} s cannot show that. The answer is the highest load that "
-        "meets it, also with 5% more, below every load that does not. It is confirmed by "
+        f"than {long_enough_s(objective):g} s cannot show that. The answer is the highest load "
+        "that meets it, also with 5% more, below every load that does not. It is confirmed by "
         f"{CONFIRMING} runs at the load above."
     )
     if plan.within is None:
