@@ -143,8 +143,7 @@ def measure(
     times, missing = _times(counted_in, points)
     loads = () if plan.objective is None else loads_of((*points, *within), plan.objective)
     kept = capacity(loads)
-    confirmed = kept is not None and kept.is_confirmed
-    if kept is not None and confirmed:
+    if kept is not None and kept.is_confirmed:
         estimates[_KEPT] = kept.load
     elif kept is not None:
         missing[_KEPT] = f"the objective is met {kept.words}"
@@ -164,7 +163,7 @@ def measure(
         trials=len(counted_in),
         estimates={**widened(estimates, counted_in), **times},
         not_measurable=missing,
-        lower_bounds=(*least, *((_KEPT,) if confirmed else ())),
+        lower_bounds=(*least, *({_KEPT} & set(estimates))),
         left_open=dict.fromkeys(rates, open_words(open_)) if open_ else {},
         cpu_over_time=cpu_over_time(counted_in, "maximum", len(processors.server) or None),
         backend=records[0].backend if records else None,
