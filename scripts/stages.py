@@ -49,12 +49,12 @@ _SAME = {"ignored": "skipped", "error": "failed", "errors": "failed"}
 class Stage:
     """Tests that run at once: a row of tests/stages.toml.
 
-    `pytest` has the options of pytest, or `run` is a line of shell. `parallel`: by so many workers
+    `pytest` has the options of pytest, or `run` is a line of shell. `parallel`: by this many workers
     more than there are processors; None for one test after the other. `again`: up to MOST_AGAIN
-    failed tests run once more. `beside`: stages that may run meanwhile, at a lower priority. Without
-    `tests` a stage only builds. `always`: a stage of `make test`. Of the others `paths` (patterns; a
-    star stands for folders, too) are the files whose change makes `.ci/run` run the stage, besides
-    its own test files, and `seconds` is what the stage takes as long as no run is kept.
+    failed tests run once more. `beside`: stages that may run meanwhile, at a lower priority.
+    Without `tests` a stage only builds. `always`: a stage of `make test`. Of the others `paths`
+    (patterns; a star stands for folders, too) are the files whose change makes `.ci/run` run the
+    stage, besides its own test files, and `seconds` is what it takes as long as no run is kept.
     """
 
     name: str
