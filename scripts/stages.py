@@ -49,7 +49,7 @@ _SAME = {"ignored": "skipped", "error": "failed", "errors": "failed"}
 class Stage:
     """Tests that run at once: a row of tests/stages.toml.
 
-    `pytest` has the options of pytest, or `run` is a line of shell. `parallel`: by this many workers
+    `pytest` has the options of pytest, or `run` is a line of shell. `parallel`: by N workers
     more than there are processors; None for one test after the other. `again`: up to MOST_AGAIN
     failed tests run once more. `beside`: stages that may run meanwhile, at a lower priority.
     Without `tests` a stage only builds. `always`: a stage of `make test`. Of the others `paths`
