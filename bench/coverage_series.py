@@ -158,7 +158,7 @@ def within_objective(kind: Kind, n: int, at: float, most: int) -> Trial:
                 break
             load = fraction * maximum
             times = _histogram(response_times(kind, load, 1, n, draw)[0])
-            runs.append(LoadRun(fraction, load, long_enough_s(objective), times, "kept up"))
+            runs.append(LoadRun(fraction, load, long_enough_s(objective), times, "kept up", True))
         found = capacity(loads_of(runs, objective))
         return found.load.value <= at if found is not None and found.is_confirmed else None
 

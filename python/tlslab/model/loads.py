@@ -76,13 +76,18 @@ _BARRING = ("missed", "late")
 
 @dataclass(frozen=True)
 class LoadRun:
-    """A run of an open loop at a fraction of the maximum; `offered` in connections/s."""
+    """A run of an open loop at a fraction of the maximum; `offered` in connections/s.
+
+    `in_full`: every connection began and ended as offered. Where the generator was late, it only
+    began some of them later than they were due, and their response times include the delay.
+    """
 
     fraction: float
     offered: float
     seconds: float
     response: Distribution
     verdict: LoadVerdict
+    in_full: bool
 
 
 @dataclass(frozen=True)
@@ -111,13 +116,14 @@ def load_run(trial: Trial, shared: bool) -> LoadRun | None:
     record = run.record
     if record.open_loop is None:
         return None
-    offered = float(trial.factors["rate"])
+    offered, loop = float(trial.factors["rate"]), record.open_loop
     return LoadRun(
         fraction=float(trial.factors["fraction"]),
         offered=offered,
         seconds=record.seconds,
         response=times_of(record, "response"),
-        verdict=load_verdict(record, record.open_loop, offered, shared),
+        verdict=load_verdict(record, loop, offered, shared),
+        in_full=not (_is_behind(record, loop, offered) or _is_growing(record, loop)),
     )
 
 
@@ -149,11 +155,17 @@ def load_verdict(record: RunRecord, loop: OpenLoop, offered: float, shared: bool
         return "overloaded"
     if troubled > FAILURES_LIMIT * (outcomes.completed + troubled):
         return "overloaded"
-    behind = loop.achieved_per_s < ACHIEVED * offered and "rate_not_achieved" in codes
-    behind = behind or min(1.0, generator_busy(record)) >= BUSY_LIMIT or STARVED in codes
+    behind = _is_behind(record, loop, offered)
     if not shared and (behind or _late_share(record) > LATE_SHARE):
         return "generator late"
     return "overloaded" if behind or _is_growing(record, loop) else "kept up"
+
+
+def _is_behind(record: RunRecord, loop: OpenLoop, offered: float) -> bool:
+    """Whether the generator did not offer the load: it was too slow, busy, or did not run."""
+    codes = {verdict.code for verdict in record.verdicts}
+    is_slow = loop.achieved_per_s < ACHIEVED * offered and "rate_not_achieved" in codes
+    return is_slow or min(1.0, generator_busy(record)) >= BUSY_LIMIT or STARVED in codes
 
 
 def _is_growing(record: RunRecord, loop: OpenLoop) -> bool:
@@ -195,7 +207,11 @@ def _load(runs: Sequence[LoadRun], objective: Objective) -> Load:
     verdicts = {run.verdict for run in runs}
     if "overloaded" in verdicts:
         return Load(fraction, offered, len(runs), time_ms, "missed")
-    if verdicts != {"kept up"}:
+    # Late starts only make response times longer: the load may be met in spite of them.
+    is_late = "generator late" in verdicts
+    is_offered = all(run.in_full for run in runs if run.verdict == "generator late")
+    is_known = is_offered and time_ms is not None and time_ms < objective.limit_ms
+    if "invalid" in verdicts or (is_late and not is_known):
         return Load(fraction, offered, len(runs), None, "late")
     if time_ms is None or whole.n < least:
         return Load(fraction, offered, len(runs), time_ms, "short")

@@ -44,7 +44,7 @@ def run(
     fraction: float = 0.8,
     seconds: float = 3.0,
 ) -> LoadRun:
-    return LoadRun(fraction, 1000 * fraction, seconds, response, verdict)
+    return LoadRun(fraction, 1000 * fraction, seconds, response, verdict, verdict == "kept up")
 
 
 def one(*runs: LoadRun) -> Load:
@@ -80,6 +80,18 @@ def test_a_run_that_misses_the_objective_by_itself_decides_for_its_load() -> Non
 )
 def test_one_run_may_decide_for_a_load(last: LoadRun, outcome: str) -> None:
     assert one(*[run(times(1.0))] * 4, last).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("in_full", "most", "outcome"),
+    [(True, 49.0, "met"), (True, 51.0, "late"), (False, 1.0, "late")],
+)
+def test_late_starts_make_times_longer_so_that_an_objective_is_met_in_spite_of_them(
+    in_full: bool, most: float, outcome: str
+) -> None:
+    late = replace(run(times(most, 60), "generator late"), in_full=in_full)
+    assert one(run(times(1.0)), late).outcome == outcome
+    assert one(replace(run(times(1.0), "invalid"), in_full=True)).outcome == "late"
 
 
 def test_few_values_or_short_runs_do_not_show_that_an_objective_is_met() -> None:
