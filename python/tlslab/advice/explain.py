@@ -63,7 +63,7 @@ def quoted(found: Recommendation) -> str:
     if faster is not None:
         text += f" {capital(price_words(found, faster))}"
     if unmeasured := [_name(found, key) for key in found.trade_offs.unmeasured]:
-        text += f" No valid measurement, and last in the order: {few(unmeasured)}."
+        text += f" No valid measurement, and {_place(found)}: {few(unmeasured)}."
     return text
 
 
@@ -93,7 +93,7 @@ def explanation(
         yield f"left out, {len(lacking)}: {field.server} was not seen to do it in this run: {names}"
     if unmeasured := [_name(found, key) for key in found.trade_offs.unmeasured]:
         names = joined(unmeasured) if details else few(unmeasured)
-        yield f"last in the order: {names}: no valid measurement in this run"
+        yield f"{_place(found)}: {names}: no valid measurement in this run"
     if offer.beside:
         yield f"also in the file: {offer.beside}"
     if offer.waiting:
@@ -115,6 +115,12 @@ def _policies(field: Field, day: date) -> Iterator[str]:
     yield from (f"successor: {words}" for words in successor_words(sources))
     if old := age_words(sources, day):
         yield f"warning: {old}"
+
+
+def _place(found: Recommendation) -> str:
+    """The place of what has no valid measurement."""
+    is_measured = found.trade_offs.decided and found.aim != "security"
+    return "last in the order" if is_measured else "placed by the policies alone"
 
 
 def _headline(found: Recommendation) -> str:

@@ -126,6 +126,10 @@ def test_a_candidate_without_a_valid_measurement_was_not_beaten() -> None:
     assert found.names == (FAST, SAFE, chacha)
     assert "is the best of the 2 measured, of 3 that no policy objects to" in reason(found)
     assert "last in the order: ECDHE-RSA-CHACHA20-POLY1305" in said(found)
+    safest = recommended(
+        cells({FAST: 1000.0, SAFE: 800.0}) + cells({chacha: 900.0}, verdict="invalid"), "security"
+    )
+    assert "placed by the policies alone: ECDHE-RSA-CHACHA20-POLY1305" in said(safest)
     alone = recommended(cells({FAST: 1000.0}) + cells({SAFE: 800.0}, verdict="invalid"))
     assert "alone has a valid measurement, of 2 that no policy objects to" in reason(alone)
     assert "probability" not in reason(alone)

@@ -138,7 +138,8 @@ pub fn remedy(class: &str) -> &'static str {
         "alert_handshake_failure" => {
             "the server takes nothing of what was offered: see what it takes with \
              `tlslab-load probe HOST`, and ask for that with --group, --suite, --sigalg or --tls; \
-             for keys that rustls lacks (RSA-PSS, Ed448) give --backend openssl"
+             for keys that rustls lacks (RSA-PSS, Ed448) give --backend openssl; a server that wants \
+             a client certificate (--client-cert, --client-key) may refuse so up to TLS 1.2, too"
         }
         "alert_certificate_required" => "the server wants --client-cert FILE --client-key FILE",
         "alert_unknown_ca" | "alert_bad_certificate" | "alert_certificate_unknown" => {

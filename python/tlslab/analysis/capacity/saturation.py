@@ -20,9 +20,10 @@ Bound = Literal["between", "at_least", "below"]
 class Capacity:
     """The highest load, in connections/s, that met an objective, below every load that missed it.
 
-    `between`: `load` met the objective in its `n` runs, `missed` is the lowest load that
-    did not. `at_least`: no load missed it. `below`: no load below `load` met it, `load` missed it.
-    `above`: a load a step above `load` that met the objective, too; None if there is none.
+    `between`: `load` met the objective in its `n` runs, `missed` is the lowest load that did not.
+    `at_least`: no load missed it; from `late` on the generator was late, which says nothing of the
+    server. `below`: no load below `load` met it, `load` missed it. `above`: a load a step above
+    `load` that met the objective, too; None if there is none.
     """
 
     load: Estimate
@@ -30,6 +31,7 @@ class Capacity:
     n: int
     missed: Load | None = None
     above: Load | None = None
+    late: Load | None = None
 
     @property
     def is_confirmed(self) -> bool:
@@ -47,6 +49,9 @@ class Capacity:
         else:
             runs = f"by {counted(self.above.runs, 'run')} at {figure(self.above.offered)}/s"
             known = f"confirmed {runs}" if self.is_confirmed else f"not confirmed: {runs} only"
+        if self.missed is None and self.late is not None:
+            late = figure(self.late.offered)
+            return f"up to {load}/s, {known}; loads from {late}/s on could not be judged"
         if self.missed is None:
             return f"up to {load}/s, {known}; no load missed it"
         return f"up to {load}/s, {known}; not at {figure(self.missed.offered)}/s"
@@ -66,7 +71,8 @@ def capacity(loads: Sequence[Load]) -> Capacity | None:
         load = Estimate(met.offered, None, None, met.runs, RATE, method)
         bound: Bound = "between" if found.missed else "at_least"
         above = found.best if found.own else None
-        return Capacity(load, bound, met.runs, found.missed, above)
+        late = next((each for each in loads if each.outcome == "late"), None)
+        return Capacity(load, bound, met.runs, found.missed, above, late)
     if found.missed is None:
         return None
     n, method = found.missed.runs, "the lowest load that missed the objective"

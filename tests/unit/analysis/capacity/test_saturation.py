@@ -25,7 +25,10 @@ def test_other_answers_are_not_confirmed() -> None:
     assert few is not None
     assert (coarse.load.value, coarse.is_confirmed, few.is_confirmed) == (3200.0, False, False)
     assert coarse.words == "up to 3,200/s, not confirmed by a load 5 % above; not at 3,500/s"
-    assert few.words == "up to 3,200/s, not confirmed: by 1 run at 3,360/s only; no load missed it"
+    assert few.words == (
+        "up to 3,200/s, not confirmed: by 1 run at 3,360/s only; loads from 3,528/s on "
+        "could not be judged"
+    )
     assert (few.bound, few.missed) == ("at_least", None)
 
 

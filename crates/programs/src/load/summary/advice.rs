@@ -7,6 +7,12 @@ use tlslab_contract::record::{RunRecord, VerdictCode};
 use crate::load::certificate::Fault;
 use crate::load::problem::{remedy, remedy_of_status};
 
+/// Whether stops made up most of the time that a worker lost.
+fn is_stopped(record: &RunRecord) -> bool {
+    let suspended = record.supply.suspended_s > 0.0;
+    suspended || record.workers.iter().any(|w| w.stopped_s > w.queued_s.unwrap_or_default())
+}
+
 /// The remedy for a verdict of this record; `None` for a valid run.
 pub fn what_to_do(record: &RunRecord, code: VerdictCode) -> Option<String> {
     let outcomes = &record.outcomes;
@@ -19,6 +25,10 @@ pub fn what_to_do(record: &RunRecord, code: VerdictCode) -> Option<String> {
         VerdictCode::ClientSaturated => {
             "give the generator more threads (--threads) on processors that the server does not \
              use (--cpu), or less work (--lean)"
+        }
+        VerdictCode::ClientDelayed | VerdictCode::ClientStarved if is_stopped(record) => {
+            "repeat the run without stopping the process (SIGSTOP, Ctrl-Z, a frozen control group) \
+             or suspending the machine"
         }
         VerdictCode::ClientDelayed | VerdictCode::ClientStarved => {
             "leave the generator processors that nothing else uses, the server included (--cpu), \
