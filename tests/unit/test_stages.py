@@ -93,7 +93,9 @@ def test_what_fails_twice_has_failed(tmp_path: Path) -> None:
     assert ended.second_attempt == []
 
 
-@pytest.mark.parametrize(("failed", "again"), [(3, True), (4, False)])
+@pytest.mark.parametrize(
+    ("failed", "again"), [(stages.MOST_AGAIN, True), (stages.MOST_AGAIN + 1, False)]
+)
 def test_many_failed_tests_are_no_disturbance(tmp_path: Path, failed: int, again: bool) -> None:
     [ended] = run(tmp_path, {str(number): (1,) for number in range(failed)})
     assert ended.good is again
