@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::hosts::{
-    CommonWindow, HostClock, HostFound, HostPart, LastTotals, Lost, LostHost, StartTime,
+    CommonWindow, HostClock, HostFound, HostPart, LastTotals, Lost, LostHost, StartTime, places_of,
 };
 pub use self::preflight::{Certificate, Preflight, SessionsGiven};
-pub use self::usage::{Bytes, CpuTime, Place, Supply, WorkerUsage, places};
+pub use self::usage::{Bytes, CpuTime, Place, Supply, WorkerUsage, busiest, places};
 pub use self::verdict::{Verdict, VerdictCode};
 use crate::accounting::Outcomes;
 use crate::spec::RunSpec;
@@ -78,6 +78,10 @@ pub struct RunRecord {
     /// What the machine let the generator use. Unknown in records of earlier versions.
     #[serde(default)]
     pub supply: Supply,
+    /// The share of the time left to them for which the busiest workers computed; workers that share
+    /// processors count together. `None` without a measurement.
+    #[serde(default)]
+    pub busy: Option<f64>,
     /// Bytes over all completed connections.
     pub bytes: Bytes,
     /// HdrHistogram V2 (compressed, base64) by name, values in nanoseconds: see [`HISTOGRAMS`].
@@ -196,7 +200,7 @@ impl RunRecord {
         if self.hosts.is_empty() {
             places(&self.workers, &self.supply)
         } else {
-            hosts::places_of(&self.hosts)
+            places_of(&self.hosts)
         }
     }
 

@@ -30,11 +30,16 @@ const OCSP_BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 0x30, 1, 1];
 /// good, with a meaningless signature of N bytes. OpenSSL's server staples no other, by serial
 /// number and issuer. Without a certificate, the response is for the serial number 1.
 pub fn ocsp_response(certificate: &[u8], length: usize) -> Vec<u8> {
-    ocsp_response_until("20991231235959Z", GOOD, certificate, length)
+    ocsp_response_until("20991231235959Z", &[GOOD], certificate, length)
 }
 
-/// As [`ocsp_response`], with the end of its time and with the tag of a status.
-pub fn ocsp_response_until(until: &str, status: u8, certificate: &[u8], length: usize) -> Vec<u8> {
+/// As [`ocsp_response`], with the end of its time, and an answer for each tag of a status.
+pub fn ocsp_response_until(
+    until: &str,
+    statuses: &[u8],
+    certificate: &[u8],
+    length: usize,
+) -> Vec<u8> {
     let (serial_number, issuer) = match certificate {
         [] => (value(INTEGER, &[1]), Vec::new()),
         // Version, serial number, signature algorithm, issuer (RFC 5280, section 4.1).
@@ -50,9 +55,11 @@ pub fn ocsp_response_until(until: &str, status: u8, certificate: &[u8], length: 
     let id = value(SEQUENCE, &[sha1, name_hash, key_hash, serial_number].concat());
     let time = |time: &str| value(GENERALIZED_TIME, time.as_bytes());
     let times = [time("20200101000000Z"), value(FIRST, &time(until))].concat();
-    let one = value(SEQUENCE, &[id, value(status, &[]), times].concat());
+    let one =
+        |status: &u8| value(SEQUENCE, &[id.clone(), value(*status, &[]), times.clone()].concat());
+    let all: Vec<u8> = statuses.iter().flat_map(one).collect();
     let responder = value(SECOND, &value(SEQUENCE, &[]));
-    let answers = [responder, time("20200101000000Z"), value(SEQUENCE, &one)].concat();
+    let answers = [responder, time("20200101000000Z"), value(SEQUENCE, &all)].concat();
     let signature = value(BIT_STRING, &[&[0][..], &vec![7; length]].concat());
     let basic = [value(SEQUENCE, &answers), algorithm, signature].concat();
     let number = value(OBJECT_IDENTIFIER, &OCSP_BASIC);

@@ -240,12 +240,18 @@ mod tests {
     fn a_response_says_good_for_the_certificate_and_for_now() {
         let right = ocsp_response(&[], 64);
         assert_eq!((said(&right), check_form(&right)), (Ok(()), Ok(())));
-        let of = |until: &str, status| ocsp_response_until(until, status, &[], 64);
+        let of = |until: &str, status| ocsp_response_until(until, &[status], &[], 64);
         let later = "20991231235959Z";
         assert_eq!(said(&of("20210101000000Z", GOOD)), Err("has expired"));
         assert_eq!(said(&of(later, SECOND)), Err("says that the certificate is revoked"));
         assert_eq!(said(&of(later, UNKNOWN)), Err("does not know the certificate"));
         assert_eq!(check_form(&of("20210101000000Z", SECOND)), Ok(()));
+        // The worst of several answers counts, whatever their order.
+        for statuses in [[SECOND, GOOD], [GOOD, SECOND]] {
+            let several = ocsp_response_until(later, &statuses, &[], 64);
+            assert_eq!(said(&several), Err("says that the certificate is revoked"));
+        }
+        assert_eq!(said(&ocsp_response_until(later, &[GOOD, GOOD], &[], 64)), Ok(()));
         let other = [&CERTIFICATE[..11], &[9]].concat();
         assert_eq!(check(&right, &other, NOW), Err(Refused("is for another certificate")));
         assert_eq!(check(&right, CERTIFICATE, 0), Err(Refused("is not valid yet")));

@@ -17,7 +17,7 @@ from tlslab.cli.resumed import folder_experiment, refuse_commands, taken_over
 from tlslab.cli.values import as_seconds
 from tlslab.cli.wanted import Changes, changed, parse_levels, parse_targets, with_targets
 from tlslab.cli.watching import Watching
-from tlslab.experiment import file_kind, load
+from tlslab.experiment import file_kind, load, shipped
 from tlslab.lab.budget import MOST, within
 from tlslab.lab.experiment_run import Request
 from tlslab.lab.generators.choose import check_generators, check_policy
@@ -51,7 +51,7 @@ def run(context: typer.Context, watching: Watching) -> int:
         loaded = load(given["experiment"], given["quick"])
         refuse_commands(loaded)
         wanted = changed(loaded, _changes(given))
-    request = replace(_request(wanted, options), spare_versions=_spare_versions(given))
+    request = replace(_request(wanted, options), spare_versions=_spare_versions(given, wanted))
     if given["budget"] is not None and file_kind(wanted).why_fixed:
         budget_s = as_seconds(given["budget"], "--budget")
         fitted = within(request, budget_s, given["blocks"] or MOST)
@@ -64,13 +64,11 @@ def run(context: typer.Context, watching: Watching) -> int:
     return conclude_run(result, given["as_json"], _ending)
 
 
-def _spare_versions(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The TLS versions that a short form leaves out, for servers without those that it has."""
-    if not given["quick"] or given["experiment"] is None:
-        return ()
+def _spare_versions(given: Mapping[str, Any], wanted: Experiment) -> tuple[str, ...]:
+    """TLS 1.2, for a server without TLS 1.3, if a shipped experiment has only that."""
     named = parse_levels(list(given["set_"] or ()))
-    brief, whole = (load(given["experiment"], quick).levels("tls") for quick in (True, False))
-    return () if "tls" in named else tuple(level for level in whole if level not in brief)
+    is_free = given["experiment"] in shipped() and "tls" not in named
+    return ("1.2",) if is_free and wanted.levels("tls") == ("1.3",) else ()
 
 
 def _changes(options: Mapping[str, Any]) -> Changes:

@@ -55,10 +55,10 @@ def discover(
 
     The levels of the factor `key` become those served: a server with an ECDSA P-384 certificate is
     measured with `ecdsa-p384`, whatever the experiment says. If no server has a level of the factor
-    `tls`, those of `spare_versions` take their place, which the experiment has in its long form. A
-    command configures the server for the factors `configured`: what it lacks of these now says
-    nothing. What every handshake with a server needs, such as a TLS library, becomes a pin. Raises
-    EngineError if a server cannot be reached, does not pass verification, or answers with an error.
+    `tls`, those of `spare_versions` take their place. A command configures the server for the
+    factors `configured`: what it lacks of these now says nothing. What every handshake with a
+    server needs, such as a TLS library, becomes a pin. Raises EngineError if a server cannot be
+    reached, does not pass verification, or answers with an error.
     """
     levels = {factor.name: factor.levels for factor in experiment.factors}
     versions = levels.get("tls", ())

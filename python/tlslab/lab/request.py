@@ -26,7 +26,7 @@ class Request:
     `lab.generators.choose` reads it; `on_lost_host`: the effect of a lost host on a run. `proof`:
     the token by which a public server permits load without bounds. `listen`: the address of this
     machine on which the lab's own servers listen; None for loopback. `spare_versions`: the TLS
-    versions of the experiment's long form, if the short one has fewer and the user named none.
+    versions for a server that has none of the experiment's.
     """
 
     experiment: Experiment

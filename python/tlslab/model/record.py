@@ -28,37 +28,27 @@ class CpuTime:
 
 @dataclass(frozen=True)
 class WorkerUsage:
-    """What one worker of the engine used during the measurement, and what it was kept from.
+    """What one worker of the engine used during the measurement.
 
     `stolen`: the share of its processor's time that a hypervisor gave to other machines, as a lower
-    bound; None where it is not known. `queued_s`: seconds for which it was ready and waited for its
-    processor; None where the kernel does not say. `stopped_s`: seconds for which the process was
-    stopped. `kept_off_s`: these two together, second by second. `processor_busy`: the share of the
-    processor's time in which anything ran there; None where it is not known.
+    bound; None where it is not known.
     """
 
     processor: int | None
     cpu: CpuTime
     seconds: float
     stolen: float | None = None
-    queued_s: float | None = None
-    stopped_s: float = 0.0
-    kept_off_s: tuple[float, ...] = ()
-    processor_busy: float | None = None
 
+    @property
+    def busy(self) -> float:
+        """The share of the time left by the hypervisor for which the worker computed.
 
-@dataclass(frozen=True)
-class Supply:
-    """What the machine let the generator use (the engine's record/usage.rs); None: not known.
-
-    `processors` of its processor set; `quota` of its control group, in processors; `throttled_s`
-    and `suspended_s` during the measurement.
-    """
-
-    processors: int | None = None
-    quota: float | None = None
-    throttled_s: float | None = None
-    suspended_s: float = 0.0
+        Raises ZeroDivisionError for a measurement without a length.
+        """
+        used = self.cpu.total_us / (self.seconds * 1e6)
+        # The two shares do not begin and end at the same instants.
+        left = max(1 - (self.stolen or 0.0), min(used, 1.0))
+        return used / left if left > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -201,7 +191,6 @@ class HostPart:
     start_skew_s: float | None = None
     found: HostFound | None = None
     lost: Lost | None = None
-    supply: Supply = field(default_factory=Supply)
 
 
 @dataclass(frozen=True)
@@ -251,6 +240,7 @@ class RunRecord:
     length of the measurement, `cpu` that of the engine's workers in it, `concurrency` the mean
     number of connections in flight. `spec` is the specification as it was run, without the
     client's private key; `minimal_client` connections had their handshake from the minimal client.
+    `busy`: the share of the time left to them for which the busiest workers computed.
     `clients` has the times apart by the client that made the connections, `library` or `minimal`,
     where there were two. `notes` say what the reader should know beside the verdicts. A merged
     record has `hosts` and `common`. Records of earlier versions have no `flight` and no `started`.
@@ -290,7 +280,7 @@ class RunRecord:
     started: StartTime | None = None
     hosts: tuple[HostPart, ...] = ()
     common: CommonWindow | None = None
-    supply: Supply = field(default_factory=Supply)
+    busy: float | None = None
 
     @property
     def load_histograms(self) -> Mapping[str, str]:

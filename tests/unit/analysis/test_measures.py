@@ -12,7 +12,7 @@ from tlslab.analysis.measures import (
     server_lost,
     trial_values,
 )
-from tlslab.model.record import CpuTime, Supply, WorkerUsage
+from tlslab.model.record import CpuTime
 from tlslab.model.trial import RunKind, Trial, TrialRun
 
 ONE = Processors((0,), (1,))
@@ -82,31 +82,6 @@ def test_a_side_that_uses_more_than_was_left_is_busy_all_the_time() -> None:
     assert server_busy(lost, ONE) == client_busy(lost) == 1.0
     nothing = replace(lost.record.workers[0], cpu=CpuTime(0, 0), stolen=1.0)
     assert client_busy(replace(lost, record=replace(lost.record, workers=(nothing,)))) == 0.0
-
-
-def test_workers_on_one_processor_count_together() -> None:
-    run = made_run(World(), quick=True).trials[0].runs["capacity"]
-    quarter = replace(
-        run.record.workers[0],
-        processor=1,
-        cpu=CpuTime(2_500_000, 0),
-        seconds=10.0,
-        stolen=None,
-        queued_s=7.5,
-    )
-
-    def busy(*workers: WorkerUsage, processors: int | None = None) -> float:
-        supply = Supply(processors=processors)
-        return client_busy(replace(run, record=replace(run.record, workers=workers, supply=supply)))
-
-    assert busy(*[quarter] * 4) == pytest.approx(1.0)
-    # One that waited for another program's loop had no time to spare either.
-    assert busy(quarter) == pytest.approx(1.0)
-    assert busy(replace(quarter, queued_s=5.0)) == pytest.approx(0.5)
-    assert busy(replace(quarter, queued_s=2.5, stopped_s=2.5)) == pytest.approx(0.5)
-    free = replace(quarter, processor=None, queued_s=0.0)
-    assert busy(*[free] * 4, processors=2) == pytest.approx(0.5)
-    assert busy(*[free] * 4, processors=4) == busy(*[free] * 4) == pytest.approx(0.25)
 
 
 def test_a_server_loses_what_others_had_and_its_quota_withheld() -> None:

@@ -84,3 +84,7 @@ def test_the_doctor_names_quota_and_processor_set(
     check = preflight.check_processors(True, tmp_path)
     assert check.level == "warning"
     assert check.message == "the control group allows 0.2 of 2 processors"
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
+    check = preflight.check_processors(True, tmp_path)
+    shared = "the control group allows 0.2 of 1 processor, which server and generator share"
+    assert check.message == shared

@@ -62,7 +62,7 @@ pub struct HostPart {
 
 /// The places of all generators' workers. Those on one processor of one machine share a place;
 /// without an observation of its machine, a generator is taken to have one of its own.
-pub(super) fn places_of(hosts: &[HostPart]) -> Vec<Place> {
+pub fn places_of(hosts: &[HostPart]) -> Vec<Place> {
     let mut machines: BTreeMap<(bool, &str), (Vec<WorkerUsage>, Supply)> = BTreeMap::new();
     for host in hosts {
         let boot_id = host.found.as_ref().and_then(|found| found.boot_id.as_deref());

@@ -188,6 +188,12 @@ pub fn places(workers: &[WorkerUsage], supply: &Supply) -> Vec<Place> {
     }
 }
 
+/// The share of the time left to it for which the busiest place computed; at most 1. `None` without
+/// a place.
+pub fn busiest(places: &[Place]) -> Option<f64> {
+    places.iter().map(|place| place.busy().min(1.0)).reduce(f64::max)
+}
+
 /// Bytes over the connections that ended in the measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bytes {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use tlslab_contract::record::{
     Bytes, CLIENTS, ConfirmedBy, CountedFacts, CountedName, CpuTime, Environment, FlightTimes,
     HostFound, Kinds, LostHost, OpenLoop, RunRecord, SlowConnects, StepResult, Supply, WorkerUsage,
-    add_slices,
+    add_slices, busiest, places_of,
 };
 use tlslab_contract::spec::RunSpec;
 
@@ -85,11 +85,10 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
     let first = parts.first().ok_or(MergeError::Nothing)?;
     check_parts(parts)?;
     check_findings(parts, findings)?;
-    let spec = joined_spec(&shares(parts, findings))?;
     let records = || parts.iter().map(|part| &part.record);
-    let outcomes = joined_outcomes(records(), &findings.lost);
     let workers: Vec<WorkerUsage> = records().flat_map(|r| r.workers.clone()).collect();
     let seconds = mean_seconds(&workers, parts);
+    let hosts = host_parts(parts, findings);
     let flight = joined_flight(parts);
     let histograms = joined_histograms(parts, |record| &record.histograms)?;
     let (mut cpu, mut kinds) = (CpuTime::default(), Kinds::default());
@@ -102,7 +101,7 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
     }
     Ok(RunRecord {
         schema: first.record.schema.clone(),
-        spec,
+        spec: joined_spec(&shares(parts, findings))?,
         backend: first.record.backend.clone(),
         versions: first.record.versions.clone(),
         environment: joined_environment(parts),
@@ -120,6 +119,7 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
         cpu,
         workers,
         supply: joined_supply(records()),
+        busy: busiest(&places_of(&hosts)),
         bytes,
         summaries: summaries(&histograms),
         histograms: times::encoded_all(&histograms),
@@ -135,9 +135,9 @@ pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, Merg
         slow_connects: joined_slow_connects(records()),
         verdicts: joined_verdicts(parts, findings),
         notes: joined_notes(parts),
-        outcomes,
+        outcomes: joined_outcomes(records(), &findings.lost),
         started: records().filter_map(|r| r.started).min_by(|a, b| a.unix_s.total_cmp(&b.unix_s)),
-        hosts: host_parts(parts, findings),
+        hosts,
         common: common_window(records()),
     })
 }

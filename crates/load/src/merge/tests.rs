@@ -6,7 +6,7 @@ mod window;
 
 use proptest::prelude::*;
 use tlslab_contract::record::{
-    Interval, Preflight, RECORD_SCHEMA, StartTime, Verdict, VerdictCode,
+    Interval, Preflight, RECORD_SCHEMA, StartTime, Supply, Verdict, VerdictCode, busiest, places,
 };
 use tlslab_contract::spec::{Resume, RunSpec};
 use tlslab_tls::{EarlyData, Facts, HandshakeKind, KeyExchangeGroup, Negotiated};
@@ -163,6 +163,7 @@ fn concluded(spec: RunSpec, workers: Vec<Recorder>) -> RunRecord {
         requests: notes.requests,
         seconds: 1.0,
         cpu,
+        busy: busiest(&places(&usage, &Supply::default())),
         workers: usage,
         supply: Supply::default(),
         bytes: notes.bytes,

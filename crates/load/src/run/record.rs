@@ -11,7 +11,7 @@ use crate::verdict::{Evidence, verdicts};
 use crate::worker::Report;
 use tlslab_contract::record::{
     ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, StartTime, Supply, Verdict,
-    WorkerUsage,
+    WorkerUsage, busiest, places,
 };
 use tlslab_contract::spec::load::Rate;
 use tlslab_contract::spec::{CheckedSpec, RunSpec, Stop};
@@ -60,6 +60,7 @@ pub(super) fn record(
         requests: notes.requests,
         seconds,
         cpu: processor_time(reports),
+        busy: busiest(&places(&workers, &supply)),
         workers,
         supply,
         bytes: notes.bytes,

@@ -2,7 +2,7 @@
 //! whether something kept them from running.
 
 use super::Evidence;
-use tlslab_contract::record::{Place, Supply, Verdict, VerdictCode, WorkerUsage, places};
+use tlslab_contract::record::{self, Place, Supply, Verdict, VerdictCode, WorkerUsage, places};
 use tlslab_wire::wording::{counted, decimal};
 
 /// The processor share above which a worker of a closed loop limits the load.
@@ -36,7 +36,7 @@ fn measurable(evidence: &Evidence<'_>) -> Vec<Place> {
 
 /// The share of the time left to it for which the busiest place computed, if known.
 pub(super) fn busiest(evidence: &Evidence<'_>) -> Option<f64> {
-    measurable(evidence).iter().map(Place::busy).reduce(f64::max)
+    record::busiest(&measurable(evidence))
 }
 
 pub(super) fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {

@@ -122,9 +122,9 @@ fn a_response_that_does_not_say_that_the_certificate_is_good_is_refused() {
                 // An OCSP response in name: a successful one without content.
                 0 => vec![0x30, 3, 0x0a, 1, 0],
                 1 => ocsp_response(other.identity.certificate(), CONTENT),
-                2 => ocsp_response_until("20210101000000Z", 0x80, &own, CONTENT),
-                3 => ocsp_response_until("20991231235959Z", 0xa1, &own, CONTENT),
-                _ => ocsp_response_until("20991231235959Z", 0x82, &own, CONTENT),
+                2 => ocsp_response_until("20210101000000Z", &[0x80], &own, CONTENT),
+                3 => ocsp_response_until("20991231235959Z", &[0xa1], &own, CONTENT),
+                _ => ocsp_response_until("20991231235959Z", &[0x82], &own, CONTENT),
             };
             let (server, trust) = stapling(server_backend, made, Some(response));
             for mut spec in clients(server.address()) {

@@ -207,6 +207,22 @@ fn a_generator_without_its_processor_makes_no_valid_run() {
     }
 }
 
+/// The kernel's mean over all processors would hide what else runs on the only one that the workers
+/// may use.
+#[test]
+fn workers_that_a_processor_set_confines_lose_what_others_have_of_it() {
+    let (_server, target) = reference();
+    let _busy = [Busy::new(), Busy::new(), Busy::new()];
+    let mut confined = Command::new("taskset");
+    confined.args(["-c", "0"]).arg(load().get_program());
+    let flags = ["--json", "--insecure", "-t", "2", "-c", "16", "-d", "1s", "--warmup", "0s"];
+    let record = record(&Running::start(confined.args(flags).arg(&target)).said());
+    assert_eq!(record["supply"]["processors"], 1);
+    let shares = record["workers"].as_array().unwrap().iter().map(|it| &it["processor_busy"]);
+    assert!(shares.clone().all(|share| share.as_f64().unwrap() > 0.9), "{}", record["workers"]);
+    assert!(verdicts(&record).contains(&"client_starved"), "{}", record["verdicts"]);
+}
+
 #[test]
 fn workers_on_one_processor_are_as_busy_in_the_table_as_in_the_verdict() {
     let (_server, target) = reference();

@@ -15,7 +15,12 @@ from tlslab.analysis.compare import is_bounded, may_differ
 from tlslab.analysis.judged_estimates import gated_rates, judged_names, leading_rate, left_open
 from tlslab.analysis.measures import RATIO
 from tlslab.analysis.overlay.pairs import Pair, Side
-from tlslab.analysis.overlay.run_to_run import as_of_any_run, source
+from tlslab.analysis.overlay.run_to_run import (
+    BY_BLOCKS,
+    BY_SELFTEST,
+    as_of_any_run,
+    selftests_know,
+)
 from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import MOVER, ratio_of, spread_of_ratio
 from tlslab.model.estimate import Estimate
@@ -53,9 +58,10 @@ def _apart(first: Side, second: Side, pair: Pair, name: str, runs: bool) -> Comp
     sides = pair.first.estimates[name], pair.second.estimates[name]
     if not runs:
         return independent(name, *sides, APART)
-    words = source(first, second, name)
-    before = as_of_any_run(first, name, sides[0], words)
-    after = as_of_any_run(second, name, sides[1], words)
+    known = selftests_know(first, second, name)
+    before = as_of_any_run(first, name, sides[0], known)
+    after = as_of_any_run(second, name, sides[1], known)
+    words = BY_SELFTEST if known else BY_BLOCKS
     return independent(name, before, after, f"{ONE_AFTER_THE_OTHER}; {words}; {METHOD}")
 
 

@@ -23,24 +23,23 @@ BY_SELFTEST = "the spread from run to run by the self-test"
 BY_BLOCKS = "the spread from run to run by that of the blocks"
 
 
-def source(first: Side, second: Side, name: str) -> str:
-    """Where the spread of an estimate from run to run is taken from, in words."""
-    known = all(_ability(side, name) is not None for side in (first, second))
-    return BY_SELFTEST if known else BY_BLOCKS
+def selftests_know(first: Side, second: Side, name: str) -> bool:
+    """Whether the self-tests of both runs' machines have the spread of an estimate."""
+    return all(_ability(side, name) is not None for side in (first, second))
 
 
-def as_of_any_run(side: Side, name: str, found: Estimate, words: str) -> Estimate:
-    """The estimate with an interval that contains the spread from run to run, by one source.
+def as_of_any_run(side: Side, name: str, found: Estimate, by_selftest: bool) -> Estimate:
+    """The estimate with an interval that contains the spread from run to run.
 
-    Unchanged without an interval.
+    `by_selftest`: that of the self-test, or else of the blocks. Unchanged without an interval.
     """
     spread = log_spread(found)
     if spread is None or found.low is None or found.high is None:
         return found
     block = _of_a_block(found, spread)
     whole = block
-    ability = _ability(side, name)
-    if words == BY_SELFTEST and ability is not None:
+    ability = _ability(side, name) if by_selftest else None
+    if ability is not None:
         assert ability.between is not None
         whole = ability.between
         if ability.within:

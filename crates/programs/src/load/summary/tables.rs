@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tlslab_contract::record::{CountedName, Place, RunRecord, StepResult, Summary, places};
+use tlslab_contract::record::{
+    CountedName, Place, RunRecord, StepResult, Summary, busiest, places,
+};
 use tlslab_wire::wording::{counted, decimal, grouped, plain};
 
 use super::table::{Lead, Table};
@@ -169,13 +171,12 @@ fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
         let beside = counted(record.kinds.refill_connections, "full handshake");
         workers += &format!("; {beside} beside the load included");
     }
-    let places = record.places();
-    if let Some(lost) = places.iter().filter_map(Place::lost).reduce(f64::max) {
+    if let Some(lost) = record.places().iter().filter_map(Place::lost).reduce(f64::max) {
         workers +=
             &format!("; ready without a processor {} % of the time", decimal(lost * 100.0, 1));
     }
-    let busy = busiest(&places);
-    row("generator".to_owned(), [record.cpu.user_us, record.cpu.system_us], busy, workers);
+    let cpu = [record.cpu.user_us, record.cpu.system_us];
+    row("generator".to_owned(), cpu, record.busy, workers);
     if let Some(ServerUsage { name, processes, ticks: (user, system) }) = server {
         // The kernel counts in ticks; fewer than ten are not significant.
         if user + system >= 10 {
@@ -188,12 +189,6 @@ fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
         }
     }
     table
-}
-
-/// The share of the time left to it for which the busiest worker, or the workers of the busiest
-/// processor, computed: the figure of the verdicts.
-fn busiest(places: &[Place]) -> Option<f64> {
-    places.iter().map(|place| place.busy().min(1.0)).reduce(f64::max)
 }
 
 fn percent(share: Option<f64>) -> String {
