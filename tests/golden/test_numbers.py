@@ -1,0 +1,77 @@
+"""Numbers, verdicts and codes of kept runs: one at least of each kind of experiment.
+
+`runs/NAME` is a run folder (trials compressed), `runs/NAME/numbers.json` what its summary states
+beside sentences. Both were measured; only the analysis is compared, bit by bit.
+"""
+
+import json
+import lzma
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tlslab.lab.results import analyse
+from tlslab.store import RunFolder, to_json
+
+RUNS = Path(__file__).parent / "runs"
+NAMES = sorted(path.name for path in RUNS.iterdir() if path.is_dir())
+
+# What a summary states, beside its drawings, tables and sentences.
+STATED = (
+    "cells", "comparisons", "rankings", "recommendation", "findings", "proof", "hosts", "why",
+    "server_side",
+)  # fmt: skip
+DRAWN = ("figures", "tables", "flames")
+
+# Text for readers has spaces, or is of one of these keys.
+SENTENCES = ("text", "reasons", "words", "sentences", "note", "notes", "method", "label")
+
+
+def numbers(value: Any) -> Any:
+    """Numbers, truth values, codes and keys of a summary; without sentences."""
+    if isinstance(value, dict):
+        return {
+            key: kept
+            for key, each in value.items()
+            if key not in SENTENCES and (kept := numbers(each)) is not None
+        }
+    if isinstance(value, list):
+        return [numbers(each) for each in value]
+    return None if isinstance(value, str) and re.search(r"\s", value) else value
+
+
+def shown(value: Any) -> list[float]:
+    """All numbers below a value, whatever they belong to."""
+    if isinstance(value, dict):
+        return [number for each in value.values() for number in shown(each)]
+    if isinstance(value, list):
+        return [number for each in value for number in shown(each)]
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+def unpacked(name: str, into: Path) -> RunFolder:
+    """The kept run as a run folder."""
+    folder = into / name
+    folder.mkdir()
+    for path in (RUNS / name).iterdir():
+        if path.suffix == ".xz":
+            (folder / path.stem).write_bytes(lzma.decompress(path.read_bytes()))
+        elif path.name != "numbers.json":
+            shutil.copy(path, folder)
+    return RunFolder.open(folder)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_kept_run_has_the_same_numbers(name: str, tmp_path: Path) -> None:
+    summary = to_json(analyse(unpacked(name, tmp_path)))
+    stated = {key: numbers(summary.get(key)) for key in STATED}
+    stated["drawn"] = sorted(shown([summary.get(key) for key in DRAWN]))
+    stated = json.loads(json.dumps(stated))
+    file = RUNS / name / "numbers.json"
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_text(json.dumps(stated, indent=1) + "\n", "utf-8")
+    assert stated == json.loads(file.read_text("utf-8"))
