@@ -13,8 +13,8 @@ from typing import Any
 from bench.child import run
 from bench.server import GROUP, SUITE, Server
 from bench.settings import SECONDS
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError
 
 CONNECTIONS = 50
 

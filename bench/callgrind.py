@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError
-from tlslab.targets.base import require
+from tlslab.servers.base import require
 
 # All work of a side is inside these functions (in_memory/exchange.rs, bulk.rs), which are never
 # inlined.

@@ -11,9 +11,9 @@ from typing import Any
 
 import psutil
 
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.process_times import read_process, used
-from tlslab.model.errors import CannotRunError
-from tlslab.targets.base import pinned
+from tlslab.servers.base import pinned
 
 PROCESSOR = 1
 

@@ -13,10 +13,10 @@ from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.why.effects import effect_checks
 from tlslab.analysis.why.shares import share_of
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.stacks import CellWhy, CostPart
 from tlslab.experiment import load
-from tlslab.model.estimate import Estimate
-from tlslab.model.experiment import Experiment
-from tlslab.model.stacks import CellWhy, CostPart
 
 # The noise of a block and, within the block, of a trial.
 _NOISE = 0.02

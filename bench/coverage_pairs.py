@@ -18,9 +18,9 @@ from tlslab.analysis.stats.change_points import segments
 from tlslab.analysis.stats.estimate import CONFIDENCE, estimate, mean_interval, ratio_of
 from tlslab.analysis.stats.posterior import credible, draws_of_means, probability_of_least
 from tlslab.analysis.trade_offs import weigh
-from tlslab.model.estimate import Estimate
-from tlslab.model.proof_settings import Measure
-from tlslab.model.two_stage import repetitions
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.proof_settings import Measure
+from tlslab.domain.two_stage import repetitions
 
 # The standard deviations of blocks, and of trials within a block.
 BLOCK, TRIAL = 0.05, 0.02

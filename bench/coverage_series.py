@@ -22,11 +22,11 @@ from tlslab.analysis.stats.slope import slope
 from tlslab.analysis.stats.steady_state import classify
 from tlslab.analysis.studies.suites.orders import order_correlation
 from tlslab.analysis.studies.suites.places import CLIENT_HANDSHAKE, HANDSHAKE
+from tlslab.domain.capacity import Objective
+from tlslab.domain.distribution import Distribution
+from tlslab.domain.loads import LoadRun, loads_of, long_enough_s, next_fraction
+from tlslab.domain.two_stage import repetitions
 from tlslab.lab.resolution import upper_end
-from tlslab.model.capacity import Objective
-from tlslab.model.distribution import Distribution
-from tlslab.model.loads import LoadRun, loads_of, long_enough_s, next_fraction
-from tlslab.model.two_stage import repetitions
 
 # The number of a queue's runs simulated at a time: several servers take a step for each arrival.
 _AT_ONCE = 20

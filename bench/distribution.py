@@ -28,15 +28,15 @@ from bench.server import GROUP, SUITE, Server, serving
 from bench.settings import BLOCKS, SECONDS
 from bench.simulated_hosts import Repeated, RepeatingHost
 from bench.tables import console
+from tlslab.domain.errors import CannotRunError, TlslabError
+from tlslab.domain.record import RunRecord
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.choose import generators
 from tlslab.lab.generators.local import boot_id
 from tlslab.lab.generators.several import SeveralHosts
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError, TlslabError
-from tlslab.model.record import RunRecord
+from tlslab.lab.store import to_json
 from tlslab.orphans import bound
-from tlslab.store import to_json
 
 HOSTS = 1000
 MERGE_LIMIT_S = 10.0

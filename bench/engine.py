@@ -7,7 +7,7 @@ import sys
 
 from bench.equal_cost import equal_cost
 from bench.scaling import scaling
-from tlslab.model.errors import TlslabError
+from tlslab.domain.errors import TlslabError
 
 
 def main() -> int:

@@ -14,8 +14,8 @@ from bench.arms import equal, interleaved, show
 from bench.at_limit import AtLimit
 from bench.intervals import ratio
 from bench.server import PAGE, Page, serving
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.process_times import read_process, used
-from tlslab.model.errors import CannotRunError
 
 BACKENDS = ("rustls", "openssl")
 KEY = "rsa-2048"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from bench.child import run
 from bench.server import GROUP, KEY, SUITE, Server
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.primitives import Primitives
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError
-from tlslab.model.primitives import Primitives
-from tlslab.store import from_json
+from tlslab.lab.store import from_json
 
 # `tlslab-load --lean` authenticates one connection of N in full.
 SAMPLING_PERIOD = 128

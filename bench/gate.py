@@ -22,11 +22,11 @@ from pathlib import Path
 from bench.provenance import ROOT, Made, made
 from bench.validity_file import FILE, Gated, read
 from bench.validity_page import publish
+from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.lab.environment import machine
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError, TlslabError
-from tlslab.targets.process import ServerProcess
-from tlslab.targets.reference import EventReader
+from tlslab.servers.process import ServerProcess
+from tlslab.servers.reference import EventReader
 
 SCRIPT = ROOT / "docs" / "ci" / "gate.sh"
 EXPERIMENT = ROOT / "bench" / "gate.toml"

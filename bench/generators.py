@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from bench import parsers
 from bench.server import GROUP, SUITE, Server
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError
 
 CONNECTIONS = 50
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from bench.arms import interleaved
 from bench.child import PROCESSOR
 from bench.intervals import ratio
+from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError, TlslabError
-from tlslab.targets.base import pinned
+from tlslab.servers.base import pinned
 
 ROOT = Path(__file__).parent.parent
 DIRECT = ROOT / "target" / "release" / "examples" / "in_memory_direct"

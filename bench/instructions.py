@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.callgrind import Counted, count
-from tlslab.model.errors import CannotRunError, TlslabError
+from tlslab.domain.errors import CannotRunError, TlslabError
 
 STORED = Path(__file__).parent / "instructions.json"
 SCHEMA = "tlslab.instructions/1"

@@ -25,8 +25,8 @@ from bench.results import Bar, Results, Sample
 from bench.server import GROUP, SUITE, Page, Server, serving
 from bench.settings import BLOCKS, SECONDS, SEED
 from bench.tables import console
+from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError, TlslabError
 
 CONNECTIONS = 128
 PAGE = Page(4096, http2=True)

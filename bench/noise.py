@@ -7,7 +7,7 @@ import numpy as np
 
 from bench.queues import Array
 from tlslab.analysis.compare import Measured
-from tlslab.model.finding import CellSummary
+from tlslab.domain.finding import CellSummary
 
 Draw = np.random.Generator
 # Whether an interval contains the true value; None if the estimator gives none.

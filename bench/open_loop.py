@@ -33,10 +33,10 @@ from bench.child import PATIENCE_S, PROCESSOR
 from bench.server import GROUP, SUITE, Server, serving
 from bench.settings import BLOCKS, SECONDS, SEED
 from bench.tables import console
+from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.lab.placement import may_run_in_real_time
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError, TlslabError
-from tlslab.targets.base import pinned
+from tlslab.servers.base import pinned
 
 RATE = 2000
 ARRIVALS = ("constant", "poisson")

@@ -15,8 +15,8 @@ from bench.arms import interleaved
 from bench.at_limit import AtLimit
 from bench.intervals import ratio
 from bench.server import serving
+from tlslab.domain.errors import CannotRunError, TlslabError
 from tlslab.lab.process_times import read_process, used
-from tlslab.model.errors import CannotRunError, TlslabError
 
 DEFAULT = "default"
 WAYS = {

@@ -19,8 +19,8 @@ from bench.generators import generators
 from bench.results import LEAN_NAME
 from bench.server import serving
 from bench.tables import console
-from tlslab.model.errors import CannotRunError, TlslabError
-from tlslab.targets.base import pinned
+from tlslab.domain.errors import CannotRunError, TlslabError
+from tlslab.servers.base import pinned
 
 SECONDS = 5.0
 

@@ -20,7 +20,7 @@ from bench.results import Results, Sample
 from bench.server import Server, serving
 from bench.settings import BLOCKS, SECONDS, SEED
 from bench.verify import verify
-from tlslab.model.errors import CannotRunError, TlslabError
+from tlslab.domain.errors import CannotRunError, TlslabError
 
 FLOOR_SECONDS = 1.0
 

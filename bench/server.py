@@ -11,11 +11,11 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from tlslab.model.errors import CannotRunError
-from tlslab.targets.base import pinned, require
-from tlslab.targets.certificates import Authority, CertificateFiles
-from tlslab.targets.nginx import find_nginx
-from tlslab.targets.process import ServerProcess, wait_until
+from tlslab.domain.errors import CannotRunError
+from tlslab.servers.base import pinned, require
+from tlslab.servers.certificates import Authority, CertificateFiles
+from tlslab.servers.nginx import find_nginx
+from tlslab.servers.process import ServerProcess, wait_until
 
 SUITE = "TLS_AES_128_GCM_SHA256"
 GROUP = "X25519"

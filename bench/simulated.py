@@ -14,9 +14,9 @@ import numpy as np
 from tlslab.analysis.compare import Measured, comparisons
 from tlslab.analysis.open_cells import open_pairs
 from tlslab.analysis.ranking import differing
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary
-from tlslab.model.stopping import Stopping
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import CellSummary
+from tlslab.domain.stopping import Stopping
 
 FACTOR = "copy"
 BASELINE = {FACTOR: "a"}

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tlslab.domain.record import RunRecord
 from tlslab.lab.generators.host import HostFacts
 from tlslab.lab.generators.local import boot_id
-from tlslab.model.record import RunRecord
-from tlslab.store import to_json
+from tlslab.lab.store import to_json
 
 NS = 10**9
 

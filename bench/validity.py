@@ -30,14 +30,14 @@ from bench.validity_file import (
 from bench.validity_page import publish
 from tlslab.analysis.selftest_outcome import judge_selftest
 from tlslab.cli.progress import watch
+from tlslab.domain.errors import TlslabError
+from tlslab.domain.run import RunContents
+from tlslab.domain.selftest import Ability
 from tlslab.experiment.selftest_experiment import selftest_experiment
 from tlslab.lab import experiment_run
 from tlslab.lab.results import read_contents
 from tlslab.lab.selftest_run import BLOCKS, TARGET
-from tlslab.model.errors import TlslabError
-from tlslab.model.run import RunContents
-from tlslab.model.selftest import Ability
-from tlslab.store import RunFolder
+from tlslab.lab.store import RunFolder
 
 RUNS = 1000
 REAL = 100

@@ -118,7 +118,7 @@ def keep(name: str, text: str) -> None:
 @contextmanager
 def started(server: str, folder: Path) -> Iterator[tuple[str, Path, str]]:
     """A server of the lab with its default settings: its place, its authority, its software."""
-    from tlslab.targets import Setting, find_kind
+    from tlslab.servers import Setting, find_kind
 
     target = find_kind(server).make(Setting(folder, KEYS, GROUPS, 100, ()))
     target.prepare()
@@ -225,7 +225,7 @@ def _loaded(folder: Path, way: str, found: Facts) -> str:
     """Whether the probe finds exactly the offer of the file; the probe's result is kept."""
     from live.emitted import serving
     from live.test_recommended_configurations import SERVERS, assert_offers, lists, probed
-    from tlslab.model.errors import CannotRunError
+    from tlslab.domain.errors import CannotRunError
 
     try:
         with serving(way, folder / f"served-{way}", found["configuration"], SERVERS[way]) as place:
@@ -265,9 +265,9 @@ def proof_facts(name: str) -> Facts:
     packed = (DECISIONS / f"prove/{name}.summary.json.xz").read_bytes()
     summary = json.loads(lzma.decompress(packed))
     text = (DECISIONS / f"prove/{name}.txt").read_text("utf-8")
-    from tlslab.model.finding import Summary
+    from tlslab.domain.finding import Summary
+    from tlslab.lab.store import from_json
     from tlslab.report import warning_lines
-    from tlslab.store import from_json
 
     answer, machine = summary["answer"], summary["environment"]["machine"]
     lacking = answer["lacking"]

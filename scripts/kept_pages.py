@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tlslab.model.finding import Summary
+    from tlslab.domain.finding import Summary
 
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "docs/reports"
@@ -41,8 +41,8 @@ def kept_page(name: str) -> str:
 def page_of(folder: Path) -> str:
     """The page of a run folder by today's analysis."""
     from tlslab.lab.results import analyse
+    from tlslab.lab.store import RunFolder
     from tlslab.report import render_html
-    from tlslab.store import RunFolder
 
     return render_html(analyse(RunFolder.open(folder)))
 
@@ -50,7 +50,7 @@ def page_of(folder: Path) -> str:
 def _of_trials(name: str) -> "Summary":
     """The summary from the trials, analysed anew."""
     from tlslab.lab.results import analyse
-    from tlslab.store import RunFolder
+    from tlslab.lab.store import RunFolder
 
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) / name
@@ -63,8 +63,8 @@ def _of_trials(name: str) -> "Summary":
 
 def _of_summary(name: str) -> "Summary":
     """The kept summary."""
-    from tlslab.model.finding import Summary
-    from tlslab.store import from_json
+    from tlslab.domain.finding import Summary
+    from tlslab.lab.store import from_json
 
     packed = (REPORTS / name / SUMMARY).read_bytes()
     return from_json(json.loads(lzma.decompress(packed)), Summary)

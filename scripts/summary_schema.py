@@ -5,10 +5,10 @@ import sys
 
 from pydantic import TypeAdapter
 
-from tlslab.model.finding import Summary
+from tlslab.domain.finding import Summary
 
 schema = TypeAdapter(Summary).json_schema()
-# As in tlslab.store.codec, the name in JSON has no underscore.
+# As in tlslab.domain.codec, the name in JSON has no underscore.
 for kind in schema["$defs"].values():
     if "class_" in kind.get("properties", {}):
         kind["properties"]["class"] = kind["properties"].pop("class_")

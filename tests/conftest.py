@@ -9,7 +9,7 @@ from hypothesis import settings
 
 from factories.run import made_run
 from tlslab.analysis import summarise
-from tlslab.model.finding import Summary
+from tlslab.domain.finding import Summary
 
 # The files that take longest, in this order. If one of them started last, other processors would
 # idle at the end.

@@ -1,27 +1,25 @@
 """tlslab: a laboratory for TLS performance.
 
-`model` holds plain data. `planning`, `targets`, `store`, `analysis` and `report` are stages that
-share only `model`. `lab` joins the stages; `cli` is the command line. ARCHITECTURE.md gives the
-rest.
+`domain` holds plain data. `experiment`, `servers`, `analysis`, `advice` and `report` are stages
+that share only `domain`. `lab` joins the stages; `cli` is the command line. ARCHITECTURE.md gives
+the rest.
 """
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
+
+from tlslab.domain.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
     from typing import Any
 
+    from tlslab.domain.record import RunRecord
     from tlslab.lab.export import OpenedRun
-    from tlslab.model.record import RunRecord
 
 __all__ = ["__version__", "merge", "open_run"]
 
-try:
-    __version__ = version("tlslab")
-except PackageNotFoundError:  # run from a source tree that was never installed
-    __version__ = "0+source"
+__version__ = VERSION
 
 
 def open_run(path: "str | Path") -> "OpenedRun":

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 from browser.made import Made, kept
 from browser.opened import CHROMIUM, Opened, lacking
 from factories.pages import HISTORY, SUMMARIES, made_history
-from tlslab.model.finding import Summary
+from tlslab.domain.finding import Summary
 from tlslab.report import render_html
 
 CLIPBOARD = ["clipboard-read", "clipboard-write"]

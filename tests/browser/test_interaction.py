@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Locator, Page
 
 from browser.opened import Opened
 from factories.pages import OBJECTED
-from tlslab.model.finding import Summary
-from tlslab.store import to_json
+from tlslab.domain.finding import Summary
+from tlslab.lab.store import to_json
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])

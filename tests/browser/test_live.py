@@ -11,10 +11,10 @@ from browser.accessibility import EVERY, faint_texts, obstacles
 from browser.geometry import page_faults, text_faults
 from browser.opened import SCHEMES, WIDTHS
 from factories.live import Watched, pace, totals
-from tlslab.lab import events
-from tlslab.live import server
-from tlslab.live.addresses import Address
-from tlslab.live.server import serve_page
+from tlslab.domain import events
+from tlslab.report.live import server
+from tlslab.report.live.addresses import Address
+from tlslab.report.live.server import serve_page
 
 ANYWHERE = Address("127.0.0.1", 0)
 

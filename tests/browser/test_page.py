@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, Locator, ViewportSize
 from browser.opened import DESKTOP, PHONE, SCHEMES, Opened
 from factories.run import World, made_run
 from tlslab.analysis import summarise
-from tlslab.model.finding import Summary
+from tlslab.domain.finding import Summary
+from tlslab.lab.store import to_json
 from tlslab.report import render_html
-from tlslab.store import to_json
 
 
 def test_everything_is_read_without_a_script(

@@ -15,10 +15,10 @@ from browser.made import Made
 from browser.opened import DESKTOP, PAPER, PHONE, SCHEMES, WIDTHS, Opened
 from browser.saved import buttons, figure_faults, table_faults
 from factories.pages import HISTORY, PAGES, SUMMARIES
-from tlslab.model.finding import Summary
+from tlslab.domain.finding import Summary
+from tlslab.lab.store import to_json
 from tlslab.report.few_trials import shown
 from tlslab.report.html import HEAVIEST
-from tlslab.store import to_json
 
 LIGHT, DARK = SCHEMES
 

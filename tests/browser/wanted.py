@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
 
-from tlslab.model.plain import plain
+from tlslab.domain.plain import plain
 
 Value = str | float | None
 Document = Mapping[str, Any]

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tlslab.analysis.stats.scaling import law_value
-from tlslab.experiment import loads
-from tlslab.model.benchmark import (
+from tlslab.domain.benchmark import (
     BenchmarkRun,
     FaultEvent,
     Iteration,
@@ -15,12 +14,12 @@ from tlslab.model.benchmark import (
     Slice,
     Timeline,
 )
-from tlslab.model.experiment import Experiment
-from tlslab.model.plan import Cell, PlannedTrial
-from tlslab.model.run import Environment, RunContents, TargetInfo
-from tlslab.model.trial import Reason, Trial
-from tlslab.planning import make_plan
-from tlslab.planning.fault_trials import add_faults
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.plan import Cell, PlannedTrial
+from tlslab.domain.run import Environment, RunContents, TargetInfo
+from tlslab.domain.trial import Reason, Trial
+from tlslab.experiment import loads, make_plan
+from tlslab.experiment.fault_trials import add_faults
 
 TEXT = """
 schema = "tlslab.experiment/2"

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from factories.histogram import encoded_histogram
 from factories.run import World, environment
-from tlslab.model.capacity import (
+from tlslab.domain.capacity import (
     CapacityPlan,
     MaximumRules,
     Objective,
@@ -20,13 +20,13 @@ from tlslab.model.capacity import (
     Step,
     WithinRules,
 )
-from tlslab.model.experiment import Experiment, Factor
-from tlslab.model.handshake import CountedFacts, Facts, Preflight
-from tlslab.model.hosts import HostClock, HostFound, LastTotals, Lost
-from tlslab.model.outcomes import Outcomes
-from tlslab.model.plan import Cell, Plan
-from tlslab.model.profile import Profile
-from tlslab.model.record import (
+from tlslab.domain.experiment import Experiment, Factor
+from tlslab.domain.handshake import CountedFacts, Facts, Preflight
+from tlslab.domain.hosts import HostClock, HostFound, LastTotals, Lost
+from tlslab.domain.outcomes import Outcomes
+from tlslab.domain.plan import Cell, Plan
+from tlslab.domain.profile import Profile
+from tlslab.domain.record import (
     Bytes,
     CpuTime,
     HostPart,
@@ -37,8 +37,8 @@ from tlslab.model.record import (
     Verdict,
     WorkerUsage,
 )
-from tlslab.model.run import RunContents
-from tlslab.model.trial import (
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import (
     MachineUsage,
     ProcessorUsage,
     Reason,
@@ -47,8 +47,8 @@ from tlslab.model.trial import (
     Trial,
     TrialRun,
 )
-from tlslab.model.workload import Window, Workload
-from tlslab.planning.capacity_planner import next_step
+from tlslab.domain.workload import Window, Workload
+from tlslab.experiment.capacity_planner import next_step
 
 # Numbers of connections, and their rates in connections/s.
 Counts = npt.NDArray[np.int64]

@@ -1,9 +1,9 @@
 """A plan of five repetitions of each measurement, and access to the parts of a capacity summary."""
 
 from factories.capacity import made_plan
-from tlslab.model.capacity import Objective
-from tlslab.model.figure import DataTable, Figure
-from tlslab.model.finding import Summary
+from tlslab.domain.capacity import Objective
+from tlslab.domain.figure import DataTable, Figure
+from tlslab.domain.finding import Summary
 
 # Five repetitions of each measurement: with fewer, a summary has no sentences.
 FIVE = made_plan(remedies=True, objective=Objective("p99", 5.0), repetitions=5)

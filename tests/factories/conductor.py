@@ -5,8 +5,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tlslab.experiment import dumps, load, with_levels
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.plan import Plan
+from tlslab.domain.run import TargetInfo
+from tlslab.experiment import dumps, load, make_plan, with_levels
 from tlslab.lab.conductor import carry_out
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
@@ -16,15 +20,10 @@ from tlslab.lab.matrix.agenda import BlocksAgenda, Ending
 from tlslab.lab.placement import Placement
 from tlslab.lab.serving import Benches
 from tlslab.lab.specs import Aim
+from tlslab.lab.store import RunFolder
 from tlslab.lab.trial import run_trial
-from tlslab.model.deployment import Deployment
-from tlslab.model.experiment import Experiment
-from tlslab.model.plan import Plan
-from tlslab.model.run import TargetInfo
-from tlslab.planning import make_plan
-from tlslab.store import RunFolder
-from tlslab.targets import Running
-from tlslab.targets.process import ServerProcess
+from tlslab.servers import Running
+from tlslab.servers.process import ServerProcess
 
 Script = Callable[..., str]
 

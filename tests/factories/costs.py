@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from factories.run import World, made_run
+from tlslab.domain.run import RunContents
 from tlslab.experiment import load, with_levels
-from tlslab.model.run import RunContents
 
 # The server's cost of one of each part in microseconds; by level if it differs from the centre.
 FULL, RESUMED, REQUEST, KILOBYTE = 210.0, 120.0, 18.0, 0.35

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, Figure, Mark, Series, TextBlock
-from tlslab.model.finding import Finding, Note, Summary
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, Figure, Mark, Series, TextBlock
+from tlslab.domain.finding import Finding, Note, Summary
 
 RATE = Estimate(3412.0, 3390.0, 3440.0, 10, "1/s", "geometric mean, Student t")
 

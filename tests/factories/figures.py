@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 from factories.data import made_figures
-from tlslab.model.figure import Figure, Mark, Series
+from tlslab.domain.figure import Figure, Mark, Series
 
 LONG = "DHE-RSA-AES128-GCM-SHA256, RSA-2048, HTTP/2"
 HOSTILE = "</title><script>alert(1)</script>\x1b[31m\u202e\ufffe\" onload='x' & <b>"

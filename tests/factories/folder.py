@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from tlslab.domain.run import RunContents
 from tlslab.experiment import dumps
-from tlslab.model.run import RunContents
-from tlslab.store import RunFolder
+from tlslab.lab.store import RunFolder
 
 
 def written(path: Path, contents: RunContents) -> Path:

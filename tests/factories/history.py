@@ -12,9 +12,9 @@ import numpy as np
 from factories.run import SERVER_US, World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.history import Run
+from tlslab.domain.finding import CellSummary, Summary
 from tlslab.experiment import dumps, load, with_levels
-from tlslab.model.finding import CellSummary, Summary
-from tlslab.store import RunFolder
+from tlslab.lab.store import RunFolder
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256")}
 

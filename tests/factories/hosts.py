@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tlslab.domain.errors import EngineError
 from tlslab.lab.generators.host import HostFacts, HostLostError
-from tlslab.model.errors import EngineError
 
 # The real duration of a second in a made-up run.
 TICK_S = 0.03

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tlslab.experiment import load
-from tlslab.lab import events
-from tlslab.live.state import State
-from tlslab.model.plan import Plan
-from tlslab.model.record import CpuTime
-from tlslab.model.totals import Buckets, Totals
-from tlslab.planning import make_plan
+from tlslab.domain import events
+from tlslab.domain.plan import Plan
+from tlslab.domain.record import CpuTime
+from tlslab.domain.totals import Buckets, Totals
+from tlslab.experiment import load, make_plan
+from tlslab.report.live.state import State
 
 BOUNDS = (0.001, 0.01, 0.1, 1.0)
 

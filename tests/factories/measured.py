@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.model.finding import CellSummary
+from tlslab.domain.finding import CellSummary
 
 RATE = "connections_per_s"
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tlslab.model.offered import Offered
-from tlslab.store import from_json
+from tlslab.domain.offered import Offered
+from tlslab.lab.store import from_json
 
 DAY = 86_400
 

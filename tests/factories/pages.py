@@ -20,10 +20,10 @@ from tlslab.analysis.history import history
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.why.flames import flame
 from tlslab.analysis.why.rules import load_rules
+from tlslab.domain.finding import Summary
+from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load
 from tlslab.lab.results import summary_of
-from tlslab.model.finding import Summary
-from tlslab.model.workload import KeepAlive, Window
 from tlslab.report import render_history_html, render_html
 
 HISTORY = "history"

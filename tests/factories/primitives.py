@@ -1,6 +1,6 @@
 """Made-up primitives with round costs."""
 
-from tlslab.model.primitives import Primitive, Primitives
+from tlslab.domain.primitives import Primitive, Primitives
 
 # Processor time of primitives in microseconds, by algorithm, operation and bytes.
 PRIMITIVES_US = {

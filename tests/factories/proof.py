@@ -16,14 +16,14 @@ from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
 from tlslab.analysis.proof.sides import HANDSHAKE, sides_of
 from tlslab.analysis.proof.sides import Sides as Sides
 from tlslab.analysis.proof.tables import chart, configurations, table
+from tlslab.domain.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
+from tlslab.domain.finding import CellSummary, CellVerdict, Summary
+from tlslab.domain.handshake import Facts
+from tlslab.domain.proof import Found, Proof
+from tlslab.domain.proof_settings import Measure, ProofSettings, needed
+from tlslab.domain.run import RunContents
+from tlslab.experiment import make_plan
 from tlslab.experiment.proof import proof_experiment
-from tlslab.model.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
-from tlslab.model.finding import CellSummary, CellVerdict, Summary
-from tlslab.model.handshake import Facts
-from tlslab.model.proof import Found, Proof
-from tlslab.model.proof_settings import Measure, ProofSettings, needed
-from tlslab.model.run import RunContents
-from tlslab.planning import make_plan
 
 SECOND_US = 1e6
 

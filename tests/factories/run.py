@@ -12,12 +12,11 @@ from functools import cache
 import numpy as np
 
 from factories.histogram import encoded_histogram
-from tlslab.experiment import load
-from tlslab.model.experiment import Experiment
-from tlslab.model.handshake import Certificate, CountedFacts, Facts, Preflight
-from tlslab.model.outcomes import Outcomes
-from tlslab.model.plan import Cell, Plan, PlannedTrial
-from tlslab.model.record import (
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.handshake import Certificate, CountedFacts, Facts, Preflight
+from tlslab.domain.outcomes import Outcomes
+from tlslab.domain.plan import Cell, Plan, PlannedTrial
+from tlslab.domain.record import (
     Bytes,
     CpuTime,
     FlightTimes,
@@ -27,8 +26,8 @@ from tlslab.model.record import (
     Verdict,
     WorkerUsage,
 )
-from tlslab.model.run import Environment, RunContents, TargetInfo
-from tlslab.model.trial import (
+from tlslab.domain.run import Environment, RunContents, TargetInfo
+from tlslab.domain.trial import (
     CpuSample,
     MachineUsage,
     ProcessorUsage,
@@ -38,9 +37,9 @@ from tlslab.model.trial import (
     Trial,
     TrialRun,
 )
-from tlslab.model.wording import level_label
-from tlslab.model.workload import NO_WINDOW, KeepAlive
-from tlslab.planning import make_plan
+from tlslab.domain.wording import level_label
+from tlslab.domain.workload import NO_WINDOW, KeepAlive
+from tlslab.experiment import load, make_plan
 
 # Microseconds of processor time for a connection: the server's, and a full client's.
 SERVER_US = {

@@ -12,12 +12,12 @@ from factories.capacity import (
     made_plan,
 )
 from factories.run import World, environment
-from tlslab.model.capacity import OpenLoopRules, Step, WarmUpRules
-from tlslab.model.experiment import Experiment, Factor
-from tlslab.model.plan import Cell, Plan
-from tlslab.model.run import RunContents
-from tlslab.model.trial import PaceSample, Trial
-from tlslab.model.workload import Window
+from tlslab.domain.capacity import OpenLoopRules, Step, WarmUpRules
+from tlslab.domain.experiment import Experiment, Factor
+from tlslab.domain.plan import Cell, Plan
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import PaceSample, Trial
+from tlslab.domain.workload import Window
 
 SECOND = Window(warmup_ms=0, measure_ms=1000)
 RULES = WarmUpRules(connections=16, most=20, window=SECOND, steady=3, width=0.05)

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from factories.run import Change
-from tlslab.model.record import CpuTime, WorkerUsage
-from tlslab.model.trial import Trial, TrialRun
+from tlslab.domain.record import CpuTime, WorkerUsage
+from tlslab.domain.trial import Trial, TrialRun
 
 
 def saturated(groups: Collection[str]) -> Change:

@@ -1,6 +1,6 @@
 """A made-up self-test."""
 
-from tlslab.model.selftest import SCHEMA, Ability, Detectable, Planted, Selftest, Tries
+from tlslab.domain.selftest import SCHEMA, Ability, Detectable, Planted, Selftest, Tries
 
 
 def made_selftest() -> Selftest:

@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 
 from factories.run import World, made_run
-from tlslab.model.run import RunContents
-from tlslab.model.stacks import CellStacks
-from tlslab.store import from_json
-from tlslab.store.packed import unpack
+from tlslab.domain.run import RunContents
+from tlslab.domain.stacks import CellStacks
+from tlslab.lab.store import from_json
+from tlslab.lab.store.packed import unpack
 
 _KEPT = Path(__file__).parents[1] / "unit" / "analysis" / "why" / "stacks.jsonl"
 

@@ -11,8 +11,8 @@ from tlslab.analysis.published_figures import load_order
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.studies.suites import SuitesStudy
 from tlslab.analysis.studies.suites.places import HANDSHAKE, KEEP_ALIVE, KEEP_ALIVE_REQUEST_COST
-from tlslab.model.finding import CellSummary
-from tlslab.model.names import find_suite
+from tlslab.domain.finding import CellSummary
+from tlslab.domain.names import find_suite
 
 STUDY = load_order("rwserve-2019")
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from functools import cache
 
 from factories.run import World, made_run
+from tlslab.domain.finding import Summary
 from tlslab.experiment import load
 from tlslab.lab.results import summary_of
-from tlslab.model.finding import Summary
 
 
 @cache

@@ -1,6 +1,6 @@
 """A made-up validation: each time at one rate, with the widest possible numbers."""
 
-from tlslab.model.validation import (
+from tlslab.domain.validation import (
     PHASES,
     Comparison,
     PhaseResult,

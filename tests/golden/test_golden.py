@@ -15,10 +15,10 @@ from factories.history import made_runs
 from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.history import history
+from tlslab.domain.finding import Summary
 from tlslab.experiment import load, with_levels
-from tlslab.model.finding import Summary
+from tlslab.lab.store import from_json, to_json
 from tlslab.report import render_ab, render_history_text, render_html, render_text
-from tlslab.store import from_json, to_json
 
 FOLDER = Path(__file__).parent
 

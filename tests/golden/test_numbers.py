@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tlslab.lab.results import analyse
-from tlslab.store import RunFolder, to_json
+from tlslab.lab.store import RunFolder, to_json
 
 RUNS = Path(__file__).parent / "runs"
 NAMES = sorted(path.name for path in RUNS.iterdir() if path.is_dir())

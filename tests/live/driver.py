@@ -11,9 +11,9 @@ import sys
 import time
 from typing import Any
 
+from tlslab.domain.errors import TlslabError
 from tlslab.lab.generators.cluster import cluster_hosts
 from tlslab.lab.generators.host import Conversation, Host, HostLostError
-from tlslab.model.errors import TlslabError
 
 ROUNDS = 50
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tlslab.targets.apache import MODULE_FOLDERS
-from tlslab.targets.base import Setting, pinned
-from tlslab.targets.certificates import Authority, CertificateFiles
-from tlslab.targets.ports import start_on_free_port
-from tlslab.targets.process import ServerProcess
-from tlslab.targets.tomcat import Tomcat
+from tlslab.servers.apache import MODULE_FOLDERS
+from tlslab.servers.base import Setting, pinned
+from tlslab.servers.certificates import Authority, CertificateFiles
+from tlslab.servers.ports import start_on_free_port
+from tlslab.servers.process import ServerProcess
+from tlslab.servers.tomcat import Tomcat
 
 KEYS = ("ecdsa-p256", "rsa-2048")
 JAVA_SERVER = Path(__file__).parent / "JsseServer.java"

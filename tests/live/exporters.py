@@ -16,9 +16,9 @@ from pathlib import Path
 
 import psutil
 
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.server_side.exporter import Exporter
-from tlslab.model.errors import CannotRunError
-from tlslab.targets.ports import free_port
+from tlslab.servers.ports import free_port
 
 
 @contextmanager

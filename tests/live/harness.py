@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 
 from live.commands import WIDTH, ForkedCommand, fork
-from tlslab.targets import Running
-from tlslab.targets.base import Setting
+from tlslab.servers import Running
+from tlslab.servers.base import Setting
 
 # Processor time of a worker that makes load, in one second on a busy machine.
 WORKED_S = 0.03

@@ -20,8 +20,8 @@ from types import TracebackType
 
 import psutil
 
-from tlslab.targets.guard import bound
-from tlslab.targets.namespaces import obstacle
+from tlslab.servers.guard import bound
+from tlslab.servers.namespaces import obstacle
 
 # With the value 1, missing namespaces are an error: tests may not be skipped.
 REQUIRED = "TLSLAB_REQUIRE_NAMESPACES"

@@ -24,8 +24,8 @@ import tlslab
 import tlslab.cli
 from factories.run import made_run
 from tlslab.analysis import summarise
+from tlslab.lab.store import from_json, to_json
 from tlslab.report import render_html
-from tlslab.store import from_json, to_json
 
 # What modules import when they are used first; the last one by the parser of the command line.
 LATE = ("ruptures", "scipy.optimize", "scipy.stats", "typer._adapters")

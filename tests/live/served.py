@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tlslab.targets import Target
-from tlslab.targets.base import Running
-from tlslab.targets.programs import require_program
+from tlslab.servers import Target
+from tlslab.servers.base import Running
+from tlslab.servers.programs import require_program
 
 CONNECTIONS = 12
 

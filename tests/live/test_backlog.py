@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from live.harness import Tlslab, setting
-from tlslab.targets import Nginx
+from tlslab.servers import Nginx
 
 
 class Narrow(Nginx):

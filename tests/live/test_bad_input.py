@@ -11,8 +11,8 @@ import pytest
 
 from live.harness import Own, Tlslab, assert_finished, setting, trials
 from tlslab.lab.programs import require_program
-from tlslab.targets import Authority, Reference
-from tlslab.targets.certificates import SERVER_NAME, VALID_DAYS, CertificateFiles, Purpose
+from tlslab.servers import Authority, Reference
+from tlslab.servers.certificates import SERVER_NAME, VALID_DAYS, CertificateFiles, Purpose
 
 Small = Callable[..., str]
 

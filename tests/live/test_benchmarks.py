@@ -9,12 +9,12 @@ import pytest
 
 from live.harness import Tlslab, read_trials, wait_for_trials
 from live.studies import SECONDS, assert_whole, study_named
+from tlslab.domain.benchmark import BenchmarkSettings, settings_of
 from tlslab.experiment import load
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, find_jar, run_fork
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import make_material
-from tlslab.model.benchmark import BenchmarkSettings, settings_of
-from tlslab.targets.jdk import find_jdks
+from tlslab.servers.jdk import find_jdks
 
 TINY = """\
 schema = "tlslab.experiment/2"

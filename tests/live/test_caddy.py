@@ -7,9 +7,9 @@ import pytest
 
 from live.harness import setting
 from live.test_servers import DOCUMENT_BYTES, ECDSA, RSA, served_in_full, started, wanted
-from tlslab.model.deployment import Deployment
-from tlslab.model.errors import CannotRunError
-from tlslab.targets import build, lacking
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.errors import CannotRunError
+from tlslab.servers import build, lacking
 
 GROUPS = ("X25519", "P-256", "P-384", "P-521")
 

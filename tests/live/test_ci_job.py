@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from tlslab.domain.estimates import estimate_name
 from tlslab.lab.programs import require_program
-from tlslab.model.estimates import estimate_name
 
 ROOT = Path(__file__).parents[2]
 GATE = ROOT / "docs" / "ci" / "gate.sh"

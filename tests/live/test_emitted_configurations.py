@@ -12,8 +12,8 @@ import pytest
 from tlslab.advice.emit import SYNTAXES
 from tlslab.advice.preference import Preference, Subject
 from tlslab.advice.setting_grade import grade_group, grade_suite
-from tlslab.model.names import GROUPS, SUITES
-from tlslab.targets.certificates import Authority
+from tlslab.domain.names import GROUPS, SUITES
+from tlslab.servers.certificates import Authority
 
 # Everything that a run may find and recommend: all settings to which no policy objects.
 GOOD_SUITES = [s.name for s in SUITES if s.tls == "1.2" and grade_suite(s.name, "2").passes]

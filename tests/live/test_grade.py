@@ -14,11 +14,11 @@ import pytest
 from live.harness import Own, Tlslab, setting
 from live.hellos import ask
 from tlslab.advice.clients import clients
-from tlslab.targets import Nginx
-from tlslab.targets.apache import Apache
-from tlslab.targets.configured import ConfiguredServer
-from tlslab.targets.haproxy import HAProxy
-from tlslab.targets.programs import require_program
+from tlslab.servers import Nginx
+from tlslab.servers.apache import Apache
+from tlslab.servers.configured import ConfiguredServer
+from tlslab.servers.haproxy import HAProxy
+from tlslab.servers.programs import require_program
 
 # Kinds of servers, keys, and differences from the lab's configuration: patterns with replacements.
 SERVERS: dict[str, tuple[type[ConfiguredServer], tuple[str, ...], tuple[tuple[str, str], ...]]] = {

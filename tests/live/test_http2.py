@@ -12,8 +12,8 @@ import pytest
 
 from live.harness import Own, setting
 from tlslab.lab.programs import require_program
-from tlslab.targets import Nginx
-from tlslab.targets.certificates import Authority
+from tlslab.servers import Nginx
+from tlslab.servers.certificates import Authority
 
 # Answers every request with the number of bytes in its path; prints the address to standard output.
 NODE = """

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tlslab.lab.programs import require_program
-from tlslab.targets.certificates import Authority, CertificateFiles
-from tlslab.targets.nginx import find_nginx
-from tlslab.targets.process import ServerProcess, wait_until
+from tlslab.servers.certificates import Authority, CertificateFiles
+from tlslab.servers.nginx import find_nginx
+from tlslab.servers.process import ServerProcess, wait_until
 
 START_S = 20.0
 

@@ -18,14 +18,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa, utils
 
 from live.hosts import lacking
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError
-from tlslab.targets import namespaces
-from tlslab.targets.certificates import Authority, CertificateFiles
-from tlslab.targets.openbao import NodeApi
-from tlslab.targets.process import runs
-from tlslab.targets.signer import ClusterSetting, SigningCluster, signing_cluster
-from tlslab.targets.softhsm import Pkcs11Token, make_token
+from tlslab.servers import namespaces
+from tlslab.servers.certificates import Authority, CertificateFiles
+from tlslab.servers.openbao import NodeApi
+from tlslab.servers.process import runs
+from tlslab.servers.signer import ClusterSetting, SigningCluster, signing_cluster
+from tlslab.servers.softhsm import Pkcs11Token, make_token
 
 MUTUAL = ("--handshake", "mutual", "--certificate", "rsa-2048")
 
@@ -203,7 +203,7 @@ def test_addresses_are_asked_with_leave_only(cluster: SigningCluster) -> None:
 LAB = """
 import sys, time
 from pathlib import Path
-from tlslab.targets.signer import ClusterSetting, signing_cluster
+from tlslab.servers.signer import ClusterSetting, signing_cluster
 with signing_cluster(ClusterSetting(Path(sys.argv[1]), Path(sys.argv[2]))) as cluster:
     print(*(node.process.pid for node in cluster.nodes), flush=True)
     time.sleep(60)

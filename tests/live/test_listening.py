@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from live.harness import Tlslab, setting
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.profile import Profile
 from tlslab.lab.generators.single import local_pool
 from tlslab.lab.specs import Aim, preflight_spec
-from tlslab.model.deployment import Deployment
-from tlslab.model.profile import Profile
-from tlslab.targets import MANAGED, build
+from tlslab.servers import MANAGED, build
 
 SERVERS = [name for name, kind in MANAGED.items() if kind.installed]
 

@@ -12,11 +12,11 @@ import psutil
 import pytest
 
 from live.served import Served, served
-from tlslab.model.errors import CannotRunError
-from tlslab.model.names import SUITES
-from tlslab.targets.base import Setting
-from tlslab.targets.node import Node
-from tlslab.targets.process import runs
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.names import SUITES
+from tlslab.servers.base import Setting
+from tlslab.servers.node import Node
+from tlslab.servers.process import runs
 
 GROUPS = ("X25519", "P-256", "P-384", "X25519MLKEM768")
 RSA_SUITES = [suite.name for suite in SUITES if suite.tls == "1.2" and "ECDSA" not in suite.name]

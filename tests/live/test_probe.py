@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from live.harness import SMALL, Own, Tlslab, assert_finished, setting, trials
-from tlslab.targets import Authority, Nginx
-from tlslab.targets.base import Running
-from tlslab.targets.process import ServerProcess, wait_until
+from tlslab.servers import Authority, Nginx
+from tlslab.servers.base import Running
+from tlslab.servers.process import ServerProcess, wait_until
 
 # sslscan's names for groups, if they differ from ours.
 SSLSCAN_GROUPS = {

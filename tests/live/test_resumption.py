@@ -12,8 +12,8 @@ import pytest
 
 from live.harness import SMALL, Tlslab, assert_finished, measured
 from tlslab.lab.programs import require_program
-from tlslab.targets import Nginx
-from tlslab.targets.base import Setting
+from tlslab.servers import Nginx
+from tlslab.servers.base import Setting
 
 # Each request as one character: `r` on a resumed connection, `.` on another.
 LOG = "log_format kind '$ssl_session_reused'; access_log {path} kind;"

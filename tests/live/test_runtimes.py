@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from live.harness import Tlslab, trials
-from tlslab.targets.jdk import by_name, find_jdks
+from tlslab.servers.jdk import by_name, find_jdks
 
 SMALL = """\
 schema = "tlslab.experiment/2"

@@ -15,14 +15,14 @@ import psutil
 import pytest
 
 from live.harness import setting
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.names import ECDSA_SCHEMES, RSA_SCHEMES
 from tlslab.lab.accounting import read
 from tlslab.lab.process_times import used
 from tlslab.lab.programs import require_program
-from tlslab.model.deployment import Deployment
-from tlslab.model.errors import CannotRunError
-from tlslab.model.names import ECDSA_SCHEMES, RSA_SCHEMES
-from tlslab.targets import Running, Setting, Target, build, ports
-from tlslab.targets.process import runs
+from tlslab.servers import Running, Setting, Target, build, ports
+from tlslab.servers.process import runs
 
 SERVERS = ("nginx", "apache", "haproxy")
 DOCUMENT_BYTES = 4096
@@ -201,8 +201,8 @@ def test_a_port_that_is_taken_is_exchanged_for_another(
 LAB = """
 import sys, time
 from pathlib import Path
-from tlslab.model.deployment import Deployment
-from tlslab.targets import Setting, build
+from tlslab.domain.deployment import Deployment
+from tlslab.servers import Setting, build
 asked = Setting(Path(sys.argv[1]), ("ecdsa-p256",), ("X25519",), 100, (), workers=2)
 target = build(Deployment(sys.argv[2], front=sys.argv[3]), asked)
 target.prepare()

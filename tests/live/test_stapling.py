@@ -10,9 +10,9 @@ import pytest
 
 from live.harness import Tlslab, trials
 from live.test_servers import Started, started, wanted
+from tlslab.domain.deployment import Deployment
 from tlslab.lab.programs import require_program
-from tlslab.model.deployment import Deployment
-from tlslab.targets import build
+from tlslab.servers import build
 
 # Servers with a response for each of several certificates, and those with one for all.
 EACH = ("reference", "haproxy")

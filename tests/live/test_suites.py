@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from live.harness import Tlslab, trials
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import dumps, load, with_levels
 from tlslab.experiment.short import VARIABLE
-from tlslab.model.experiment import Experiment
-from tlslab.model.workload import KeepAlive, Window
 
 SIZES = ("1024", "2048", "3072", "4096")
 FAMILIES = (

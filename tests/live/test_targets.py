@@ -3,8 +3,8 @@
 import json
 
 from live.harness import Tlslab
-from tlslab.model.names import GROUPS, SUITES
-from tlslab.targets.reference import RUSTLS_GROUPS, RUSTLS_SUITES
+from tlslab.domain.names import GROUPS, SUITES
+from tlslab.servers.reference import RUSTLS_GROUPS, RUSTLS_SUITES
 
 SERVERS = ("reference", "nginx", "apache", "haproxy")
 RUSTLS = "reference-rustls"

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tlslab.lab.programs import require_program
-from tlslab.targets import Authority
-from tlslab.targets.certificates import CertificateFiles
-from tlslab.targets.process import ServerProcess, wait_until
+from tlslab.servers import Authority
+from tlslab.servers.certificates import CertificateFiles
+from tlslab.servers.process import ServerProcess, wait_until
 
 LIGHTTPD = """\
 server.modules = ("mod_openssl")

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from live.served import served
-from tlslab.model.errors import CannotRunError
-from tlslab.targets.base import Setting
-from tlslab.targets.connectors import CONNECTORS, FEATURE
-from tlslab.targets.jdk import Jdk, find_jdks
-from tlslab.targets.tomcat import Tomcat
+from tlslab.domain.errors import CannotRunError
+from tlslab.servers.base import Setting
+from tlslab.servers.connectors import CONNECTORS, FEATURE
+from tlslab.servers.jdk import Jdk, find_jdks
+from tlslab.servers.tomcat import Tomcat
 
 JDKS = [jdk for jdk in find_jdks().found if jdk.feature >= FEATURE]
 RUNTIMES = [

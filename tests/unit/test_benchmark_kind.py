@@ -1,11 +1,10 @@
 import pytest
 
 from factories.benchmarks import TEXT
-from tlslab.experiment import dumps, load, loads, with_levels
+from tlslab.domain.errors import ExperimentError, UsageError
+from tlslab.experiment import dumps, load, loads, make_plan, with_levels
+from tlslab.experiment.fault_trials import add_faults
 from tlslab.lab.benchmark.benchmark_run import mean_seconds
-from tlslab.model.errors import ExperimentError, UsageError
-from tlslab.planning import make_plan
-from tlslab.planning.fault_trials import add_faults
 
 
 def test_the_shipped_experiment_is_written_and_read_back() -> None:

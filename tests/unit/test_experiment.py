@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tlslab.domain.errors import ExperimentError, UsageError
+from tlslab.domain.experiment import Exclusion, Experiment, Factor, Pin
+from tlslab.domain.stopping import Stopping
+from tlslab.domain.workload import RESUMPTIONS, KeepAlive, Window, Workload
 from tlslab.experiment import dumps, load, loads, shipped, with_levels
 from tlslab.experiment.factors import RULES
-from tlslab.model.errors import ExperimentError, UsageError
-from tlslab.model.experiment import Exclusion, Experiment, Factor, Pin
-from tlslab.model.stopping import Stopping
-from tlslab.model.workload import RESUMPTIONS, KeepAlive, Window, Workload
 
 GOOD = """\
 schema = "tlslab.experiment/2"

@@ -16,10 +16,10 @@ from kept.figures import REPORTS, ROOT, table
 from tlslab.analysis.costs.findings import GOOD_ERROR
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import Calibration, calibration
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.wording import difference
 from tlslab.lab.results import read_contents
-from tlslab.model.estimate import Estimate
-from tlslab.model.wording import difference
-from tlslab.store import RunFolder
+from tlslab.lab.store import RunFolder
 
 KEPT = REPORTS / "calibrate"
 FILES = ("environment.json", "experiment.toml", "plan.json")

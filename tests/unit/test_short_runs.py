@@ -5,6 +5,10 @@ from pathlib import Path
 import pytest
 
 from tlslab.cli.wanted import Changes, changed
+from tlslab.domain.benchmark import BenchmarkSettings
+from tlslab.domain.capacity import CapacityPlan
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.workload import Window
 from tlslab.experiment import dumps, file_kind, load, loads, shipped
 from tlslab.experiment.short import (
     BLOCKS,
@@ -16,12 +20,8 @@ from tlslab.experiment.short import (
     asked_for,
     warmed_up,
 )
-from tlslab.model.benchmark import BenchmarkSettings
-from tlslab.model.capacity import CapacityPlan
-from tlslab.model.experiment import Experiment
-from tlslab.model.workload import Window
-from tlslab.targets import jdk
-from tlslab.targets.jdk import Jdk, Jdks
+from tlslab.servers import jdk
+from tlslab.servers.jdk import Jdk, Jdks
 
 
 def windows(experiment: Experiment) -> list[Window]:

@@ -15,7 +15,7 @@ import stages
 from run_tests import Kept
 from stages import Counts, Runner, Stage
 
-from tlslab.targets.process import runs
+from tlslab.servers.process import runs
 
 pytestmark = pytest.mark.slow
 
@@ -197,7 +197,7 @@ def test_a_change_is_followed_by_the_stages_that_test_it() -> None:
     assert {"fuzz", "bogo"} <= due("crates/wire/src/http/h2/mod.rs")
     assert {"fuzz", "bogo"} <= due("crates/tls/src/rustls/minimal/handshake.rs")
     assert {"browser"} <= due("python/tlslab/report/page/results.py")
-    assert {"browser"} <= due("python/tlslab/live/page.py")
+    assert {"browser"} <= due("python/tlslab/report/live/page.py")
     assert {"clusters"} <= due("python/tlslab/lab/generators/several.py")
     assert {"packages", "pythons"} <= due("pyproject.toml")
     assert {"packages", "pythons"} <= due("requirements.lock")

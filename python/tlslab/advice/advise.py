@@ -12,10 +12,10 @@ from tlslab.advice.policy import GRADES, Policy, policies
 from tlslab.advice.preference import Subject, subject_of
 from tlslab.advice.proof_verdict import proved
 from tlslab.advice.setting_grade import Graded, grade_group, grade_suite
-from tlslab.model.answer import Answer
-from tlslab.model.figure import DataTable, TextBlock
-from tlslab.model.finding import Finding, Summary
-from tlslab.model.wording import level_label
+from tlslab.domain.answer import Answer
+from tlslab.domain.figure import DataTable, TextBlock
+from tlslab.domain.finding import Finding, Summary
+from tlslab.domain.wording import level_label
 
 
 def advised(summary: Summary, found: Mapping[str, Recommendation] | None = None) -> Summary:

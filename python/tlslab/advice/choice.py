@@ -6,11 +6,11 @@ from typing import Literal
 
 from tlslab.advice.field import Entry, Field
 from tlslab.advice.preference import Preference, Subject
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Comparison
-from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.trade_off import TradeOffs
-from tlslab.model.wording import difference
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Comparison
+from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.domain.trade_off import TradeOffs
+from tlslab.domain.wording import difference
 
 Aim = Literal["throughput", "latency", "security", "bytes"]
 

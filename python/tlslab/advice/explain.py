@@ -10,12 +10,12 @@ from tlslab.advice.left_out import left_out_lines
 from tlslab.advice.policy import GRADES
 from tlslab.advice.price import costs, price_lines, price_words
 from tlslab.advice.strength import is_pq_hybrid
-from tlslab.model.estimate import Estimate
-from tlslab.model.estimates import estimate_name
-from tlslab.model.figure import DataTable
-from tlslab.model.grading import age_words, as_of, successor_words
-from tlslab.model.trade_off import probability_words
-from tlslab.model.wording import capital, counted, difference, few, figure, joined
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.figure import DataTable
+from tlslab.domain.grading import age_words, as_of, successor_words
+from tlslab.domain.trade_off import probability_words
+from tlslab.domain.wording import capital, counted, difference, few, figure, joined
 
 # A cell counts as one of the Pareto set if its probability of being in it exceeds this.
 LIKELY = 0.5

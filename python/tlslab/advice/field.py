@@ -7,11 +7,11 @@ from tlslab.advice.policy import Policy
 from tlslab.advice.preference import SUBJECTS, Subject, terminator
 from tlslab.advice.setting_grade import Graded, grade_group, grade_suite
 from tlslab.advice.strength import in_order, ranks, strength
-from tlslab.model.experiment import Experiment
-from tlslab.model.finding import CellSummary
-from tlslab.model.names import GROUPS, SUITES, find_suite
-from tlslab.model.run import Environment
-from tlslab.model.wording import cell_label
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.finding import CellSummary
+from tlslab.domain.names import GROUPS, SUITES, find_suite
+from tlslab.domain.run import Environment
+from tlslab.domain.wording import cell_label
 
 # Servers with another server's TLS: an order measured on one holds for the other.
 KIN: Mapping[str, tuple[str, ...]] = {

@@ -7,8 +7,8 @@ from tlslab.advice.clients import clients
 from tlslab.advice.offer import things
 from tlslab.advice.policy import Policy, all_policies
 from tlslab.advice.simulate import LIMITS, simulate
-from tlslab.model.grading import Found, Grading, Judgement, Topic, Verdict, age_words
-from tlslab.model.offered import Offered
+from tlslab.domain.grading import Found, Grading, Judgement, Topic, Verdict, age_words
+from tlslab.domain.offered import Offered
 
 
 def judge(offered: Offered, day: date) -> Grading:

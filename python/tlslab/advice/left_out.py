@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tlslab.advice.field import Field
-from tlslab.model.wording import counted, few, joined
+from tlslab.domain.wording import counted, few, joined
 
 # The largest number of objections in a brief list.
 _OBJECTIONS = 8

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from tlslab.advice.preference import Subject
 from tlslab.advice.setting_grade import Graded, grade_group, grade_suite
-from tlslab.model.answer import Answer, Lacking
-from tlslab.model.elsewhere import Cells, Led, beside, fewest, led
-from tlslab.model.enough import EQUIVALENCE, too_wide
-from tlslab.model.figure import Figure, Series
-from tlslab.model.finding import CellSummary, Ranking, Summary
-from tlslab.model.leading import (
+from tlslab.domain.answer import Answer, Lacking
+from tlslab.domain.elsewhere import Cells, Led, beside, fewest, led
+from tlslab.domain.enough import EQUIVALENCE, too_wide
+from tlslab.domain.figure import Figure, Series
+from tlslab.domain.finding import CellSummary, Ranking, Summary
+from tlslab.domain.leading import (
     is_bound,
     lead,
     lead_words,
@@ -20,9 +20,9 @@ from tlslab.model.leading import (
     unranked,
     unranked_words,
 )
-from tlslab.model.setting import RANKED_FIGURES, figure_id, settings_of
-from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import cell_label, counted, setting_of, short_label, subject_noun
+from tlslab.domain.setting import RANKED_FIGURES, figure_id, settings_of
+from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.domain.wording import cell_label, counted, setting_of, short_label, subject_noun
 
 
 def graded(cell: CellSummary, subject: Subject, http: str | None = None) -> Graded:

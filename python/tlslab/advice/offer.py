@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from tlslab.model.doubt import certificates_known
-from tlslab.model.grading import Topic
-from tlslab.model.offered import Offered
+from tlslab.domain.doubt import certificates_known
+from tlslab.domain.grading import Topic
+from tlslab.domain.offered import Offered
 
 _SECONDS_PER_DAY = 86_400
 

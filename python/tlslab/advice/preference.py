@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from tlslab.model.deployment import NO_FRONT
-from tlslab.model.finding import Summary
+from tlslab.domain.deployment import NO_FRONT
+from tlslab.domain.finding import Summary
 
 Subject = Literal["suite", "group"]
 SUBJECTS: tuple[Subject, ...] = get_args(Subject)

@@ -7,11 +7,11 @@ the sentence says that the two cannot be told apart, and which difference is exc
 from collections.abc import Iterator
 
 from tlslab.advice.choice import Price, Recommendation
-from tlslab.model.estimates import estimate_name
-from tlslab.model.finding import Comparison
-from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.trade_off import TOLERANCE, probability_words
-from tlslab.model.wording import counted, difference, number_word, percent, ratio_figure
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.finding import Comparison
+from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.domain.trade_off import TOLERANCE, probability_words
+from tlslab.domain.wording import counted, difference, number_word, percent, ratio_figure
 
 # From this difference on, as a share, `difference` gives no figure.
 _WITHOUT_END = 9.0

@@ -18,17 +18,17 @@ from tlslab.advice.clients import clients
 from tlslab.advice.judge import judge
 from tlslab.advice.policy import Policy, all_policies
 from tlslab.advice.simulate import LIMITS, simulate
-from tlslab.model.answer import Answer
-from tlslab.model.configuration import BASELINE, CANDIDATE
-from tlslab.model.doubt import doubt_words
-from tlslab.model.figure import DataTable
-from tlslab.model.finding import Finding, Summary
-from tlslab.model.grading import Found as Offer
-from tlslab.model.grading import Grading, Outcome, Topic
-from tlslab.model.offered import Offered
-from tlslab.model.proof import ClientChange, Found, PolicyChange, Proof, RoundTrips
-from tlslab.model.proof_words import VERDICTS, clients_words, decided_words, few, seen_words
-from tlslab.model.wording import joined
+from tlslab.domain.answer import Answer
+from tlslab.domain.configuration import BASELINE, CANDIDATE
+from tlslab.domain.doubt import doubt_words
+from tlslab.domain.figure import DataTable
+from tlslab.domain.finding import Finding, Summary
+from tlslab.domain.grading import Found as Offer
+from tlslab.domain.grading import Grading, Outcome, Topic
+from tlslab.domain.offered import Offered
+from tlslab.domain.proof import ClientChange, Found, PolicyChange, Proof, RoundTrips
+from tlslab.domain.proof_words import VERDICTS, clients_words, decided_words, few, seen_words
+from tlslab.domain.wording import joined
 
 
 def proved(summary: Summary) -> Summary:

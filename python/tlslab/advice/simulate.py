@@ -10,8 +10,8 @@ from typing import TypeVar
 from tlslab.advice.clients import Client
 from tlslab.advice.offer import VERSIONS
 from tlslab.advice.policy import number_in
-from tlslab.model.grading import Outcome
-from tlslab.model.offered import ChainOffered, Listed, Numbered, Offered, SuiteOffered
+from tlslab.domain.grading import Outcome
+from tlslab.domain.offered import ChainOffered, Listed, Numbered, Offered, SuiteOffered
 
 Item = TypeVar("Item", bound=Numbered)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from tlslab.advice.policy import GRADES
 from tlslab.advice.setting_grade import Graded
-from tlslab.model.names import find_group, find_suite
+from tlslab.domain.names import find_group, find_suite
 
 # NIST SP 800-57 part 1 revision 5, table 2, for curves and primes; RFC 7748 for X25519 and X448;
 # for a KEM the strength of the block cipher that defines its category (FIPS 203, section 8).

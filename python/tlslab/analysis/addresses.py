@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from tlslab.model.finding import Finding
-from tlslab.model.record import RunRecord
-from tlslab.model.trial import Trial
-from tlslab.model.wording import counted
+from tlslab.domain.finding import Finding
+from tlslab.domain.record import RunRecord
+from tlslab.domain.trial import Trial
+from tlslab.domain.wording import counted
 
 
 def several_addresses(trials: Sequence[Trial]) -> Iterator[Finding]:

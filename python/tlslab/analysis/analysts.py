@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from tlslab.analysis.addresses import several_addresses
 from tlslab.analysis.compare import Measured
-from tlslab.model.finding import Summary
-from tlslab.model.registry import Registry
-from tlslab.model.run import RunContents
+from tlslab.domain.finding import Summary
+from tlslab.domain.registry import Registry
+from tlslab.domain.run import RunContents
 
 Analyst = Callable[[RunContents], Summary]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tlslab.model.validation import (
+from tlslab.domain.validation import (
     PHASES,
     QUANTILES,
     TOLERANCE,

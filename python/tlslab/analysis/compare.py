@@ -10,8 +10,8 @@ from tlslab.analysis import keep_alive
 from tlslab.analysis.published_figures import ESTIMATES, Study
 from tlslab.analysis.stats.estimate import Array, mean_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, false_discovery
-from tlslab.model.enough import EQUIVALENCE
-from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict
+from tlslab.domain.enough import EQUIVALENCE
+from tlslab.domain.finding import CellSummary, Comparison, ComparisonVerdict
 
 # The estimates by which cells are compared. Rates: more is faster; costs: less is faster.
 COMPARED = (

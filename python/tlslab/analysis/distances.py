@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean, median
 
-from tlslab.model.instant import instant
-from tlslab.model.trial import Trial
+from tlslab.domain.instant import instant
+from tlslab.domain.trial import Trial
 
 # A distance of more than this many usual ones is a pause: the run was interrupted and resumed, or
 # the clock was set. The start and the warm-up of a server between two trials take less than

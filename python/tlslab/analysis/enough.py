@@ -7,11 +7,11 @@ import numpy as np
 
 from tlslab.analysis.distances import seconds_apart
 from tlslab.analysis.stats.power import detectable
-from tlslab.model.answer import Lacking
-from tlslab.model.commands import ONE_RUN, without_options
-from tlslab.model.run import RunContents
-from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import counted
+from tlslab.domain.answer import Lacking
+from tlslab.domain.commands import ONE_RUN, without_options
+from tlslab.domain.run import RunContents
+from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.domain.wording import counted
 
 # With fewer blocks or repetitions there is no finding: half of an interval's width would be due to
 # their small number.

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tlslab.model.finding import ExperimentSummary
-from tlslab.model.run import RunContents
+from tlslab.domain.finding import ExperimentSummary
+from tlslab.domain.run import RunContents
 
 
 def summarise_experiment(contents: RunContents, workload: Mapping[str, Any]) -> ExperimentSummary:

@@ -24,8 +24,8 @@ from tlslab.analysis.stats.estimate import Spread
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.stats.power import needed_effect
 from tlslab.analysis.stats.signed_rank import SignedRanks
-from tlslab.model.finding import Comparison
-from tlslab.model.stopping import LEAST_BLOCKS
+from tlslab.domain.finding import Comparison
+from tlslab.domain.stopping import LEAST_BLOCKS
 
 GateVerdict = Literal["slower", "passed", "cannot_tell"]
 

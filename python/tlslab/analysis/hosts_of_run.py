@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tlslab.model.host_use import HostUse
-from tlslab.model.hosts import HostClock
-from tlslab.model.record import HostPart
-from tlslab.model.trial import Trial
+from tlslab.domain.host_use import HostUse
+from tlslab.domain.hosts import HostClock
+from tlslab.domain.record import HostPart
+from tlslab.domain.trial import Trial
 
 
 def hosts_of(trials: Sequence[Trial]) -> tuple[HostUse, ...]:

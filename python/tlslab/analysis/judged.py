@@ -14,10 +14,10 @@ from tlslab.analysis.validity import (
     lower_bounds,
     unsaturated,
 )
-from tlslab.model.finding import CellSummary
-from tlslab.model.plan import Cell
-from tlslab.model.run import RunContents
-from tlslab.model.trial import Trial
+from tlslab.domain.finding import CellSummary
+from tlslab.domain.plan import Cell
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import Trial
 
 
 @dataclass(frozen=True)

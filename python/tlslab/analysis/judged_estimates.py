@@ -10,8 +10,8 @@ by their middle and their end, p50 and p99.
 from collections.abc import Collection, Mapping
 
 from tlslab.analysis import keep_alive
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import CellSummary
 
 _CONNECTIONS = "connections_per_s"
 _REQUESTS = "requests_per_s"

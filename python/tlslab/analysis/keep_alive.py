@@ -13,7 +13,7 @@ from tlslab.analysis.measures import (
     held,
     split,
 )
-from tlslab.model.trial import Trial, TrialRun
+from tlslab.domain.trial import Trial, TrialRun
 
 PREFIX = "keep_alive_"
 REQUESTS = "keep_alive_requests_per_s"

@@ -17,10 +17,10 @@ that a ratio of 1 cannot be reached.
 
 import math
 
-from tlslab.model.handshake import Facts
-from tlslab.model.primitives import Primitives
-from tlslab.model.record import RunRecord
-from tlslab.model.trial import Trial
+from tlslab.domain.handshake import Facts
+from tlslab.domain.primitives import Primitives
+from tlslab.domain.record import RunRecord
+from tlslab.domain.trial import Trial
 
 # The most plaintext that a record holds (RFC 8446, section 5.1).
 _RECORD = 16_384

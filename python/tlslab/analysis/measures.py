@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlslab.model.deployment import Deployment
-from tlslab.model.generator import generator_busy
-from tlslab.model.record import RunRecord
-from tlslab.model.run import Environment
-from tlslab.model.trial import Trial, TrialRun
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.generator import generator_busy
+from tlslab.domain.record import RunRecord
+from tlslab.domain.run import Environment
+from tlslab.domain.trial import Trial, TrialRun
 
 RATE = "1/s"
 MICROSECONDS = "us"

@@ -12,10 +12,10 @@ from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, compare, more_is_faster
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.ranking import differing, settings
-from tlslab.model.finding import Comparison
-from tlslab.model.run import RunContents
-from tlslab.model.stopping import Stopping
-from tlslab.model.wording import setting_of
+from tlslab.domain.finding import Comparison
+from tlslab.domain.run import RunContents
+from tlslab.domain.stopping import Stopping
+from tlslab.domain.wording import setting_of
 
 # The estimates that a run must settle: the ranked rates; for rates that neither side limited, the
 # costs.

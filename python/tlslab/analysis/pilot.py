@@ -27,12 +27,12 @@ from tlslab.analysis.distances import seconds_apart
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.families import LEVEL
 from tlslab.analysis.stats.steady_state import rates
-from tlslab.model.plan import Plan
-from tlslab.model.setting import settings_of
-from tlslab.model.stopping import SHORTEST, Forecast, Stopping
-from tlslab.model.trial import Trial
-from tlslab.model.wording import setting_of
-from tlslab.model.workload import Workload
+from tlslab.domain.plan import Plan
+from tlslab.domain.setting import settings_of
+from tlslab.domain.stopping import SHORTEST, Forecast, Stopping
+from tlslab.domain.trial import Trial
+from tlslab.domain.wording import setting_of
+from tlslab.domain.workload import Workload
 
 # A trial's time beside its windows, for starting runs, connecting and draining; in seconds.
 OVERHEAD_S = 0.4

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tlslab.model.finding import CpuSeries
-from tlslab.model.trial import RunKind, Trial, TrialRun
+from tlslab.domain.finding import CpuSeries
+from tlslab.domain.trial import RunKind, Trial, TrialRun
 
 # The server is sampled about five times a second: finer slices would only show the sampling.
 SLICE_S = 0.2

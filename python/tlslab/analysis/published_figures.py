@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from tlslab.model.deployment import NO_FRONT
-from tlslab.model.errors import UsageError
-from tlslab.model.finding import Published
+from tlslab.domain.deployment import NO_FRONT
+from tlslab.domain.errors import UsageError
+from tlslab.domain.finding import Published
 
 SCHEMA = "tlslab.published/1"
 

@@ -18,9 +18,9 @@ from tlslab.analysis.compare import (
 )
 from tlslab.analysis.stats.estimate import family_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
-from tlslab.model.finding import Comparison, Place, Ranking
-from tlslab.model.setting import settings_of
-from tlslab.model.wording import difference, few, joined, setting_of
+from tlslab.domain.finding import Comparison, Place, Ranking
+from tlslab.domain.setting import settings_of
+from tlslab.domain.wording import difference, few, joined, setting_of
 
 RANKED = (
     "connections_per_s",

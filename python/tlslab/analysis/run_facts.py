@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from tlslab.analysis.server_side import SOURCE
-from tlslab.model.finding import Summary
-from tlslab.model.run import Environment
+from tlslab.domain.finding import Summary
+from tlslab.domain.run import Environment
 
 
 def environment_facts(where: Environment) -> dict[str, str]:

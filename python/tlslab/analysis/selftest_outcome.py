@@ -16,8 +16,8 @@ from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.ranking import differing
 from tlslab.analysis.stats.power import detectable
 from tlslab.analysis.stats.proportion import proportion_interval
-from tlslab.model.run import RunContents
-from tlslab.model.selftest import SCHEMA, Ability, Detectable, Planted, Selftest, Tries
+from tlslab.domain.run import RunContents
+from tlslab.domain.selftest import SCHEMA, Ability, Detectable, Planted, Selftest, Tries
 
 # The estimates by which servers are ranked; each is a ranking with its own false alarms.
 RANKED_BY = ("connections_per_s", "server_cpu_us_per_connection")

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Summary
-from tlslab.model.server_side import SOURCE_WORDS, ServerSide
-from tlslab.model.trial import RunKind, Trial, TrialRun
-from tlslab.model.wording import counted, figure, percent
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Summary
+from tlslab.domain.server_side import SOURCE_WORDS, ServerSide
+from tlslab.domain.trial import RunKind, Trial, TrialRun
+from tlslab.domain.wording import counted, figure, percent
 
 # The fact that names the source.
 SOURCE = "Server's processor time"

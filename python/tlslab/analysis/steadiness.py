@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.stats.steady_state import Label, classify, rates
-from tlslab.model.finding import Note
-from tlslab.model.record import RunRecord
-from tlslab.model.trial import RunKind, TrialRun
+from tlslab.domain.finding import Note
+from tlslab.domain.record import RunRecord
+from tlslab.domain.trial import RunKind, TrialRun
 
 # A trial with such a run does not count for a rank.
 NOT_STEADY: Mapping[Label, str] = {

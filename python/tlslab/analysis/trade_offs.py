@@ -27,12 +27,12 @@ from tlslab.analysis.stats.posterior import (
     probability_of_least,
     probability_on_front,
 )
-from tlslab.model.distribution import Distribution, needed_n
-from tlslab.model.enough import EQUIVALENCE
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Comparison
-from tlslab.model.run import RunContents
-from tlslab.model.trade_off import TOLERANCE, TradeOffs, Verdict, Weighed
+from tlslab.domain.distribution import Distribution, needed_n
+from tlslab.domain.enough import EQUIVALENCE
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Comparison
+from tlslab.domain.run import RunContents
+from tlslab.domain.trade_off import TOLERANCE, TradeOffs, Verdict, Weighed
 
 SERVICE = "service_ms"
 

@@ -13,12 +13,12 @@ from tlslab.analysis.measures import (
     server_lost,
     steal_share,
 )
-from tlslab.model.finding import CellVerdict, Note
-from tlslab.model.generator import STARVED, time_lost
-from tlslab.model.record import RunRecord
-from tlslab.model.run_faults import run_faults
-from tlslab.model.trial import Trial, TrialRun
-from tlslab.model.wording import counted, figure, percent
+from tlslab.domain.finding import CellVerdict, Note
+from tlslab.domain.generator import STARVED, time_lost
+from tlslab.domain.record import RunRecord
+from tlslab.domain.run_faults import run_faults
+from tlslab.domain.trial import Trial, TrialRun
+from tlslab.domain.wording import counted, figure, percent
 
 # A worker that computes for all but a twentieth of its time has a queue between its waits.
 SATURATED = 0.95

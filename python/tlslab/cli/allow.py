@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tlslab.model.errors import UsageError
-from tlslab.model.user_folders import user_folder
+from tlslab.domain.errors import UsageError
+from tlslab.domain.user_folders import user_folder
 
 
 def allow_file() -> Path | None:

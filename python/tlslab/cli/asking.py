@@ -11,8 +11,8 @@ from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude
 from tlslab.cli.engine_error import engine_error
 from tlslab.cli.values import as_place
+from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.lab.trust import whom_to_trust
-from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.orphans import bound
 
 EXIT_INTERRUPTED = 130

@@ -11,11 +11,11 @@ from tlslab.cli.ending import EXIT_INTERRUPTED
 from tlslab.cli.missing_parts import provide
 from tlslab.cli.progress import watch
 from tlslab.cli.watching import Watching, watched
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.finding import Summary
 from tlslab.lab.experiment_run import Request, Result, execute
-from tlslab.live.state import State
-from tlslab.model.finding import Summary
-from tlslab.store import to_json
+from tlslab.lab.store import to_json
+from tlslab.report.live.state import State
 
 
 def carry_out(request: Request, yes: bool, as_json: bool, watching: Watching) -> Result:

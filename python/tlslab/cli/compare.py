@@ -11,11 +11,11 @@ from tlslab.cli.console import conclude, show, write_utf8
 from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.cli.options import AsJson, Details, Version
 from tlslab.cli.values import as_share
-from tlslab.model.errors import UsageError
-from tlslab.model.wording import counted
+from tlslab.domain.errors import UsageError
+from tlslab.domain.wording import counted
 
 if TYPE_CHECKING:
-    from tlslab.model.finding import Summary
+    from tlslab.domain.finding import Summary
 
 
 class Form(StrEnum):
@@ -111,7 +111,7 @@ def command(
 
 def _print(summary: "Summary", form: Form, more: tuple[str, ...], as_json: bool) -> None:
     from tlslab import report
-    from tlslab.store import to_json
+    from tlslab.lab.store import to_json
 
     if as_json:
         typer.echo(json.dumps(to_json(summary), allow_nan=False))

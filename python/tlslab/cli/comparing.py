@@ -10,13 +10,13 @@ from tlslab.analysis.overlay import Side, overlay, two_servers
 from tlslab.cli.console import conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.cli.gate import gate_lines, gate_words
+from tlslab.domain.enough import EQUIVALENCE
+from tlslab.domain.errors import StoreError, UsageError
+from tlslab.domain.finding import Summary
+from tlslab.domain.run import RunContents
+from tlslab.domain.suggest import did_you_mean
 from tlslab.lab.experiment_run import read_contents
-from tlslab.model.enough import EQUIVALENCE
-from tlslab.model.errors import StoreError, UsageError
-from tlslab.model.finding import Summary
-from tlslab.model.run import RunContents
-from tlslab.model.suggest import did_you_mean
-from tlslab.store import RunFolder
+from tlslab.lab.store import RunFolder
 
 EXIT_CANNOT_TELL = 4
 

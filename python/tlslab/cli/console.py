@@ -8,7 +8,7 @@ import sys
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from tlslab.model.plain import plain
+from tlslab.domain.plain import plain
 
 # The width of output to a file or a pipe, in characters.
 WIDTH = 130

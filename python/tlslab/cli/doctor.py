@@ -8,8 +8,8 @@ from rich.table import Table
 
 from tlslab.cli.console import conclude, out
 from tlslab.cli.options import AsJson, Version
-from tlslab.model.errors import CannotRunError
-from tlslab.model.wording import counted
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.wording import counted
 
 if TYPE_CHECKING:
     from tlslab.lab.preflight import Check
@@ -29,7 +29,7 @@ def command(
 ) -> None:
     """Check this machine; print each fault with its remedy. Ends with 3 if a run cannot start."""
     from tlslab.lab.preflight import check_all
-    from tlslab.store import to_json
+    from tlslab.lab.store import to_json
 
     checks = check_all(connections)
     if as_json:

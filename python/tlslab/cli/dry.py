@@ -10,15 +10,15 @@ from rich.text import Text
 
 from tlslab.cli.console import conclude, out
 from tlslab.cli.shared_words import by_reason, duration
+from tlslab.domain.errors import UsageError
+from tlslab.domain.plain import plain
+from tlslab.domain.plan import Plan
+from tlslab.domain.wording import cell_label, counted
 from tlslab.experiment import file_kind
 from tlslab.lab.experiment_run import foresee
 from tlslab.lab.foresee import Foreseen, require_cells
 from tlslab.lab.request import Request
-from tlslab.model.errors import UsageError
-from tlslab.model.plain import plain
-from tlslab.model.plan import Plan
-from tlslab.model.wording import cell_label, counted
-from tlslab.store import to_json
+from tlslab.lab.store import to_json
 
 
 def show(request: Request, as_json: bool) -> int:

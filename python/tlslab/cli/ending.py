@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tlslab.model.finding import Summary
+    from tlslab.domain.finding import Summary
 
 
 EXIT_VERDICT = 1

@@ -8,14 +8,14 @@ from rich.table import Table
 
 from tlslab.cli.console import conclude, out
 from tlslab.cli.options import AsJson, Version
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.wording import counted
 from tlslab.experiment import load, shipped
-from tlslab.model.experiment import Experiment
-from tlslab.model.wording import counted
 
 
 def command(as_json: AsJson = False, _version: Version = False) -> None:
     """List the shipped experiments."""
-    from tlslab.store import to_json
+    from tlslab.lab.store import to_json
 
     found = {name: load(name) for name in shipped()}
     if as_json:

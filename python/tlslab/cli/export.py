@@ -9,8 +9,8 @@ import typer
 
 from tlslab.cli.console import conclude, say
 from tlslab.cli.options import AsJson, RunFolderPath, Version
-from tlslab.model.export_format import Format
-from tlslab.model.wording import counted
+from tlslab.domain.export_format import Format
+from tlslab.domain.wording import counted
 
 
 def command(

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tlslab.analysis.gate import Gate, Gated
-from tlslab.model.estimates import estimate_name
-from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import cell_label, counted, difference, ratio_figure
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.domain.wording import cell_label, counted, difference, ratio_figure
 
 if TYPE_CHECKING:
-    from tlslab.model.finding import Comparison
+    from tlslab.domain.finding import Comparison
 
 _WORDS = {
     "slower": "slower than allowed",

@@ -22,11 +22,11 @@ from tlslab.cli.asking import (
 from tlslab.cli.console import conclude, out, write_utf8
 from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.cli.options import AsJson, Authorities, Version
-from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.model.grading import GRADING, Grading
+from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.grading import GRADING, Grading
 
 if TYPE_CHECKING:
-    from tlslab.model.offered import Offered
+    from tlslab.domain.offered import Offered
 
 SCHEMA = "tlslab.grade/1"
 
@@ -102,8 +102,8 @@ def _day(text: str | None) -> date:
 
 
 def _offered(asked: Asked) -> "Offered":
-    from tlslab.model.offered import Offered
-    from tlslab.store import from_json
+    from tlslab.domain.offered import Offered
+    from tlslab.lab.store import from_json
 
     ended = ask(asked, only=None, as_json=True)
     refuse_failure(ended)
@@ -115,9 +115,9 @@ def _offered(asked: Asked) -> "Offered":
 
 
 def _print(grading: Grading, form: Format) -> None:
+    from tlslab.lab.store import to_json
     from tlslab.report.grade_markdown import grading_markdown
     from tlslab.report.grade_text import render_grading
-    from tlslab.store import to_json
 
     if form is Format.json:
         typer.echo(json.dumps({"schema": SCHEMA, **to_json(grading)}, allow_nan=False))

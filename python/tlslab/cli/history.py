@@ -10,8 +10,8 @@ import typer
 from tlslab.cli.console import conclude, err, out, write_utf8
 from tlslab.cli.options import AsJson, Version
 from tlslab.cli.values import as_share
-from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.model.history import History
+from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.history import History
 
 EXIT_CODES = {"not_slower": 0, "slower": 1, "cannot_tell": 4}
 
@@ -76,7 +76,7 @@ def command(
 
 def _print(found: History, form: Format) -> None:
     from tlslab import report
-    from tlslab.store import to_json
+    from tlslab.lab.store import to_json
 
     match form:
         case Format.text:

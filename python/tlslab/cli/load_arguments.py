@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tlslab.cli.watching import spelled_out
-from tlslab.model.errors import UsageError
+from tlslab.domain.errors import UsageError
 
 # The engine's modes, the first word of its command line; `run` may be omitted.
 RUN = "run"

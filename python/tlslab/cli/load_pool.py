@@ -14,6 +14,9 @@ from tlslab.cli.console import say, show_error
 from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
 from tlslab.cli.load_run import Follower, Loaded, Shown, machine_of, progress_line
 from tlslab.cli.shared_words import lost_words
+from tlslab.domain.errors import UsageError
+from tlslab.domain.record import RunRecord
+from tlslab.domain.wording import counted
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine_output import Event, EventLines, answer
 from tlslab.lab.generators.choose import several_generators
@@ -22,11 +25,8 @@ from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.generators.several import SeveralHosts
 from tlslab.lab.programs import require_program
 from tlslab.lab.server_side.side import Side, SideMeter
-from tlslab.live.state import State
-from tlslab.model.errors import UsageError
-from tlslab.model.record import RunRecord
-from tlslab.model.wording import counted
-from tlslab.store import to_json
+from tlslab.lab.store import to_json
+from tlslab.report.live.state import State
 
 # Options of a single engine on this machine, not available for several generators.
 _OF_ONE = ("--trace", "--keylog", "--client-key", "--client-cert", "--source", "--barrier")

@@ -11,14 +11,14 @@ from typing import IO, Any
 
 from tlslab.cli.console import say
 from tlslab.cli.engine_error import PREFIX, is_conclusion
+from tlslab.domain.errors import EngineError
+from tlslab.domain.events import EngineEnded, GeneratorLost, Pace, Rate, RunEnded
+from tlslab.domain.server_side import ServerSide
+from tlslab.domain.trial import MachineUsage, ServerUsage
 from tlslab.lab.accounting import Meter
-from tlslab.lab.events import EngineEnded, GeneratorLost, Pace, Rate, RunEnded
 from tlslab.lab.server_side.side import Side, SideMeter
-from tlslab.live.state import State
-from tlslab.model.errors import EngineError
-from tlslab.model.server_side import ServerSide
-from tlslab.model.trial import MachineUsage, ServerUsage
-from tlslab.targets.guard import bound
+from tlslab.report.live.state import State
+from tlslab.servers.guard import bound
 
 # Phases of the engine after the measurement.
 _OVER = ("drain", "done")

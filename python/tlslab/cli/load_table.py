@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 from rich.text import Text
 
-from tlslab.model.distribution import needed_n
-from tlslab.model.plain import plain
-from tlslab.model.record import ClientTimes, RunRecord, TimeSummary
-from tlslab.model.server_side import SOURCE_WORDS, ServerSide
-from tlslab.model.trial import MachineUsage, ServerUsage
-from tlslab.model.wording import counted, figure
+from tlslab.domain.distribution import needed_n
+from tlslab.domain.plain import plain
+from tlslab.domain.record import ClientTimes, RunRecord, TimeSummary
+from tlslab.domain.server_side import SOURCE_WORDS, ServerSide
+from tlslab.domain.trial import MachineUsage, ServerUsage
+from tlslab.domain.wording import counted, figure
 from tlslab.report.host_words import time_words
 
 NOTHING = "-"

@@ -31,13 +31,13 @@ from tlslab.cli.load_run import Loaded, Shown, run_plainly, run_watched
 from tlslab.cli.load_table import VALID, load_table
 from tlslab.cli.remedies import in_lab
 from tlslab.cli.watching import Watching, watched
+from tlslab.domain.errors import CannotRunError, StoreError, UsageError
+from tlslab.domain.record import RunRecord
+from tlslab.domain.wording import counted
 from tlslab.lab.generators.choose import check_generators, check_policy
 from tlslab.lab.programs import require_program
 from tlslab.lab.server_side.side import Side
-from tlslab.model.errors import CannotRunError, StoreError, UsageError
-from tlslab.model.record import RunRecord
-from tlslab.model.wording import counted
-from tlslab.store import from_json
+from tlslab.lab.store import from_json
 
 # The exit code of a command that could not be carried out.
 _NOT_DONE = 3

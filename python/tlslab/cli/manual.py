@@ -9,7 +9,7 @@ import typer
 
 from tlslab import __version__
 from tlslab.cli.app import app
-from tlslab.model.errors import UsageError
+from tlslab.domain.errors import UsageError
 
 EXIT_CODES = (
     ("0", "done, and valid"),

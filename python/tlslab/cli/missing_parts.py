@@ -7,10 +7,10 @@ import time
 import typer
 
 from tlslab.cli.console import err, say
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.experiment_run import missing_parts
 from tlslab.lab.request import Request
 from tlslab.lab.required_parts import Part, make
-from tlslab.model.errors import CannotRunError
 
 
 def provide(request: Request, yes: bool) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from tlslab import __version__
+from tlslab.domain.deployment import MANAGED_SERVERS
 from tlslab.experiment import shipped
-from tlslab.model.deployment import MANAGED_SERVERS
 
 # The longest time of an option in seconds: an hour.
 MOST_SECONDS = 3600

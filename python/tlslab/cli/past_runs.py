@@ -6,9 +6,9 @@ from pathlib import Path
 from tlslab import analysis
 from tlslab.analysis.history import Run
 from tlslab.cli.console import say
+from tlslab.domain.errors import StoreError, TlslabError
 from tlslab.lab.experiment_run import read_contents
-from tlslab.model.errors import StoreError, TlslabError
-from tlslab.store import RunFolder, run_folders, short_names
+from tlslab.lab.store import RunFolder, run_folders, short_names
 
 
 def usable_runs(paths: Sequence[Path]) -> list[Run]:

@@ -7,8 +7,8 @@ import typer
 
 from tlslab.cli.options import AsJson, Version
 from tlslab.cli.values import as_bytes, as_percentage, as_rate, as_share
+from tlslab.domain.errors import UsageError
 from tlslab.experiment.capacity import required_objective
-from tlslab.model.errors import UsageError
 
 # At this share of a processor's time there is room left for bursts.
 BUSY_AT_MOST = "80%"

@@ -13,12 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from tlslab.cli.console import err
 from tlslab.cli.shared_words import by_reason, duration, lost_words
 from tlslab.cli.steps import begun_words, ended_words, steps_opening, time_left
-from tlslab.lab import events
-from tlslab.live.work import TrialsLeft
-from tlslab.model.plain import plain
-from tlslab.model.stopping import Forecast
-from tlslab.model.trial import Trial
-from tlslab.model.wording import counted
+from tlslab.domain import events
+from tlslab.domain.plain import plain
+from tlslab.domain.stopping import Forecast
+from tlslab.domain.trial import Trial
+from tlslab.domain.wording import counted
+from tlslab.report.live.work import TrialsLeft
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tlslab.cli.options import MOST_SECONDS
-from tlslab.model.grading import RECOMMENDING
+from tlslab.domain.grading import RECOMMENDING
 
 # The client measured by default: a current browser, as most visitors of a public server use one.
 CLIENT = "Chromium 156"

@@ -12,6 +12,13 @@ from tlslab.cli.console import say
 from tlslab.cli.proof_options import Server
 from tlslab.cli.values import as_seconds, as_share, as_url
 from tlslab.cli.watching import Watching
+from tlslab.domain.configuration import BASELINE, Configuration
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.finding import Summary
+from tlslab.domain.proof import ProofVerdict
+from tlslab.domain.proof_settings import ProofSettings, settings_of
+from tlslab.domain.proof_words import VERDICTS, verdict_words
 from tlslab.experiment import file_kind
 from tlslab.experiment.proof import proof_experiment
 from tlslab.experiment.short import asked_for, shortened
@@ -26,13 +33,6 @@ from tlslab.lab.proof.reading import (
     with_default_certificate,
 )
 from tlslab.lab.proof.switch import command_of
-from tlslab.model.configuration import BASELINE, Configuration
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment
-from tlslab.model.finding import Summary
-from tlslab.model.proof import ProofVerdict
-from tlslab.model.proof_settings import ProofSettings, settings_of
-from tlslab.model.proof_words import VERDICTS, verdict_words
 
 EXIT_CODES: dict[ProofVerdict, int] = {
     "deploy": 0,

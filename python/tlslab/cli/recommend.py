@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tlslab.cli.options import AsJson, Details, Version
-from tlslab.model.grading import RECOMMENDING
+from tlslab.domain.grading import RECOMMENDING
 
 if TYPE_CHECKING:
     from tlslab.advice.choice import Aim

@@ -15,9 +15,9 @@ from tlslab.advice.explain import comments, explanation, front, pareto_table, re
 from tlslab.advice.policy import policies_named
 from tlslab.cli.console import WIDTH, conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
+from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.lab.results import recommend
-from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.store import RunFolder, to_json
+from tlslab.lab.store import RunFolder, to_json
 
 
 def recommended(

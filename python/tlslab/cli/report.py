@@ -10,11 +10,11 @@ import typer
 from tlslab.cli.console import conclude, say, show, write_utf8
 from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import AsJson, Details, RunFolderPath, Version
-from tlslab.model.errors import UsageError
+from tlslab.domain.errors import UsageError
 
 if TYPE_CHECKING:
-    from tlslab.model.finding import Summary
-    from tlslab.store import RunFolder
+    from tlslab.domain.finding import Summary
+    from tlslab.lab.store import RunFolder
 
 
 class Format(StrEnum):
@@ -47,7 +47,7 @@ def command(
     Ends like the run: with 1 if a cell has no result that may be used.
     """
     from tlslab.lab.results import analyse
-    from tlslab.store import RunFolder
+    from tlslab.lab.store import RunFolder
 
     if as_json:
         format_ = Format.json
@@ -77,7 +77,7 @@ def _folded(run: "RunFolder") -> str:
 
 def _print(summary: "Summary", format_: Format, more: tuple[str, ...]) -> None:
     from tlslab import report
-    from tlslab.store import to_json
+    from tlslab.lab.store import to_json
 
     match format_:
         case Format.text:

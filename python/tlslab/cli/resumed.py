@@ -6,10 +6,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import Experiment
 from tlslab.experiment import file_kind, loads
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment
-from tlslab.store import RunFolder
+from tlslab.lab.store import RunFolder
 
 # Options that determine the plan, which is in the folder.
 _DECIDED = ("target", "set_", "quick", "blocks", "until", "budget", "seconds", "objective",

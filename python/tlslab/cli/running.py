@@ -17,18 +17,18 @@ from tlslab.cli.resumed import folder_experiment, refuse_commands, taken_over
 from tlslab.cli.values import as_seconds
 from tlslab.cli.wanted import Changes, changed, parse_levels, parse_targets, with_targets
 from tlslab.cli.watching import Watching
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.finding import Summary
+from tlslab.domain.hook_times import SETTLE_S
 from tlslab.experiment import file_kind, load, shipped
 from tlslab.lab.budget import MOST, within
 from tlslab.lab.experiment_run import Request
 from tlslab.lab.generators.choose import check_generators, check_policy
 from tlslab.lab.generators.reachability import require_reachable
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment
-from tlslab.model.finding import Summary
-from tlslab.model.hook_times import SETTLE_S
-from tlslab.store import RunFolder
-from tlslab.targets.address import own_address
-from tlslab.targets.external import parse_hook
+from tlslab.lab.store import RunFolder
+from tlslab.servers.address import own_address
+from tlslab.servers.external import parse_hook
 
 
 def run(context: typer.Context, watching: Watching) -> int:

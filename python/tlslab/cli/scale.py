@@ -17,12 +17,12 @@ from tlslab.cli.options import (
     Version,
 )
 from tlslab.cli.values import as_url
+from tlslab.domain.errors import UsageError
+from tlslab.domain.scale import Reading
+from tlslab.domain.suggest import did_you_mean
+from tlslab.domain.wording import counted
+from tlslab.domain.workload import EXPECTED_STATUS
 from tlslab.experiment.workload import required_status
-from tlslab.model.errors import UsageError
-from tlslab.model.scale import Reading
-from tlslab.model.suggest import did_you_mean
-from tlslab.model.wording import counted
-from tlslab.model.workload import EXPECTED_STATUS
 
 EXIT_LOST = 1
 
@@ -59,8 +59,8 @@ def command(
     Ends with 1 if a connection is lost before the end.
     """
     from tlslab.lab.idle_memory import Request, scale
+    from tlslab.lab.store import to_json
     from tlslab.report.scale_tables import render_scale
-    from tlslab.store import to_json
 
     backends = tuple(backend or BACKENDS)
     if unknown := set(backends) - set(BACKENDS):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tlslab.model.plan import Excluded
+from tlslab.domain.plan import Excluded
 
 
 def duration(seconds: float) -> str:

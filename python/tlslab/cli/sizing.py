@@ -13,18 +13,18 @@ from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.cli.console import conclude, out, say
+from tlslab.domain.capacity import Objective
+from tlslab.domain.errors import CannotTellError, TlslabError, UsageError
+from tlslab.domain.run import RunContents
+from tlslab.domain.suggest import did_you_mean
+from tlslab.domain.wording import level_label
 from tlslab.experiment import load, shipped
+from tlslab.experiment.cells import contradiction, make_profile
 from tlslab.experiment.costs import COST_RULES, identifying
 from tlslab.lab.results import newest_calibration, read_contents
-from tlslab.model.capacity import Objective
-from tlslab.model.errors import CannotTellError, TlslabError, UsageError
-from tlslab.model.run import RunContents
-from tlslab.model.suggest import did_you_mean
-from tlslab.model.wording import level_label
-from tlslab.planning.cells import contradiction, make_profile
+from tlslab.lab.store import RunFolder, to_json
 from tlslab.report import resume_command
 from tlslab.report.sizing_words import render_sizing
-from tlslab.store import RunFolder, to_json
 
 _Levels = Mapping[str, str]
 

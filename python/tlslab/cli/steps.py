@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from tlslab.cli.shared_words import by_reason, duration
-from tlslab.lab import events
-from tlslab.model.capacity import Step
-from tlslab.model.trial import Trial
-from tlslab.model.wording import counted
+from tlslab.domain import events
+from tlslab.domain.capacity import Step
+from tlslab.domain.trial import Trial
+from tlslab.domain.wording import counted
 
 _STAGES = {
     "warm_up": "warm-up",

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from tlslab.cli.console import conclude, out
 from tlslab.cli.options import SERVERS, AsJson, Version, complete_target
-from tlslab.model.wording import counted
+from tlslab.domain.wording import counted
 
 if TYPE_CHECKING:
-    from tlslab.model.probe import TargetFound
+    from tlslab.domain.probe import TargetFound
 
 
 def command(
@@ -31,9 +31,9 @@ def command(
 ) -> None:
     """List the servers that the lab can start here, with what each accepts in a probe."""
     from tlslab.lab.generators.single import local_pool
+    from tlslab.lab.store import to_json
     from tlslab.lab.survey import survey
-    from tlslab.store import to_json
-    from tlslab.targets import MANAGED, find_kind
+    from tlslab.servers import MANAGED, find_kind
 
     kinds = {name: find_kind(name) for name in names or MANAGED}
     found = survey(local_pool(), kinds)

@@ -19,10 +19,10 @@ from tlslab.cli.options import (
     Version,
 )
 from tlslab.cli.values import as_url
+from tlslab.domain.errors import UsageError
+from tlslab.domain.validation import RateResult, Validation, results_words
+from tlslab.domain.workload import EXPECTED_STATUS
 from tlslab.experiment.workload import required_status
-from tlslab.model.errors import UsageError
-from tlslab.model.validation import RateResult, Validation, results_words
-from tlslab.model.workload import EXPECTED_STATUS
 
 EXIT_DISAGREES = 1
 
@@ -103,9 +103,9 @@ def command(
 
 
 def _print(found: Validation, form: Format) -> None:
+    from tlslab.lab.store import to_json
     from tlslab.report.validation import render_validation
     from tlslab.report.validation_files import validation_csv, validation_markdown
-    from tlslab.store import to_json
 
     match form:
         case Format.text:

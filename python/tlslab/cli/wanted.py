@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlslab.cli.values import as_seconds, as_share, as_url, servers_in
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.url import is_url
 from tlslab.experiment import file_kind, with_levels
 from tlslab.experiment.short import asked_for, few
 from tlslab.experiment.workload import required_status
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment
-from tlslab.model.url import is_url
-from tlslab.targets import find_kind
-from tlslab.targets.jdk import ALL, expand
+from tlslab.servers import find_kind
+from tlslab.servers.jdk import ALL, expand
 
 DEFAULT_TARGET = "reference"
 

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tlslab.cli.console import say
-from tlslab.live.addresses import LOOPBACK, METRICS_OPTION, PAGE_OPTION, Address, parse_address
-from tlslab.model.errors import TlslabError
+from tlslab.domain.errors import TlslabError
+from tlslab.report.live.addresses import (
+    LOOPBACK,
+    METRICS_OPTION,
+    PAGE_OPTION,
+    Address,
+    parse_address,
+)
 
 if TYPE_CHECKING:
-    from tlslab.live.state import State
+    from tlslab.report.live.state import State
 
 # A page without an address: any free port of loopback.
 ANYWHERE = Address(LOOPBACK, 0)
@@ -66,17 +72,17 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
 @contextmanager
 def watched(experiment: str, watching: Watching) -> "Iterator[State]":
     """The state of a run, served until the context ends. Raises UsageError."""
-    from tlslab.live.state import State
+    from tlslab.report.live.state import State
 
     state = State(experiment)
     with ExitStack() as stack:
         if watching.metrics is not None:
-            from tlslab.live.exporter import serve_metrics
+            from tlslab.report.live.exporter import serve_metrics
 
             address = stack.enter_context(serve_metrics(state, watching.metrics, say))
             say(f"metrics: http://{address.shown}/metrics")
         if watching.page is not None:
-            from tlslab.live.server import serve_page
+            from tlslab.report.live.server import serve_page
 
             say(f"live page: {stack.enter_context(serve_page(state, watching.page))}")
         try:

@@ -1,18 +1,22 @@
-"""Experiment files: TOML in, `model.experiment.Experiment` out, and back.
+"""Experiment files: TOML in, `domain.experiment.Experiment` out, and back; then its plan.
 
 docs/reference describes the format. `files` reads and writes what all files have, `factors` knows
 the levels, `file_kinds` the kinds of experiments, each with tables of its own. A `[quick]` table
 may repeat `blocks`, `factors` and a kind's tables with the values that a quick run takes instead.
+`cells` makes cells and exclusions with reasons, `order` the seeded order of trials.
 """
 
 from tlslab.experiment import benchmark, capacity, costs, matrix, proof
+from tlslab.experiment.cells import make_cells
 from tlslab.experiment.file_kinds import FILE_KINDS, FileKind, file_kind
 from tlslab.experiment.files import SCHEMA, dumps, load, loads, shipped, with_levels
+from tlslab.experiment.order import Refuse, make_plan, refuse_levels
 
 __all__ = [
     "FILE_KINDS",
     "SCHEMA",
     "FileKind",
+    "Refuse",
     "benchmark",
     "capacity",
     "costs",
@@ -20,8 +24,11 @@ __all__ = [
     "file_kind",
     "load",
     "loads",
+    "make_cells",
+    "make_plan",
     "matrix",
     "proof",
+    "refuse_levels",
     "shipped",
     "with_levels",
 ]

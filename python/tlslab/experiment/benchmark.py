@@ -5,11 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tlslab.experiment.factors import Rule, count_rule, pattern_rule
-from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
-from tlslab.experiment.short import MEASURE_MS
-from tlslab.experiment.writing import toml
-from tlslab.model.benchmark import (
+from tlslab.domain.benchmark import (
     BENCHMARKS,
     ENGINE,
     FAULT_KINDS,
@@ -20,8 +16,12 @@ from tlslab.model.benchmark import (
     Faults,
     settings_of,
 )
-from tlslab.model.experiment import BENCHMARK, Experiment
-from tlslab.model.workload import Workload
+from tlslab.domain.experiment import BENCHMARK, Experiment
+from tlslab.domain.workload import Workload
+from tlslab.experiment.factors import Rule, count_rule, pattern_rule
+from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
+from tlslab.experiment.short import MEASURE_MS
+from tlslab.experiment.writing import toml
 from tlslab.toml_table import Table
 
 LIMIT_ITERATIONS = 1000

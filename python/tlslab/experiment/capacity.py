@@ -4,18 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from tlslab.experiment import capacity_changes
-from tlslab.experiment.factors import RULES
-from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
-from tlslab.experiment.workload import (
-    LIMIT_CONNECTIONS,
-    LIMIT_WINDOW_MS,
-    read_workload,
-    write_window,
-    write_workload,
-)
-from tlslab.experiment.writing import toml
-from tlslab.model.capacity import (
+from tlslab.domain.capacity import (
     CONFIRMING,
     CapacityPlan,
     MaximumRules,
@@ -30,10 +19,21 @@ from tlslab.model.capacity import (
     parse_objective,
     plan_of,
 )
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import CAPACITY, Experiment
-from tlslab.model.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
-from tlslab.model.workload import RESUMPTIONS, Window
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import CAPACITY, Experiment
+from tlslab.domain.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
+from tlslab.domain.workload import RESUMPTIONS, Window
+from tlslab.experiment import capacity_changes
+from tlslab.experiment.factors import RULES
+from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
+from tlslab.experiment.workload import (
+    LIMIT_CONNECTIONS,
+    LIMIT_WINDOW_MS,
+    read_workload,
+    write_window,
+    write_workload,
+)
+from tlslab.experiment.writing import toml
 from tlslab.toml_table import Table
 
 T = TypeVar("T")

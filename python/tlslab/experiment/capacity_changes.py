@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+from tlslab.domain.capacity import CapacityPlan
 from tlslab.experiment.short import LEVELS, short, with_length
-from tlslab.model.capacity import CapacityPlan
 
 # A shortened experiment: its repetitions, the connections up to which it searches its maximum, and
 # the largest number of connections of an open loop.

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from tlslab.domain.design import QUANTITIES, Design
+from tlslab.domain.experiment import COSTS, Experiment
+from tlslab.domain.workload import NO_WINDOW
 from tlslab.experiment.factors import RULES, Rule
 from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
 from tlslab.experiment.short import with_length
 from tlslab.experiment.workload import read_workload, write_workload
 from tlslab.experiment.writing import toml
-from tlslab.model.design import QUANTITIES, Design
-from tlslab.model.experiment import COSTS, Experiment
-from tlslab.model.workload import NO_WINDOW
 from tlslab.toml_table import Table
 
 # The factors that a cost model covers.

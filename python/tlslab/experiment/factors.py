@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import ConditionalFactor, Experiment, Factor
-from tlslab.model.names import (
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import ConditionalFactor, Experiment, Factor
+from tlslab.domain.names import (
     CERTIFICATE_KEYS,
     GROUPS,
     SUITES,
@@ -15,9 +15,9 @@ from tlslab.model.names import (
     find_suite,
     is_key,
 )
-from tlslab.model.suggest import did_you_mean
-from tlslab.model.url import canonical
-from tlslab.model.workload import RESUMPTIONS
+from tlslab.domain.suggest import did_you_mean
+from tlslab.domain.url import canonical
+from tlslab.domain.workload import RESUMPTIONS
 from tlslab.toml_table import Table
 
 HTTP_VERSIONS = ("1.1", "2")

@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
-from tlslab.experiment.factors import RULES, change_levels, read_baseline, read_factors
-from tlslab.experiment.file_kinds import FILE_KINDS, FileKind, file_kind
-from tlslab.experiment.short import asked_for, shortened
-from tlslab.experiment.writing import toml
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import (
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import (
     DEFAULT_KIND,
     ConditionalFactor,
     Exclusion,
     Experiment,
     Pin,
 )
-from tlslab.model.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
-from tlslab.model.suggest import did_you_mean
+from tlslab.domain.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
+from tlslab.domain.suggest import did_you_mean
+from tlslab.experiment.factors import RULES, change_levels, read_baseline, read_factors
+from tlslab.experiment.file_kinds import FILE_KINDS, FileKind, file_kind
+from tlslab.experiment.short import asked_for, shortened
+from tlslab.experiment.writing import toml
 from tlslab.toml_table import Table, parse
 
 SCHEMA = "tlslab.experiment/2"

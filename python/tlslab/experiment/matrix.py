@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from tlslab.domain.experiment import MATRIX, Experiment
+from tlslab.domain.stopping import Stopping
 from tlslab.experiment.factors import RULES
 from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
 from tlslab.experiment.short import asked_for, with_length
 from tlslab.experiment.stopping import read_stopping, write_stopping
 from tlslab.experiment.workload import read_workload, write_workload
-from tlslab.model.experiment import MATRIX, Experiment
-from tlslab.model.stopping import Stopping
 from tlslab.toml_table import Table
 
 # The precision that `--budget` alone aims at, and the largest number of blocks of `--until` without

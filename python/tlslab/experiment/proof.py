@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from tlslab.domain.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
+from tlslab.domain.experiment import PROOF, Experiment, Factor
+from tlslab.domain.proof_settings import NEW, RETURNING, ProofSettings, settings_of
+from tlslab.domain.stopping import Stopping
+from tlslab.domain.workload import KeepAlive, Window, Workload
 from tlslab.experiment.factors import Rule
 from tlslab.experiment.file_kinds import FILE_KINDS
 from tlslab.experiment.matrix import MatrixFile
 from tlslab.experiment.stopping import read_stopping, write_stopping
 from tlslab.experiment.workload import read_workload, write_workload
 from tlslab.experiment.writing import toml
-from tlslab.model.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
-from tlslab.model.experiment import PROOF, Experiment, Factor
-from tlslab.model.proof_settings import NEW, RETURNING, ProofSettings, settings_of
-from tlslab.model.stopping import Stopping
-from tlslab.model.workload import KeepAlive, Window, Workload
 from tlslab.toml_table import Table
 
 PROOF_RULES: Mapping[str, Rule] = {

@@ -1,7 +1,7 @@
 """The experiment of `tlslab selftest`: one server under two names, and slower copies of it."""
 
-from tlslab.model.experiment import Exclusion, Experiment, Factor
-from tlslab.model.workload import Window, Workload
+from tlslab.domain.experiment import Exclusion, Experiment, Factor
+from tlslab.domain.workload import Window, Workload
 
 BASELINE = "a"
 EQUAL = "b"

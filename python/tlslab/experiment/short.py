@@ -8,10 +8,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tlslab.domain.design import Design
+from tlslab.domain.experiment import Experiment, Factor
+from tlslab.domain.workload import NO_WINDOW, Window
 from tlslab.experiment.file_kinds import file_kind
-from tlslab.model.design import Design
-from tlslab.model.experiment import Experiment, Factor
-from tlslab.model.workload import NO_WINDOW, Window
 
 VARIABLE = "TLSLAB_SHORT_RUNS"
 

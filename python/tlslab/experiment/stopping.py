@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from tlslab.domain.stopping import LEAST_BLOCKS, PILOT_BLOCKS, Answer, Stopping
 from tlslab.experiment.writing import toml
-from tlslab.model.stopping import LEAST_BLOCKS, PILOT_BLOCKS, Answer, Stopping
 from tlslab.toml_table import Table
 
 LIMIT_BLOCKS = 1000

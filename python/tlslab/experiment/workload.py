@@ -2,10 +2,8 @@
 
 import re
 
-from tlslab.experiment.factors import HTTP_VERSIONS
-from tlslab.experiment.writing import toml
-from tlslab.model.errors import UsageError
-from tlslab.model.workload import (
+from tlslab.domain.errors import UsageError
+from tlslab.domain.workload import (
     EXPECTED_STATUS,
     NO_WINDOW,
     RESUMPTIONS,
@@ -13,6 +11,8 @@ from tlslab.model.workload import (
     Window,
     Workload,
 )
+from tlslab.experiment.factors import HTTP_VERSIONS
+from tlslab.experiment.writing import toml
 from tlslab.toml_table import Table
 
 LIMIT_CONNECTIONS = 65_536

@@ -8,13 +8,13 @@ from typing import Any
 
 import psutil
 
+from tlslab.domain.errors import EngineError
+from tlslab.domain.server_side import ProcessorTimes, Source
+from tlslab.domain.trial import CpuSample, MachineSample, MachineUsage, ProcessorUsage, ServerUsage
 from tlslab.lab.control_group import ControlGroup
 from tlslab.lab.energy import Counters, EnergyReader, joules
 from tlslab.lab.process_times import ProcessReading, read_process, tree_queued, tree_used
-from tlslab.model.errors import EngineError
-from tlslab.model.server_side import ProcessorTimes, Source
-from tlslab.model.trial import CpuSample, MachineSample, MachineUsage, ProcessorUsage, ServerUsage
-from tlslab.targets.process import MOUNT_PROC
+from tlslab.servers.process import MOUNT_PROC
 
 SAMPLE_S = 0.2
 

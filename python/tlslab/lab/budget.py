@@ -5,11 +5,11 @@ The number is decided before anything is measured, so that ordinary intervals ho
 
 from dataclasses import dataclass, replace
 
+from tlslab.domain.errors import UsageError
+from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.experiment import file_kind
 from tlslab.lab.experiment_run import foresee
 from tlslab.lab.request import Request
-from tlslab.model.errors import UsageError
-from tlslab.model.stopping import LEAST_BLOCKS
 
 # An interval needs two blocks, a finding LEAST_BLOCKS. More than MOST blocks require --blocks.
 LEAST = 2

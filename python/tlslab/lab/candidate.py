@@ -9,13 +9,13 @@ from tlslab.advice.choice import preference
 from tlslab.advice.emit import FORMS, offer_of
 from tlslab.advice.policy import Policy
 from tlslab.advice.preference import Preference
+from tlslab.domain.configuration import CANDIDATE, Configuration, ServedCertificate
+from tlslab.domain.errors import UsageError
 from tlslab.lab.proof.reading import Reading, configuration, laid_over, read_configuration
 from tlslab.lab.results import recommend
-from tlslab.model.configuration import CANDIDATE, Configuration, ServedCertificate
-from tlslab.model.errors import UsageError
-from tlslab.store import RunFolder
-from tlslab.targets.nginx_file import read_directives
-from tlslab.targets.nginx_tls import tls_part
+from tlslab.lab.store import RunFolder
+from tlslab.servers.nginx_file import read_directives
+from tlslab.servers.nginx_tls import tls_part
 
 # The key of the certificate that is added for new clients: the cheapest one to sign with among the
 # keys that every current client verifies.

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlslab.model.errors import CannotRunError
-from tlslab.targets.base import pinned
+from tlslab.domain.errors import CannotRunError
+from tlslab.servers.base import pinned
 
 START_S = 10.0
 STOP_S = 30.0

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from tlslab.domain.errors import NoGeneratorError
+from tlslab.domain.trial import Reason, Trial
 from tlslab.lab.serving import NoBenchError
-from tlslab.model.errors import NoGeneratorError
-from tlslab.model.trial import Reason, Trial
+from tlslab.lab.store import RunFolder
 from tlslab.report import resume_command
-from tlslab.store import RunFolder
 
 
 class Visit(Protocol):

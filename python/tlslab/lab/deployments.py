@@ -5,7 +5,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tlslab.experiment import short
+from tlslab.domain.configuration import Configuration
+from tlslab.domain.deployment import NO_FRONT, Deployment
+from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
+from tlslab.domain.plan import Cell
+from tlslab.domain.proof_settings import settings_of
+from tlslab.domain.run import Deployed, TargetInfo
+from tlslab.domain.wording import counted
+from tlslab.experiment import make_cells, refuse_levels, short
 from tlslab.lab.discovery import discover
 from tlslab.lab.foresee import refuse_factors_of_own_servers
 from tlslab.lab.generators import GeneratorPool
@@ -13,19 +22,9 @@ from tlslab.lab.placement import Placement, may_run_in_real_time, place, usable
 from tlslab.lab.request import Request
 from tlslab.lab.server_side.side import Side
 from tlslab.lab.specs import Aim
-from tlslab.model.configuration import Configuration
-from tlslab.model.deployment import NO_FRONT, Deployment
-from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.model.experiment import Experiment
-from tlslab.model.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
-from tlslab.model.plan import Cell
-from tlslab.model.proof_settings import settings_of
-from tlslab.model.run import Deployed, TargetInfo
-from tlslab.model.wording import counted
-from tlslab.planning import make_cells, refuse_levels
-from tlslab.targets import Running, Setting, build, find_kind, lacking
-from tlslab.targets.address import LOOPBACK
-from tlslab.targets.own_certificates import server_name
+from tlslab.servers import Running, Setting, build, find_kind, lacking
+from tlslab.servers.address import LOOPBACK
+from tlslab.servers.own_certificates import server_name
 
 # The settings of a managed server if the experiment names none: every client supports them.
 DEFAULT_KEYS = ("ecdsa-p256",)

@@ -5,18 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from tlslab.domain.errors import EngineError
+from tlslab.domain.experiment import Experiment, Factor, Pin
+from tlslab.domain.handshake import Preflight
+from tlslab.domain.names import ECDSA_SCHEMES, RSA_SCHEMES
+from tlslab.domain.profile import Profile
+from tlslab.domain.run import TargetInfo
+from tlslab.domain.url import short
+from tlslab.domain.workload import Workload
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.served_key import key_level
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.trial import UNSUPPORTED_PREFIXES
-from tlslab.model.errors import EngineError
-from tlslab.model.experiment import Experiment, Factor, Pin
-from tlslab.model.handshake import Preflight
-from tlslab.model.names import ECDSA_SCHEMES, RSA_SCHEMES
-from tlslab.model.profile import Profile
-from tlslab.model.run import TargetInfo
-from tlslab.model.url import short
-from tlslab.model.workload import Workload
 
 # The kinds of certificates that a server may choose from, by their schemes. The last one leaves the
 # choice to the server: keys of other kinds, such as Ed448.

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tlslab.domain.errors import EngineError
+from tlslab.domain.handshake import Preflight
+from tlslab.domain.offered import Offered
+from tlslab.domain.primitives import Primitives
+from tlslab.domain.probe import AbilitiesFound, ProbeRecord
+from tlslab.domain.record import RunRecord
+from tlslab.domain.scale import HoldRecord
 from tlslab.lab.engine_output import Event, EventLines, Listener, answer
-from tlslab.model.errors import EngineError
-from tlslab.model.handshake import Preflight
-from tlslab.model.offered import Offered
-from tlslab.model.primitives import Primitives
-from tlslab.model.probe import AbilitiesFound, ProbeRecord
-from tlslab.model.record import RunRecord
-from tlslab.model.scale import HoldRecord
+from tlslab.lab.store import from_json
 from tlslab.orphans import bound
-from tlslab.store import from_json
 
 __all__ = ["Engine", "Event", "Listener"]
 

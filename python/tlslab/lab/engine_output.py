@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tlslab.model.errors import EngineError
+from tlslab.domain.errors import EngineError
 
 Event = Mapping[str, Any]
 Listener = Callable[[Event], None]

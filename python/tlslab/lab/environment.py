@@ -10,12 +10,12 @@ from typing import Any
 import psutil
 
 import tlslab
+from tlslab.domain.errors import StoreError
+from tlslab.domain.primitives import Primitives
+from tlslab.domain.run import Deployed, Environment, TargetInfo
+from tlslab.domain.selftest import Selftest
 from tlslab.lab.placement import Placement
-from tlslab.model.errors import StoreError
-from tlslab.model.primitives import Primitives
-from tlslab.model.run import Deployed, Environment, TargetInfo
-from tlslab.model.selftest import Selftest
-from tlslab.store.selftest_file import read_selftest
+from tlslab.lab.store.selftest_file import read_selftest
 
 
 def describe(

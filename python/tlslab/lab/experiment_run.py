@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 
-from tlslab.lab import events, required_parts
+from tlslab.domain import events
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import COSTS, EXAMPLES, MATRIX
+from tlslab.lab import required_parts
 from tlslab.lab.foresee import Foreseen
 from tlslab.lab.kinds import kind_of
 from tlslab.lab.request import Request, Result
 from tlslab.lab.required_parts import Part
 from tlslab.lab.results import read_contents, summarise
 from tlslab.lab.why.sampling import sampling_seconds
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import COSTS, EXAMPLES, MATRIX
 
 __all__ = [
     "Request",

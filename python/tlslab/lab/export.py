@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from tlslab.analysis.frames import FRAMES
+from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.export_format import Format
+from tlslab.domain.run import RunContents
+from tlslab.domain.run_faults import run_faults
+from tlslab.domain.trial import Trial
 from tlslab.lab.results import read_contents
-from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.model.export_format import Format
-from tlslab.model.run import RunContents
-from tlslab.model.run_faults import run_faults
-from tlslab.model.trial import Trial
+from tlslab.lab.store import RunFolder
+from tlslab.lab.store.frames import arrow_table, write_csv, write_parquet
+from tlslab.lab.store.hgrm import write_hgrm
 from tlslab.report import resume_command
-from tlslab.store import RunFolder
-from tlslab.store.frames import arrow_table, write_csv, write_parquet
-from tlslab.store.hgrm import write_hgrm
 
 # Factors of a capacity experiment's steps that number the repetitions of a load.
 REPETITION = ("visit", "repetition")

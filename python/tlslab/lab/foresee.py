@@ -4,13 +4,13 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tlslab.domain.deployment import NO_FRONT
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.plan import Cell, Plan
+from tlslab.domain.wording import joined
 from tlslab.lab.request import Request
-from tlslab.model.deployment import NO_FRONT
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment
-from tlslab.model.plan import Cell, Plan
-from tlslab.model.wording import joined
-from tlslab.targets import find_kind, lacking
+from tlslab.servers import find_kind, lacking
 
 
 @dataclass(frozen=True)

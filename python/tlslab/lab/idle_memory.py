@@ -10,6 +10,10 @@ from typing import Any
 import psutil
 
 from tlslab.analysis.stats.slope import slopes
+from tlslab.domain.errors import CannotRunError, EngineError
+from tlslab.domain.profile import Profile
+from tlslab.domain.scale import SCHEMA, BackendScale, Reading, Scale
+from tlslab.domain.workload import EXPECTED_STATUS
 from tlslab.experiment.short import asked_for
 from tlslab.lab.discovery import with_status_remedy
 from tlslab.lab.generators import GeneratorPool
@@ -18,10 +22,6 @@ from tlslab.lab.placement import place
 from tlslab.lab.private import private_folder
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.stage import Server, Stage, staged
-from tlslab.model.errors import CannotRunError, EngineError
-from tlslab.model.profile import Profile
-from tlslab.model.scale import SCHEMA, BackendScale, Reading, Scale
-from tlslab.model.workload import EXPECTED_STATUS
 
 KEY = "ecdsa-p256"
 GROUP = "X25519"

@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.plan import Plan
+from tlslab.domain.run import Environment, TargetInfo
 from tlslab.experiment import dumps, file_kind
 from tlslab.lab.foresee import require_cells
 from tlslab.lab.request import Request
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment
-from tlslab.model.plan import Plan
-from tlslab.model.run import Environment, TargetInfo
+from tlslab.lab.store import RunFolder
 from tlslab.report import resume_command
-from tlslab.store import RunFolder
 
 
 def open_folder(

@@ -14,12 +14,12 @@ from typing import Literal
 
 import psutil
 
+from tlslab.domain.deployment import REFERENCE_SERVERS
+from tlslab.domain.wording import counted
 from tlslab.lab.control_group import ControlGroup
 from tlslab.lab.programs import REMEDY, find_program, has_openssl, without_openssl
-from tlslab.model.deployment import REFERENCE_SERVERS
-from tlslab.model.wording import counted
-from tlslab.targets import MANAGED, RustlsReference
-from tlslab.targets.process import MOUNT_PROC, proc_fault
+from tlslab.servers import MANAGED, RustlsReference
+from tlslab.servers.process import MOUNT_PROC, proc_fault
 
 Level = Literal["ok", "warning", "hard"]
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from tlslab.domain.names import CERTIFICATE_KEYS, find_group, find_suite
+from tlslab.domain.plan import Plan
+from tlslab.domain.primitives import RESPONSE_BYTES, Primitives
 from tlslab.lab.generators import GeneratorPool
-from tlslab.model.names import CERTIFICATE_KEYS, find_group, find_suite
-from tlslab.model.plan import Plan
-from tlslab.model.primitives import RESPONSE_BYTES, Primitives
 
 # The time for each primitive. With two libraries a plan of six groups takes about a second.
 TIME = "8ms"

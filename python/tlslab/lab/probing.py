@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from tlslab.domain.doubt import certificates_known
+from tlslab.domain.errors import EngineError
+from tlslab.domain.plan import Cell
+from tlslab.domain.probe import OfferFound, Probed, ProbeRecord
+from tlslab.domain.profile import Profile
+from tlslab.domain.trial import Reason
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.served_key import key_name_level
 from tlslab.lab.specs import Aim, tls_spec, trust_spec
-from tlslab.model.doubt import certificates_known
-from tlslab.model.errors import EngineError
-from tlslab.model.plan import Cell
-from tlslab.model.probe import OfferFound, Probed, ProbeRecord
-from tlslab.model.profile import Profile
-from tlslab.model.trial import Reason
 
 SCHEMA = "tlslab.probe-spec/1"
 

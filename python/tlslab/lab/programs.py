@@ -1,6 +1,6 @@
 """The places of the engine's programs; targets look for theirs in the same way."""
 
-from tlslab.targets.programs import (
+from tlslab.servers.programs import (
     REMEDY,
     find_program,
     has_openssl,

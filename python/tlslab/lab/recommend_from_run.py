@@ -14,7 +14,7 @@ from tlslab.advice.preference import Subject, terminator
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.trade_offs import measured_cells, ratios, weigh
-from tlslab.model.run import RunContents
+from tlslab.domain.run import RunContents
 from tlslab.report.presentations import PRESENTATIONS
 
 

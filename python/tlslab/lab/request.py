@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.finding import Summary
+from tlslab.domain.hook_times import READY_S, SETTLE_S
+from tlslab.domain.url import is_url
 from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.trust import whom_to_trust
-from tlslab.model.experiment import Experiment
-from tlslab.model.finding import Summary
-from tlslab.model.hook_times import READY_S, SETTLE_S
-from tlslab.model.url import is_url
-from tlslab.targets.address import LOOPBACK
-from tlslab.targets.external import Hook
+from tlslab.servers.address import LOOPBACK
+from tlslab.servers.external import Hook
 
 
 @dataclass(frozen=True)

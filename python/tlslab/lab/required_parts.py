@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlslab.domain.deployment import NO_FRONT
+from tlslab.domain.errors import CannotRunError
+from tlslab.experiment import make_cells
 from tlslab.lab.request import Request
-from tlslab.model.deployment import NO_FRONT
-from tlslab.model.errors import CannotRunError
-from tlslab.planning import make_cells
-from tlslab.targets import MANAGED
-from tlslab.targets.guard import bound
+from tlslab.servers import MANAGED
+from tlslab.servers.guard import bound
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 

@@ -19,9 +19,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tlslab.model.errors import CannotRunError
-from tlslab.model.validation import Resolution
-from tlslab.targets.base import pinned
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.validation import Resolution
+from tlslab.servers.base import pinned
 
 # SOL_SOCKET's SO_TIMESTAMPNS, which Python's socket module does not name (asm-generic/socket.h).
 _SO_TIMESTAMPNS = 35

@@ -6,12 +6,12 @@ from tlslab import analysis, report
 from tlslab.advice import advised
 from tlslab.advice.choice import Aim, Recommendation
 from tlslab.advice.policy import Policy
+from tlslab.domain.errors import TlslabError, UsageError
+from tlslab.domain.finding import Summary
+from tlslab.domain.run import RunContents
 from tlslab.experiment import loads
 from tlslab.lab.recommend_from_run import recommendations, subject_of_run
-from tlslab.model.errors import TlslabError, UsageError
-from tlslab.model.finding import Summary
-from tlslab.model.run import RunContents
-from tlslab.store import RunFolder
+from tlslab.lab.store import RunFolder
 
 
 def read_contents(folder: RunFolder) -> RunContents:

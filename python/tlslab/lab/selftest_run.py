@@ -4,16 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlslab.analysis.selftest_outcome import judge_selftest
+from tlslab.domain import events
+from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.finding import Summary
+from tlslab.domain.selftest import Selftest
 from tlslab.experiment.selftest_experiment import BURNS, QUICK_BURNS, WORKLOAD, selftest_experiment
 from tlslab.experiment.short import asked_for, shortened
-from tlslab.lab import events, experiment_run
+from tlslab.lab import experiment_run
 from tlslab.lab.matrix.run_in_blocks import trial_seconds
 from tlslab.lab.results import read_contents
-from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.model.finding import Summary
-from tlslab.model.selftest import Selftest
-from tlslab.store import RunFolder
-from tlslab.store.selftest_file import write_selftest
+from tlslab.lab.store import RunFolder
+from tlslab.lab.store.selftest_file import write_selftest
 
 TARGET = "reference"
 

@@ -2,11 +2,11 @@
 
 import re
 
-from tlslab.model.errors import EngineError
-from tlslab.model.handshake import Preflight
-from tlslab.model.names import is_key
-from tlslab.model.plan import Cell
-from tlslab.model.record import RunRecord
+from tlslab.domain.errors import EngineError
+from tlslab.domain.handshake import Preflight
+from tlslab.domain.names import is_key
+from tlslab.domain.plan import Cell
+from tlslab.domain.record import RunRecord
 
 
 def key_level(preflight: Preflight) -> str:

@@ -3,7 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.errors import CannotRunError, EngineError
+from tlslab.domain.plan import Plan
+from tlslab.domain.proof import Found
+from tlslab.domain.run import Environment
+from tlslab.experiment import make_plan
 from tlslab.lab.deployments import Servers
 from tlslab.lab.environment import describe
 from tlslab.lab.generators import GeneratorPool
@@ -12,12 +17,7 @@ from tlslab.lab.placement import Placement
 from tlslab.lab.preflight import check_run
 from tlslab.lab.primitives import measure_primitives
 from tlslab.lab.request import Request
-from tlslab.model.errors import CannotRunError, EngineError
-from tlslab.model.plan import Plan
-from tlslab.model.proof import Found
-from tlslab.model.run import Environment
-from tlslab.planning import make_plan
-from tlslab.store import RunFolder
+from tlslab.lab.store import RunFolder
 
 
 def preflight(request: Request, connections: int, observer: events.Observer) -> tuple[str, ...]:

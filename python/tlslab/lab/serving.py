@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.errors import CannotRunError, EngineError, StoreError
+from tlslab.domain.plan import Cell
+from tlslab.domain.probe import Probed
+from tlslab.domain.trial import Reason
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.pool import require_generator
 from tlslab.lab.probing import probe_cells
 from tlslab.lab.trial import Bench
-from tlslab.model.deployment import Deployment
-from tlslab.model.errors import CannotRunError, EngineError, StoreError
-from tlslab.model.plan import Cell
-from tlslab.model.probe import Probed
-from tlslab.model.trial import Reason
 
 # The reason class: the server of a deployment could not be set up or started.
 SETUP_FAILED = "setup_failed"

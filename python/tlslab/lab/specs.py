@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tlslab.model.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
-from tlslab.model.profile import Profile
-from tlslab.model.trial import RunKind
-from tlslab.model.workload import EXPECTED_STATUS, Workload
+from tlslab.domain.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
+from tlslab.domain.profile import Profile
+from tlslab.domain.trial import RunKind
+from tlslab.domain.workload import EXPECTED_STATUS, Workload
 
 SCHEMA = "tlslab.spec/1"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlslab.lab.trust import whom_to_trust
-from tlslab.targets import Running, Setting, Target, find_kind
+from tlslab.servers import Running, Setting, Target, find_kind
 
 
 @dataclass(frozen=True)

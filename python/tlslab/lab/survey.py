@@ -6,17 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.names import GROUPS, SUITES
+from tlslab.domain.probe import AbilitiesFound, TargetFound
+from tlslab.domain.profile import Profile
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.private import private_folder
 from tlslab.lab.probing import SCHEMA
 from tlslab.lab.served_key import key_name_level
 from tlslab.lab.specs import tls_spec
-from tlslab.model.errors import CannotRunError
-from tlslab.model.names import GROUPS, SUITES
-from tlslab.model.probe import AbilitiesFound, TargetFound
-from tlslab.model.profile import Profile
-from tlslab.targets import MANAGED, Kind, Running, Setting
-from tlslab.targets.certificates import SERVER_NAME
+from tlslab.servers import MANAGED, Kind, Running, Setting
+from tlslab.servers.certificates import SERVER_NAME
 
 # One key of each kind that the suites of TLS 1.2 distinguish.
 KEYS = ("ecdsa-p256", "rsa-2048")

@@ -6,21 +6,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from tlslab.domain.errors import CannotRunError, EngineError
+from tlslab.domain.events import EngineEnded, EngineReport, GeneratorLost, Pace
+from tlslab.domain.plan import Cell, PlannedTrial
+from tlslab.domain.probe import Probed
+from tlslab.domain.record import RunRecord
+from tlslab.domain.trial import Reason, RunKind, Trial, TrialRun, TrialStatus
+from tlslab.domain.workload import NO_WINDOW, Window, Workload
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Event
-from tlslab.lab.events import EngineEnded, EngineReport, GeneratorLost, Pace
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.served_key import check_certificate
 from tlslab.lab.server_side.side import Side, SideMeter
 from tlslab.lab.specs import Aim, run_spec
-from tlslab.model.errors import CannotRunError, EngineError
-from tlslab.model.plan import Cell, PlannedTrial
-from tlslab.model.probe import Probed
-from tlslab.model.record import RunRecord
-from tlslab.model.trial import Reason, RunKind, Trial, TrialRun, TrialStatus
-from tlslab.model.workload import NO_WINDOW, Window, Workload
-from tlslab.targets import Running
+from tlslab.servers import Running
 
 # The engine's failure classes for a handshake that the server does not support, and the alerts of
 # them that say nothing about the handshake's parameters (RFC 8446, section 6).

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tlslab.model.errors import UsageError
+from tlslab.domain.errors import UsageError
 
 # RFC 7468's form and OpenSSL's own, which contains the same certificate.
 _BEGIN_LINES = ("-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----")

@@ -9,6 +9,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tlslab.analysis.capture_match import compare, match
+from tlslab.domain.deployment import REFERENCE_SERVERS
+from tlslab.domain.errors import EngineError
+from tlslab.domain.profile import Profile
+from tlslab.domain.validation import SCHEMA, RateResult, Validation
+from tlslab.domain.workload import EXPECTED_STATUS
 from tlslab.experiment.short import asked_for
 from tlslab.lab.capture import capturing
 from tlslab.lab.discovery import with_status_remedy
@@ -19,13 +24,8 @@ from tlslab.lab.private import private_folder
 from tlslab.lab.resolution import INSTANTS, measure_resolution
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.stage import Stage, staged
-from tlslab.model.deployment import REFERENCE_SERVERS
-from tlslab.model.errors import EngineError
-from tlslab.model.profile import Profile
-from tlslab.model.validation import SCHEMA, RateResult, Validation
-from tlslab.model.workload import EXPECTED_STATUS
-from tlslab.store.capture import read_capture
-from tlslab.store.trace import read_trace
+from tlslab.lab.store.capture import read_capture
+from tlslab.lab.store.trace import read_trace
 
 # The minimum number of connections for a 99th percentile.
 CONNECTIONS = 1000

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from tlslab.lab.events import EngineReport
+from tlslab.domain.errors import EngineError
+from tlslab.domain.events import EngineReport
+from tlslab.domain.plan import Cell
 from tlslab.lab.specs import run_spec
 from tlslab.lab.trial import Bench, run_engine
-from tlslab.model.errors import EngineError
-from tlslab.model.plan import Cell
 
 
 def warm_up(

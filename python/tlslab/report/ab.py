@@ -1,8 +1,8 @@
 """ab's block for each cell, in ab's own words and order."""
 
-from tlslab.model.finding import AbBlock, CellSummary, Summary
-from tlslab.model.plain import plain
-from tlslab.model.wording import cell_label
+from tlslab.domain.finding import AbBlock, CellSummary, Summary
+from tlslab.domain.plain import plain
+from tlslab.domain.wording import cell_label
 
 _ROWS = ("connect", "processing", "waiting", "total")
 

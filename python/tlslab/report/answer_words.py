@@ -3,11 +3,11 @@
 import shlex
 from collections.abc import Iterator
 
-from tlslab.model.answer import Answer, Lacking, Tile
-from tlslab.model.estimates import shown
-from tlslab.model.figure import Figure
-from tlslab.model.finding import Summary
-from tlslab.model.wording import figure, range_words
+from tlslab.domain.answer import Answer, Lacking, Tile
+from tlslab.domain.estimates import shown
+from tlslab.domain.figure import Figure
+from tlslab.domain.finding import Summary
+from tlslab.domain.wording import figure, range_words
 
 NOT_ENOUGH = "Not enough to say."
 MORE = "Not enough to say more."

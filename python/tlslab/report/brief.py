@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from tlslab.model.plain import plain
-from tlslab.model.wording import counted
+from tlslab.domain.plain import plain
+from tlslab.domain.wording import counted
 from tlslab.report.commands import Command
 
 # The largest number of parts without room that are named with their sizes.

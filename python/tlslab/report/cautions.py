@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from tlslab.model.finding import CellSummary, Summary
-from tlslab.model.wording import cell_label
+from tlslab.domain.finding import CellSummary, Summary
+from tlslab.domain.wording import cell_label
 from tlslab.report.presentations import presentation
 from tlslab.report.view import VERDICTS
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from tlslab.model.plain import plain
+from tlslab.domain.plain import plain
 
 _INDENT = "    "
 _LONGEST = 2000

@@ -4,10 +4,10 @@ import csv
 import io
 from collections.abc import Iterator
 
-from tlslab.model.estimates import estimate_name
-from tlslab.model.finding import Summary
-from tlslab.model.leading import is_bound
-from tlslab.model.plain import plain
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.finding import Summary
+from tlslab.domain.leading import is_bound
+from tlslab.domain.plain import plain
 
 # Characters at which a spreadsheet expects a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from tlslab.model.figure import Figure, Series
-from tlslab.model.plain import plain
-from tlslab.model.wording import figure as figure_text
+from tlslab.domain.figure import Figure, Series
+from tlslab.domain.plain import plain
+from tlslab.domain.wording import figure as figure_text
 
 # The least number of columns of the axis. A name that exceeds its share of the width gets a line of
 # its own.

@@ -4,10 +4,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tlslab.model.commands import ONE_RUN, without_options
-from tlslab.model.finding import Summary
-from tlslab.model.run import Environment
-from tlslab.model.wording import cell_label
+from tlslab.domain.commands import ONE_RUN, without_options
+from tlslab.domain.finding import Summary
+from tlslab.domain.run import Environment
+from tlslab.domain.wording import cell_label
 from tlslab.report.host_words import host_words
 from tlslab.report.selftest_words import selftest_words
 

@@ -7,10 +7,10 @@ dots, without conclusions. `summary.json` and its CSV keep the intervals.
 import re
 from dataclasses import replace
 
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, Figure, TableCell
-from tlslab.model.finding import CellSummary, Comparison, Summary
-from tlslab.model.stopping import LEAST_BLOCKS
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, Figure, TableCell
+from tlslab.domain.finding import CellSummary, Comparison, Summary
+from tlslab.domain.stopping import LEAST_BLOCKS
 
 # The method of an estimate whose interval is not shown; replaces any other text.
 NOT_SHOWN = f"fewer than {LEAST_BLOCKS} trials: no interval"

@@ -7,8 +7,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tlslab.model.grading import Grading, successor_words
-from tlslab.model.plain import plain
+from tlslab.domain.grading import Grading, successor_words
+from tlslab.domain.plain import plain
 from tlslab.report import grade_words as words
 from tlslab.report.grade_words import LEGEND, MARKS, TITLES
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlslab.model.grading import (
+from tlslab.domain.grading import (
     GRADES,
     Found,
     Grade,
@@ -13,7 +13,7 @@ from tlslab.model.grading import (
     as_of,
     objects,
 )
-from tlslab.model.names import SUITES
+from tlslab.domain.names import SUITES
 
 MARKS: dict[Grade, str] = {
     "recommended": "++",

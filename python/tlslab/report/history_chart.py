@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from tlslab.model.history import CellHistory, History
-from tlslab.model.wording import figure
+from tlslab.domain.history import CellHistory, History
+from tlslab.domain.wording import figure
 from tlslab.report.history_words import moment
 
 WIDTH = 640

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from tlslab.model.estimates import estimate_name
-from tlslab.model.history import History
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.history import History
 from tlslab.report.csv import Value, csv_text
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from tlslab.model.estimates import estimate_name
-from tlslab.model.history import History
-from tlslab.model.wording import counted
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.history import History
+from tlslab.domain.wording import counted
 from tlslab.report import history_words as words
 from tlslab.report.markdown import escaped, listing_lines, table_lines
 from tlslab.report.numbers import Grid, Place

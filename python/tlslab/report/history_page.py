@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from tlslab.model.estimates import estimate_name
-from tlslab.model.history import CellHistory, History
-from tlslab.model.wording import difference
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.history import CellHistory, History
+from tlslab.domain.wording import difference
 from tlslab.report import history_words as words
 from tlslab.report.history_chart import chart
 from tlslab.report.html import page_environment

@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from tlslab.model.estimates import estimate_name
-from tlslab.model.history import CellHistory, Change, History
-from tlslab.model.plain import plain
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.history import CellHistory, Change, History
+from tlslab.domain.plain import plain
 from tlslab.report import history_words as words
 
 _LIMIT = 2000

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlslab.model.estimates import estimate_name
-from tlslab.model.history import CellHistory, Change, History, missing
-from tlslab.model.wording import counted, difference, figure, joined
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.history import CellHistory, Change, History, missing
+from tlslab.domain.wording import counted, difference, figure, joined
 
 # The headline names at most three changes; the others are below.
 _NAMED = 3

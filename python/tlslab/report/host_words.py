@@ -1,7 +1,7 @@
 """The load generators of a run in words."""
 
-from tlslab.model.host_use import HostUse
-from tlslab.model.wording import counted, figure
+from tlslab.domain.host_use import HostUse
+from tlslab.domain.wording import counted, figure
 
 
 def host_words(host: HostUse) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tlslab.model.finding import Summary
-from tlslab.model.machine import machine_words
-from tlslab.model.plain import plain
-from tlslab.model.wording import counted
+from tlslab.domain.finding import Summary
+from tlslab.domain.machine import machine_words
+from tlslab.domain.plain import plain
+from tlslab.domain.wording import counted
 from tlslab.report.answer_words import enough_command
 from tlslab.report.few_trials import shown
 from tlslab.report.page.assets import asset, policy

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from tlslab.model.finding import Summary
-from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import RANGE
+from tlslab.domain.finding import Summary
+from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.domain.wording import RANGE
 from tlslab.report import view
 
 # The fact of a summary that names the source of the server's processor time.

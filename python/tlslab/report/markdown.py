@@ -7,9 +7,9 @@ named. Text from a server cannot create markup, links or mentions.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tlslab.model.finding import Summary
-from tlslab.model.plain import plain
-from tlslab.model.wording import counted
+from tlslab.domain.finding import Summary
+from tlslab.domain.plain import plain
+from tlslab.domain.wording import counted
 from tlslab.report import cautions, view
 from tlslab.report.answer_words import (
     answer_lines,

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, Figure, Series, TableCell
-from tlslab.model.wording import figure as figure_text
-from tlslab.model.wording import range_words
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, Figure, Series, TableCell
+from tlslab.domain.wording import figure as figure_text
+from tlslab.domain.wording import range_words
 from tlslab.report import view
 
 

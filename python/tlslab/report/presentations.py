@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from tlslab.model.experiment import BENCHMARK, CAPACITY, COSTS, MATRIX, PROOF
-from tlslab.model.finding import Summary
-from tlslab.model.registry import Registry
+from tlslab.domain.experiment import BENCHMARK, CAPACITY, COSTS, MATRIX, PROOF
+from tlslab.domain.finding import Summary
+from tlslab.domain.registry import Registry
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tlslab.model.plain import plain
-from tlslab.model.scale import BackendScale, Scale, Slope
-from tlslab.model.wording import counted, figure
+from tlslab.domain.plain import plain
+from tlslab.domain.scale import BackendScale, Scale, Slope
+from tlslab.domain.wording import counted, figure
 
 _LABELS = {
     "client": "client",

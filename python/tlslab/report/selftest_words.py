@@ -3,10 +3,10 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tlslab.model.estimates import estimate_name
-from tlslab.model.plain import plain
-from tlslab.model.selftest import Ability, Planted, Selftest, Tries
-from tlslab.model.wording import counted
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.plain import plain
+from tlslab.domain.selftest import Ability, Planted, Selftest, Tries
+from tlslab.domain.wording import counted
 from tlslab.report.numbers import Grid, Place
 from tlslab.report.terminal_tables import fitting
 from tlslab.report.view import Value

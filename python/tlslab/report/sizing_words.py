@@ -6,11 +6,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tlslab.model.plain import plain
-from tlslab.model.run import Environment
-from tlslab.model.sizing import Sizing
-from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import cell_label, counted, difference, figure, joined, percent
+from tlslab.domain.plain import plain
+from tlslab.domain.run import Environment
+from tlslab.domain.sizing import Sizing
+from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.domain.wording import cell_label, counted, difference, figure, joined, percent
 
 
 def render_sizing(sizing: Sizing, environment: Environment) -> RenderableType:

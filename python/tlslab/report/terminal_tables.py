@@ -10,9 +10,9 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from tlslab.model.finding import Summary
-from tlslab.model.plain import plain
-from tlslab.model.wording import counted
+from tlslab.domain.finding import Summary
+from tlslab.domain.plain import plain
+from tlslab.domain.wording import counted
 from tlslab.report import view
 from tlslab.report.brief import Part
 from tlslab.report.numbers import Grid, Place, figure_grid, lying, table_grid

@@ -8,10 +8,10 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from tlslab.model.figure import Figure
-from tlslab.model.finding import Summary
-from tlslab.model.plain import plain
-from tlslab.model.wording import counted
+from tlslab.domain.figure import Figure
+from tlslab.domain.finding import Summary
+from tlslab.domain.plain import plain
+from tlslab.domain.wording import counted
 from tlslab.report import cautions, view
 from tlslab.report.answer_words import answer_lines, answering_figure, enough_words, question
 from tlslab.report.brief import Brief, Part

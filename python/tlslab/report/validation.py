@@ -3,15 +3,15 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tlslab.model.plain import plain
-from tlslab.model.validation import (
+from tlslab.domain.plain import plain
+from tlslab.domain.validation import (
     Comparison,
     PhaseResult,
     RateResult,
     Validation,
     judged_words,
 )
-from tlslab.model.wording import counted
+from tlslab.domain.wording import counted
 from tlslab.report.numbers import Grid, Place
 from tlslab.report.terminal_tables import fitting
 from tlslab.report.view import MICRO, Value

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tlslab.model.validation import Validation, judged_words, results_words
+from tlslab.domain.validation import Validation, judged_words, results_words
 from tlslab.report.csv import Value, csv_text
 from tlslab.report.markdown import escaped, listing_lines, table_lines
 from tlslab.report.validation import grid, notes, title

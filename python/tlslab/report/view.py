@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from tlslab.model.estimate import Estimate
-from tlslab.model.estimates import MICRO as MICRO
-from tlslab.model.finding import (
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import MICRO as MICRO
+from tlslab.domain.finding import (
     CellSummary,
     Comparison,
     Finding,
@@ -14,7 +14,7 @@ from tlslab.model.finding import (
     Ranking,
     Summary,
 )
-from tlslab.model.wording import (
+from tlslab.domain.wording import (
     cell_label,
     difference,
     figure,

@@ -12,11 +12,11 @@ from factories.run import SERVER_US, World, made_run
 from tlslab.advice import advised
 from tlslab.advice.explain import reason
 from tlslab.analysis import summarise
+from tlslab.domain.finding import Summary
+from tlslab.domain.run import RunContents
 from tlslab.experiment import load, with_levels
 from tlslab.lab.recommend_from_run import recommendations
 from tlslab.lab.results import summary_of
-from tlslab.model.finding import Summary
-from tlslab.model.run import RunContents
 from tlslab.report import render_html, render_text
 
 FASTEST = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"

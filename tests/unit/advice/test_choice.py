@@ -18,9 +18,9 @@ from tlslab.advice.policy import policies, policies_named
 from tlslab.advice.setting_grade import Graded, Opinion
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.trade_offs import weigh
+from tlslab.domain.finding import CellSummary, CellVerdict
+from tlslab.domain.names import SUITES
 from tlslab.lab.recommend_from_run import priced
-from tlslab.model.finding import CellSummary, CellVerdict
-from tlslab.model.names import SUITES
 
 BROKEN = "TLS_RSA_WITH_AES_128_GCM_SHA256"
 FAST = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"

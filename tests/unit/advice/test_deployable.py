@@ -11,11 +11,11 @@ from factories.saturated import idle, saturated
 from tlslab.advice import advised
 from tlslab.advice.objections import deployable
 from tlslab.analysis import summarise
+from tlslab.domain.finding import Summary
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment import with_levels
 from tlslab.lab.results import summary_of
-from tlslab.model.finding import Summary
-from tlslab.model.run import RunContents
-from tlslab.model.trial import Reason, Trial
 
 LEVELS = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256", "P-384")}
 

@@ -9,10 +9,10 @@ from factories.offered import chain, listed, offered, silent
 from tlslab.advice.judge import fails_everyone, judge
 from tlslab.advice.offer import things
 from tlslab.cli.grade import _conclude
-from tlslab.model.grading import Found, Grading
-from tlslab.model.offered import Offered
+from tlslab.domain.grading import Found, Grading
+from tlslab.domain.offered import Offered
+from tlslab.lab.store import from_json, to_json
 from tlslab.report.grade_words import headline
-from tlslab.store import from_json, to_json
 
 TODAY = date(2026, 11, 24)
 

@@ -19,8 +19,8 @@ from tlslab.advice.policy import (
     policy_named,
     read_policy,
 )
-from tlslab.model.errors import UsageError
-from tlslab.model.grading import RECOMMENDING, TOPICS, age_words
+from tlslab.domain.errors import UsageError
+from tlslab.domain.grading import RECOMMENDING, TOPICS, age_words
 
 HEADERS = {
     "schema", "name", "title", "short", "date", "as_of", "basis", "source", "successor", "for",

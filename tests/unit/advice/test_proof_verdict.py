@@ -10,13 +10,13 @@ from factories.offered import offered, silent
 from factories.proof import made_sides
 from tlslab.advice.proof_verdict import proved
 from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
-from tlslab.model.answer import Answer, Lacking
-from tlslab.model.finding import ExperimentSummary, Summary
-from tlslab.model.handshake import Facts
-from tlslab.model.offered import Offered
-from tlslab.model.proof import Found, Proof
-from tlslab.model.proof_settings import ProofSettings
-from tlslab.model.run import Environment, TargetInfo
+from tlslab.domain.answer import Answer, Lacking
+from tlslab.domain.finding import ExperimentSummary, Summary
+from tlslab.domain.handshake import Facts
+from tlslab.domain.offered import Offered
+from tlslab.domain.proof import Found, Proof
+from tlslab.domain.proof_settings import ProofSettings
+from tlslab.domain.run import Environment, TargetInfo
 
 FACTS = Facts("1.3", "TLS_AES_128_GCM_SHA256", "X25519", "ecdsa_secp256r1_sha256", "full", False)
 TARGET = TargetInfo("nginx", True, "nginx", "OpenSSL", (0,), "127.0.0.1", "/")

@@ -6,7 +6,7 @@ import pytest
 
 from tlslab.advice.policy import GRADES, policies, read_policy
 from tlslab.advice.setting_grade import grade_group, grade_suite
-from tlslab.model.names import GROUPS, OBSOLETE_SUITES, SUITES
+from tlslab.domain.names import GROUPS, OBSOLETE_SUITES, SUITES
 
 
 def test_every_policy_has_a_date_and_a_source() -> None:

@@ -7,7 +7,7 @@ import pytest
 from factories.offered import chain, listed, offered
 from tlslab.advice.clients import Client, clients, read_clients
 from tlslab.advice.simulate import simulate
-from tlslab.model.grading import Outcome
+from tlslab.domain.grading import Outcome
 
 RSA_SUITES = ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384")
 

@@ -3,7 +3,7 @@
 from tlslab.advice.policy import policies_named
 from tlslab.advice.setting_grade import grade_group, grade_suite
 from tlslab.advice.strength import in_order, is_pq_hybrid, ranks
-from tlslab.model.names import GROUPS, SUITES
+from tlslab.domain.names import GROUPS, SUITES
 
 
 def test_hybrids_are_before_all_others_and_worse_grades_behind() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from factories.run import World, made_run
 from tlslab.analysis import summarise
-from tlslab.model.run import RunContents
+from tlslab.domain.run import RunContents
 from tlslab.report.cautions import warnings
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tlslab.analysis.capture_match import NEAR_NS, Pair, compare, match
-from tlslab.model.validation import (
+from tlslab.domain.validation import (
     CapturedConnection,
     PhaseResult,
     Resolution,

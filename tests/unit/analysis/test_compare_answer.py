@@ -4,8 +4,8 @@ import math
 
 from tlslab.analysis.compare import may_differ
 from tlslab.analysis.overlay.differences import Labelled, answer
-from tlslab.model.answer import Answer
-from tlslab.model.finding import Comparison, ComparisonVerdict
+from tlslab.domain.answer import Answer
+from tlslab.domain.finding import Comparison, ComparisonVerdict
 
 RATE = "connections_per_s"
 P99 = "handshake_ms_p99"

@@ -14,10 +14,10 @@ from tlslab.analysis import summarise
 from tlslab.analysis.distances import seconds_apart
 from tlslab.analysis.enough import minutes, wanted_blocks
 from tlslab.analysis.stats.estimate import estimate, two_stage_estimate
-from tlslab.model.answer import Answer
-from tlslab.model.enough import too_wide
-from tlslab.model.finding import Summary
-from tlslab.model.trial import Trial
+from tlslab.domain.answer import Answer
+from tlslab.domain.enough import too_wide
+from tlslab.domain.finding import Summary
+from tlslab.domain.trial import Trial
 
 
 def answer_of(summary: Summary) -> Answer:

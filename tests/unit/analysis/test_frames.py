@@ -10,10 +10,10 @@ from factories import benchmarks, capacity
 from factories.run import made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.frames import FRAMES
-from tlslab.model.distribution import Distribution
-from tlslab.model.finding import Summary
-from tlslab.model.frame import Field, Value, field, make_frame
-from tlslab.model.run import RunContents
+from tlslab.domain.distribution import Distribution
+from tlslab.domain.finding import Summary
+from tlslab.domain.frame import Field, Value, field, make_frame
+from tlslab.domain.run import RunContents
 
 pytestmark = pytest.mark.slow
 

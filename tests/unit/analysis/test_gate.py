@@ -11,7 +11,7 @@ from tlslab.analysis.compare import judged_together, may_differ
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import independent
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.model.finding import Comparison
+from tlslab.domain.finding import Comparison
 
 RATE = "connections_per_s"
 COST = "server_cpu_us_per_connection"

@@ -14,8 +14,8 @@ from tlslab.analysis.judged_estimates import (
     judged_names,
     leading_rate,
 )
-from tlslab.model.estimate import Estimate
-from tlslab.model.estimates import estimate_name
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import estimate_name
 
 KNOWN = {*measures.UNITS, *keep_alive.UNITS, *fork_estimates.UNITS, "capacity_connections_per_s"}
 

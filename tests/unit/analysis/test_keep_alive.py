@@ -9,12 +9,12 @@ from rich.console import Console
 from factories.page import Page
 from factories.run import World, made_run
 from tlslab.analysis import summarise
+from tlslab.domain.finding import Summary
+from tlslab.domain.outcomes import Outcomes
+from tlslab.domain.record import CpuTime, WorkerUsage
+from tlslab.domain.trial import Trial
+from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load
-from tlslab.model.finding import Summary
-from tlslab.model.outcomes import Outcomes
-from tlslab.model.record import CpuTime, WorkerUsage
-from tlslab.model.trial import Trial
-from tlslab.model.workload import KeepAlive, Window
 from tlslab.report import render_html, render_text
 
 QUICK = load("groups", quick=True)

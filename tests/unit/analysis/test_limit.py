@@ -8,10 +8,10 @@ from factories.primitives import PRIMITIVES_US, made_primitives
 from factories.run import CLIENT_US, SERVER_US, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.limit import _sum, client_limit_us, limit_ratios, server_limit_us
-from tlslab.model.primitives import Primitive, Primitives
-from tlslab.model.record import RunRecord
-from tlslab.model.run import RunContents
-from tlslab.model.trial import RunKind, Trial, TrialRun
+from tlslab.domain.primitives import Primitive, Primitives
+from tlslab.domain.record import RunRecord
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import RunKind, Trial, TrialRun
 
 
 @pytest.fixture(name="contents")

@@ -8,10 +8,10 @@ import numpy.typing as npt
 import pytest
 
 from factories.run import made_run
+from tlslab.domain.outcomes import Outcomes
+from tlslab.domain.record import FlightTimes, RunRecord
+from tlslab.domain.run_faults import run_faults
 from tlslab.experiment import load, with_levels
-from tlslab.model.outcomes import Outcomes
-from tlslab.model.record import FlightTimes, RunRecord
-from tlslab.model.run_faults import run_faults
 
 Array = npt.NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from tlslab.analysis.measures import (
     server_lost,
     trial_values,
 )
-from tlslab.model.record import CpuTime
-from tlslab.model.trial import RunKind, Trial, TrialRun
+from tlslab.domain.record import CpuTime
+from tlslab.domain.trial import RunKind, Trial, TrialRun
 
 ONE = Processors((0,), (1,))
 

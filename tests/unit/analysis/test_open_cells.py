@@ -12,12 +12,12 @@ from tlslab.analysis import summarise
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.open_cells import open_pairs, replay, still_open
 from tlslab.analysis.ranking import differing
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.finding import CellSummary
+from tlslab.domain.run import RunContents
+from tlslab.domain.stopping import Answer, Stopping
 from tlslab.experiment import dumps, load, loads, with_levels
-from tlslab.model.estimate import Estimate
-from tlslab.model.experiment import Experiment
-from tlslab.model.finding import CellSummary
-from tlslab.model.run import RunContents
-from tlslab.model.stopping import Answer, Stopping
 
 RATE = "connections_per_s"
 BASELINE = {"group": "A"}

@@ -19,12 +19,12 @@ from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.overlay.differences import answer as opening
 from tlslab.analysis.overlay.ratio_tables import verdict_words
 from tlslab.analysis.stats.estimate import estimate
+from tlslab.domain.errors import UsageError
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.finding import CellSummary, Comparison, ComparisonVerdict, Summary
+from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load, with_levels
-from tlslab.model.errors import UsageError
-from tlslab.model.estimate import Estimate
-from tlslab.model.estimates import estimate_name
-from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict, Summary
-from tlslab.model.workload import KeepAlive, Window
 
 pytestmark = pytest.mark.slow
 

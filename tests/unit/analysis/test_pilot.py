@@ -10,8 +10,8 @@ import pytest
 from tlslab.analysis.components import Component, Components, components
 from tlslab.analysis.pilot import Pilot
 from tlslab.analysis.stats import sequence
+from tlslab.domain.stopping import SHORTEST, Stopping
 from tlslab.experiment import load
-from tlslab.model.stopping import SHORTEST, Stopping
 
 RULE = Stopping(until=0.02, answer="ranking")
 WORKLOAD = load("groups").workload

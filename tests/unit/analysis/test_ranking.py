@@ -10,9 +10,9 @@ import pytest
 
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.ranking import leaders, rank, rankings, ties_words
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary
-from tlslab.model.wording import difference
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import CellSummary
+from tlslab.domain.wording import difference
 
 RATE = "connections_per_s"
 

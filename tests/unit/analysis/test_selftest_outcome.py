@@ -7,11 +7,11 @@ import pytest
 from factories.run import SERVER_US, World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.selftest_outcome import RANKED_BY, judge_selftest
+from tlslab.domain.run import RunContents
+from tlslab.domain.selftest import Ability
+from tlslab.domain.trial import Trial, TrialRun
 from tlslab.experiment import dumps, loads
 from tlslab.experiment.selftest_experiment import selftest_experiment
-from tlslab.model.run import RunContents
-from tlslab.model.selftest import Ability
-from tlslab.model.trial import Trial, TrialRun
 
 SLOWER = {"2%": 1.02, "5%": 1.05, "10%": 1.10}
 

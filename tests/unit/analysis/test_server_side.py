@@ -12,10 +12,10 @@ from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.server_side import reading_bias, server_side_facts
-from tlslab.model.finding import Summary
-from tlslab.model.run import RunContents
-from tlslab.model.server_side import PackageEnergy, ProcessorTimes, ServerSide, SourceTime
-from tlslab.model.trial import RunKind, TrialRun
+from tlslab.domain.finding import Summary
+from tlslab.domain.run import RunContents
+from tlslab.domain.server_side import PackageEnergy, ProcessorTimes, ServerSide, SourceTime
+from tlslab.domain.trial import RunKind, TrialRun
 from tlslab.report import render_html, render_text
 
 COST = "server_cpu_us_per_connection"

@@ -9,10 +9,10 @@ from factories.capacity import CapacityWorld, drive, made_cell, made_plan
 from factories.run import made_run
 from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.steadiness import labels, notes, unsteady
+from tlslab.domain.record import CpuTime, Interval
+from tlslab.domain.trial import RunKind, Trial
+from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load
-from tlslab.model.record import CpuTime, Interval
-from tlslab.model.trial import RunKind, Trial
-from tlslab.model.workload import KeepAlive, Window
 
 
 def halved(slices: Sequence[Interval]) -> tuple[Interval, ...]:

@@ -8,7 +8,7 @@ import pytest
 from factories.run import World, made_run
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.trade_offs import DIMENSIONS, measured_cells, ratios, weigh
-from tlslab.model.finding import CellSummary, CellVerdict
+from tlslab.domain.finding import CellSummary, CellVerdict
 
 RATE, COST, BYTES = "connections_per_s", "server_cpu_us_per_connection", "wire_bytes_per_handshake"
 

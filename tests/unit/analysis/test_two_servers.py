@@ -14,11 +14,11 @@ from tlslab.analysis import summarise
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, two_servers
 from tlslab.analysis.overlay.one_run import short_names
+from tlslab.domain.enough import EQUIVALENCE
+from tlslab.domain.errors import UsageError
+from tlslab.domain.finding import Comparison, Summary
+from tlslab.domain.run import RunContents
 from tlslab.experiment import load, with_levels
-from tlslab.model.enough import EQUIVALENCE
-from tlslab.model.errors import UsageError
-from tlslab.model.finding import Comparison, Summary
-from tlslab.model.run import RunContents
 
 BASE, HEAD = "https://localhost:7443/page", "https://localhost:9443/page"
 RATE = "connections_per_s"

@@ -12,11 +12,11 @@ from factories.run import World, made_run
 from tlslab.analysis import summarise, validity
 from tlslab.analysis.measures import Processors
 from tlslab.analysis.validity import _FALLBACK
+from tlslab.domain.finding import CellSummary
+from tlslab.domain.outcomes import FailedConnection, FailureReason, Outcomes
+from tlslab.domain.record import CommonWindow, CpuTime, RunRecord, SlowConnects, Verdict
+from tlslab.domain.trial import Reason, ServerUsage, Trial
 from tlslab.experiment import load, with_levels
-from tlslab.model.finding import CellSummary
-from tlslab.model.outcomes import FailedConnection, FailureReason, Outcomes
-from tlslab.model.record import CommonWindow, CpuTime, RunRecord, SlowConnects, Verdict
-from tlslab.model.trial import Reason, ServerUsage, Trial
 
 KEY = "tls=1.3,key=ecdsa-p256,group=P-256"
 

@@ -6,7 +6,7 @@ import pytest
 
 from bench.at_limit import AtLimit
 from bench.server import Server
-from tlslab.model.errors import CannotRunError
+from tlslab.domain.errors import CannotRunError
 
 SERVER = Server("localhost", 1, 2, "/document", Path("ca.pem"), 3, Path("facts.log"))
 

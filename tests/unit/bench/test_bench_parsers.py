@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from bench import floor, parsers, profile, verify
-from tlslab.model.errors import CannotRunError
+from tlslab.domain.errors import CannotRunError
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -60,7 +60,7 @@ JUDGED = {
     "analysis/stats/sequence.py": ("confidence sequence", "ratio, run until"),
     "analysis/stats/slope.py": ("memory of a connection, 3", "memory of a connection, 5"),
     "lab/resolution.py": ("resolution",),
-    "model/two_stage.py": ("maximum by Stein",),
+    "domain/two_stage.py": ("maximum by Stein",),
 }
 
 # Modules that compute a quantile but make no interval: tests, powers, and a queue's highest load.

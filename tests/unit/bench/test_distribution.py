@@ -8,10 +8,10 @@ from bench.distribution import judge, show
 from bench.intervals import Interval
 from bench.simulated_hosts import Repeated, RepeatingHost, totals
 from factories.run import made_run
+from tlslab.domain.totals import Totals
 from tlslab.lab.generators.joint_events import added_totals
 from tlslab.lab.generators.joint_run import last_totals
-from tlslab.model.totals import Totals
-from tlslab.store import from_json, to_json
+from tlslab.lab.store import from_json, to_json
 
 RECORD = made_run(quick=True).trials[0].runs["capacity"].record
 

@@ -25,7 +25,7 @@ from bench.validity_file import (
     read,
 )
 from bench.validity_page import PAGE, page
-from tlslab.model.errors import CannotRunError
+from tlslab.domain.errors import CannotRunError
 
 RUNS = 60
 

@@ -7,8 +7,8 @@ import pytest
 from factories.no_home import without_home
 from tlslab.cli import allow, ending
 from tlslab.cli.wanted import parse_levels, parse_targets, with_jdks, with_targets
+from tlslab.domain.errors import UsageError
 from tlslab.experiment import load, with_levels
-from tlslab.model.errors import UsageError
 
 
 def test_levels_are_read_from_set_options() -> None:

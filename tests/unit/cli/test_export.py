@@ -17,10 +17,10 @@ from factories.folder import written
 from factories.run import made_run
 from tlslab import cli
 from tlslab.analysis.frames import FRAMES
+from tlslab.domain.distribution import Distribution
+from tlslab.domain.run import RunContents
 from tlslab.experiment import load, with_levels
 from tlslab.lab import export
-from tlslab.model.distribution import Distribution
-from tlslab.model.run import RunContents
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from factories.run import SERVER_US, World, made_run
 from tlslab.analysis.gate import gate
 from tlslab.cli import run
 from tlslab.cli.gate import gate_lines
+from tlslab.domain.finding import Comparison
 from tlslab.experiment import load, with_levels
-from tlslab.model.finding import Comparison
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256")}
 

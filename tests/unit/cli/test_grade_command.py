@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from factories.offered import listed, record, silent
 from tlslab.cli import grade
 from tlslab.cli.app import app
-from tlslab.model.errors import CannotRunError, TlslabError, UsageError
+from tlslab.domain.errors import CannotRunError, TlslabError, UsageError
 
 
 @pytest.fixture

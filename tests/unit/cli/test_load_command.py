@@ -21,13 +21,13 @@ from tlslab.cli.load_pool import exit_code, pool_spec
 from tlslab.cli.load_run import Lines, Loaded, Shown
 from tlslab.cli.load_table import load_table
 from tlslab.cli.loading import _passed_on, _reason, _record, error_of
+from tlslab.domain.errors import CannotRunError, EngineError, UsageError
+from tlslab.domain.record import RunRecord, Verdict
+from tlslab.domain.trial import MachineUsage
 from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.server_side.side import Side
-from tlslab.live.state import State
-from tlslab.model.errors import CannotRunError, EngineError, UsageError
-from tlslab.model.record import RunRecord, Verdict
-from tlslab.model.trial import MachineUsage
-from tlslab.store import from_json, to_json
+from tlslab.lab.store import from_json, to_json
+from tlslab.report.live.state import State
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from factories.run import made_run
 from tlslab.cli import run
 from tlslab.cli.values import as_bytes, as_rate
 from tlslab.cli.wanted import parse_levels
-from tlslab.model.errors import UsageError
-from tlslab.model.trial import Reason
+from tlslab.domain.errors import UsageError
+from tlslab.domain.trial import Reason
 
 MIX = ("--resumed", "60%", "--requests-per-connection", "8", "--size", "4k")
 

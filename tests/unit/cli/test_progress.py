@@ -10,12 +10,11 @@ from rich.progress import Progress
 
 from factories.run import made_run
 from tlslab.cli.progress import Lines, Live, outcome, speed
-from tlslab.experiment import load
-from tlslab.lab import events
-from tlslab.model.plan import Plan
-from tlslab.model.stopping import Forecast
-from tlslab.model.trial import Reason, Trial
-from tlslab.planning import make_plan, refuse_levels
+from tlslab.domain import events
+from tlslab.domain.plan import Plan
+from tlslab.domain.stopping import Forecast
+from tlslab.domain.trial import Reason, Trial
+from tlslab.experiment import load, make_plan, refuse_levels
 
 
 @pytest.fixture

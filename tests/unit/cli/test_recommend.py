@@ -17,8 +17,8 @@ from tlslab.advice.policy import policies
 from tlslab.cli import run
 from tlslab.cli.recommend import Server
 from tlslab.cli.recommending import recommended
+from tlslab.domain.wording import few
 from tlslab.experiment import load, with_levels
-from tlslab.model.wording import few
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
 ALL = ("X25519", "P-256", "P-384", "P-521", "X448", "X25519MLKEM768")

@@ -10,10 +10,10 @@ import typer
 from tlslab.cli.app import app
 from tlslab.cli.proof_options import CLIENT
 from tlslab.cli.resumed import options_of, refuse_commands
+from tlslab.domain.errors import UsageError
+from tlslab.domain.proof_settings import ProofSettings
 from tlslab.experiment import dumps, loads
 from tlslab.experiment.proof import proof_experiment
-from tlslab.model.errors import UsageError
-from tlslab.model.proof_settings import ProofSettings
 
 
 def options(*command: str) -> dict[str, Any]:

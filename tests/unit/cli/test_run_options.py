@@ -13,16 +13,16 @@ from tlslab.analysis import summarise
 from tlslab.cli import ending
 from tlslab.cli.shared_words import duration
 from tlslab.cli.wanted import Changes, changed, parse_targets
+from tlslab.domain.capacity import CapacityPlan
+from tlslab.domain.errors import ExperimentError, UsageError
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.finding import Summary
+from tlslab.domain.profile import Profile
 from tlslab.experiment import dumps, file_kind, load, loads
 from tlslab.lab.budget import within
 from tlslab.lab.experiment_run import foresee
 from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
-from tlslab.model.capacity import CapacityPlan
-from tlslab.model.errors import ExperimentError, UsageError
-from tlslab.model.experiment import Experiment
-from tlslab.model.finding import Summary
-from tlslab.model.profile import Profile
 from tlslab.report.commands import folded
 from tlslab.report.facts import redo_words
 

@@ -9,12 +9,12 @@ import pytest
 from factories.folder import written
 from factories.run import made_run
 from tlslab.cli import dry
+from tlslab.domain.errors import UsageError
+from tlslab.domain.export_format import Format
 from tlslab.experiment import load
 from tlslab.lab.export import export
 from tlslab.lab.opening import open_folder
 from tlslab.lab.request import Request
-from tlslab.model.errors import UsageError
-from tlslab.model.export_format import Format
 
 
 @pytest.fixture(name="begun")

@@ -4,11 +4,11 @@ import pytest
 
 from factories.capacity import CapacityWorld, made_cell
 from tlslab.cli.steps import begun_words, ended_words, time_left
+from tlslab.domain.capacity import CapacityPlan, Objective, Step
+from tlslab.domain.errors import UsageError
+from tlslab.domain.events import Left
+from tlslab.domain.workload import Window
 from tlslab.experiment import file_kind, load
-from tlslab.lab.events import Left
-from tlslab.model.capacity import CapacityPlan, Objective, Step
-from tlslab.model.errors import UsageError
-from tlslab.model.workload import Window
 
 WINDOW = Window(100, 500)
 

@@ -17,11 +17,11 @@ from tlslab.cli import console, dry
 from tlslab.cli.app import app
 from tlslab.cli.options import EXPERIMENTS
 from tlslab.cli.values import as_bytes, as_place, as_url, servers_in
+from tlslab.domain.errors import EngineError, UsageError
+from tlslab.domain.suggest import did_you_mean, nearest
 from tlslab.experiment import shipped
 from tlslab.lab.discovery import with_status_remedy
-from tlslab.model.errors import EngineError, UsageError
-from tlslab.model.suggest import did_you_mean, nearest
-from tlslab.targets import MANAGED
+from tlslab.servers import MANAGED
 
 COMMANDS = tuple(get_command(app).commands)  # type: ignore[attr-defined]
 OWN = tuple(name for name in COMMANDS if name != "load")

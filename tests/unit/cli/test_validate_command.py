@@ -6,8 +6,8 @@ import pytest
 
 from factories.validation import made_validation
 from tlslab.cli import run
+from tlslab.domain.validation import RateResult
 from tlslab.lab import validate
-from tlslab.model.validation import RateResult
 
 
 @pytest.mark.parametrize(

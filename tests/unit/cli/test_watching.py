@@ -14,11 +14,11 @@ from tlslab.cli.load import command
 from tlslab.cli.load_arguments import own_options
 from tlslab.cli.resumed import options_of
 from tlslab.cli.watching import ANYWHERE, Watching, spelled_out, watched
-from tlslab.lab import events
-from tlslab.live.addresses import Address
-from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.model.finding import Summary
+from tlslab.domain import events
+from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.finding import Summary
 from tlslab.report.facts import redo_words
+from tlslab.report.live.addresses import Address
 
 
 def test_the_word_after_live_is_not_its_address() -> None:

@@ -5,10 +5,10 @@ from importlib import resources
 
 import pytest
 
+from tlslab.domain.capacity import CapacityPlan, Objective, parse_objective
+from tlslab.domain.errors import ExperimentError, UsageError
 from tlslab.experiment import dumps, load, loads
 from tlslab.experiment.capacity import required_objective
-from tlslab.model.capacity import CapacityPlan, Objective, parse_objective
-from tlslab.model.errors import ExperimentError, UsageError
 
 TEXT = (resources.files("tlslab") / "experiments" / "capacity.toml").read_text("utf-8")
 

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from tlslab.experiment import dumps, file_kind, loads
+from tlslab.domain.configuration import Configuration, ServedCertificate
+from tlslab.domain.proof_settings import ProofSettings
+from tlslab.experiment import dumps, file_kind, loads, make_cells
 from tlslab.experiment.proof import proof_experiment
-from tlslab.model.configuration import Configuration, ServedCertificate
-from tlslab.model.proof_settings import ProofSettings
-from tlslab.planning import make_cells
 
 BEFORE = Configuration(
     "baseline",

@@ -14,9 +14,9 @@ from rich.console import Console
 from factories.run import made_run
 from tlslab.cli.load_run import machine_of
 from tlslab.cli.load_table import load_table
+from tlslab.domain.errors import EngineError
 from tlslab.lab.accounting import Meter
 from tlslab.lab.process_times import ProcessReading, read_process, used
-from tlslab.model.errors import EngineError
 
 
 @pytest.fixture

@@ -10,8 +10,12 @@ import psutil
 import pytest
 
 from factories.capacity import made_plan
-from tlslab.experiment import dumps, load
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.plan import Plan
+from tlslab.domain.run import TargetInfo
+from tlslab.experiment import dumps, load, make_plan
 from tlslab.lab.capacity.agenda import StepsAgenda
 from tlslab.lab.conductor import carry_out
 from tlslab.lab.deployments import Prepared, Servers
@@ -20,14 +24,9 @@ from tlslab.lab.environment import describe
 from tlslab.lab.placement import Placement
 from tlslab.lab.serving import Benches
 from tlslab.lab.specs import Aim
-from tlslab.model.deployment import Deployment
-from tlslab.model.errors import CannotRunError
-from tlslab.model.plan import Plan
-from tlslab.model.run import TargetInfo
-from tlslab.planning import make_plan
-from tlslab.store import RunFolder
-from tlslab.targets import Running
-from tlslab.targets.process import ServerProcess
+from tlslab.lab.store import RunFolder
+from tlslab.servers import Running
+from tlslab.servers.process import ServerProcess
 
 pytestmark = pytest.mark.slow
 

@@ -9,15 +9,15 @@ import psutil
 import pytest
 
 from factories.conductor import ANSWERS, EXPERIMENT, OTHER, TWO, Lab, Script
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.plan import PlannedTrial
+from tlslab.domain.stopping import Forecast
+from tlslab.domain.trial import Trial
+from tlslab.experiment import make_plan
 from tlslab.lab.deployments import Prepared
 from tlslab.lab.matrix.run_in_blocks import warm_up_seconds
 from tlslab.lab.specs import Aim
-from tlslab.model.deployment import Deployment
-from tlslab.model.plan import PlannedTrial
-from tlslab.model.stopping import Forecast
-from tlslab.model.trial import Trial
-from tlslab.planning import make_plan
 
 
 def test_all_trials_are_run_in_order_with_a_fresh_server_each_block(

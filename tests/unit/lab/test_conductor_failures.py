@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from factories.conductor import ANSWERS, OTHER, TWO, Lab, Script
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.errors import CannotRunError, NoGeneratorError, StoreError
 from tlslab.lab.deployments import Prepared
 from tlslab.lab.generators.several import SeveralHosts
 from tlslab.lab.specs import Aim
-from tlslab.model.errors import CannotRunError, NoGeneratorError, StoreError
-from tlslab.targets import Running
+from tlslab.servers import Running
 
 REFUSAL = {"schema": "tlslab.error/1", "class": "alert_handshake_failure", "message": "no group"}
 

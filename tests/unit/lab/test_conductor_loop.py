@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from factories.run import made_run
+from tlslab.domain.errors import NoGeneratorError
+from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment import dumps
 from tlslab.lab.conductor import carry_out, interrupted
 from tlslab.lab.serving import NoBenchError
-from tlslab.model.errors import NoGeneratorError
-from tlslab.model.trial import Reason, Trial
-from tlslab.store import RunFolder
+from tlslab.lab.store import RunFolder
 
 MADE = made_run(quick=True)
 

@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.experiment import load, with_levels
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.experiment import Exclusion, Experiment
+from tlslab.domain.run import TargetInfo
+from tlslab.domain.workload import KeepAlive, Window
+from tlslab.experiment import load, make_plan, with_levels
 from tlslab.lab import deployments
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.discovery import Discovered, Found
@@ -14,14 +19,8 @@ from tlslab.lab.foresee import refusals
 from tlslab.lab.matrix.run_in_blocks import most_connections
 from tlslab.lab.opening import default_folder
 from tlslab.lab.request import Request
-from tlslab.model.deployment import Deployment
-from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.model.experiment import Exclusion, Experiment
-from tlslab.model.run import TargetInfo
-from tlslab.model.workload import KeepAlive, Window
-from tlslab.planning import make_plan
-from tlslab.targets import Setting, Target, lacking, registry
-from tlslab.targets.registry import MANAGED
+from tlslab.servers import Setting, Target, lacking, registry
+from tlslab.servers.registry import MANAGED
 
 FEW = with_levels(load("groups", quick=True), {"group": ("X25519", "P-256")})
 ENGINE = Engine("no-program")

@@ -4,12 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tlslab.experiment import dumps, load, loads
+from tlslab.domain.errors import EngineError
+from tlslab.experiment import dumps, load, loads, make_plan, refuse_levels
 from tlslab.lab.discovery import discover
 from tlslab.lab.engine import Engine
 from tlslab.lab.specs import Aim
-from tlslab.model.errors import EngineError
-from tlslab.planning import make_plan, refuse_levels
 
 Script = Callable[[str], str]
 

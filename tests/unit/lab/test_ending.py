@@ -7,12 +7,12 @@ import pytest
 
 from factories.run import World, made_run
 from tlslab.analysis.pilot import pilot
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.run import RunContents
+from tlslab.domain.stopping import SHORTEST, Stopping
+from tlslab.domain.trial import Trial
 from tlslab.experiment import load, with_levels
 from tlslab.lab.matrix.ending import SettledOrOver
-from tlslab.model.experiment import Experiment
-from tlslab.model.run import RunContents
-from tlslab.model.stopping import SHORTEST, Stopping
-from tlslab.model.trial import Trial
 
 RULE = Stopping(until=0.02, at_least=4)
 

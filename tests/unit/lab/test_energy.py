@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tlslab.domain.server_side import PackageEnergy
 from tlslab.lab.energy import NOT_READABLE, NOT_SHOWN, EnergyReader, joules
-from tlslab.model.server_side import PackageEnergy
 
 SPAN = 262_143_328_850
 

@@ -7,9 +7,9 @@ from typing import Any
 import psutil
 import pytest
 
+from tlslab.domain.errors import EngineError, StoreError
 from tlslab.lab import engine as engine_module
 from tlslab.lab.engine import Engine
-from tlslab.model.errors import EngineError, StoreError
 
 Script = Callable[[str], str]
 SPEC = {"warmup_ms": 0, "stop": {"duration_ms": 100}, "url": "https://127.0.0.1:1/"}

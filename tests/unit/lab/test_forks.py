@@ -3,6 +3,8 @@ from typing import Any
 
 import pytest
 
+from tlslab.domain.benchmark import BenchmarkSettings
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.benchmark.jmh import (
     Fork,
     ForkFailedError,
@@ -12,9 +14,7 @@ from tlslab.lab.benchmark.jmh import (
     run_fork,
 )
 from tlslab.lab.benchmark.keystores import KeyStore
-from tlslab.model.benchmark import BenchmarkSettings
-from tlslab.model.errors import CannotRunError
-from tlslab.targets.jdk import Jdk
+from tlslab.servers.jdk import Jdk
 
 SETTINGS = BenchmarkSettings(("throughput", "sample"), 1, 100, 2, 200)
 

@@ -8,18 +8,18 @@ import pytest
 
 from factories.capacity import made_by
 from factories.run import made_run
+from tlslab.domain.capacity import Step, plan_of
+from tlslab.domain.errors import EngineError
+from tlslab.domain.record import RunRecord
+from tlslab.domain.run_faults import host_was_lost, usable
+from tlslab.domain.trial import Trial
 from tlslab.experiment import dumps, load
 from tlslab.lab.capacity.steps import run_step
 from tlslab.lab.engine_output import Listener
 from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.specs import Aim
+from tlslab.lab.store import RunFolder
 from tlslab.lab.trial import Bench, run_trial
-from tlslab.model.capacity import Step, plan_of
-from tlslab.model.errors import EngineError
-from tlslab.model.record import RunRecord
-from tlslab.model.run_faults import host_was_lost, usable
-from tlslab.model.trial import Trial
-from tlslab.store import RunFolder
 
 MADE = made_run(quick=True)
 RECORD = made_by(MADE.trials[0].runs["capacity"].record, 2, is_lost=True)

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
+from tlslab.domain.errors import StoreError
 from tlslab.lab.benchmark.in_memory import flags, read
 from tlslab.lab.benchmark.jmh import ForkFailedError
 from tlslab.lab.benchmark.keystores import KeyStore
-from tlslab.model.errors import StoreError
 
 RECORD: dict[str, Any] = {
     "backend": "rustls",

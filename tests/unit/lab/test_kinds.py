@@ -7,9 +7,9 @@ import pytest
 
 import tlslab
 from tlslab.analysis import ANALYSTS
+from tlslab.domain.registry import Registry
 from tlslab.experiment import FILE_KINDS, load, shipped
 from tlslab.lab.kinds import KINDS, kind_of
-from tlslab.model.registry import Registry
 from tlslab.report.presentations import PRESENTATIONS
 
 PACKAGE = Path(tlslab.__file__).parent
@@ -47,4 +47,4 @@ def test_no_module_asks_which_kind_an_experiment_has() -> None:
         if ASKS.search(path.read_text("utf-8"))
     ]
     # Functions that give a kind's own modules the settings with their type.
-    assert asking == ["model/benchmark.py", "model/capacity.py", "model/proof_settings.py"]
+    assert asking == ["domain/benchmark.py", "domain/capacity.py", "domain/proof_settings.py"]

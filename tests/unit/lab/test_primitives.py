@@ -4,10 +4,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from tlslab.experiment import load
+from tlslab.experiment import load, make_plan
 from tlslab.lab.engine import Engine
 from tlslab.lab.primitives import measure_primitives
-from tlslab.planning import make_plan
 
 Script = Callable[[str], str]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from tlslab.domain.plan import Cell
+from tlslab.domain.probe import Probed
+from tlslab.domain.profile import Profile
 from tlslab.lab.engine import Engine
 from tlslab.lab.probing import describe_offer, probe_cells, probe_spec
 from tlslab.lab.specs import Aim
-from tlslab.model.plan import Cell
-from tlslab.model.probe import Probed
-from tlslab.model.profile import Profile
 
 Script = Callable[..., str]
 AIM = Aim("https://127.0.0.1:8443/document", "anyone", "localhost", ("example.org",))

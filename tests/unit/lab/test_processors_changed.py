@@ -8,14 +8,14 @@ import psutil
 import pytest
 
 from factories.run import made_run
+from tlslab.domain.capacity import Step, plan_of
+from tlslab.domain.record import RunRecord
+from tlslab.domain.trial import Trial
 from tlslab.experiment import load
 from tlslab.lab.capacity.steps import run_step
 from tlslab.lab.engine_output import Listener
 from tlslab.lab.specs import Aim
 from tlslab.lab.trial import Bench, run_trial
-from tlslab.model.capacity import Step, plan_of
-from tlslab.model.record import RunRecord
-from tlslab.model.trial import Trial
 
 MADE = made_run(quick=True)
 

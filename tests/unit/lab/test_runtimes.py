@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from tlslab.domain.errors import UsageError
 from tlslab.lab.benchmark.runtimes import Runtimes
-from tlslab.model.errors import UsageError
-from tlslab.targets.jdk import BrokenJdk, Jdk, Jdks
+from tlslab.servers.jdk import BrokenJdk, Jdk, Jdks
 
 FOUND = Jdks(
     (

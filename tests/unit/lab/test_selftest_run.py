@@ -8,15 +8,15 @@ import pytest
 
 from factories.run import World, environment, made_run
 from tlslab.analysis import summarise
+from tlslab.domain.errors import CannotRunError, UsageError
+from tlslab.domain.events import Event
 from tlslab.experiment import dumps
 from tlslab.lab import experiment_run as lab_run
 from tlslab.lab import selftest_run as lab
-from tlslab.lab.events import Event
 from tlslab.lab.experiment_run import Request as RunRequest
 from tlslab.lab.experiment_run import Result as RunResult
-from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.store import RunFolder
-from tlslab.store.selftest_file import read_selftest
+from tlslab.lab.store import RunFolder
+from tlslab.lab.store.selftest_file import read_selftest
 
 QUICK = {"5%": 1.05, "10%": 1.10}
 

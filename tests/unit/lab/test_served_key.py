@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from factories.run import made_run
+from tlslab.domain.errors import EngineError
+from tlslab.domain.plan import Cell
+from tlslab.domain.profile import Profile
+from tlslab.domain.record import RunRecord
 from tlslab.lab.served_key import check_certificate, key_name_level
-from tlslab.model.errors import EngineError
-from tlslab.model.plan import Cell
-from tlslab.model.profile import Profile
-from tlslab.model.record import RunRecord
 
 
 @pytest.fixture(name="record", scope="module")

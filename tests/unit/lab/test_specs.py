@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-from tlslab.experiment import load
+from tlslab.domain.trial import RunKind
+from tlslab.domain.workload import KeepAlive, Window
+from tlslab.experiment import load, make_cells
 from tlslab.lab.placement import Placement, place
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
 from tlslab.lab.trial import run_kinds, run_order
-from tlslab.model.trial import RunKind
-from tlslab.model.workload import KeepAlive, Window
-from tlslab.planning import make_cells
 
 EXPERIMENT = load("groups")
 CELL = make_cells(EXPERIMENT)[0][0]

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from tlslab.domain.capacity import CapacityPlan, Step
+from tlslab.domain.errors import UsageError
+from tlslab.domain.profile import Profile
+from tlslab.domain.workload import Window, Workload
 from tlslab.experiment import load
+from tlslab.experiment.obsolete import obsolete_cell
 from tlslab.lab.capacity.capacity_run import for_external
 from tlslab.lab.capacity.steps import step_spec
 from tlslab.lab.specs import Aim, is_obsolete
-from tlslab.model.capacity import CapacityPlan, Step
-from tlslab.model.errors import UsageError
-from tlslab.model.profile import Profile
-from tlslab.model.workload import Window, Workload
-from tlslab.planning.obsolete import obsolete_cell
 
 AIM = Aim("https://127.0.0.1:1/", processors=(1,))
 WINDOW = Window(100, 500)

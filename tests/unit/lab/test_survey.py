@@ -5,13 +5,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from tlslab.cli.targets import _lines
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.names import SUITES
+from tlslab.domain.probe import AbilitiesFound, OfferFound, Refusal, Unanswered, VersionFound
 from tlslab.lab.engine import Engine
 from tlslab.lab.survey import examine, survey
-from tlslab.model.errors import CannotRunError
-from tlslab.model.names import SUITES
-from tlslab.model.probe import AbilitiesFound, OfferFound, Refusal, Unanswered, VersionFound
-from tlslab.targets import Kind, Setting, Target
-from tlslab.targets.registry import Installation
+from tlslab.servers import Kind, Setting, Target
+from tlslab.servers.registry import Installation
 
 ENGINE = cast(Engine, None)
 

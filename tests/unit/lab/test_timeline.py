@@ -5,13 +5,13 @@ from typing import Any, cast
 
 import pytest
 
+from tlslab.domain.benchmark import BenchmarkSettings, Faults
 from tlslab.lab.benchmark import timeline
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError
 from tlslab.lab.benchmark.keystores import KeyStore
 from tlslab.lab.benchmark.material import Material
-from tlslab.model.benchmark import BenchmarkSettings, Faults
-from tlslab.targets.certificates import CertificateFiles
-from tlslab.targets.jdk import Jdk
+from tlslab.servers.certificates import CertificateFiles
+from tlslab.servers.jdk import Jdk
 
 FAULTS = Faults("sign", 2, ("killed",), ("none",), 0.4, 0.1, 0.2)
 

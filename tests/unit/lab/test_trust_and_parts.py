@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tlslab.cli.missing_parts import provide
+from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.experiment import load, with_levels
 from tlslab.lab import required_parts
 from tlslab.lab.discovery import with_status_remedy
@@ -14,7 +15,6 @@ from tlslab.lab.experiment_run import missing_parts
 from tlslab.lab.request import Request
 from tlslab.lab.required_parts import Part, make
 from tlslab.lab.trust import whom_to_trust
-from tlslab.model.errors import CannotRunError, EngineError, UsageError
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 

@@ -19,12 +19,12 @@ from factories.saturated import saturated
 from tlslab import analysis
 from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay
+from tlslab.domain.finding import Summary
 from tlslab.experiment import with_levels
-from tlslab.model.finding import Summary
+from tlslab.lab.store import to_json
 from tlslab.report import render_csv, render_html, render_markdown, render_text
 from tlslab.report.dots import axis_line, dot_lines
 from tlslab.report.facts import load_facts
-from tlslab.store import to_json
 
 pytestmark = pytest.mark.slow
 

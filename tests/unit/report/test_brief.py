@@ -9,9 +9,9 @@ from rich.console import Console, Group, RenderableType
 from factories.capacity import made_capacity_run
 from factories.run import World, made_run
 from tlslab.analysis import capacity, summarise
+from tlslab.domain.figure import Figure
+from tlslab.domain.finding import Note, Summary
 from tlslab.experiment import load, with_levels
-from tlslab.model.figure import Figure
-from tlslab.model.finding import Note, Summary
 from tlslab.report import render_text, terminal_tables
 from tlslab.report.brief import Brief, Part
 from tlslab.report.cautions import warnings

@@ -9,11 +9,11 @@ from rich.console import Console
 
 from factories.data import made_figures, with_data
 from factories.page import HOSTILE, Page
-from tlslab.model.finding import Summary
-from tlslab.model.plain import plain as sanitised
+from tlslab.domain.finding import Summary
+from tlslab.domain.plain import plain as sanitised
+from tlslab.lab.store import from_json, to_json
 from tlslab.report import render_html, render_text
 from tlslab.report.numbers import figure_grid, table_grid
-from tlslab.store import from_json, to_json
 
 SWEEP, BARS, STACKED, BAND, SCATTER = made_figures()
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from factories.offered import chain, listed, offered, silent
 from tlslab.advice.judge import judge
-from tlslab.model.grading import Grading
+from tlslab.domain.grading import Grading
 from tlslab.report.grade_markdown import grading_markdown
 from tlslab.report.grade_text import render_grading
 from tlslab.report.grade_words import forbid_words, headline, suite_name

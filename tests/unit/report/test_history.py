@@ -11,8 +11,8 @@ from rich.console import Console
 from factories.history import made_runs
 from factories.page import HOSTILE, Page
 from tlslab.analysis.history import Run, history
-from tlslab.model.finding import Summary
-from tlslab.model.history import History
+from tlslab.domain.finding import Summary
+from tlslab.domain.history import History
 from tlslab.report import (
     render_history_csv,
     render_history_html,

@@ -10,9 +10,9 @@ import pytest
 from factories.page import HOSTILE, Page
 from factories.run import World, made_run
 from tlslab.analysis import summarise
-from tlslab.model.finding import Summary
-from tlslab.model.plain import plain as sanitised
-from tlslab.model.trial import Reason, Trial
+from tlslab.domain.finding import Summary
+from tlslab.domain.plain import plain as sanitised
+from tlslab.domain.trial import Reason, Trial
 from tlslab.report import render_html
 from tlslab.report.html import HEAVIEST
 

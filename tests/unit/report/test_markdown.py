@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from tlslab.model.figure import DataTable
-from tlslab.model.finding import Summary
+from tlslab.domain.figure import DataTable
+from tlslab.domain.finding import Summary
 from tlslab.report import render_markdown
 from tlslab.report.markdown import MOST
 

@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 import pytest
 
 from factories.data import made_figures, with_data
-from tlslab.model.answer import Answer, Lacking
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, Figure, Series
-from tlslab.model.finding import Summary
+from tlslab.domain.answer import Answer, Lacking
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, Figure, Series
+from tlslab.domain.finding import Summary
 from tlslab.report import render_html
 from tlslab.report.html import page_environment
 from tlslab.report.page.drawn import Drawn, deployable_of

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from tlslab.model.scale import BackendScale, Reading, Scale, Slope
+from tlslab.domain.scale import BackendScale, Reading, Scale, Slope
 from tlslab.report.scale_tables import render_scale
 
 KIB = 1024

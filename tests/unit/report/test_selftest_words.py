@@ -8,11 +8,11 @@ from rich.console import Console
 from factories.run import made_run
 from factories.selftest import made_selftest
 from tlslab.analysis import summarise
-from tlslab.model.run import Environment
-from tlslab.model.selftest import Tries
+from tlslab.domain.run import Environment
+from tlslab.domain.selftest import Tries
+from tlslab.lab.store import from_json, to_json
 from tlslab.report import render_html, render_text
 from tlslab.report.selftest_words import alarms_words, render_selftest, selftest_words
-from tlslab.store import from_json, to_json
 
 QUOTED = (
     "tries of 5 blocks on this machine, 2026-03-14: by new connections/s a slowdown of 5 % was "

@@ -7,7 +7,7 @@ from rich.console import Console
 from factories.costs import made_calibration
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
-from tlslab.model.sizing import Sizing
+from tlslab.domain.sizing import Sizing
 from tlslab.report.sizing_words import render_sizing
 
 CONTENTS = made_calibration(noise=0.01)

@@ -12,9 +12,9 @@ from factories.capacity import made_capacity_run
 from factories.primitives import made_primitives
 from factories.run import World, made_run
 from tlslab.analysis import capacity, summarise
-from tlslab.model.finding import Summary
+from tlslab.domain.finding import Summary
+from tlslab.lab.store import from_json, to_json
 from tlslab.report import render_ab, render_text
-from tlslab.store import from_json, to_json
 
 LONG_SUITE = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
 

@@ -8,9 +8,9 @@ import pytest
 
 from factories.page import Page
 from factories.suites import made_suites
-from tlslab.model.figure import Figure
-from tlslab.model.finding import Summary
-from tlslab.model.names import SUITES
+from tlslab.domain.figure import Figure
+from tlslab.domain.finding import Summary
+from tlslab.domain.names import SUITES
 from tlslab.report import render_html
 from tlslab.report.html import HEAVIEST, page_environment
 from tlslab.report.page.drawn import Drawn

@@ -10,8 +10,8 @@ from factories.stacks import kept, sampled_run
 from tlslab import analysis
 from tlslab.analysis.why.flames import flame
 from tlslab.analysis.why.rules import load_rules
-from tlslab.model.finding import Summary
-from tlslab.model.stacks import Flame
+from tlslab.domain.finding import Summary
+from tlslab.domain.stacks import Flame
 from tlslab.report import render_html, render_markdown
 from tlslab.report.html import HEAVIEST
 from tlslab.report.page.flames import DrawnFlame

@@ -19,12 +19,12 @@ from tlslab.advice.preference import Preference
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.figure import TextBlock
+from tlslab.domain.finding import Summary
+from tlslab.domain.names import SUITES
+from tlslab.domain.scale import BackendScale, Reading, Scale, Slope
 from tlslab.experiment import load, with_levels
-from tlslab.model.experiment import Experiment
-from tlslab.model.figure import TextBlock
-from tlslab.model.finding import Summary
-from tlslab.model.names import SUITES
-from tlslab.model.scale import BackendScale, Reading, Scale, Slope
 from tlslab.report import render_text
 from tlslab.report.scale_tables import render_scale
 from tlslab.report.validation import render_validation

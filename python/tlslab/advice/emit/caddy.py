@@ -7,7 +7,7 @@ determine what is offered.
 
 from tlslab.advice.emit.lines import comment
 from tlslab.advice.emit.offer import Offer
-from tlslab.model.names import Group
+from tlslab.domain.names import Group
 
 # Caddy's names of Go's groups (caddyserver.com/docs/caddyfile/directives/tls).
 _CURVES = {

@@ -5,7 +5,7 @@ of JDK 25, "Customizing JSSE"). JSSE ignores unknown groups.
 """
 
 from tlslab.advice.emit.offer import Offer
-from tlslab.model.names import Group
+from tlslab.domain.names import Group
 
 # JSSE's names that differ from OpenSSL's.
 _NAMES = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1"}

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from tlslab.advice.preference import Preference
-from tlslab.model.names import Group, Suite, find_group, find_suite
+from tlslab.domain.names import Group, Suite, find_group, find_suite
 
 # The only recommended suites of TLS 1.3, in the order of RFC 8446.
 TLS13_SUITES = (

@@ -6,7 +6,7 @@ from tlslab.advice.emit.lines import WHOLE_ORDER, comment, is_hybrid, joined
 from tlslab.advice.field import unmeasured_groups, unmeasured_suites
 from tlslab.advice.policy import Policy
 from tlslab.advice.preference import Preference
-from tlslab.model.names import Group, Suite, find_group, find_suite
+from tlslab.domain.names import Group, Suite, find_group, find_suite
 
 
 @dataclass(frozen=True)

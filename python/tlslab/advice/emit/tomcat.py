@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tlslab.advice.emit.jvm import group_name
 from tlslab.advice.emit.lines import XML, comment, joined
 from tlslab.advice.emit.offer import Offer
-from tlslab.model.names import Group
+from tlslab.domain.names import Group
 
 _TLS = "org.apache.tomcat.util.net"
 

@@ -6,10 +6,10 @@ from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.findings import OPEN, STILL_WARMING, UNKNOWN
 from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, RATE, SIGNERS_CPU, percentile_name
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
-from tlslab.model.answer import Answer, Lacking, Tile
-from tlslab.model.finding import Finding
-from tlslab.model.run import RunContents
-from tlslab.model.wording import counted, difference, figure
+from tlslab.domain.answer import Answer, Lacking, Tile
+from tlslab.domain.finding import Finding
+from tlslab.domain.run import RunContents
+from tlslab.domain.wording import counted, difference, figure
 
 _FEWEST_TILES = 3
 

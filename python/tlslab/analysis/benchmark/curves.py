@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from tlslab.analysis.benchmark.fork_estimates import RATE, WARMING_UP
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.scaling import Block, Knee, Law, find_knee, fit_law
-from tlslab.model.benchmark import ENGINE
-from tlslab.model.estimate import Estimate
-from tlslab.model.wording import joined
+from tlslab.domain.benchmark import ENGINE
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.wording import joined
 
 BENCHMARK_WORDS: Mapping[str, str] = {
     "handshake-tls12": "TLS 1.2 handshakes",

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from tlslab.analysis.benchmark.curves import BENCHMARK_WORDS, Curve
 from tlslab.analysis.benchmark.fork_estimates import MEAN, RATE, percentile_name
 from tlslab.analysis.benchmark.processors import Composition
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import Figure, Mark, Series
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import Figure, Mark, Series
 
 Point = tuple[int, Estimate]
 

@@ -14,9 +14,9 @@ from tlslab.analysis.benchmark.published_concurrency import PublishedConcurrency
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.stats.estimate import widened
 from tlslab.analysis.stats.families import LEVEL
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Finding
-from tlslab.model.wording import every
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Finding
+from tlslab.domain.wording import every
 
 # A knee is not established if throughput may still grow by more than this factor beyond it.
 OPEN = 1.1

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.model.benchmark import BenchmarkRun
-from tlslab.model.finding import CellSummary, CellVerdict, Note
-from tlslab.model.plan import Cell
-from tlslab.model.trial import Trial
+from tlslab.domain.benchmark import BenchmarkRun
+from tlslab.domain.finding import CellSummary, CellVerdict, Note
+from tlslab.domain.plan import Cell
+from tlslab.domain.trial import Trial
 
 RATE = "operations_per_s"
 MEAN = "operation_ms_mean"

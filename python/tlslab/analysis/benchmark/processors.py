@@ -9,7 +9,7 @@ from tlslab.analysis.benchmark.curves import Curve, find_curve, throughput_by_bl
 from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, MEAN, SIGNERS_CPU
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.scaling import Block, each_left_out, fitted_peak, jackknifed, ratio
-from tlslab.model.estimate import Estimate
+from tlslab.domain.estimate import Estimate
 
 
 @dataclass(frozen=True)

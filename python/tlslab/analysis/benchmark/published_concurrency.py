@@ -9,8 +9,8 @@ from typing import Any
 from tlslab.analysis.benchmark.curves import Curve, find_curve
 from tlslab.analysis.benchmark.fork_estimates import MEAN
 from tlslab.analysis.benchmark.processors import Costs
-from tlslab.model.errors import UsageError
-from tlslab.model.figure import TableCell
+from tlslab.domain.errors import UsageError
+from tlslab.domain.figure import TableCell
 
 SCHEMA = "tlslab.published-concurrency/1"
 

@@ -16,12 +16,12 @@ from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.stats.estimate import estimate, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.stats.share import share
-from tlslab.model.benchmark import FAULT_KINDS, POLICIES, Slice, Timeline
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, Figure, Mark, Series
-from tlslab.model.finding import Finding
-from tlslab.model.trial import Trial
-from tlslab.model.wording import figure, with_interval
+from tlslab.domain.benchmark import FAULT_KINDS, POLICIES, Slice, Timeline
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, Figure, Mark, Series
+from tlslab.domain.finding import Finding
+from tlslab.domain.trial import Trial
+from tlslab.domain.wording import figure, with_interval
 
 POLICY_WORDS: Mapping[str, str] = {
     "none": "each node in its turn",

@@ -24,13 +24,13 @@ from tlslab.analysis.benchmark.signing_faults import (
 from tlslab.analysis.benchmark.tables import tables
 from tlslab.analysis.compare import Measured, compare, judged_together
 from tlslab.analysis.experiment import summarise_experiment
-from tlslab.model.benchmark import BenchmarkSettings, settings_of
-from tlslab.model.experiment import BENCHMARK
-from tlslab.model.finding import CellSummary, Comparison, Note, Summary
-from tlslab.model.plan import Cell
-from tlslab.model.run import RunContents
-from tlslab.model.trial import Trial
-from tlslab.model.wording import counted
+from tlslab.domain.benchmark import BenchmarkSettings, settings_of
+from tlslab.domain.experiment import BENCHMARK
+from tlslab.domain.finding import CellSummary, Comparison, Note, Summary
+from tlslab.domain.plan import Cell
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import Trial
+from tlslab.domain.wording import counted
 
 COMPARED = (RATE, CLIENT_CPU)
 

@@ -13,8 +13,8 @@ from tlslab.analysis.benchmark.fork_estimates import (
 )
 from tlslab.analysis.benchmark.processors import Costs, without_drawing
 from tlslab.analysis.benchmark.published_concurrency import Beside
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, TableCell
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, TableCell
 
 # With a smaller contention or coherency a fit has ended at its bound, 0.
 _AT_BOUND = 1e-9

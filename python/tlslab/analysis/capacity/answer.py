@@ -21,12 +21,12 @@ from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import judged
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.analysis.ranking import differing
-from tlslab.model.answer import Answer, Lacking, Tile
-from tlslab.model.capacity import CapacityPlan
-from tlslab.model.enough import too_wide
-from tlslab.model.figure import Figure
-from tlslab.model.run import RunContents
-from tlslab.model.wording import capital, counted, difference, figure, ratio_figure
+from tlslab.domain.answer import Answer, Lacking, Tile
+from tlslab.domain.capacity import CapacityPlan
+from tlslab.domain.enough import too_wide
+from tlslab.domain.figure import Figure
+from tlslab.domain.run import RunContents
+from tlslab.domain.wording import capital, counted, difference, figure, ratio_figure
 
 _FEWEST_TILES = 3
 _MOST_TILES = 5

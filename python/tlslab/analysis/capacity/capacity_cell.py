@@ -22,16 +22,16 @@ from tlslab.analysis.processor_use import cpu_over_time
 from tlslab.analysis.server_side import widened
 from tlslab.analysis.stats.estimate import two_stage_estimate
 from tlslab.analysis.stats.latency import quantiles
-from tlslab.model.capacity import CapacityPlan, Stage
-from tlslab.model.distribution import Distribution
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary
-from tlslab.model.handshake import CountedFacts, Facts
-from tlslab.model.loads import loads_of
-from tlslab.model.plan import Cell
-from tlslab.model.run import Environment
-from tlslab.model.run_faults import usable
-from tlslab.model.search import (
+from tlslab.domain.capacity import CapacityPlan, Stage
+from tlslab.domain.distribution import Distribution
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import CellSummary
+from tlslab.domain.handshake import CountedFacts, Facts
+from tlslab.domain.loads import loads_of
+from tlslab.domain.plan import Cell
+from tlslab.domain.run import Environment
+from tlslab.domain.run_faults import usable
+from tlslab.domain.search import (
     Level,
     Next,
     SearchState,
@@ -39,7 +39,7 @@ from tlslab.model.search import (
     search_levels,
     search_state,
 )
-from tlslab.model.trial import Trial
+from tlslab.domain.trial import Trial
 
 # The estimate of the highest load that meets the objective. Only a confirmed load is one.
 _KEPT = "capacity_connections_per_s"

@@ -15,12 +15,12 @@ from tlslab.analysis.capacity.points import (
 )
 from tlslab.analysis.capacity.remedies import remedies
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.model.capacity import CapacityPlan
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import Figure, Mark, Series
-from tlslab.model.loads import LoadVerdict
-from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import joined, level_label
+from tlslab.domain.capacity import CapacityPlan
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import Figure, Mark, Series
+from tlslab.domain.loads import LoadVerdict
+from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.domain.wording import joined, level_label
 
 OFFERED = "offered load, new connections/s"
 RATE = "new connections/s"

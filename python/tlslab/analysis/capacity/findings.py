@@ -28,12 +28,12 @@ from tlslab.analysis.capacity.share import of_maximum
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.stats.estimate import spread_of_ratio
 from tlslab.analysis.stats.families import LEVEL, holm
-from tlslab.model.capacity import CapacityPlan
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Finding
-from tlslab.model.search import Inconclusive
-from tlslab.model.validation import RateResult, results_words
-from tlslab.model.wording import (
+from tlslab.domain.capacity import CapacityPlan
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Finding
+from tlslab.domain.search import Inconclusive
+from tlslab.domain.validation import RateResult, results_words
+from tlslab.domain.wording import (
     counted,
     every,
     joined,

@@ -6,8 +6,8 @@ Source: httperf(1), "Output"; the lines and their order are those of httperf 0.9
 import math
 from collections.abc import Mapping, Sequence
 
-from tlslab.model.record import RunRecord, TimeSummary
-from tlslab.model.trial import TrialRun
+from tlslab.domain.record import RunRecord, TimeSummary
+from tlslab.domain.trial import TrialRun
 
 # httperf samples the reply rate every five seconds; shorter runs have shorter samples.
 SAMPLE_S = 5.0

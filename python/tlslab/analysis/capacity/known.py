@@ -3,9 +3,9 @@
 from tlslab.analysis.capacity import openness
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.compare import compare
-from tlslab.model.finding import Comparison
-from tlslab.model.leading import value_words
-from tlslab.model.wording import ratio_figure
+from tlslab.domain.finding import Comparison
+from tlslab.domain.leading import value_words
+from tlslab.domain.wording import ratio_figure
 
 RATE = "connections_per_s"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tlslab.model.wording import level_label
+from tlslab.domain.wording import level_label
 
 _OBSOLETE = "ssl3"
 

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Sequence
 from tlslab.analysis import steadiness
 from tlslab.analysis.measures import Processors
 from tlslab.analysis.validity import SERVER_LOADED, run_warnings
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Note
-from tlslab.model.trial import Trial
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Note
+from tlslab.domain.trial import Trial
 
 NOISE = "search_noise"
 UNSTEADY = "unsteady"

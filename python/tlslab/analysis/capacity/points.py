@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from tlslab.analysis.measures import Processors, client_busy, server_busy
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import quantiles
-from tlslab.model.distribution import Distribution
-from tlslab.model.estimate import Estimate
-from tlslab.model.loads import LoadRun, load_run, times_of
-from tlslab.model.trial import Trial, TrialRun
+from tlslab.domain.distribution import Distribution
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.loads import LoadRun, load_run, times_of
+from tlslab.domain.trial import Trial, TrialRun
 
 
 @dataclass(frozen=True)

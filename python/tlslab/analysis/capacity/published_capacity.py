@@ -9,10 +9,10 @@ from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.known import flag, over
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import by_fraction, judged
-from tlslab.model.errors import UsageError
-from tlslab.model.figure import DataTable, TableCell
-from tlslab.model.trial import Trial
-from tlslab.model.validation import JUDGEMENT_WORDS
+from tlslab.domain.errors import UsageError
+from tlslab.domain.figure import DataTable, TableCell
+from tlslab.domain.trial import Trial
+from tlslab.domain.validation import JUDGEMENT_WORDS
 
 SCHEMA = "tlslab.capacity-study/1"
 

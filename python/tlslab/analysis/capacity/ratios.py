@@ -8,8 +8,8 @@ from tlslab.analysis.capacity.known import is_comparable, over, times_words
 from tlslab.analysis.compare import judged
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.stats.families import holm
-from tlslab.model.finding import Comparison
-from tlslab.model.wording import every
+from tlslab.domain.finding import Comparison
+from tlslab.domain.wording import every
 
 # One cell over another.
 Pair = tuple[CapacityCell, CapacityCell]

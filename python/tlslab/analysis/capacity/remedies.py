@@ -10,10 +10,10 @@ from tlslab.analysis.compare import paired_logs
 from tlslab.analysis.measures import MICROSECONDS, RATE, RATIO, client_busy
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
 from tlslab.analysis.validity import SATURATED
-from tlslab.model.estimate import Estimate
-from tlslab.model.generator import time_lost
-from tlslab.model.run_faults import usable
-from tlslab.model.trial import TrialRun
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.generator import time_lost
+from tlslab.domain.run_faults import usable
+from tlslab.domain.trial import TrialRun
 
 # A ratio is a lower bound if the generator limited its numerator, an upper bound if it limited the
 # denominator.

@@ -16,10 +16,10 @@ from tlslab.analysis.capacity.points import Point, by_fraction
 from tlslab.analysis.capacity.warm_up_outcome import warm_ups
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.steady_state import classify
-from tlslab.model.capacity import CapacityPlan, WarmUpRules
-from tlslab.model.figure import DataTable, Figure, Series, TableCell, TextBlock
-from tlslab.model.trial import PaceSample
-from tlslab.model.wording import percent, ratio_figure
+from tlslab.domain.capacity import CapacityPlan, WarmUpRules
+from tlslab.domain.figure import DataTable, Figure, Series, TableCell, TextBlock
+from tlslab.domain.trial import PaceSample
+from tlslab.domain.wording import percent, ratio_figure
 
 SCHEMA = "tlslab.runtime-study/1"
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tlslab.analysis.measures import RATE
-from tlslab.model.capacity import CONFIRMING
-from tlslab.model.estimate import Estimate
-from tlslab.model.loads import STEP, Load, bracket
-from tlslab.model.wording import counted, figure
+from tlslab.domain.capacity import CONFIRMING
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.loads import STEP, Load, bracket
+from tlslab.domain.wording import counted, figure
 
 Bound = Literal["between", "at_least", "below"]
 

@@ -6,9 +6,9 @@ from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.known import has_maximum, is_open, unsteady
 from tlslab.analysis.measures import SHARE
 from tlslab.analysis.stats.estimate import MOVER, ratio_of
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import TableCell
-from tlslab.model.wording import share_with_interval
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import TableCell
+from tlslab.domain.wording import share_with_interval
 
 METHOD = f"the load over the maximum; {MOVER}"
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from tlslab.analysis.capacity import runtime_study
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.published_capacity import load_study, published_table
-from tlslab.model.capacity import CapacityPlan
-from tlslab.model.errors import UsageError
-from tlslab.model.figure import DataTable, Figure, TextBlock
+from tlslab.domain.capacity import CapacityPlan
+from tlslab.domain.errors import UsageError
+from tlslab.domain.figure import DataTable, Figure, TextBlock
 
 
 @dataclass(frozen=True)

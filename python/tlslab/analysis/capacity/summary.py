@@ -15,13 +15,13 @@ from tlslab.analysis.compare import comparisons
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.hosts_of_run import hosts_of
 from tlslab.analysis.server_side import server_side_facts
-from tlslab.model.capacity import CONFIRMING, CapacityPlan, Objective, plan_of
-from tlslab.model.experiment import CAPACITY
-from tlslab.model.finding import Summary
-from tlslab.model.loads import long_enough_s
-from tlslab.model.run import RunContents
-from tlslab.model.trial import Trial
-from tlslab.model.wording import counted, percent
+from tlslab.domain.capacity import CONFIRMING, CapacityPlan, Objective, plan_of
+from tlslab.domain.experiment import CAPACITY
+from tlslab.domain.finding import Summary
+from tlslab.domain.loads import long_enough_s
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import Trial
+from tlslab.domain.wording import counted, percent
 
 
 def measured_cells(contents: RunContents, plan: CapacityPlan) -> list[CapacityCell]:

@@ -9,13 +9,13 @@ from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.capacity.share import share_cell
 from tlslab.analysis.measures import RATE, SHARE
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.model.capacity import CapacityPlan
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, TableCell
-from tlslab.model.search import Converged, Inconclusive
-from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.validation import judged_words
-from tlslab.model.wording import percent
+from tlslab.domain.capacity import CapacityPlan
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, TableCell
+from tlslab.domain.search import Converged, Inconclusive
+from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.domain.validation import judged_words
+from tlslab.domain.wording import percent
 
 _PHASES = {
     "connect": "connect: SYN to SYN-ACK",

@@ -12,11 +12,11 @@ from tlslab.analysis.validity import (
     run_warnings,
     starved,
 )
-from tlslab.model.finding import CellVerdict, Note
-from tlslab.model.run_faults import run_faults
-from tlslab.model.search import Inconclusive, Next, SearchState
-from tlslab.model.trial import Trial
-from tlslab.model.wording import counted, percent
+from tlslab.domain.finding import CellVerdict, Note
+from tlslab.domain.run_faults import run_faults
+from tlslab.domain.search import Inconclusive, Next, SearchState
+from tlslab.domain.trial import Trial
+from tlslab.domain.wording import counted, percent
 
 
 def judge(

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlslab.model.capacity import WarmUpRules
-from tlslab.model.trial import Trial
+from tlslab.domain.capacity import WarmUpRules
+from tlslab.domain.trial import Trial
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from tlslab.analysis.costs.cost_parts import FULL, KILOBYTE, REQUEST, RESUMED
 from tlslab.analysis.costs.cost_words import uncertain_words
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
-from tlslab.model.answer import Answer, Lacking, Tile
-from tlslab.model.enough import too_wide
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Finding
-from tlslab.model.leading import value_words
-from tlslab.model.run import RunContents
-from tlslab.model.wording import counted, joined
+from tlslab.domain.answer import Answer, Lacking, Tile
+from tlslab.domain.enough import too_wide
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Finding
+from tlslab.domain.leading import value_words
+from tlslab.domain.run import RunContents
+from tlslab.domain.wording import counted, joined
 
 _WORDS = {FULL: "a full handshake", RESUMED: "a resumed one", REQUEST: "a request"}
 _TILES = {

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from functools import cache
 
 from tlslab.analysis.limit import cipher_of
-from tlslab.model.experiment import Experiment
-from tlslab.model.names import SUITES, find_suite
-from tlslab.model.wording import level_label
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.names import SUITES, find_suite
+from tlslab.domain.wording import level_label
 
 FULL = "full handshake"
 RESUMED = "resumed handshake"

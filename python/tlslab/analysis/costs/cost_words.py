@@ -1,8 +1,8 @@
 """The cost of a part in words, for an interval too wide for a single figure."""
 
-from tlslab.model.enough import too_wide
-from tlslab.model.estimate import Estimate
-from tlslab.model.wording import figure
+from tlslab.domain.enough import too_wide
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.wording import figure
 
 
 def uncertain_words(cost: Estimate) -> str:

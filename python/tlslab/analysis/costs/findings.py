@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from tlslab.analysis.costs.cost_parts import FULL, KILOBYTE, REQUEST, RESUMED
 from tlslab.analysis.costs.cost_words import uncertain_words
 from tlslab.analysis.costs.model import Check, CostModel
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Finding
-from tlslab.model.wording import capital, difference, joined, percent, with_interval
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Finding
+from tlslab.domain.wording import capital, difference, joined, percent, with_interval
 
 # A model with a larger error on a mix outside its fit is not fit for planning.
 GOOD_ERROR = 0.10

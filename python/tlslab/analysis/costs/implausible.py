@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from tlslab.analysis.costs.cost_parts import KILO, KILOBYTE, bytes_part
 from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.limit import cipher_of
-from tlslab.model.primitives import Primitives
-from tlslab.model.wording import figure
+from tlslab.domain.primitives import Primitives
+from tlslab.domain.wording import figure
 
 # Bytes that cost this many times their encryption are implausible.
 MOST = 30.0

@@ -16,8 +16,8 @@ from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.cost_parts import BASIC, parts_of
 from tlslab.analysis.measures import MICROSECONDS, RATIO
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval
-from tlslab.model.estimate import Estimate
-from tlslab.model.experiment import Experiment
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.experiment import Experiment
 
 COST = "server_cpu_us_per_connection"
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.stats.queue import most_within
-from tlslab.model.capacity import Objective
-from tlslab.model.errors import CannotTellError, UsageError
-from tlslab.model.estimate import Estimate
-from tlslab.model.sizing import Limit, Share, Sizing
-from tlslab.model.wording import counted, figure, joined, level_label, with_interval
+from tlslab.domain.capacity import Objective
+from tlslab.domain.errors import CannotTellError, UsageError
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.sizing import Limit, Share, Sizing
+from tlslab.domain.wording import counted, figure, joined, level_label, with_interval
 
 MICRO = 1e-6
 

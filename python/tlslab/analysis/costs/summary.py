@@ -14,10 +14,10 @@ from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.judged import judged_cells
 from tlslab.analysis.measures import UNITS
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.model.experiment import COSTS
-from tlslab.model.finding import CellSummary, Summary
-from tlslab.model.run import RunContents
-from tlslab.model.wording import counted
+from tlslab.domain.experiment import COSTS
+from tlslab.domain.finding import CellSummary, Summary
+from tlslab.domain.run import RunContents
+from tlslab.domain.wording import counted
 
 # Notes on the limit of the rate, left out here: the cost of a connection does not depend on it.
 _NOT_OF_COSTS = ("neither_saturated", "client_saturated", "client_delayed", "server_delayed")

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from tlslab.analysis.costs.model import Check, CostModel
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, Figure, Series
-from tlslab.model.wording import cell_label
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, Figure, Series
+from tlslab.domain.wording import cell_label
 
 
 def tables(model: CostModel | None, checks: Sequence[Check]) -> tuple[DataTable, ...]:

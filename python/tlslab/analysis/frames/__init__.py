@@ -13,8 +13,8 @@ from tlslab.analysis.frames.hosts import hosts
 from tlslab.analysis.frames.runs import runs
 from tlslab.analysis.frames.seconds import seconds
 from tlslab.analysis.frames.trials import trials
-from tlslab.model.frame import Frame
-from tlslab.model.run import RunContents
+from tlslab.domain.frame import Frame
+from tlslab.domain.run import RunContents
 
 __all__ = ["FRAMES"]
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from tlslab.analysis.frames.rows import trial_fields
-from tlslab.model.benchmark import BenchmarkRun, Iteration
-from tlslab.model.frame import Field, Frame, field, make_frame
-from tlslab.model.run import RunContents
-from tlslab.model.trial import Trial
+from tlslab.domain.benchmark import BenchmarkRun, Iteration
+from tlslab.domain.frame import Field, Frame, field, make_frame
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import Trial
 
 
 @dataclass(frozen=True)

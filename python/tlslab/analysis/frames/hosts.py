@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from tlslab.analysis.frames.rows import EngineRun, engine_runs, run_fields
-from tlslab.model.frame import Column, Field, Frame, field, make_frame
-from tlslab.model.record import HostPart
-from tlslab.model.run import RunContents
+from tlslab.domain.frame import Column, Field, Frame, field, make_frame
+from tlslab.domain.record import HostPart
+from tlslab.domain.run import RunContents
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tlslab.model.frame import Column, Field, field
-from tlslab.model.run import RunContents
-from tlslab.model.trial import Trial, TrialRun
+from tlslab.domain.frame import Column, Field, field
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import Trial, TrialRun
 
 
 class OfTrial(Protocol):

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from tlslab.analysis.frames.rows import EngineRun, engine_runs, run_fields
-from tlslab.model.frame import Column, Field, Frame, field, make_frame
-from tlslab.model.handshake import Facts
-from tlslab.model.record import RunRecord, TimeSummary
-from tlslab.model.run import RunContents
+from tlslab.domain.frame import Column, Field, Frame, field, make_frame
+from tlslab.domain.handshake import Facts
+from tlslab.domain.record import RunRecord, TimeSummary
+from tlslab.domain.run import RunContents
 
 # The quantiles of each histogram; the table `histograms` has the rest.
 _QUANTILES = ("p50_ms", "p90_ms", "p99_ms")

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from tlslab.analysis.frames.rows import EngineRun, engine_runs, run_fields
-from tlslab.model.frame import Field, Frame, field, make_frame
-from tlslab.model.record import Interval
-from tlslab.model.run import RunContents
+from tlslab.domain.frame import Field, Frame, field, make_frame
+from tlslab.domain.record import Interval
+from tlslab.domain.run import RunContents
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from tlslab.analysis.keep_alive import UNITS as KEEP_ALIVE_UNITS
 from tlslab.analysis.keep_alive import keep_alive_values
 from tlslab.analysis.limit import limit_ratios
 from tlslab.analysis.measures import UNITS, Processors, loading_values, trial_values
-from tlslab.model.estimates import estimate_name
-from tlslab.model.frame import Column, Field, Frame, field, make_frame
-from tlslab.model.run import RunContents
-from tlslab.model.run_faults import run_faults
-from tlslab.model.trial import Trial
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.frame import Column, Field, Frame, field, make_frame
+from tlslab.domain.run import RunContents
+from tlslab.domain.run_faults import run_faults
+from tlslab.domain.trial import Trial
 
 # The runs of a capacity experiment with one value per trial; searches and warm-ups are in `runs`.
 _MEASURED = ("maximum", "load", "remedy")

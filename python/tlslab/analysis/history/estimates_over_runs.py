@@ -8,11 +8,11 @@ from datetime import datetime
 from tlslab.analysis.compare import is_bounded
 from tlslab.analysis.judged_estimates import judged_names, left_open
 from tlslab.analysis.overlay import WARNING
-from tlslab.model.errors import StoreError
-from tlslab.model.finding import CellSummary, Summary
-from tlslab.model.instant import instant
-from tlslab.model.machine import kind_of_machine, machine_words
-from tlslab.model.wording import cell_label
+from tlslab.domain.errors import StoreError
+from tlslab.domain.finding import CellSummary, Summary
+from tlslab.domain.instant import instant
+from tlslab.domain.machine import kind_of_machine, machine_words
+from tlslab.domain.wording import cell_label
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from tlslab.analysis.history.estimates_over_runs import Line, Run, in_order, lin
 from tlslab.analysis.run_facts import environment_facts
 from tlslab.analysis.stats.change_points import findable, segments
 from tlslab.analysis.stats.estimate import Array, Interval
-from tlslab.model.history import (
+from tlslab.domain.history import (
     CellHistory,
     Change,
     ChangeVerdict,

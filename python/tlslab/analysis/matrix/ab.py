@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from tlslab.analysis.stats.latency import times
-from tlslab.model.distribution import Distribution
-from tlslab.model.finding import AbBlock, TimesRow
-from tlslab.model.names import find_group, find_suite
-from tlslab.model.record import RunRecord
-from tlslab.model.trial import Trial
+from tlslab.domain.distribution import Distribution
+from tlslab.domain.finding import AbBlock, TimesRow
+from tlslab.domain.names import find_group, find_suite
+from tlslab.domain.record import RunRecord
+from tlslab.domain.trial import Trial
 
 # ab's names for the record's histograms.
 ROWS = {

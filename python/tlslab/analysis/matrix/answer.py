@@ -17,12 +17,12 @@ from tlslab.analysis.enough import (
 from tlslab.analysis.matrix.findings import RATE, where_measured
 from tlslab.analysis.ranking import settings
 from tlslab.analysis.studies.servers import Leading
-from tlslab.model.answer import Answer, Lacking
-from tlslab.model.elsewhere import Cells, Led, beside, fewest, led
-from tlslab.model.enough import EQUIVALENCE, too_wide
-from tlslab.model.estimates import estimate_name
-from tlslab.model.finding import CellSummary, Ranking
-from tlslab.model.leading import (
+from tlslab.domain.answer import Answer, Lacking
+from tlslab.domain.elsewhere import Cells, Led, beside, fewest, led
+from tlslab.domain.enough import EQUIVALENCE, too_wide
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.finding import CellSummary, Ranking
+from tlslab.domain.leading import (
     Lead,
     lead_words,
     measured_words,
@@ -31,9 +31,9 @@ from tlslab.model.leading import (
     unranked,
     unranked_words,
 )
-from tlslab.model.run import RunContents
-from tlslab.model.setting import RANKED_FIGURES, figure_id
-from tlslab.model.wording import (
+from tlslab.domain.run import RunContents
+from tlslab.domain.setting import RANKED_FIGURES, figure_id
+from tlslab.domain.wording import (
     capital,
     counted,
     difference,

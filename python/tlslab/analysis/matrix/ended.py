@@ -1,10 +1,10 @@
 """The reason that a run in blocks ended, the number of blocks saved, and the open questions."""
 
 from tlslab.analysis.open_cells import Replay
-from tlslab.model.finding import Finding
-from tlslab.model.run import RunContents
-from tlslab.model.stopping import Stopping
-from tlslab.model.wording import counted, difference
+from tlslab.domain.finding import Finding
+from tlslab.domain.run import RunContents
+from tlslab.domain.stopping import Stopping
+from tlslab.domain.wording import counted, difference
 
 
 def ended(contents: RunContents, stopping: Stopping, replayed: Replay) -> Finding:

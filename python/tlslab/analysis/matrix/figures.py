@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.matrix.findings import CLIENT, RATE, SERVER
 from tlslab.analysis.ranking import settings
-from tlslab.model.estimate import Estimate
-from tlslab.model.estimates import MICRO, estimate_name, shown
-from tlslab.model.figure import Figure, Series
-from tlslab.model.finding import CpuSeries, Ranking
-from tlslab.model.setting import RANKED_FIGURES, figure_id
-from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import capital, cell_label, setting_of, short_label
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import MICRO, estimate_name, shown
+from tlslab.domain.figure import Figure, Series
+from tlslab.domain.finding import CpuSeries, Ranking
+from tlslab.domain.setting import RANKED_FIGURES, figure_id
+from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.domain.wording import capital, cell_label, setting_of, short_label
 
 # Estimates that are drawn only if no rate ranks the cells.
 _ONLY_ALONE = (SERVER, CLIENT)

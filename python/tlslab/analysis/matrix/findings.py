@@ -9,10 +9,10 @@ from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.ranking import Ranked, leaders, rank, settings, ties_words
 from tlslab.analysis.stats.share import share
 from tlslab.analysis.stats.steady_state import MIN_SLICES
-from tlslab.model.finding import CellSummary, Comparison, Finding
-from tlslab.model.run import RunContents, TargetInfo
-from tlslab.model.trial import Trial
-from tlslab.model.wording import (
+from tlslab.domain.finding import CellSummary, Comparison, Finding
+from tlslab.domain.run import RunContents, TargetInfo
+from tlslab.domain.trial import Trial
+from tlslab.domain.wording import (
     cell_label,
     figure,
     joined,

@@ -25,13 +25,13 @@ from tlslab.analysis.stats.estimate import estimate, mean_interval
 from tlslab.analysis.stats.latency import TIMES, quantiles, times
 from tlslab.analysis.studies.servers import servers_study
 from tlslab.analysis.studies.suites import SuitesStudy, is_suites_study, suites_study
-from tlslab.model.estimate import Estimate
-from tlslab.model.experiment import MATRIX
-from tlslab.model.finding import Note, Summary
-from tlslab.model.handshake import CountedFacts, Facts
-from tlslab.model.run import RunContents
-from tlslab.model.trial import RunKind, Trial
-from tlslab.model.wording import ratio_figure
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.experiment import MATRIX
+from tlslab.domain.finding import Note, Summary
+from tlslab.domain.handshake import CountedFacts, Facts
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import RunKind, Trial
+from tlslab.domain.wording import ratio_figure
 
 # The server does the same work for both clients: its cost per connection must agree between a
 # trial's two runs. A deviation of more than a tenth means that the lean client saves the server

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from tlslab.analysis.enough import AIM, DOTS_ONLY, FEWEST, OWN
 from tlslab.analysis.judged_estimates import RATES
-from tlslab.model.answer import Answer, Lacking, Tile
-from tlslab.model.commands import without_options
-from tlslab.model.enough import WIDE
-from tlslab.model.estimate import Estimate
-from tlslab.model.estimates import estimate_name
-from tlslab.model.finding import Comparison
-from tlslab.model.wording import capital, counted, difference, ratio_figure
+from tlslab.domain.answer import Answer, Lacking, Tile
+from tlslab.domain.commands import without_options
+from tlslab.domain.enough import WIDE
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import estimate_name
+from tlslab.domain.finding import Comparison
+from tlslab.domain.wording import capital, counted, difference, ratio_figure
 
 # The largest number of differences that are named; the others are counted.
 _NAMED = 2

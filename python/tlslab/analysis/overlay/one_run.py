@@ -19,11 +19,11 @@ from tlslab.analysis.overlay.pairs import Pair, Side
 from tlslab.analysis.overlay.ratios import Paired
 from tlslab.analysis.overlay.two_runs import overlay
 from tlslab.analysis.stats.estimate import CONFIDENCE
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import EXAMPLES
-from tlslab.model.finding import CellSummary, Comparison, Summary
-from tlslab.model.run import RunContents
-from tlslab.model.wording import counted, level_label
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import EXAMPLES
+from tlslab.domain.finding import CellSummary, Comparison, Summary
+from tlslab.domain.run import RunContents
+from tlslab.domain.wording import counted, level_label
 
 SERVER = "server"
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.overlay.pairs import Pair, Side
-from tlslab.model.estimate import Estimate
-from tlslab.model.estimates import MICRO, estimate_name
-from tlslab.model.figure import Figure, Mark, Series
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import MICRO, estimate_name
+from tlslab.domain.figure import Figure, Mark, Series
 
 # Estimates drawn for runs that have no figures to overlay.
 _DRAWN = (

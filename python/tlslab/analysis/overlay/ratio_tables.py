@@ -8,11 +8,11 @@ from tlslab.analysis.measures import RATIO
 from tlslab.analysis.overlay.pairs import Side
 from tlslab.analysis.overlay.ratios import ONE_AFTER_THE_OTHER, Ratio
 from tlslab.analysis.run_facts import run_facts
-from tlslab.model.estimate import Estimate
-from tlslab.model.estimates import estimate_name, shown
-from tlslab.model.figure import DataTable, TableCell
-from tlslab.model.finding import Comparison
-from tlslab.model.wording import difference
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import estimate_name, shown
+from tlslab.domain.figure import DataTable, TableCell
+from tlslab.domain.finding import Comparison
+from tlslab.domain.wording import difference
 
 
 def ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTable:

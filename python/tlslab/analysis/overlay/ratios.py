@@ -23,8 +23,8 @@ from tlslab.analysis.overlay.run_to_run import (
 )
 from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import MOVER, ratio_of, spread_of_ratio
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary, Comparison, Summary
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import CellSummary, Comparison, Summary
 
 METHOD = f"independent runs; {MOVER}"
 # Between runs, the spread from run to run counts as well.

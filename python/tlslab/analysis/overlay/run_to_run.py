@@ -16,8 +16,8 @@ from dataclasses import replace
 from tlslab.analysis.overlay.pairs import Side
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import CONFIDENCE, SEQUENCE, Spread, log_spread
-from tlslab.model.estimate import Estimate
-from tlslab.model.selftest import Ability
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.selftest import Ability
 
 BY_SELFTEST = "the spread from run to run by the self-test"
 BY_BLOCKS = "the spread from run to run by that of the blocks"

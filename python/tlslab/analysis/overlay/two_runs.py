@@ -14,12 +14,12 @@ from tlslab.analysis.overlay.pairs import Pair, Side, shared_cells
 from tlslab.analysis.overlay.ratio_tables import difference_table, ratio_table
 from tlslab.analysis.overlay.ratios import METHOD, Paired, missing, ratios_of
 from tlslab.analysis.stats.estimate import MOVER
-from tlslab.model.enough import EQUIVALENCE
-from tlslab.model.errors import UsageError
-from tlslab.model.finding import ExperimentSummary, Finding, Summary
-from tlslab.model.machine import kind_of_machine, machine_words
-from tlslab.model.run import Environment
-from tlslab.model.wording import counted
+from tlslab.domain.enough import EQUIVALENCE
+from tlslab.domain.errors import UsageError
+from tlslab.domain.finding import ExperimentSummary, Finding, Summary
+from tlslab.domain.machine import kind_of_machine, machine_words
+from tlslab.domain.run import Environment
+from tlslab.domain.wording import counted
 
 KIND = "comparison"
 

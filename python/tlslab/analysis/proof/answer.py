@@ -8,13 +8,13 @@ from tlslab.analysis.proof.deciding_ratios import NO_RESULT
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import CONFIDENCE, SEQUENCE, Spread
 from tlslab.analysis.stats.power import excludable
-from tlslab.model.answer import Answer, Lacking, Tile
-from tlslab.model.estimate import Estimate
-from tlslab.model.proof import Proof, ProofFigure
-from tlslab.model.proof_settings import DECIDING, Measure, needed
-from tlslab.model.proof_words import MEASURES, decided_words
-from tlslab.model.run import RunContents
-from tlslab.model.wording import counted, difference, percent_as_given
+from tlslab.domain.answer import Answer, Lacking, Tile
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.proof import Proof, ProofFigure
+from tlslab.domain.proof_settings import DECIDING, Measure, needed
+from tlslab.domain.proof_words import MEASURES, decided_words
+from tlslab.domain.run import RunContents
+from tlslab.domain.wording import counted, difference, percent_as_given
 
 _MOST_BLOCKS = 200
 _FEWEST_TILES = 3

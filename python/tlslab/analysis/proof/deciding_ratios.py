@@ -36,11 +36,11 @@ from tlslab.analysis.proof.sides import (
     sides_of,
 )
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate, family_interval
-from tlslab.model.estimate import Estimate
-from tlslab.model.proof import Direction, ProofFigure, ProofVerdict
-from tlslab.model.proof_settings import DECIDING, Measure, needed, settings_of
-from tlslab.model.run import RunContents
-from tlslab.model.stopping import Stopping
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.proof import Direction, ProofFigure, ProofVerdict
+from tlslab.domain.proof_settings import DECIDING, Measure, needed, settings_of
+from tlslab.domain.run import RunContents
+from tlslab.domain.stopping import Stopping
 
 _TWO_CLIENTS = "not comparable: the connections are not of the same client of the lab"
 NO_RESULT = "no valid result"

@@ -8,12 +8,12 @@ from tlslab.analysis.compare import Measured
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.proof.sides import Sides, sides_of
 from tlslab.analysis.stats.estimate import mean_interval
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Finding
-from tlslab.model.proof import Direction, Proof
-from tlslab.model.proof_settings import Measure, needed
-from tlslab.model.run import RunContents
-from tlslab.model.wording import counted, percent
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Finding
+from tlslab.domain.proof import Direction, Proof
+from tlslab.domain.proof_settings import Measure, needed
+from tlslab.domain.run import RunContents
+from tlslab.domain.wording import counted, percent
 
 _COST = "server_cpu_us_per_connection"
 

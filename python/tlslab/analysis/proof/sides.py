@@ -8,11 +8,11 @@ from tlslab.analysis.compare import Measured, more_is_faster, paired_logs
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.stats.estimate import Array
 from tlslab.analysis.stats.latency import times
-from tlslab.model.configuration import BASELINE, CANDIDATE
-from tlslab.model.finding import CellVerdict
-from tlslab.model.proof_settings import NEW, RETURNING, Measure
-from tlslab.model.run import RunContents
-from tlslab.model.trial import Trial
+from tlslab.domain.configuration import BASELINE, CANDIDATE
+from tlslab.domain.finding import CellVerdict
+from tlslab.domain.proof_settings import NEW, RETURNING, Measure
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import Trial
 
 HANDSHAKE = "handshake_ms_p99"
 

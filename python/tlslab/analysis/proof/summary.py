@@ -17,13 +17,13 @@ from tlslab.analysis.proof.tables import chart, configurations, excluded_clients
 from tlslab.analysis.server_side import server_side_facts
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import quantiles, times
-from tlslab.model.experiment import PROOF
-from tlslab.model.finding import CellSummary, Summary
-from tlslab.model.proof import Proof
-from tlslab.model.proof_settings import ProofSettings, needed, settings_of
-from tlslab.model.run import RunContents
-from tlslab.model.trial import Trial
-from tlslab.model.wording import percent_as_given
+from tlslab.domain.experiment import PROOF
+from tlslab.domain.finding import CellSummary, Summary
+from tlslab.domain.proof import Proof
+from tlslab.domain.proof_settings import ProofSettings, needed, settings_of
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import Trial
+from tlslab.domain.wording import percent_as_given
 
 
 @ANALYSTS.registers(PROOF)

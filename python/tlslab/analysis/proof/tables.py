@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 
 from tlslab.analysis.proof.answer import as_estimate, leading
-from tlslab.model.configuration import BASELINE, CANDIDATE, Configuration
-from tlslab.model.estimate import Estimate
-from tlslab.model.estimates import MICRO
-from tlslab.model.figure import DataTable, Figure, Series, TextBlock
-from tlslab.model.plan import Excluded
-from tlslab.model.proof import Found, Proof, ProofFigure
-from tlslab.model.proof_settings import ProofSettings
-from tlslab.model.proof_words import DIRECTIONS, SHORT
-from tlslab.model.run import RunContents
-from tlslab.model.wording import percent
+from tlslab.domain.configuration import BASELINE, CANDIDATE, Configuration
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import MICRO
+from tlslab.domain.figure import DataTable, Figure, Series, TextBlock
+from tlslab.domain.plan import Excluded
+from tlslab.domain.proof import Found, Proof, ProofFigure
+from tlslab.domain.proof_settings import ProofSettings
+from tlslab.domain.proof_words import DIRECTIONS, SHORT
+from tlslab.domain.run import RunContents
+from tlslab.domain.wording import percent
 
 
 def table(proof: Proof, found: Sequence[Found]) -> tuple[DataTable, ...]:

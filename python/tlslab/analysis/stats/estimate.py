@@ -25,8 +25,8 @@ import numpy.typing as npt
 import scipy
 
 from tlslab.analysis.stats import sequence
-from tlslab.model.estimate import Estimate
-from tlslab.model.two_stage import half_width
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.two_stage import half_width
 
 CONFIDENCE = 0.95
 BOOTSTRAP_MIN_N = 8

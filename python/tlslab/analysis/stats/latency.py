@@ -8,9 +8,9 @@ import scipy
 
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import CONFIDENCE, mean_interval
-from tlslab.model.distribution import Distribution, needed_n
-from tlslab.model.estimate import Estimate
-from tlslab.model.trial import Trial
+from tlslab.domain.distribution import Distribution, needed_n
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.trial import Trial
 
 QUANTILES = (50, 90, 95, 99)
 

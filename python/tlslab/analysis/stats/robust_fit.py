@@ -8,7 +8,7 @@ using the t distribution", Journal of the American Statistical Association 84).
 
 import numpy as np
 
-from tlslab.model.autoregression import Array, transformed
+from tlslab.domain.autoregression import Array, transformed
 
 _FREEDOM = 4.0
 

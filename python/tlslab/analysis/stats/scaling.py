@@ -21,7 +21,7 @@ import numpy as np
 import scipy
 
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate, mean_interval, p_value
-from tlslab.model.estimate import Estimate
+from tlslab.domain.estimate import Estimate
 
 # A block's throughput at each concurrency.
 Block = Mapping[int, float]

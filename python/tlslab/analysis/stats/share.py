@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tlslab.analysis.stats.estimate import estimate, mean_interval
-from tlslab.model.estimate import Estimate
+from tlslab.domain.estimate import Estimate
 
 
 def share(values: Sequence[float], anytime: bool = False) -> Estimate:

@@ -12,8 +12,8 @@ of Newey and West (1987); five readings are too few for it.
 import numpy as np
 import scipy
 
-from tlslab.model.autoregression import fit
-from tlslab.model.scale import Reading, Slope
+from tlslab.domain.autoregression import fit
+from tlslab.domain.scale import Reading, Slope
 
 CONFIDENCE = 0.95
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlslab.analysis.stats.robust_fit import likelihood
-from tlslab.model.record import Interval
+from tlslab.domain.record import Interval
 
 Label = Literal["flat", "warm_up", "slowdown", "unstable", "too_short"]
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from tlslab.analysis.why.effects import established
 from tlslab.analysis.why.rules import Rules
 from tlslab.analysis.why.shares import KERNEL_WHOLE, OTHER
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, Figure, Series, TableCell
-from tlslab.model.stacks import CellWhy, CostPart, EffectCheck
-from tlslab.model.wording import cell_label, difference, percent
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, Figure, Series, TableCell
+from tlslab.domain.stacks import CellWhy, CostPart, EffectCheck
+from tlslab.domain.wording import cell_label, difference, percent
 
 # Wider tables do not fit a page, a terminal or a pull request.
 _COLUMNS = 6

@@ -18,9 +18,9 @@ from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.stats.estimate import widened
 from tlslab.analysis.stats.families import LEVEL
 from tlslab.analysis.why.shares import share_of
-from tlslab.model.estimate import Estimate
-from tlslab.model.stacks import CellWhy, EffectCheck, EffectVerdict
-from tlslab.model.wording import level_label
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.stacks import CellWhy, EffectCheck, EffectVerdict
+from tlslab.domain.wording import level_label
 
 # The part that each factor changes.
 PART_OF = {"group": "key exchange", "key": "signature"}

@@ -10,11 +10,11 @@ from tlslab.analysis.why.effects import effect_checks
 from tlslab.analysis.why.flames import PRUNED, flame
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, load_rules
 from tlslab.analysis.why.shares import COST, cell_why
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Finding, Summary
-from tlslab.model.run import RunContents
-from tlslab.model.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why
-from tlslab.model.wording import counted, joined, percent, with_interval
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Finding, Summary
+from tlslab.domain.run import RunContents
+from tlslab.domain.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why
+from tlslab.domain.wording import counted, joined, percent, with_interval
 
 # More flame graphs would make a page too heavy; with several, frames are pruned sooner.
 MOST_FLAMES = 6

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tlslab.analysis.why.rules import UNKNOWN, Rules, stacks_of
-from tlslab.model.stacks import CellStacks, Flame, Frame
+from tlslab.domain.stacks import CellStacks, Flame, Frame
 
 # Frames below this share of the samples are left out.
 PRUNED = 0.005

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from tlslab.analysis.stats.estimate import CONFIDENCE
 from tlslab.analysis.stats.proportion import proportion_interval
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, stacks_of
-from tlslab.model.estimate import Estimate
-from tlslab.model.stacks import CellStacks, CellWhy, CostPart
-from tlslab.model.wording import counted
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.stacks import CellStacks, CellWhy, CostPart
+from tlslab.domain.wording import counted
 
 COST = "server_cpu_us_per_connection"
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import groupby
 
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.plan import Plan, PlannedTrial
+from tlslab.domain.trial import Reason, Trial
 from tlslab.lab.benchmark.benchmark_trial import LASTING, Bench, run_trial
 from tlslab.lab.conductor import Visit
 from tlslab.lab.trial import failed_trial
-from tlslab.model.plan import Plan, PlannedTrial
-from tlslab.model.trial import Reason, Trial
 
 
 class BenchmarkAgenda:

@@ -3,11 +3,11 @@
 import shutil
 from collections.abc import Iterator
 
+from tlslab.domain.benchmark import ENGINE
 from tlslab.lab.benchmark.jmh import has_jar
 from tlslab.lab.request import Request
 from tlslab.lab.required_parts import Part
-from tlslab.model.benchmark import ENGINE
-from tlslab.targets.signer import find_signer
+from tlslab.servers.signer import find_signer
 
 
 def benchmark_parts(request: Request) -> Iterator[Part]:

@@ -6,7 +6,14 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.benchmark import ENGINE, BenchmarkSettings, settings_of
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import Experiment, Factor
+from tlslab.domain.plan import Cell, Plan
+from tlslab.domain.run import Environment, TargetInfo
+from tlslab.experiment import make_plan
+from tlslab.experiment.fault_trials import add_faults
 from tlslab.lab.benchmark.agenda import BenchmarkAgenda
 from tlslab.lab.benchmark.benchmark_trial import Bench
 from tlslab.lab.benchmark.in_memory import WARMUP_S
@@ -23,15 +30,8 @@ from tlslab.lab.preflight import check_company
 from tlslab.lab.private import private_folder
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
-from tlslab.model.benchmark import ENGINE, BenchmarkSettings, settings_of
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment, Factor
-from tlslab.model.plan import Cell, Plan
-from tlslab.model.run import Environment, TargetInfo
-from tlslab.planning import make_plan
-from tlslab.planning.fault_trials import add_faults
-from tlslab.store import RunFolder
-from tlslab.targets.jdk import find_jdks
+from tlslab.lab.store import RunFolder
+from tlslab.servers.jdk import find_jdks
 
 # The time for starting two virtual machines per JMH process, opening keys and writing results.
 FORK_OVERHEAD_S = 1.5

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tlslab.domain.benchmark import ENGINE, BenchmarkRun, BenchmarkSettings, Mode, Timeline
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.plan import Cell, PlannedTrial
+from tlslab.domain.trial import Reason, Trial, TrialStatus
 from tlslab.lab.benchmark.in_memory import run_in_memory
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, run_fork
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
@@ -13,10 +17,6 @@ from tlslab.lab.benchmark.material import Material
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.benchmark.timeline import run_timeline
 from tlslab.lab.generators import GeneratorPool
-from tlslab.model.benchmark import ENGINE, BenchmarkRun, BenchmarkSettings, Mode, Timeline
-from tlslab.model.errors import CannotRunError
-from tlslab.model.plan import Cell, PlannedTrial
-from tlslab.model.trial import Reason, Trial, TrialStatus
 
 # The classes of reasons that will not change in the next block: the cell is not tried again.
 KEYS_MISSING = "keys_missing"

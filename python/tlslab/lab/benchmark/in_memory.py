@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
+from tlslab.domain.benchmark import BenchmarkRun, BenchmarkSettings, Iteration, Mode
+from tlslab.domain.errors import EngineError, StoreError
 from tlslab.lab.benchmark.jmh import ForkFailedError
 from tlslab.lab.benchmark.keystores import KeyStore
 from tlslab.lab.benchmark.material import KEY
 from tlslab.lab.generators import GeneratorPool
-from tlslab.model.benchmark import BenchmarkRun, BenchmarkSettings, Iteration, Mode
-from tlslab.model.errors import EngineError, StoreError
 
 # The parameters that the JVM's benchmarks pin, too (java/, `Pinned`).
 _PINNED = {

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlslab.domain.benchmark import MODES, BenchmarkRun, BenchmarkSettings, Mode
+from tlslab.domain.errors import CannotRunError, StoreError
 from tlslab.lab.benchmark.keystores import KeyStore
-from tlslab.model.benchmark import MODES, BenchmarkRun, BenchmarkSettings, Mode
-from tlslab.model.errors import CannotRunError, StoreError
-from tlslab.store.jmh import read_jmh
-from tlslab.targets.guard import bound
-from tlslab.targets.jdk import PICKED_UP, Jdk
-from tlslab.targets.process import ServerProcess
+from tlslab.lab.store.jmh import read_jmh
+from tlslab.servers.guard import bound
+from tlslab.servers.jdk import PICKED_UP, Jdk
+from tlslab.servers.process import ServerProcess
 
 JAR_REMEDY = "scripts/build-java.sh builds it (it needs Maven and a JDK)"
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.wording import counted
 from tlslab.lab.benchmark.material import Material
-from tlslab.model.errors import CannotRunError
-from tlslab.model.wording import counted
-from tlslab.targets.signer import ClusterSetting, SigningCluster, signing_cluster
-from tlslab.targets.softhsm import make_token
+from tlslab.servers.signer import ClusterSetting, SigningCluster, signing_cluster
+from tlslab.servers.softhsm import make_token
 
 
 @dataclass(frozen=True)

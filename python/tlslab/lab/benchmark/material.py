@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlslab.targets.certificates import Authority, CertificateFiles
+from tlslab.servers.certificates import Authority, CertificateFiles
 
 # The study's keys: RSA on both sides, so that both versions of TLS need one RSA signature per side.
 KEY = "rsa-2048"

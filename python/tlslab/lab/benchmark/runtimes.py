@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlslab.model.benchmark import ENGINE
-from tlslab.model.errors import UsageError
-from tlslab.targets.jdk import BrokenJdk, Jdk, Jdks
+from tlslab.domain.benchmark import ENGINE
+from tlslab.domain.errors import UsageError
+from tlslab.servers.jdk import BrokenJdk, Jdk, Jdks
 
 ALL = "jdk"
 NEWEST = "jdk-newest"

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tlslab.domain.benchmark import FaultEvent, Faults, Slice, Timeline
+from tlslab.domain.codec import from_json
+from tlslab.domain.wording import percent
 from tlslab.lab.benchmark.jmh import HEAP, Fork, ForkFailedError, guarded
 from tlslab.lab.benchmark.material import Material
-from tlslab.model.benchmark import FaultEvent, Faults, Slice, Timeline
-from tlslab.model.wording import percent
-from tlslab.store.codec import from_json
-from tlslab.targets.process import ServerProcess
-from tlslab.targets.signer import SigningNode
+from tlslab.servers.process import ServerProcess
+from tlslab.servers.signer import SigningNode
 
 SLICE_MS = 1000
 

@@ -10,16 +10,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.capacity import CapacityPlan, GeneratorRules, Step, plan_of
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.plan import Cell, Plan
+from tlslab.domain.trial import Reason, Trial
+from tlslab.experiment.capacity_planner import left, next_step
 from tlslab.lab.capacity.steps import run_step, server_died
 from tlslab.lab.conductor import Visit
 from tlslab.lab.serving import Benches
 from tlslab.lab.trial import Bench
-from tlslab.model.capacity import CapacityPlan, GeneratorRules, Step, plan_of
-from tlslab.model.deployment import Deployment
-from tlslab.model.plan import Cell, Plan
-from tlslab.model.trial import Reason, Trial
-from tlslab.planning.capacity_planner import left, next_step
 
 # A step's time in addition to its window, for starting the engine, connecting, draining and
 # writing.

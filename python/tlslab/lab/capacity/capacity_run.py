@@ -4,7 +4,15 @@ import resource
 from dataclasses import replace
 
 from tlslab.analysis.capacity.capacity_cell import cell_processors
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.capacity import CapacityPlan, plan_of
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import Experiment, matches
+from tlslab.domain.plan import Cell, Plan
+from tlslab.domain.run import Environment
+from tlslab.experiment import make_cells
+from tlslab.experiment.capacity_planner import resumes_by
+from tlslab.experiment.obsolete import obsolete_cell
 from tlslab.lab.capacity.agenda import StepsAgenda, by_cell, steps_left
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import prepare
@@ -15,14 +23,6 @@ from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
 from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
-from tlslab.model.capacity import CapacityPlan, plan_of
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment, matches
-from tlslab.model.plan import Cell, Plan
-from tlslab.model.run import Environment
-from tlslab.planning import make_cells
-from tlslab.planning.capacity_planner import resumes_by
-from tlslab.planning.obsolete import obsolete_cell
 
 
 def run_capacity(request: Request, observer: events.Observer) -> Result:

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tlslab.lab.events import EngineReport, Pace
+from tlslab.domain.capacity import Stage, Step
+from tlslab.domain.errors import CannotRunError, EngineError
+from tlslab.domain.events import EngineReport, Pace
+from tlslab.domain.plan import Cell
+from tlslab.domain.profile import Profile
+from tlslab.domain.trial import PaceSample, Reason, RunKind, Trial, TrialRun, TrialStatus
+from tlslab.domain.validation import RateResult
+from tlslab.domain.workload import Workload
 from tlslab.lab.placement import Placement, usable
 from tlslab.lab.served_key import check_certificate
 from tlslab.lab.specs import Aim, preflight_spec
@@ -22,13 +29,6 @@ from tlslab.lab.trial import (
     run_engine,
 )
 from tlslab.lab.validate import validate_rate
-from tlslab.model.capacity import Stage, Step
-from tlslab.model.errors import CannotRunError, EngineError
-from tlslab.model.plan import Cell
-from tlslab.model.profile import Profile
-from tlslab.model.trial import PaceSample, Reason, RunKind, Trial, TrialRun, TrialStatus
-from tlslab.model.validation import RateResult
-from tlslab.model.workload import Workload
 
 # The kind of a stage's run in the trial.
 KINDS: dict[Stage, RunKind] = {

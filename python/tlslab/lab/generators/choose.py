@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import get_args
 
+from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.lab.generators.host import Host
 from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.generators.local import boot_id, local_hosts
@@ -14,7 +15,6 @@ from tlslab.lab.generators.pool import GeneratorPool
 from tlslab.lab.generators.several import SeveralHosts
 from tlslab.lab.generators.single import local_pool
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError, UsageError
 
 AUTO = "auto"
 RAY = "ray://"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from tlslab.domain.hosts import HostClock
 from tlslab.lab.generators.host import Host
-from tlslab.model.hosts import HostClock
 
 # The round trips of a reading before and after a run; and of one during a run, which must not
 # disturb the load.

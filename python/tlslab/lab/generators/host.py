@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tlslab.model.errors import EngineError
+from tlslab.domain.errors import EngineError
 
 
 @dataclass(frozen=True)

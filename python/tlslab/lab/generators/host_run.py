@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tlslab.domain.errors import EngineError
 from tlslab.lab.generators.clocks import ROUNDS, ROUNDS_DURING, ClockTrack, read_clock
 from tlslab.lab.generators.host import Conversation, Host, HostLostError
-from tlslab.model.errors import EngineError
 
 # A run reports once a second that it is alive. A host without any report for this long is lost.
 SILENT_S = 3.0

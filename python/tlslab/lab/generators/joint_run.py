@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tlslab.domain.errors import EngineError
+from tlslab.domain.hosts import LastTotals, Lost
+from tlslab.domain.wording import counted
 from tlslab.lab.engine_output import Event, Listener
 from tlslab.lab.generators.clocks import NS, monotonic_ns
 from tlslab.lab.generators.host import said_of
 from tlslab.lab.generators.host_run import HostRun
 from tlslab.lab.generators.joint_events import JointEvents
-from tlslab.model.errors import EngineError
-from tlslab.model.hosts import LastTotals, Lost
-from tlslab.model.wording import counted
 
 LostPolicy = Literal["fail", "keep"]
 

@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from tlslab.domain.errors import EngineError
 from tlslab.lab.engine_output import EventLines, answer
 from tlslab.lab.generators.host import HostFacts, HostLostError
-from tlslab.model.errors import EngineError
 from tlslab.orphans import bound
 
 # The time limit for an engine to end and to write its answer, in seconds.

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tlslab.domain.errors import EngineError, UsageError
+from tlslab.domain.hosts import HostFound, Lost
+from tlslab.domain.record import RunRecord
 from tlslab.lab.engine_output import EventLines, answer
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import EngineError, UsageError
-from tlslab.model.hosts import HostFound, Lost
-from tlslab.model.record import RunRecord
-from tlslab.store import from_json, to_json
+from tlslab.lab.store import from_json, to_json
 
 # Merging a thousand records takes seconds.
 MERGE_S = 120.0

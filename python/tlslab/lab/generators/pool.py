@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from tlslab.domain.errors import EngineError, NoGeneratorError
+from tlslab.domain.handshake import Preflight
+from tlslab.domain.offered import Offered
+from tlslab.domain.primitives import Primitives
+from tlslab.domain.probe import AbilitiesFound, ProbeRecord
+from tlslab.domain.record import RunRecord
+from tlslab.domain.scale import HoldRecord
 from tlslab.lab.engine_output import Listener
-from tlslab.model.errors import EngineError, NoGeneratorError
-from tlslab.model.handshake import Preflight
-from tlslab.model.offered import Offered
-from tlslab.model.primitives import Primitives
-from tlslab.model.probe import AbilitiesFound, ProbeRecord
-from tlslab.model.record import RunRecord
-from tlslab.model.scale import HoldRecord
 
 
 class LostInRunError(EngineError):

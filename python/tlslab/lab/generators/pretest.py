@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from tlslab.domain.errors import EngineError
 from tlslab.lab.generators.host import Host, HostLostError
-from tlslab.model.errors import EngineError
 
 # Long enough for the start of the program not to matter.
 MILLISECONDS = 400

@@ -21,9 +21,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tlslab.domain.errors import EngineError
 from tlslab.lab.generators.host import HostLostError
 from tlslab.lab.generators.local import EngineConversation, LocalHost, boot_id
-from tlslab.model.errors import EngineError
 
 # Removes a folder when its input ends, which happens at the actor's death, however it dies. The
 # process is not a child of the actor: an actor that is ended in order kills its children first.

@@ -3,9 +3,9 @@
 import ipaddress
 import os
 
+from tlslab.domain.errors import UsageError
 from tlslab.lab.generators.choose import ADDRESS, AUTO, RAY
-from tlslab.model.errors import UsageError
-from tlslab.targets.address import LOOPBACK, own_addresses
+from tlslab.servers.address import LOOPBACK, own_addresses
 
 
 def require_reachable(generators: str | None, listen: str | None) -> None:

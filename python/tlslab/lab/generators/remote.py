@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
+from tlslab.domain.errors import EngineError
 from tlslab.lab.generators.host import HostFacts, HostLostError
-from tlslab.model.errors import EngineError
 
 # The time that a call may take beyond its own waiting time; after that the host is lost.
 PATIENCE_S = 3.0

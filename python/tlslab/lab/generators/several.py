@@ -7,6 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from tlslab.domain.errors import CannotRunError, EngineError, UsageError
+from tlslab.domain.handshake import Preflight
+from tlslab.domain.hosts import HostFound
+from tlslab.domain.offered import Offered
+from tlslab.domain.primitives import Primitives
+from tlslab.domain.probe import AbilitiesFound, ProbeRecord
+from tlslab.domain.record import RunRecord
+from tlslab.domain.scale import HoldRecord
 from tlslab.lab.engine import PROBE_S, SLACK_S
 from tlslab.lab.engine_output import Listener
 from tlslab.lab.generators.host import Conversation, Host, HostLostError, said_of
@@ -17,15 +25,7 @@ from tlslab.lab.generators.merging import LostShare, merged
 from tlslab.lab.generators.pool import LostInRunError, require_generator
 from tlslab.lab.generators.pretest import LostBeforeError, handshakes_per_processor
 from tlslab.lab.generators.shares import most_hosts, processors_of, split
-from tlslab.model.errors import CannotRunError, EngineError, UsageError
-from tlslab.model.handshake import Preflight
-from tlslab.model.hosts import HostFound
-from tlslab.model.offered import Offered
-from tlslab.model.primitives import Primitives
-from tlslab.model.probe import AbilitiesFound, ProbeRecord
-from tlslab.model.record import RunRecord
-from tlslab.model.scale import HoldRecord
-from tlslab.store import from_json
+from tlslab.lab.store import from_json
 
 
 class SeveralHosts:

@@ -1,19 +1,18 @@
 """The kind `benchmark`: operations in memory, without a server."""
 
 from tlslab.analysis import ANALYSTS
-from tlslab.experiment import FILE_KINDS
+from tlslab.domain.benchmark import settings_of
+from tlslab.domain.experiment import BENCHMARK
+from tlslab.experiment import FILE_KINDS, make_plan
+from tlslab.experiment.fault_trials import add_faults
 from tlslab.lab.benchmark.benchmark_parts import benchmark_parts
 from tlslab.lab.benchmark.benchmark_run import mean_seconds, run_benchmarks, with_runtimes
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.foresee import Foreseen, seed_of
 from tlslab.lab.kinds.kind import KINDS, Kind
 from tlslab.lab.request import Request
-from tlslab.model.benchmark import settings_of
-from tlslab.model.experiment import BENCHMARK
-from tlslab.planning import make_plan
-from tlslab.planning.fault_trials import add_faults
 from tlslab.report.presentations import PRESENTATIONS
-from tlslab.targets.jdk import find_jdks
+from tlslab.servers.jdk import find_jdks
 
 
 def foresee(request: Request) -> Foreseen:

@@ -3,17 +3,16 @@
 from dataclasses import replace
 
 from tlslab.analysis import ANALYSTS
-from tlslab.experiment import FILE_KINDS
+from tlslab.domain.capacity import plan_of
+from tlslab.domain.experiment import CAPACITY
+from tlslab.experiment import FILE_KINDS, make_plan
+from tlslab.experiment.obsolete import obsolete_cell
 from tlslab.lab.capacity.agenda import steps_left
 from tlslab.lab.capacity.capacity_run import for_external, run_capacity, without_order
 from tlslab.lab.foresee import Foreseen, refusals, seed_of, unknown_before
 from tlslab.lab.kinds.kind import KINDS, Kind
 from tlslab.lab.request import Request
 from tlslab.lab.required_parts import server_parts
-from tlslab.model.capacity import plan_of
-from tlslab.model.experiment import CAPACITY
-from tlslab.planning import make_plan
-from tlslab.planning.obsolete import obsolete_cell
 from tlslab.report.presentations import PRESENTATIONS
 
 

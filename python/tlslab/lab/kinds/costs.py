@@ -1,17 +1,16 @@
 """The kind `costs`: the server's cost of each part of a connection."""
 
 from tlslab.analysis import ANALYSTS
-from tlslab.experiment import FILE_KINDS
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.errors import UsageError
+from tlslab.domain.experiment import COSTS
+from tlslab.experiment import FILE_KINDS, make_plan
 from tlslab.lab.foresee import Foreseen, refusals, seed_of, unknown_before
 from tlslab.lab.kinds.kind import KINDS, Kind
 from tlslab.lab.matrix.run_in_blocks import run_cells, trial_seconds
 from tlslab.lab.request import Request, Result
 from tlslab.lab.required_parts import server_parts
 from tlslab.lab.trial import run_trial
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import COSTS
-from tlslab.planning import make_plan
 from tlslab.report.presentations import PRESENTATIONS
 
 

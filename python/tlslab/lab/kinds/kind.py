@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tlslab.analysis import Analyst
+from tlslab.domain import events
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.registry import Registry
 from tlslab.experiment import FileKind
-from tlslab.lab import events
 from tlslab.lab.foresee import Foreseen
 from tlslab.lab.request import Request, Result
 from tlslab.lab.required_parts import Part
-from tlslab.model.experiment import Experiment
-from tlslab.model.registry import Registry
 from tlslab.report.presentations import Presentation
 
 

@@ -1,15 +1,14 @@
 """The kind `proof`: two configurations of one server."""
 
 from tlslab.analysis import ANALYSTS
-from tlslab.experiment import FILE_KINDS
+from tlslab.domain.experiment import PROOF
+from tlslab.experiment import FILE_KINDS, make_plan
 from tlslab.lab.foresee import Foreseen, refusals, seed_of
 from tlslab.lab.kinds.kind import KINDS, Kind
 from tlslab.lab.matrix.run_in_blocks import least_seconds, trial_seconds
 from tlslab.lab.proof.proof_run import run_proof
 from tlslab.lab.request import Request
 from tlslab.lab.required_parts import server_parts
-from tlslab.model.experiment import PROOF
-from tlslab.planning import make_plan
 from tlslab.report.presentations import PRESENTATIONS
 
 _UNKNOWN = (

@@ -10,17 +10,17 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Protocol
 
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.events import EngineReport
+from tlslab.domain.plan import Cell, Plan, PlannedTrial
+from tlslab.domain.stopping import Forecast
+from tlslab.domain.trial import Reason, RunKind, Trial
 from tlslab.lab.conductor import Visit
 from tlslab.lab.deployments import Servers
-from tlslab.lab.events import EngineReport
 from tlslab.lab.serving import SETUP_FAILED, Benches
 from tlslab.lab.trial import SERVER_DIED, Bench, failed_trial
 from tlslab.lab.warm_up import warm_up
-from tlslab.model.deployment import Deployment
-from tlslab.model.plan import Cell, Plan, PlannedTrial
-from tlslab.model.stopping import Forecast
-from tlslab.model.trial import Reason, RunKind, Trial
 
 
 class Ending(Protocol):

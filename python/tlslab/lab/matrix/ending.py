@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from tlslab.analysis import open_cells as rule
 from tlslab.analysis.pilot import Pilot, pilot
-from tlslab.model.experiment import Experiment
-from tlslab.model.plan import Plan, PlannedTrial
-from tlslab.model.run import Environment, RunContents
-from tlslab.model.stopping import SHORTEST, Forecast, Stopping
-from tlslab.model.trial import Trial
-from tlslab.model.wording import counted
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.plan import Plan, PlannedTrial
+from tlslab.domain.run import Environment, RunContents
+from tlslab.domain.stopping import SHORTEST, Forecast, Stopping
+from tlslab.domain.trial import Trial
+from tlslab.domain.wording import counted
 
 # The cells that are still open after a block, by the rule of a kind of experiment.
 StillOpen = Callable[[RunContents, Stopping, int], frozenset[str]]

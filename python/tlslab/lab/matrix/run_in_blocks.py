@@ -1,7 +1,11 @@
 """A whole run whose plan is cells in randomised blocks."""
 
 from tlslab.analysis.pilot import OVERHEAD_S
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.plan import Plan
+from tlslab.domain.stopping import SHORTEST
+from tlslab.domain.workload import Workload
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.generators.choose import generators
@@ -15,10 +19,6 @@ from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
 from tlslab.lab.trial import run_kinds
 from tlslab.lab.why.sampling import sampled, sampling_seconds
-from tlslab.model.experiment import Experiment
-from tlslab.model.plan import Plan
-from tlslab.model.stopping import SHORTEST
-from tlslab.model.workload import Workload
 
 # The time of each run beside its windows, for starting the engine, connecting, draining and
 # writing.

@@ -12,18 +12,18 @@ from urllib.parse import urlsplit
 
 from tlslab.advice.clients import Client, clients
 from tlslab.advice.simulate import simulate
+from tlslab.domain.errors import CannotRunError, EngineError, UsageError
+from tlslab.domain.grading import Outcome
+from tlslab.domain.names import SIGNATURE_SCHEMES, TLS_VERSIONS, find_group, find_suite
+from tlslab.domain.offered import Numbered, Offered
+from tlslab.domain.plan import Cell
+from tlslab.domain.profile import Profile
+from tlslab.domain.proof import Found
+from tlslab.domain.proof_settings import RETURNING
+from tlslab.domain.suggest import did_you_mean
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.probing import SCHEMA
 from tlslab.lab.specs import Aim, preflight_spec, trust_spec
-from tlslab.model.errors import CannotRunError, EngineError, UsageError
-from tlslab.model.grading import Outcome
-from tlslab.model.names import SIGNATURE_SCHEMES, TLS_VERSIONS, find_group, find_suite
-from tlslab.model.offered import Numbered, Offered
-from tlslab.model.plan import Cell
-from tlslab.model.profile import Profile
-from tlslab.model.proof import Found
-from tlslab.model.proof_settings import RETURNING
-from tlslab.model.suggest import did_you_mean
 
 # The ways in which a version can resume sessions, the usual way first.
 _WAYS = {"1.3": ("psk",), "1.2": ("ticket", "id")}

@@ -5,18 +5,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.configuration import BASELINE, CANDIDATE
+from tlslab.domain.errors import EngineError, UsageError
+from tlslab.domain.profile import Profile
+from tlslab.domain.proof import Found
+from tlslab.domain.proof_settings import settings_of
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.proof.discover import profile_of
 from tlslab.lab.proof.switch import Switch, command_of
 from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim, preflight_spec
-from tlslab.model.configuration import BASELINE, CANDIDATE
-from tlslab.model.errors import EngineError, UsageError
-from tlslab.model.profile import Profile
-from tlslab.model.proof import Found
-from tlslab.model.proof_settings import settings_of
 
 
 class Live:

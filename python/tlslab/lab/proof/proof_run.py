@@ -4,10 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.proof.deciding_ratios import still_open
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.configuration import BASELINE, CANDIDATE
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.events import EngineReport
+from tlslab.domain.plan import Cell, Plan, PlannedTrial
+from tlslab.domain.proof import Found
+from tlslab.domain.proof_settings import NEW, settings_of
+from tlslab.domain.trial import RunKind, Trial
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Servers, prepare
-from tlslab.lab.events import EngineReport
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.single import local_pool
 from tlslab.lab.matrix.agenda import BlocksAgenda
@@ -22,12 +28,6 @@ from tlslab.lab.results import summarise
 from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
 from tlslab.lab.trial import Bench, run_trial
-from tlslab.model.configuration import BASELINE, CANDIDATE
-from tlslab.model.errors import CannotRunError
-from tlslab.model.plan import Cell, Plan, PlannedTrial
-from tlslab.model.proof import Found
-from tlslab.model.proof_settings import NEW, settings_of
-from tlslab.model.trial import RunKind, Trial
 
 
 def run_proof(request: Request, observer: events.Observer) -> Result:

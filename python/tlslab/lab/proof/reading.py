@@ -9,12 +9,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 
-from tlslab.model.configuration import BASELINE, Configuration, ServedCertificate
-from tlslab.model.errors import UsageError
-from tlslab.model.names import CERTIFICATE_KEYS
-from tlslab.model.wording import counted
-from tlslab.targets.nginx_file import NginxSyntaxError, read_directives
-from tlslab.targets.nginx_tls import NginxChoiceError, NginxTls, is_setting, tls_part, written
+from tlslab.domain.configuration import BASELINE, Configuration, ServedCertificate
+from tlslab.domain.errors import UsageError
+from tlslab.domain.names import CERTIFICATE_KEYS
+from tlslab.domain.wording import counted
+from tlslab.servers.nginx_file import NginxSyntaxError, read_directives
+from tlslab.servers.nginx_tls import NginxChoiceError, NginxTls, is_setting, tls_part, written
 
 # The key of a certificate if no file determines it.
 DEFAULT_KEY = "ecdsa-p256"

@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tlslab.lab import events
-from tlslab.model.configuration import BASELINE, CANDIDATE
-from tlslab.model.errors import CannotRunError
-from tlslab.model.hook_times import READY_S, SETTLE_S, TIMEOUT_S
-from tlslab.targets.external import HookError, command_words, run_command
-from tlslab.targets.reverter import Command, Reverter
+from tlslab.domain import events
+from tlslab.domain.configuration import BASELINE, CANDIDATE
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.hook_times import READY_S, SETTLE_S, TIMEOUT_S
+from tlslab.servers.external import HookError, command_words, run_command
+from tlslab.servers.reverter import Command, Reverter
 
 # The number of consecutive right answers needed: old and new processes may both answer at first.
 RIGHT_ANSWERS = 3

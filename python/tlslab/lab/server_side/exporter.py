@@ -4,10 +4,10 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.server_side.counters import Counters, is_this_machine, parse
 from tlslab.lab.server_side.machine import Window
 from tlslab.lab.server_side.scrape import REMEDY, Address, ScrapeError, fetch, parse_address
-from tlslab.model.errors import CannotRunError
 
 # The time for which the idle machine is observed before each run: its counters tick by 10 ms.
 IDLE_S = 1.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import psutil
 
-from tlslab.targets.process import runs
+from tlslab.servers.process import runs
 
 # Programs that listen on behalf of another program: their processor time is not the server's.
 FORWARDERS = (

@@ -15,6 +15,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tlslab.domain.server_side import GroupTime, ProcessorTimes, SourceTime
+from tlslab.domain.wording import percent
 from tlslab.lab.server_side.counters import (
     IDLE_MODES,
     SYSTEM_MODES,
@@ -22,8 +24,6 @@ from tlslab.lab.server_side.counters import (
     Counters,
 )
 from tlslab.lab.server_side.scrape import ScrapeError
-from tlslab.model.server_side import GroupTime, ProcessorTimes, SourceTime
-from tlslab.model.wording import percent
 
 TICK_S = 0.01
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from tlslab.model.errors import UsageError
+from tlslab.domain.errors import UsageError
 
 # The time limit of an answer, from the connection to its last byte, in seconds.
 DEADLINE_S = 5.0

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from tlslab.domain.server_side import ServerSide, SourceTime
+from tlslab.domain.trial import ServerUsage
 from tlslab.lab.accounting import Meter
 from tlslab.lab.server_side.cgroup import Cgroup, find_cgroup
 from tlslab.lab.server_side.exporter import Exporter, Scrapes
@@ -22,8 +24,6 @@ from tlslab.lab.server_side.listener import (
 )
 from tlslab.lab.server_side.machine import Window, above_idle, busy_share
 from tlslab.lab.server_side.scrape import ScrapeError
-from tlslab.model.server_side import ServerSide, SourceTime
-from tlslab.model.trial import ServerUsage
 
 THIS_MACHINE = "it is this machine's, whose processor time has the generator's in it"
 

@@ -10,10 +10,10 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.why.callees import Program
 from tlslab.lab.why.folding import Callee, Folded, fold
-from tlslab.model.errors import CannotRunError
-from tlslab.targets.base import pinned
+from tlslab.servers.base import pinned
 
 # A prime number of samples per second, out of step with anything periodic. Two seconds of a busy
 # processor give 3,000 samples: a part of 10 % is known to 1.1 %.

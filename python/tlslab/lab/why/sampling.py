@@ -11,21 +11,21 @@ from typing import Any
 import psutil
 
 from tlslab.analysis.measures import server_cost_us
-from tlslab.lab import events
+from tlslab.domain import events
+from tlslab.domain.errors import CannotRunError, EngineError, StoreError
+from tlslab.domain.plan import Cell, Plan
+from tlslab.domain.record import RunRecord
+from tlslab.domain.stacks import CellStacks
+from tlslab.domain.workload import NO_WINDOW, Window, Workload
 from tlslab.lab.engine import Event, Listener
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.serving import Benches, NoBenchError
 from tlslab.lab.specs import run_spec
+from tlslab.lab.store import RunFolder
 from tlslab.lab.trial import Bench, run_engine
 from tlslab.lab.warm_up import warm_up
 from tlslab.lab.why.perf import Recorder, hertz_of, samples_kernel, why_not
-from tlslab.model.errors import CannotRunError, EngineError, StoreError
-from tlslab.model.plan import Cell, Plan
-from tlslab.model.record import RunRecord
-from tlslab.model.stacks import CellStacks
-from tlslab.model.workload import NO_WINDOW, Window, Workload
-from tlslab.store import RunFolder
-from tlslab.targets import find_kind
+from tlslab.servers import find_kind
 
 # The sampled window; perf needs a moment of it to start.
 MEASURE_MS = 2_300

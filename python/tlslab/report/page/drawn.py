@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 from markupsafe import Markup, escape
 
-from tlslab.model.figure import Figure, Series
+from tlslab.domain.figure import Figure, Series
 from tlslab.report.page.exact import exact_text
 from tlslab.report.page.names import factor_words, short
 from tlslab.report.page.numbers import figure_table

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from tlslab.model.plain import plain
+from tlslab.domain.plain import plain
 from tlslab.report.page.table import NOTHING, Cell, Column, Table
 
 # The columns of an estimate in addition to its value.

@@ -5,9 +5,9 @@ from functools import cached_property
 
 from markupsafe import Markup
 
-from tlslab.model.finding import Summary
-from tlslab.model.stacks import Flame, Frame
-from tlslab.model.wording import counted
+from tlslab.domain.finding import Summary
+from tlslab.domain.stacks import Flame, Frame
+from tlslab.domain.wording import counted
 from tlslab.report.page.names import short
 from tlslab.report.page.table import Cell, Column, Row, Table
 from tlslab.report.svg.flame import draw_flame

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tlslab.model.answer import Answer
-from tlslab.model.figure import Figure
-from tlslab.model.finding import Finding, Summary
-from tlslab.model.wording import counted
+from tlslab.domain.answer import Answer
+from tlslab.domain.figure import Figure
+from tlslab.domain.finding import Finding, Summary
+from tlslab.domain.wording import counted
 from tlslab.report import view
 from tlslab.report.facts import load_words, redo_command
 from tlslab.report.page import page_parts, results

@@ -4,7 +4,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from tlslab.model.names import SUITES, find_suite
+from tlslab.domain.names import SUITES, find_suite
 
 # IANA's names of suites within a text.
 _IANA = re.compile(r"\bTLS_[A-Z0-9_]+\b")

@@ -1,7 +1,7 @@
 """The numbers behind a figure as a table with everything that the figure draws."""
 
-from tlslab.model.figure import Figure, Series
-from tlslab.model.wording import figure as figure_text
+from tlslab.domain.figure import Figure, Series
+from tlslab.domain.wording import figure as figure_text
 from tlslab.report.numbers import place_text
 from tlslab.report.page.names import long_names, short
 from tlslab.report.page.table import Cell, Column, Row, Table, exact, interval_words

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tlslab.model.figure import TextBlock
-from tlslab.model.finding import Comparison, Finding, Published, Summary
-from tlslab.model.wording import counted
+from tlslab.domain.figure import TextBlock
+from tlslab.domain.finding import Comparison, Finding, Published, Summary
+from tlslab.domain.wording import counted
 from tlslab.report import view
 from tlslab.report.cautions import Caution, left_out, warnings, without_result
 from tlslab.report.facts import facts

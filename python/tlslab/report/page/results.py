@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tlslab.model.finding import Comparison, Summary
-from tlslab.model.wording import level_label
+from tlslab.domain.finding import Comparison, Summary
+from tlslab.domain.wording import level_label
 from tlslab.report import view
 from tlslab.report.page.names import factor_words, long_names, short
 from tlslab.report.page.table import Cell, Column, Row, Table, estimate_cell, exact

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, TableCell
-from tlslab.model.finding import DIFFERS
-from tlslab.model.wording import figure as figure_text
-from tlslab.model.wording import range_words
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, TableCell
+from tlslab.domain.finding import DIFFERS
+from tlslab.domain.wording import figure as figure_text
+from tlslab.domain.wording import range_words
 from tlslab.report.numbers import place_text
 from tlslab.report.page.fitting_columns import NEVER, reaches
 from tlslab.report.page.units import SCALES, head_and_unit

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from tlslab.model.figure import Figure
+from tlslab.domain.figure import Figure
 from tlslab.report.svg.areas import draw_areas
 from tlslab.report.svg.bars import draw_bars
 from tlslab.report.svg.data import lines_of, numbers_of, places_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from tlslab.model.figure import Figure
+from tlslab.domain.figure import Figure
 from tlslab.report.svg.data import Line, lines_of, places_of
 from tlslab.report.svg.keys import bar_key
 from tlslab.report.svg.markup import joined, path, tag

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from tlslab.model.figure import Figure
-from tlslab.model.wording import range_words
+from tlslab.domain.figure import Figure
+from tlslab.domain.wording import range_words
 from tlslab.report.svg.columns import WIDE, Row
 from tlslab.report.svg.data import Line, Point, lines_of, named
 from tlslab.report.svg.keys import Key, bar_key, sign_keys

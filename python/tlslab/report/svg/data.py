@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
-from tlslab.model.figure import Figure, Series
+from tlslab.domain.figure import Figure, Series
 from tlslab.report.svg.markup import clean
 from tlslab.report.svg.number_text import exact, range_text
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from tlslab.model.stacks import Flame, Frame
+from tlslab.domain.stacks import Flame, Frame
 from tlslab.report.svg.data import COLOURS
 from tlslab.report.svg.markup import clean, joined, number, tag
 

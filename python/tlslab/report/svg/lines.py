@@ -5,7 +5,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from tlslab.model.figure import Figure
+from tlslab.domain.figure import Figure
 from tlslab.report.svg.data import Line, Point, lines_of
 from tlslab.report.svg.keys import (
     Key,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from tlslab.model.plain import plain
+from tlslab.domain.plain import plain
 
 # No characters of XML, but kept by `plain`, because a terminal ignores them.
 _NOT_XML = dict.fromkeys((0xFFFE, 0xFFFF), " ")

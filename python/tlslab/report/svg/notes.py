@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tlslab.model.figure import Figure
+from tlslab.domain.figure import Figure
 from tlslab.report.svg.markup import clean, path, tag
 from tlslab.report.svg.number_text import exact
 from tlslab.report.svg.scales import Scale

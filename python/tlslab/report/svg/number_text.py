@@ -2,7 +2,7 @@
 
 import math
 
-from tlslab.model.wording import figure, range_words
+from tlslab.domain.wording import figure, range_words
 
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"))
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from tlslab.model.figure import Figure
+from tlslab.domain.figure import Figure
 from tlslab.report.svg.data import Line, named, numbers_of, places_of
 from tlslab.report.svg.keys import Key, keys
 from tlslab.report.svg.markup import clean, path, tag

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from tlslab.model.figure import Figure
-from tlslab.model.wording import range_words
+from tlslab.domain.figure import Figure
+from tlslab.domain.wording import range_words
 from tlslab.report.svg.columns import WIDE, Row
 from tlslab.report.svg.data import Line, Point, lines_of, numbers_of
 from tlslab.report.svg.keys import (

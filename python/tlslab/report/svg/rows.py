@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tlslab.model.figure import Figure
+from tlslab.domain.figure import Figure
 from tlslab.report.svg.columns import Columns, Row, columns_of
 from tlslab.report.svg.keys import Key, keys
 from tlslab.report.svg.markup import clean, path, tag

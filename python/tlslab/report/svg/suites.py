@@ -2,7 +2,7 @@
 
 import re
 
-from tlslab.model.names import find_suite
+from tlslab.domain.names import find_suite
 
 # Possible OpenSSL names of suites within a text.
 _OPENSSL = re.compile(r"\b[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+\b")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from tlslab.model.wording import range_words
+from tlslab.domain.wording import range_words
 from tlslab.report.svg.data import COLOURS, Line, Point
 from tlslab.report.svg.markup import path, tag
 from tlslab.report.svg.number_text import exact, value_text

@@ -15,10 +15,10 @@ from tlslab.analysis.benchmark.processors import Costs, costs
 from tlslab.analysis.benchmark.published_concurrency import load_published
 from tlslab.analysis.benchmark.tables import at_bound
 from tlslab.analysis.stats.scaling import Knee
-from tlslab.model.benchmark import BenchmarkRun
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Note, Summary
-from tlslab.store import from_json, to_json
+from tlslab.domain.benchmark import BenchmarkRun
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Note, Summary
+from tlslab.lab.store import from_json, to_json
 
 CLUSTER_SIGN = "runtime=jdk-17,benchmark=sign,keys=cluster,threads="
 

@@ -12,8 +12,8 @@ from tlslab.analysis.benchmark.signing_faults import (
     fault_findings,
     fault_table,
 )
-from tlslab.model.benchmark import Slice, Timeline
-from tlslab.model.trial import Trial
+from tlslab.domain.benchmark import Slice, Timeline
+from tlslab.domain.trial import Trial
 
 AT, UNTIL, SECONDS = 4.0, 8.0, 12
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from factories.capacity_summary import texts
 from tlslab.analysis.capacity import summarise
-from tlslab.model.capacity import GeneratorRules, Objective
-from tlslab.model.finding import Summary
+from tlslab.domain.capacity import GeneratorRules, Objective
+from tlslab.domain.finding import Summary
 
 
 def generators_summary(world: CapacityWorld, rules: GeneratorRules) -> Summary:

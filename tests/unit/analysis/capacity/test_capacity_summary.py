@@ -12,14 +12,14 @@ from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.capacity.findings import findings, longer
 from tlslab.analysis.capacity.published_capacity import load_study
-from tlslab.model.capacity import Objective
-from tlslab.model.errors import UsageError
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Summary
-from tlslab.model.record import Verdict
-from tlslab.model.run import RunContents
-from tlslab.model.validation import Comparison, PhaseResult, RateResult, Resolution
-from tlslab.store import from_json, to_json
+from tlslab.domain.capacity import Objective
+from tlslab.domain.errors import UsageError
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Summary
+from tlslab.domain.record import Verdict
+from tlslab.domain.run import RunContents
+from tlslab.domain.validation import Comparison, PhaseResult, RateResult, Resolution
+from tlslab.lab.store import from_json, to_json
 
 pytestmark = pytest.mark.slow
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from factories.run import made_run
 from tlslab.analysis.capacity.httperf import httperf_block
-from tlslab.model.outcomes import Outcomes
-from tlslab.model.record import Bytes, CpuTime, Interval, TimeSummary
-from tlslab.model.trial import PaceSample, TrialRun
+from tlslab.domain.outcomes import Outcomes
+from tlslab.domain.record import Bytes, CpuTime, Interval, TimeSummary
+from tlslab.domain.trial import PaceSample, TrialRun
 
 GOLDEN = Path(__file__).parent / "golden" / "httperf.txt"
 

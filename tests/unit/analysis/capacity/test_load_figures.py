@@ -6,12 +6,12 @@ import pytest
 
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from tlslab.analysis.capacity import summarise
-from tlslab.model.capacity import Step
-from tlslab.model.figure import Figure
-from tlslab.model.finding import Summary
-from tlslab.model.record import Verdict
-from tlslab.model.run import RunContents
-from tlslab.model.trial import TrialRun
+from tlslab.domain.capacity import Step
+from tlslab.domain.figure import Figure
+from tlslab.domain.finding import Summary
+from tlslab.domain.record import Verdict
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import TrialRun
 
 FIVE = made_plan(repetitions=5)
 LATE = (0.8, 1.0)

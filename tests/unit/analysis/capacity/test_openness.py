@@ -10,9 +10,9 @@ from tlslab.analysis.compare import Measured
 from tlslab.analysis.gate import gate
 from tlslab.analysis.history import Run, history
 from tlslab.analysis.overlay import Side, overlay
-from tlslab.model.capacity import Objective, Step
-from tlslab.model.finding import CellSummary, Summary
-from tlslab.model.trial import TrialRun
+from tlslab.domain.capacity import Objective, Step
+from tlslab.domain.finding import CellSummary, Summary
+from tlslab.domain.trial import TrialRun
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ import pytest
 
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from tlslab.analysis.capacity import summarise
-from tlslab.model.capacity import Remedies
-from tlslab.model.record import CpuTime
-from tlslab.model.trial import Trial
+from tlslab.domain.capacity import Remedies
+from tlslab.domain.record import CpuTime
+from tlslab.domain.trial import Trial
 
 PLAN = made_plan(remedies=True, repetitions=5)
 

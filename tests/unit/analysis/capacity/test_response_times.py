@@ -8,7 +8,7 @@ from factories.capacity import CapacityWorld, drive, made_capacity_run, made_cel
 from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.capacity.findings import findings
-from tlslab.model.estimate import Estimate
+from tlslab.domain.estimate import Estimate
 
 FIVE = made_plan(repetitions=5)
 

@@ -1,7 +1,7 @@
 """The highest load that meets an objective, in words and with its reservation."""
 
 from tlslab.analysis.capacity.saturation import capacity
-from tlslab.model.loads import Load
+from tlslab.domain.loads import Load
 
 
 def load(offered: float, outcome: str, runs: int = 3) -> Load:

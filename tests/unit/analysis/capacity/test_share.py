@@ -11,9 +11,9 @@ from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
 from tlslab.analysis.capacity.openness import UNSTEADY
 from tlslab.analysis.capacity.saturation import Bound, Capacity
 from tlslab.analysis.capacity.share import of_maximum, share_cell, share_of_maximum
-from tlslab.model.capacity import Objective
-from tlslab.model.estimate import Estimate
-from tlslab.model.loads import Load
+from tlslab.domain.capacity import Objective
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.loads import Load
 
 PLAN = made_plan(objective=Objective("p99", 5.0), repetitions=5)
 

@@ -13,7 +13,7 @@ from tlslab.analysis.costs.findings import findings
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
-from tlslab.model.estimate import Estimate
+from tlslab.domain.estimate import Estimate
 
 CONTENTS = made_calibration(noise=0.01)
 FOUND = calibration(CONTENTS)

@@ -21,8 +21,8 @@ from tlslab.analysis.costs.cost_parts import parts_of
 from tlslab.analysis.costs.model import COST, checks, fit
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
+from tlslab.domain.finding import CellSummary
 from tlslab.experiment import load
-from tlslab.model.finding import CellSummary
 
 CALIBRATE = load("calibrate")
 MIDDLE = CALIBRATE.centre

@@ -13,12 +13,12 @@ from tlslab import analysis
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.model import COST, CostModel, fit
 from tlslab.analysis.costs.summary import calibration
+from tlslab.domain.design import Design
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.finding import CellSummary
 from tlslab.experiment import load, with_levels
+from tlslab.experiment.cells import contradiction, make_cells, make_profile
 from tlslab.experiment.costs import identifying
-from tlslab.model.design import Design
-from tlslab.model.experiment import Experiment
-from tlslab.model.finding import CellSummary
-from tlslab.planning.cells import contradiction, make_cells, make_profile
 
 CALIBRATE = load("calibrate")
 

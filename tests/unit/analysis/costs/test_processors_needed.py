@@ -13,8 +13,8 @@ from tlslab.analysis.costs.model import CostModel, checks
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.analysis.stats.queue import exceeds, mean_response, most_within, waiting_probability
-from tlslab.model.capacity import Objective
-from tlslab.model.errors import CannotTellError, UsageError
+from tlslab.domain.capacity import Objective
+from tlslab.domain.errors import CannotTellError, UsageError
 
 FOUND = calibration(made_calibration(noise=0.01))
 

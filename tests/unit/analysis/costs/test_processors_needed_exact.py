@@ -11,8 +11,8 @@ from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.costs.processors_needed import Bounds, size, widened
 from tlslab.analysis.costs.summary import calibration
 from tlslab.analysis.stats.queue import exceeds, mean_response, waiting_probability
-from tlslab.model.capacity import Objective
-from tlslab.model.estimate import Estimate
+from tlslab.domain.capacity import Objective
+from tlslab.domain.estimate import Estimate
 
 
 @pytest.mark.parametrize(("servers", "offered"), [(1, 0.3), (2, 1.7), (5, 4.0), (12, 9.5)])

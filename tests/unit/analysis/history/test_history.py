@@ -11,9 +11,9 @@ from factories.history import made_runs
 from tlslab.analysis import keep_alive
 from tlslab.analysis.history import LEAST_RUNS, Run, history
 from tlslab.analysis.history.changes import welch
-from tlslab.model.errors import StoreError
-from tlslab.model.estimate import Estimate
-from tlslab.model.history import CellHistory, Change, History
+from tlslab.domain.errors import StoreError
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.history import CellHistory, Change, History
 from tlslab.report.history_words import headline, reason
 
 RATE = "connections_per_s"

@@ -10,13 +10,13 @@ import pytest
 from factories.run import SERVER_US, TEN_BLOCKS, Change, World, made_run
 from factories.saturated import idle, saturated
 from tlslab.analysis import summarise
+from tlslab.domain.answer import Answer
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.figure import Figure
+from tlslab.domain.finding import Summary
+from tlslab.domain.trial import Reason, Trial
+from tlslab.domain.wording import difference
 from tlslab.experiment import with_levels
-from tlslab.model.answer import Answer
-from tlslab.model.experiment import Experiment
-from tlslab.model.figure import Figure
-from tlslab.model.finding import Summary
-from tlslab.model.trial import Reason, Trial
-from tlslab.model.wording import difference
 
 ONE = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
 EQUAL = dict.fromkeys(SERVER_US, 255.0)

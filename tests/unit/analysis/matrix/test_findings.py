@@ -3,7 +3,7 @@
 from factories.measured import measured
 from tlslab.analysis.matrix.findings import findings
 from tlslab.analysis.ranking import rank
-from tlslab.model.run import TargetInfo
+from tlslab.domain.run import TargetInfo
 
 NGINX = TargetInfo("nginx", True, "nginx/1.22.1", "OpenSSL 3.0", (0,), "127.0.0.1", "/")
 STEADY = [0.001, -0.001] * 4

@@ -9,11 +9,11 @@ import pytest
 from factories.run import CLIENT_US, KERNEL_US, SERVER_US, TIME_SPREAD, World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.published_figures import load_study
+from tlslab.domain.errors import UsageError
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Comparison, Summary
 from tlslab.experiment import load, with_levels
-from tlslab.model.errors import UsageError
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Comparison, Summary
-from tlslab.store import from_json, to_json
+from tlslab.lab.store import from_json, to_json
 
 
 @pytest.fixture(name="full")

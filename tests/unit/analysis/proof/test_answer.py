@@ -9,9 +9,9 @@ from factories.proof import made_contents, made_sides
 from tlslab.analysis.proof.answer import answer
 from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
 from tlslab.analysis.proof.sides import Sides
-from tlslab.model.answer import Answer
-from tlslab.model.proof import Proof
-from tlslab.model.proof_settings import ProofSettings, needed
+from tlslab.domain.answer import Answer
+from tlslab.domain.proof import Proof
+from tlslab.domain.proof_settings import ProofSettings, needed
 
 MANAGED = ProofSettings("nginx", "Chromium 156", 0.05, 0.5)
 LIVE = ProofSettings("https://a.test/", "Chromium 156", 0.05, 0.5, (), (), "apply", "revert")

@@ -10,11 +10,11 @@ from kept import proof_verdict
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.proof.deciding_ratios import direction_of, figures, verdict_of
 from tlslab.analysis.proof.sides import Sides, mixed, sides_of
+from tlslab.domain.proof import ProofFigure, ProofVerdict
+from tlslab.domain.proof_settings import Measure
+from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.experiment.proof import BLOCKS
-from tlslab.model.proof import ProofFigure, ProofVerdict
-from tlslab.model.proof_settings import Measure
-from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.store import to_json
+from tlslab.lab.store import to_json
 
 MARGIN = 0.05
 

@@ -6,7 +6,7 @@ import pytest
 
 from factories.proof import made_sides
 from tlslab.analysis.proof.findings import break_even
-from tlslab.model.estimate import Estimate
+from tlslab.domain.estimate import Estimate
 
 
 def share(**more: Any) -> Estimate | None:

@@ -7,7 +7,7 @@ import pytest
 from factories.proof import made_contents
 from factories.run import made_run
 from tlslab.analysis.proof.sides import has_one_client
-from tlslab.model.proof_settings import ProofSettings
+from tlslab.domain.proof_settings import ProofSettings
 
 SETTINGS = ProofSettings("nginx", "Chromium 156", 0.05, 0.5)
 

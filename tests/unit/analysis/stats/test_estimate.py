@@ -17,8 +17,8 @@ from tlslab.analysis.stats.estimate import (
     spread_of_ratio,
     two_stage_estimate,
 )
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import DIFFERS, CellSummary
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import DIFFERS, CellSummary
 
 BLOCKS = 10
 BLOCK_SD = 0.015

@@ -25,7 +25,7 @@ from tlslab.analysis.stats.estimate import (
     two_stage_estimate,
     widened,
 )
-from tlslab.model.estimate import Estimate
+from tlslab.domain.estimate import Estimate
 
 # Student's quantiles of 97.5 %, for one, two and four degrees of freedom; the normal one.
 T1, T2, T4, NORMAL = 12.706205, 4.302653, 2.776445, 1.959964

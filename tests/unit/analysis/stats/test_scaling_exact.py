@@ -18,7 +18,7 @@ from tlslab.analysis.stats.scaling import (
     jackknifed,
     law_value,
 )
-from tlslab.model.estimate import Estimate
+from tlslab.domain.estimate import Estimate
 
 LEVELS = (1, 2, 4, 8, 16, 32)
 

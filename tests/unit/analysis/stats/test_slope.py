@@ -6,8 +6,8 @@ import scipy
 
 from factories.noise import Tails, ar1
 from tlslab.analysis.stats.slope import slope, slopes
+from tlslab.domain.scale import Reading, Slope
 from tlslab.lab.idle_memory import kernel_bytes
-from tlslab.model.scale import Reading, Slope
 
 
 def test_a_line_gives_its_slope_and_a_narrow_interval() -> None:

@@ -12,7 +12,7 @@ from tlslab.analysis.stats.steady_state import (
     classify,
     rates,
 )
-from tlslab.model.record import CpuTime, Interval
+from tlslab.domain.record import CpuTime, Interval
 
 
 def series(*levels: tuple[int, float], noise: float = 0.015, seed: int = 0) -> list[float]:

@@ -15,13 +15,13 @@ from tlslab.analysis.published_figures import load_study
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.studies.servers.beside import places
 from tlslab.analysis.studies.servers.sentences import leading_server, offloaded
+from tlslab.domain.answer import Answer
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import CellSummary, Finding, Summary
+from tlslab.domain.run import Deployed
+from tlslab.domain.trial import Trial
 from tlslab.experiment import load, with_levels
-from tlslab.model.answer import Answer
-from tlslab.model.deployment import Deployment
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary, Finding, Summary
-from tlslab.model.run import Deployed
-from tlslab.model.trial import Trial
 from tlslab.report import render_html
 from tlslab.report.facts import facts
 

@@ -26,8 +26,8 @@ from tlslab.analysis.studies.suites.places import (
     places,
     short_name,
 )
-from tlslab.model.finding import CellSummary, Note
-from tlslab.model.names import find_suite
+from tlslab.domain.finding import CellSummary, Note
+from tlslab.domain.names import find_suite
 
 
 @pytest.fixture(scope="module")

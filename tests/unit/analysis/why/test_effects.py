@@ -7,8 +7,8 @@ import pytest
 from tlslab.analysis.why.cost_bars import open_words, tables, verdict
 from tlslab.analysis.why.effects import AGREE, effect_checks
 from tlslab.analysis.why.rules import load_rules
-from tlslab.model.estimate import Estimate
-from tlslab.model.stacks import CellWhy, CostPart, EffectCheck
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.stacks import CellWhy, CostPart, EffectCheck
 
 BASELINE = {"group": "X25519"}
 TCP = "kernel: TCP and sockets"

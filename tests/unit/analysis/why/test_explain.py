@@ -11,8 +11,8 @@ from factories.run import SERVER_US, World, made_run
 from factories.stacks import DERIVE, SIGN, TCP, made_stacks, sampled_run
 from tlslab import analysis
 from tlslab.analysis.why.effects import CELLS, MODEL
-from tlslab.model.finding import Note, Summary
-from tlslab.model.run import RunContents
+from tlslab.domain.finding import Note, Summary
+from tlslab.domain.run import RunContents
 
 
 def explained(contents: RunContents) -> Summary:

@@ -5,7 +5,7 @@ import pytest
 from factories.stacks import kept, made_stacks
 from tlslab.analysis.why.flames import PRUNED, SEVERAL, flame
 from tlslab.analysis.why.rules import load_rules
-from tlslab.model.stacks import Flame
+from tlslab.domain.stacks import Flame
 
 
 def drawn(**counts: int) -> Flame:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from factories.stacks import DERIVE, NOBODYS, SIGN, TCP, made_stacks
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, load_rules
 from tlslab.analysis.why.shares import KERNEL_WHOLE, OTHER, cell_why, share_of
-from tlslab.model.estimate import Estimate
-from tlslab.model.stacks import CellWhy
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.stacks import CellWhy
 
 COST = "server_cpu_us_per_connection"
 

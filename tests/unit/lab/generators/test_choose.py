@@ -6,11 +6,11 @@ from types import ModuleType
 import pytest
 
 from factories.hosts import FakeHost
+from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.lab.engine import Engine
 from tlslab.lab.generators import choose
 from tlslab.lab.generators.choose import check_generators, check_policy, generators
 from tlslab.lab.generators.several import SeveralHosts
-from tlslab.model.errors import CannotRunError, UsageError
 
 CLUSTER = "tlslab.lab.generators.cluster"
 

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("ray")
 
+from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.lab.generators.cluster import authentication, connecting, placing
 from tlslab.lab.generators.cluster.calls import RayCalls
 from tlslab.lab.generators.cluster.placing import Place
@@ -17,7 +18,6 @@ from tlslab.lab.generators.cluster.ray_hosts import unique
 from tlslab.lab.generators.cluster.shipping import Shipment
 from tlslab.lab.generators.host import HostLostError
 from tlslab.lab.generators.reachability import require_reachable
-from tlslab.model.errors import CannotRunError, EngineError, UsageError
 
 
 @pytest.fixture(autouse=True)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from factories.live import totals
+from tlslab.domain.events import EngineEnded, Pace
 from tlslab.lab.engine_output import Event
-from tlslab.lab.events import EngineEnded, Pace
 from tlslab.lab.generators.joint_events import JointEvents, added_totals
-from tlslab.store import to_json
+from tlslab.lab.store import to_json
 
 
 def progress(rate: float, **more: Any) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from typing import Any
 import psutil
 import pytest
 
+from tlslab.domain.errors import EngineError
 from tlslab.lab.generators import local
 from tlslab.lab.generators.host import HostLostError
 from tlslab.lab.generators.local import LocalHost, local_hosts
-from tlslab.model.errors import EngineError
 
 Script = Callable[[str], str]
 

@@ -10,9 +10,9 @@ import pytest
 import tlslab
 from factories.capacity import made_by
 from factories.run import made_run
+from tlslab.domain.errors import EngineError, UsageError
 from tlslab.lab.generators import merging
-from tlslab.model.errors import EngineError, UsageError
-from tlslab.store import to_json
+from tlslab.lab.store import to_json
 
 RECORD = made_run(quick=True).trials[0].runs["capacity"].record
 

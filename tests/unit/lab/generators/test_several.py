@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from factories.hosts import HERE, FakeHost, now_ns
+from tlslab.domain.errors import CannotRunError, EngineError, NoGeneratorError, UsageError
+from tlslab.domain.hosts import HostFound
 from tlslab.lab.engine_output import Event
 from tlslab.lab.generators import host_run, joint_run, several
 from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.generators.merging import LostShare
 from tlslab.lab.generators.pool import LostInRunError
 from tlslab.lab.generators.several import SeveralHosts
-from tlslab.model.errors import CannotRunError, EngineError, NoGeneratorError, UsageError
-from tlslab.model.hosts import HostFound
 
 SPEC: dict[str, Any] = {
     "url": "https://127.0.0.1:1/",

@@ -9,17 +9,17 @@ from typing import Any, cast
 import pytest
 
 from factories.run import made_run
+from tlslab.domain.errors import EngineError, NoGeneratorError
+from tlslab.domain.handshake import Facts, Preflight
+from tlslab.domain.plan import Cell
+from tlslab.domain.probe import OfferFound, ProbeRecord, Refusal
+from tlslab.domain.trial import Trial
 from tlslab.experiment import load
 from tlslab.lab.engine import Engine
 from tlslab.lab.matrix.hooks import RIGHT_ANSWERS, find_choices, hooked
 from tlslab.lab.specs import Aim
 from tlslab.lab.trial import Bench
-from tlslab.model.errors import EngineError, NoGeneratorError
-from tlslab.model.handshake import Facts, Preflight
-from tlslab.model.plan import Cell
-from tlslab.model.probe import OfferFound, ProbeRecord, Refusal
-from tlslab.model.trial import Trial
-from tlslab.targets.external import parse_hook
+from tlslab.servers.external import parse_hook
 
 RUN = made_run(experiment=replace(load("groups"), blocks=1))
 FACTORS = [factor.name for factor in RUN.experiment.factors]

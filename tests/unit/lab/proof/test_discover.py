@@ -5,11 +5,11 @@ from typing import Any, cast
 import pytest
 
 from factories.offered import offered
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.offered import Offered
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.proof.discover import client_named, discover
 from tlslab.lab.specs import Aim
-from tlslab.model.errors import CannotRunError
-from tlslab.model.offered import Offered
 
 AIM = Aim("https://example.invalid/", "anyone")
 

@@ -7,6 +7,8 @@ import pytest
 from factories import folder as folders
 from factories.run import World, made_run
 from tlslab.advice.policy import policies_named
+from tlslab.domain.configuration import Configuration, ServedCertificate
+from tlslab.domain.errors import StoreError, UsageError
 from tlslab.experiment import load, with_levels
 from tlslab.lab.candidate import candidate_of, with_key
 from tlslab.lab.proof.reading import (
@@ -17,9 +19,7 @@ from tlslab.lab.proof.reading import (
     read_configuration,
     with_default_certificate,
 )
-from tlslab.model.configuration import Configuration, ServedCertificate
-from tlslab.model.errors import StoreError, UsageError
-from tlslab.targets.certificates import Authority
+from tlslab.servers.certificates import Authority
 
 HOW = Reading("--baseline")
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from tlslab.domain.errors import EngineError
+from tlslab.domain.profile import Profile
 from tlslab.lab.engine import Engine
 from tlslab.lab.programs import require_program
 from tlslab.lab.proof.discover import resumes
 from tlslab.lab.specs import Aim
-from tlslab.model.errors import EngineError
-from tlslab.model.profile import Profile
-from tlslab.targets import Reference
-from tlslab.targets.base import Setting
+from tlslab.servers import Reference
+from tlslab.servers.base import Setting
 
 Script = Callable[[str], str]
 

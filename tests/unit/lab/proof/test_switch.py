@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.proof.switch import Switch
-from tlslab.model.errors import CannotRunError
-from tlslab.targets.reverter import Command
+from tlslab.servers.reverter import Command
 
 
 def switch(state: Path, back: str) -> Switch:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tlslab.domain.configuration import Configuration, ServedCertificate
+from tlslab.domain.errors import UsageError
 from tlslab.lab.proof.reading import Reading, check_configurations, read_configuration
-from tlslab.model.configuration import Configuration, ServedCertificate
-from tlslab.model.errors import UsageError
-from tlslab.targets import Nginx
-from tlslab.targets.base import Setting
-from tlslab.targets.certificates import Authority
-from tlslab.targets.dhparam import parameters_pem
+from tlslab.servers import Nginx
+from tlslab.servers.base import Setting
+from tlslab.servers.certificates import Authority
+from tlslab.servers.dhparam import parameters_pem
 
 BASELINE = Reading("--baseline")
 

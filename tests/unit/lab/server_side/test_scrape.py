@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.lab.server_side.exporter import Exporter
 from tlslab.lab.server_side.scrape import ScrapeError, fetch, parse_address
-from tlslab.model.errors import CannotRunError, UsageError
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 CPU = b"".join(

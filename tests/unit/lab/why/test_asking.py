@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from tlslab.domain.errors import UsageError
 from tlslab.experiment import load
 from tlslab.lab.experiment_run import execute, foresee
 from tlslab.lab.request import Request
 from tlslab.lab.why.sampling import sampling_seconds
-from tlslab.model.errors import UsageError
-from tlslab.targets import MANAGED
+from tlslab.servers import MANAGED
 
 
 def request(name: str = "groups", target: str = "nginx") -> Request:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.why import perf
-from tlslab.model.errors import CannotRunError
 
 
 def program(folder: Path, text: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from factories.data import made_figures
 from factories.figures import HOSTILE, LONG, OBJECTION, gallery, ranking, suites
-from tlslab.model.figure import Figure, Mark, Series
+from tlslab.domain.figure import Figure, Mark, Series
 from tlslab.report.svg import SIZES, draw, variants
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tlslab.model.figure import Figure, Series
+from tlslab.domain.figure import Figure, Series
 from tlslab.report.svg import draw
 from tlslab.report.svg.suites import in_full
 

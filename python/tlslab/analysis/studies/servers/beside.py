@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.compare import Measured, compare
-from tlslab.model.deployment import NO_FRONT
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Comparison
-from tlslab.model.wording import level_label, ratio_figure
+from tlslab.domain.deployment import NO_FRONT
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Comparison
+from tlslab.domain.wording import level_label, ratio_figure
 
 RATE = "connections_per_s"
 SERVER = "server_cpu_us_per_connection"

@@ -18,9 +18,9 @@ from tlslab.analysis.studies.servers.beside import (
     places,
     reported,
 )
-from tlslab.model.finding import Comparison, Finding
-from tlslab.model.leading import value_words
-from tlslab.model.wording import cell_label, counted, joined, ratio_figure, with_interval
+from tlslab.domain.finding import Comparison, Finding
+from tlslab.domain.leading import value_words
+from tlslab.domain.wording import cell_label, counted, joined, ratio_figure, with_interval
 
 # The limits of a ratio of two servers.
 _CHOSEN = (

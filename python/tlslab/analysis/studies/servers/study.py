@@ -20,9 +20,9 @@ from tlslab.analysis.studies.servers.sentences import (
     leading_server,
     offloaded,
 )
-from tlslab.model.figure import DataTable, Figure, Series, TableCell
-from tlslab.model.finding import Finding
-from tlslab.model.wording import cell_label
+from tlslab.domain.figure import DataTable, Figure, Series, TableCell
+from tlslab.domain.finding import Finding
+from tlslab.domain.wording import cell_label
 
 
 @dataclass(frozen=True)

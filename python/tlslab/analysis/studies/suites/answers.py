@@ -15,8 +15,8 @@ from tlslab.analysis.studies.suites.places import (
     short_name,
 )
 from tlslab.analysis.studies.suites.suite_tables import ratio
-from tlslab.model.finding import Comparison, Finding
-from tlslab.model.wording import (
+from tlslab.domain.finding import Comparison, Finding
+from tlslab.domain.wording import (
     difference,
     figure,
     number_word,

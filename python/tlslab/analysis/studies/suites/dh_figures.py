@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tlslab.analysis.studies.suites.diffie_hellman import SizeCell
 from tlslab.analysis.studies.suites.places import HANDSHAKE, KEEP_ALIVE, Place, value
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import Figure, Series
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import Figure, Series
 
 Sizes = Mapping[str, Sequence[SizeCell]]
 

@@ -22,8 +22,8 @@ from tlslab.analysis.studies.suites.places import (
     short_name,
     usual_size,
 )
-from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Comparison
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Comparison
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from tlslab.analysis.studies.suites.places import (
     usable,
     value,
 )
-from tlslab.model.figure import Figure, Series
-from tlslab.model.wording import joined
+from tlslab.domain.figure import Figure, Series
+from tlslab.domain.wording import joined
 
 _MEGA = 1e6
 

@@ -19,7 +19,7 @@ from tlslab.analysis.ranking import rank
 from tlslab.analysis.stats.estimate import Array, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.studies.suites.places import short_name
-from tlslab.model.wording import rank_words
+from tlslab.domain.wording import rank_words
 
 # Fewer suites have no order worth comparing.
 LEAST_SUITES = 4

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.compare import Measured
-from tlslab.model.estimate import Estimate
-from tlslab.model.names import find_suite
-from tlslab.model.wording import cell_label, joined
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.names import find_suite
+from tlslab.domain.wording import cell_label, joined
 
 # The estimates by which suites are compared: on connections kept open, and for new connections.
 KEEP_ALIVE = "keep_alive_requests_per_s"

@@ -15,9 +15,9 @@ from tlslab.analysis.studies.suites.suite_tables import (
     kept_open_table,
     sizes_table,
 )
-from tlslab.model.experiment import Experiment
-from tlslab.model.figure import DataTable, Figure
-from tlslab.model.finding import Finding
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.figure import DataTable, Figure
+from tlslab.domain.finding import Finding
 
 
 @dataclass(frozen=True)

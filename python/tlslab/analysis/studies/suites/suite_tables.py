@@ -18,10 +18,10 @@ from tlslab.analysis.studies.suites.places import (
     short_name,
     value,
 )
-from tlslab.model.estimate import Estimate
-from tlslab.model.figure import DataTable, TableCell
-from tlslab.model.finding import Comparison
-from tlslab.model.wording import joined
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, TableCell
+from tlslab.domain.finding import Comparison
+from tlslab.domain.wording import joined
 
 _MEGA = 1e6
 

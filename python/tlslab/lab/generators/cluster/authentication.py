@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.domain.errors import CannotRunError, UsageError
 
 REMEDY = (
     "on every node: the same token in ~/.ray/auth_token (`ray get-auth-token --generate` makes "

@@ -8,8 +8,8 @@ from typing import Any
 import ray
 from ray.exceptions import GetTimeoutError, RayError
 
+from tlslab.domain.errors import EngineError
 from tlslab.lab.generators.host import HostLostError
-from tlslab.model.errors import EngineError
 
 BEAT_S = 1.0
 

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import ray
 
+from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.lab.generators.cluster.authentication import is_loopback, require_token
-from tlslab.model.errors import CannotRunError, UsageError
 
 # The port on which `ray start --head` listens for nodes and drivers.
 PORT = 6379

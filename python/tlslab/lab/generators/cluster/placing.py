@@ -8,8 +8,8 @@ from typing import Any
 import ray
 from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 
-from tlslab.model.errors import CannotRunError
-from tlslab.model.wording import counted
+from tlslab.domain.errors import CannotRunError
+from tlslab.domain.wording import counted
 
 # A newly started node joins within this time; a group that can be placed needs less than a second.
 PLACE_S = 10.0

@@ -10,6 +10,7 @@ import ray
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 import tlslab
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.generators import ray_node
 from tlslab.lab.generators.cluster.calls import Heartbeat, RayCalls
 from tlslab.lab.generators.cluster.connecting import connect, disconnect
@@ -18,7 +19,6 @@ from tlslab.lab.generators.cluster.shipping import Shipment
 from tlslab.lab.generators.host import Host, HostFacts, HostLostError
 from tlslab.lab.generators.remote import RemoteHost
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import CannotRunError
 
 PROGRAM = "tlslab-load"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import ray
 
+from tlslab.domain.errors import CannotRunError
 from tlslab.lab.generators.cluster.calls import RayCalls
-from tlslab.model.errors import CannotRunError
 
 DELIVER_S = 60.0
 

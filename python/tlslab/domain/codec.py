@@ -1,0 +1,64 @@
+"""Conversion between the model's dataclasses and JSON.
+
+The names in JSON are the fields' names, with `class` for `class_`. Unknown fields are ignored, so
+that an older tlslab reads records of a newer one; missing or wrong fields are errors that name the
+place.
+"""
+
+from typing import Any, TypeVar
+
+from cattrs import Converter
+from cattrs.errors import BaseValidationError
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+from cattrs.v import transform_error
+
+from tlslab.domain.errors import StoreError
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import TableCell
+from tlslab.domain.outcomes import FailureReason
+from tlslab.domain.probe import Refusal
+from tlslab.domain.trial import Reason
+
+T = TypeVar("T")
+
+
+def _converter() -> Converter:
+    converter = Converter()
+    renamed = override(rename="class")
+    for kind in (Reason, Refusal, FailureReason):
+        converter.register_structure_hook(
+            kind, make_dict_structure_fn(kind, converter, class_=renamed)
+        )
+        converter.register_unstructure_hook(
+            kind, make_dict_unstructure_fn(kind, converter, class_=renamed)
+        )
+    converter.register_structure_hook(
+        TableCell,
+        lambda cell, _: converter.structure(cell, Estimate) if isinstance(cell, dict) else cell,
+    )
+    converter.register_structure_hook(float | str, lambda place, _: place)
+    return converter
+
+
+_CONVERTER = _converter()
+
+
+def to_json(value: Any) -> Any:
+    """A dataclass of the model in the form for `json.dumps`."""
+    return _CONVERTER.unstructure(value)
+
+
+def from_json(data: Any, kind: type[T]) -> T:
+    """A dataclass of the model from the result of `json.loads`. Raises StoreError."""
+    try:
+        return _CONVERTER.structure(data, kind)
+    except (
+        BaseValidationError,
+        TypeError,
+        ArithmeticError,
+        ValueError,
+        LookupError,
+        AttributeError,
+    ) as error:
+        reasons = transform_error(error) if isinstance(error, BaseValidationError) else [str(error)]
+        raise StoreError(f"not a {kind.__name__}: {'; '.join(reasons[:3])}") from None

@@ -1,0 +1,91 @@
+"""Figures and tables as plain data: what a page draws, with the numbers behind it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tlslab.domain.estimate import Estimate
+
+FigureKind = Literal["line", "points", "bars", "stacked_bars", "ranking", "areas"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, set of points or set of bars; `x` and `y` have the same length.
+
+    `x` holds numbers, or names if the axis has categories. A missing `y` is None. `low` and `high`
+    are the ends of the intervals of `y`, empty without intervals. `axis` is 2 for the axis on the
+    right.
+
+    `samples`: the values of the single trials behind each `y`. `bounds`: which `y` are lower
+    bounds. `objections`: the objection of a policy to the setting of each `y`, empty for none. Each
+    of the three is empty or as long as `y`.
+    """
+
+    name: str
+    x: tuple[float | str, ...]
+    y: tuple[float | None, ...]
+    low: tuple[float | None, ...] = ()
+    high: tuple[float | None, ...] = ()
+    axis: Literal[1, 2] = 1
+    dashed: bool = False
+    samples: tuple[tuple[float, ...], ...] = ()
+    bounds: tuple[bool, ...] = ()
+    objections: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A vertical line at `x` with its label: a knee, a capacity."""
+
+    x: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart. `id` is unique in its summary and consists of letters, digits and '-'.
+
+    `ranking`: a row for each name in `x`, best first, with its value, interval and trials along a
+    horizontal axis (`x_title` heads the names, `y_title` names the value; `y_log` makes the axis of
+    values logarithmic). `areas`: stacked lines over time; each value belongs to the slice that ends
+    there. Intervals of stacked bars are those of the single parts.
+
+    A logarithmic axis has base 10. `y2_title` names the axis on the right, if a series uses it.
+    Every number drawn is in the series, so that a page can list them below the chart.
+    """
+
+    id: str
+    title: str
+    caption: str
+    kind: FigureKind
+    x_title: str
+    y_title: str
+    series: tuple[Series, ...]
+    x_log: bool = False
+    y_log: bool = False
+    y2_title: str = ""
+    marks: tuple[Mark, ...] = ()
+
+
+TableCell = str | float | int | Estimate | None
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """A table of a report: `columns` are the headings; each row has one cell per column."""
+
+    id: str
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+
+
+@dataclass(frozen=True)
+class TextBlock:
+    """A text to be copied or read verbatim: the lines of a configuration, httperf's block."""
+
+    id: str
+    title: str
+    caption: str
+    text: str

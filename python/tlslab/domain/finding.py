@@ -1,0 +1,279 @@
+"""Results of the analysis: estimates, comparisons, findings, and the summary that holds them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tlslab.domain.answer import Answer
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.figure import DataTable, Figure, TextBlock
+from tlslab.domain.handshake import Facts
+from tlslab.domain.host_use import HostUse
+from tlslab.domain.plan import Excluded
+from tlslab.domain.proof import Proof
+from tlslab.domain.run import Environment
+from tlslab.domain.stacks import Flame, Why
+
+CellVerdict = Literal["valid", "at_least", "invalid", "unsupported", "failed"]
+# `equivalent`: the interval lies within the margin of equivalence. `cannot_tell`: the interval
+# contains 1 and reaches beyond the margin, or there is no interval, or the adjustment removes the
+# difference.
+ComparisonVerdict = Literal[
+    "faster", "slower", "more", "less", "equivalent", "cannot_tell", "not_comparable"
+]
+
+# The verdicts that establish a difference.
+DIFFERS: tuple[ComparisonVerdict, ...] = ("faster", "slower", "more", "less")
+
+
+@dataclass(frozen=True)
+class Note:
+    """A message that the reader must see; `code` is stable, `message` is its text."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class TimesRow:
+    """One row of ab's table of connection times, in milliseconds."""
+
+    min_ms: float
+    mean_ms: float
+    sd_ms: float
+    median_ms: float
+    max_ms: float
+
+
+@dataclass(frozen=True)
+class AbBlock:
+    """Everything that ApacheBench prints for one cell, over all its capacity runs.
+
+    `times` has the rows `connect`, `processing`, `waiting`, `total`. Strings may come from the
+    server.
+    """
+
+    server_software: str
+    host: str
+    port: int
+    tls: str
+    suite: str
+    server_key: str
+    server_key_bits: int | None
+    cipher_bits: int | None
+    temporary_key: str | None
+    temporary_key_bits: int | None
+    server_name: str
+    path: str
+    document_bytes: int
+    concurrency: int
+    seconds: float
+    complete: int
+    failed: int
+    non_2xx: int
+    total_bytes: int
+    html_bytes: int
+    requests_per_s: float
+    ms_per_request: float
+    ms_per_request_across: float
+    transfer_kib_per_s: float
+    times: Mapping[str, TimesRow]
+
+
+@dataclass(frozen=True)
+class CpuSeries:
+    """Processor use over the measurement of a cell, as the mean over its trials.
+
+    `at_s` are the ends of the slices in seconds; `user` and `system` are shares of one processor,
+    one value per slice.
+    """
+
+    at_s: tuple[float, ...]
+    user: tuple[float, ...]
+    system: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class CellSummary:
+    """One cell: its verdict with the reasons, its estimates by name, and ApacheBench's block.
+
+    `lower_bounds` names estimates that are only lower bounds: the generator was the limit, the
+    search for a maximum was inconclusive, or no higher load could be judged. `unsaturated` names
+    rates that are the limit of neither server nor generator: both had time left, or other programs
+    used a part of the server's processor. `left_open` names rates that the run does not know
+    exactly, with the reason: the search for the maximum was inconclusive, the maximum was
+    disturbed, or the rate was not steady. The run's own sentences hedge such rates; comparisons of
+    runs leave them out.
+    """
+
+    key: str
+    factors: Mapping[str, str]
+    verdict: CellVerdict
+    reasons: tuple[Note, ...]
+    trials: int
+    estimates: Mapping[str, Estimate]
+    not_measurable: Mapping[str, str] = field(default_factory=dict)
+    ab: AbBlock | None = None
+    cpu_over_time: Mapping[str, CpuSeries] = field(default_factory=dict)
+    backend: str | None = None
+    negotiated: Facts | None = None
+    lower_bounds: tuple[str, ...] = ()
+    unsaturated: tuple[str, ...] = ()
+    left_open: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published ratio and its source."""
+
+    ratio: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A cell against its baseline by one estimate: ratio candidate / baseline, paired by block.
+
+    `low` and `high` are the 95 % interval of this ratio alone. `p` is the p-value of its difference
+    from 1; `adjusted_p` is adjusted for all ratios of the table and decides the verdict.
+    `may_differ` is the largest difference that the interval leaves open, as a share (0.03: 3 %
+    either way).
+
+    If the two sides are independent runs, or two servers of one run, `error` is the standard error
+    of the ratio's logarithm, with its `degrees` of freedom (null: infinite). `by_block`: the ratio
+    in each block, of two servers whose run did not end by its values.
+
+    With `n` 0 there is no ratio (`ratio` is 0): a side has no value. `method` says why; the key of
+    a side without such a cell is empty. In a comparison of two runs, `method` gives the reason for
+    `not_comparable`.
+    """
+
+    baseline: str
+    candidate: str
+    estimate: str
+    ratio: float
+    low: float | None
+    high: float | None
+    n: int
+    method: str
+    verdict: ComparisonVerdict
+    published: Published | None = None
+    p: float | None = None
+    adjusted_p: float | None = None
+    may_differ: float | None = None
+    error: float | None = None
+    degrees: float | None = None
+    by_block: tuple[float, ...] | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether a difference is established."""
+        return self.verdict in DIFFERS
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cell's place in a ranking: the best and the worst rank that the trials leave open.
+
+    `beats`: the places, counted from 0, of the cells that are detectably worse. `may_differ`: the
+    largest difference, as a share, that the trials leave open between this cell and the cells that
+    cannot be told apart from it; null if there are none, or if it is not known. Older summaries
+    lack both.
+    """
+
+    cell: str
+    best: int
+    worst: int
+    beats: tuple[int, ...] = ()
+    may_differ: float | None = None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Cells that share `setting`, from the best to the worst by one estimate.
+
+    Every pair of cells is tested (Holm's adjustment within the ranking). A cell's best rank is one
+    more than the number of cells that are detectably better; its worst rank is the number of cells
+    that are not detectably worse. A lower bound is placed by its value, and nothing is better than
+    it; `bounds` lists these cells. Cells that may not be ranked are absent.
+    """
+
+    setting: Mapping[str, str]
+    estimate: str
+    places: tuple[Place, ...]
+    bounds: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The cells' keys, in the order of the ranking."""
+        return tuple(place.cell for place in self.places)
+
+    def beaten_by(self, cell: str) -> tuple[str, ...]:
+        """The cells that are detectably worse than this one; none for a cell that is absent."""
+        place = next((each for each in self.places if each.cell == cell), None)
+        return () if place is None else tuple(self.cells[number] for number in place.beats)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence that the numbers support; `cells` are the cells that it mentions."""
+
+    code: str
+    text: str
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExperimentSummary:
+    """The experiment in short; `workload` has the settings of its `kind`."""
+
+    name: str
+    title: str
+    target: str
+    seed: int
+    blocks: int
+    planned_cells: int
+    factors: Mapping[str, tuple[str, ...]]
+    baseline: Mapping[str, str]
+    workload: Mapping[str, Any]
+    kind: str = "matrix"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The content of `summary.json`, the only input of every report.
+
+    `figures`, `tables` and `texts` are drawn unchanged, in their order. `method` describes the
+    measurement in paragraphs; empty for the kind `matrix`, whose method the report knows.
+    `server_side` gives the source of the server's processor time and the energy used, as names and
+    values. `answer` comes first in every report. If requested, `why` has the parts of costs by
+    samples of the server's call stacks, and `flames` their flame graphs. `proof` is the result of a
+    proof. `hosts` are the load generators, if there were several.
+    """
+
+    experiment: ExperimentSummary
+    environment: Environment
+    cells: tuple[CellSummary, ...]
+    excluded: tuple[Excluded, ...]
+    comparisons: tuple[Comparison, ...]
+    findings: tuple[Finding, ...]
+    rankings: tuple[Ranking, ...] = ()
+    recommendation: Mapping[str, Any] | None = None
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[DataTable, ...] = ()
+    texts: tuple[TextBlock, ...] = ()
+    method: tuple[str, ...] = ()
+    schema: str = "tlslab.summary/3"
+    server_side: Mapping[str, str] = field(default_factory=dict)
+    answer: Answer | None = None
+    why: Why | None = None
+    flames: tuple[Flame, ...] = ()
+    proof: Proof | None = None
+    hosts: tuple[HostUse, ...] = ()
+
+    def cell(self, key: str) -> CellSummary:
+        """The cell with this key. Raises KeyError when there is none."""
+        for cell in self.cells:
+            if cell.key == key:
+                return cell
+        raise KeyError(key)

@@ -1,0 +1,91 @@
+"""A run: the content of one run folder before analysis."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tlslab.domain.deployment import Deployment
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.plan import Plan
+from tlslab.domain.primitives import Primitives
+from tlslab.domain.proof import Found
+from tlslab.domain.selftest import Selftest
+from tlslab.domain.stacks import CellStacks
+from tlslab.domain.trial import Trial
+
+
+@dataclass(frozen=True)
+class TargetInfo:
+    """The measured server.
+
+    `name` is `reference`, `nginx` or the URL of a server that the lab did not start; `software` its
+    product and version, `backend` its TLS library; both may come from the server and are hostile.
+    `processors`: those to which the lab pinned it. `managed`: the lab started it. `warm_up_ms`: how
+    long each fresh server was under load, by new connections, before its first trial, in
+    milliseconds. `fresh_per_trial`: each trial had a fresh server; otherwise each block had one.
+    """
+
+    name: str
+    managed: bool
+    software: str
+    backend: str
+    processors: tuple[int, ...]
+    host: str
+    path: str
+    warm_up_ms: int = 0
+    fresh_per_trial: bool = False
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A deployment of the run, and the facts of its server.
+
+    `failure`: the reason that the deployment could not be set up; empty if it could.
+    """
+
+    deployment: Deployment
+    target: TargetInfo
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Place, time and conditions of the run; `warnings` are preflight's, each with its remedy.
+
+    `target` stands for all servers of the run; `deployments` has each of them (none in runs of
+    older versions, which had one). `primitives`: the cost of each primitive on the generator's
+    processor; None if not measured. `selftest`: the result of a self-test of this machine before
+    the run, by the same version; None if none was kept. `found`: the observed behaviour of the
+    configurations of a proof.
+    """
+
+    created: str
+    tlslab: str
+    command: tuple[str, ...]
+    target: TargetInfo
+    generator_processors: tuple[int, ...]
+    machine: Mapping[str, Any]
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+    primitives: Primitives | None = None
+    deployments: tuple[Deployed, ...] = ()
+    selftest: Selftest | None = None
+    found: tuple[Found, ...] = ()
+
+    def target_of(self, deployment: Deployment | None) -> TargetInfo:
+        """The server of a deployment."""
+        for deployed in self.deployments:
+            if deployed.deployment == deployment:
+                return deployed.target
+        return self.target
+
+
+@dataclass(frozen=True)
+class RunContents:
+    """The content of a run folder: experiment, plan, environment, all trials, stack samples."""
+
+    experiment: Experiment
+    plan: Plan
+    environment: Environment
+    trials: tuple[Trial, ...]
+    stacks: tuple[CellStacks, ...] = ()

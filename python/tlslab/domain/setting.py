@@ -1,0 +1,34 @@
+"""Settings: the combinations of the levels that a run does not compare."""
+
+from collections.abc import Iterable, Mapping
+
+from tlslab.domain.wording import setting_of
+
+
+def settings_of(
+    cells: Iterable[Mapping[str, str]], baseline: Mapping[str, str]
+) -> list[dict[str, str]]:
+    """The settings of cells with these levels, each once, in the order of the cells.
+
+    Their numbers, from 1, are in the ids of figures and sections: `setting-1-rate`.
+    """
+    found: list[dict[str, str]] = []
+    for levels in cells:
+        setting = setting_of(levels, baseline)
+        if setting not in found:
+            found.append(setting)
+    return found
+
+
+# The estimates by which cells are ranked, and the part of the id of their figures.
+RANKED_FIGURES = {
+    "connections_per_s": "rate",
+    "keep_alive_requests_per_s": "requests",
+    "server_cpu_us_per_connection": "server-ranking",
+    "client_cpu_us_per_connection": "client-ranking",
+}
+
+
+def figure_id(number: int, what: str) -> str:
+    """The id of a figure of a setting; `number` counts from 1."""
+    return f"setting-{number}-{what}"

@@ -1,0 +1,221 @@
+"""The form of names and figures in sentences, tables and charts."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.names import find_suite
+from tlslab.domain.url import short
+
+_KEYS = {
+    "ecdsa-p256": "ECDSA P-256",
+    "ecdsa-p384": "ECDSA P-384",
+    "ecdsa-p521": "ECDSA P-521",
+    "ed25519": "Ed25519",
+    "rsa-1024": "RSA-1024",
+    "rsa-2048": "RSA-2048",
+    "rsa-3072": "RSA-3072",
+    "rsa-4096": "RSA-4096",
+}
+
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+_COUNTED = {name: name for name in ("processors", "workers", "connections", "requests")}
+
+# Levels of factors that do not belong to their cells.
+_NOT_NAMED = (("dh_bits", "none"), ("suite", "by-version"))
+
+_LEVELS = {
+    ("front", "none"): "direct",
+    ("resume", "none"): "no resumption",
+    ("ocsp_stapling", "off"): "no OCSP stapling",
+    ("ocsp_stapling", "on"): "OCSP stapling",
+}
+
+_FORMS = {
+    "tls": "TLS {}",
+    "http": "HTTP/{}",
+    "copy": "copy {}",
+    "burn": "burn {}",
+    "front": "behind {}",
+    "dh_bits": "DH {}",
+    "resume": "resumption by {}",
+}
+
+
+def level_label(factor: str, level: str) -> str:
+    """A factor's level in readers' terms: `TLS 1.3`, `ECDSA P-256`; other levels unchanged."""
+    if factor == "key":
+        return _KEYS.get(level, level)
+    if factor in _COUNTED:
+        return f"{level} {_COUNTED[factor] if level != '1' else _COUNTED[factor][:-1]}"
+    match factor, level:
+        case "document_bytes", _ if level.isdigit():
+            return f"{int(level):,} B"
+        case "dh_bits", _ if not level.isdigit():
+            return "no DH"
+        case "resumed", _:
+            return f"{level.removesuffix('%')} % resumed"
+        case "server", _:
+            return short(level)
+        case "jdk", _:
+            return level.rstrip("/").rpartition("/")[2]
+        case _:
+            return _LEVELS.get((factor, level)) or _FORMS.get(factor, "{}").format(level)
+
+
+def cell_label(factors: Mapping[str, str]) -> str:
+    """Levels side by side: `TLS 1.3, ECDSA P-256`; `all cells` for none.
+
+    Levels of factors that do not apply to the cell (the size of parameters that it lacks) are
+    omitted.
+    """
+    levels = [item for item in factors.items() if item not in _NOT_NAMED]
+    return ", ".join(level_label(*item) for item in levels) or "all cells"
+
+
+def short_label(factors: Mapping[str, str]) -> str:
+    """As `cell_label`, with OpenSSL's short names of suites: `ECDHE-RSA-AES128-GCM-SHA256`."""
+    suite = find_suite(factors.get("suite", ""))
+    return cell_label({**factors, "suite": suite.openssl} if suite else factors)
+
+
+# The nouns of what is compared.
+_SUBJECTS = {
+    "group": "key-exchange group",
+    "suite": "cipher suite",
+    "server": "server",
+    "key": "certificate key",
+    "tls": "TLS version",
+    "resume": "resumption mode",
+    "processors": "processor count",
+    "workers": "worker count",
+    "ocsp_stapling": "stapling setting",
+    "resumed": "share of resumed connections",
+}
+
+
+def subject_noun(factors: Iterable[str]) -> str:
+    """The noun for cells that differ in these factors: `cipher suite`, or `combination`."""
+    # The size of Diffie-Hellman parameters belongs to a suite.
+    named = [name for name in factors if name != "dh_bits"] or ["dh_bits"]
+    return _SUBJECTS.get(named[0], "combination") if len(named) == 1 else "combination"
+
+
+def setting_of(factors: Mapping[str, str], baseline: Mapping[str, str]) -> dict[str, str]:
+    """The levels that a cell shares with its baseline: those that are not compared."""
+    return {name: level for name, level in factors.items() if name not in baseline}
+
+
+def number_word(number: int) -> str:
+    """`one` to `nine` in words, others in figures."""
+    return _NUMBERS[number] if 0 <= number < len(_NUMBERS) else str(number)
+
+
+def every(number: int) -> str:
+    """N things taken together: `both`, `all 4`."""
+    return "both" if number == 2 else f"all {number}"
+
+
+def figure(value: float) -> str:
+    """A value with three significant digits, or all digits before the point: `3,412`, `34.1`."""
+    size = abs(value)
+    if size == 0 or size >= 100:
+        return f"{value:,.0f}"
+    if size >= 99.95:
+        return f"{value:.0f}"
+    digits = 1 if size >= 9.995 else 2 if size >= 0.9995 else 3
+    if size < 1e-6:
+        return f"{value:.1e}"
+    if size < 0.001:
+        digits = 2 - math.floor(math.log10(size))
+    return f"{value:.{digits}f}"
+
+
+def ratio_figure(ratio: float) -> str:
+    """A ratio with two decimals, three where it is near 1, fewer from 10 on."""
+    if ratio >= 10:
+        return figure(ratio)
+    if ratio < 0.1:
+        return f"{ratio:.3f}" if ratio >= 0.01 else figure(ratio)
+    return f"{ratio:.3f}" if 0.9 < ratio < 1.1 else f"{ratio:.2f}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage: `97 %`, below one percent with a digit more."""
+    if 0 < abs(share) < 0.0001:
+        return "less than 0.01 %"
+    return f"{share:.0%}".replace("%", " %") if abs(share) >= 0.0095 else f"{share * 100:.2g} %"
+
+
+def difference(share: float) -> str:
+    """A bound of a difference, rounded up: `4 %`; from a factor of two on `2.4 times`."""
+    if share < 0.01:
+        return f"{_ceiling(share * 1000) / 10:g} %"
+    if share < 1:
+        return f"{_ceiling(share * 100)} %"
+    return f"{_ceiling((1 + share) * 10) / 10:g} times" if share < 9 else "more than 10 times"
+
+
+def _ceiling(value: float) -> int:
+    """The next whole number, without errors of binary fractions: 7 for 100 * 0.07."""
+    return math.ceil(round(value, 9))
+
+
+# The dash between the ends of a range.
+RANGE = "–"
+
+
+def range_words(low: str, high: str) -> str:
+    """A range with its ends in figures: `3.5–10.4`; `-2.4 to 4.3`, where a dash would be a sign."""
+    dash = RANGE if not (low + high).count("-") else " to "
+    return f"{low}{dash}{high}"
+
+
+def rank_words(best: int, worst: int) -> str:
+    """The open ranks: `1`, or `1–3`."""
+    return str(best) if best == worst else f"{best}{RANGE}{worst}"
+
+
+def percent_as_given(share: float) -> str:
+    """A share chosen by a user, with all its digits: `2.5 %`."""
+    return f"{100 * share:g} %"
+
+
+def joined(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def few(names: Sequence[str], most: int = 4, first: int = 3) -> str:
+    """The names; of more than `most`, the first ones and the number of the others."""
+    if len(names) <= most:
+        return joined(names)
+    return joined([*names[:first], counted(len(names) - first, "other")])
+
+
+def capital(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def with_interval(estimate: Estimate) -> str:
+    """An estimate in words, with its interval if there is one: `3,412 (95 %: 3,390 to 3,440)`."""
+    if estimate.low is None or estimate.high is None:
+        return f"{figure(estimate.value)} ({counted(estimate.n, 'trial')}, no interval)"
+    return f"{figure(estimate.value)} (95 %: {figure(estimate.low)} to {figure(estimate.high)})"
+
+
+def share_with_interval(estimate: Estimate) -> str:
+    """A share in words, with its interval where it has one: `19 % (95 %: 17 to 21)`."""
+    if estimate.low is None or estimate.high is None:
+        return percent(estimate.value)
+    low, high = (percent(end).removesuffix(" %") for end in (estimate.low, estimate.high))
+    return f"{percent(estimate.value)} (95 %: {low} to {high})"
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun: `1 cell`, `1,024 connections`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -1,0 +1,148 @@
+"""The shared parts of all managed targets."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tlslab.domain.configuration import Configuration
+from tlslab.domain.errors import CannotRunError
+from tlslab.servers.address import LOOPBACK, in_url
+from tlslab.servers.guard import bound
+from tlslab.servers.process import Processes
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The settings of a managed target.
+
+    `folder`: private to the run, for certificates, configuration and documents. `keys`: the
+    certificate keys to serve. `processors`: those to pin the server to (none: not pinned). `http2`:
+    the server speaks HTTP/2 with clients that offer it, if it has such a setting. `idle_s`: how
+    long a connection may be silent between two requests. `pause_ms`: the time before each response;
+    only the reference server supports it. `resume`: the one way in which sessions may be resumed,
+    if any. `workers`: the number of serving processes or threads; `threads`: those of a server on a
+    JVM (None: its default). `dh_bits`: the size of the Diffie-Hellman parameters (None: the
+    server's default). `suites`: those that cells need (empty: all of the server's). `jdk` and
+    `connector`: as in `model.deployment`. `plain`: HTTP without TLS, for a server behind a front.
+    `upstream`: the URL to which a front passes requests on. `obsolete`: protocols, suites and keys
+    that nobody should use; `burn`: a planted slowdown (`5%`); only the reference server supports
+    these two. `ocsp_stapling`: an OCSP response with each certificate, for clients that ask for
+    one. `listen`: the address of this machine to listen on, which certificates then contain, too.
+    `configuration`: replaces the lab's own TLS configuration and determines certificate keys,
+    groups, suites and resumption.
+    """
+
+    folder: Path
+    keys: tuple[str, ...]
+    groups: tuple[str, ...]
+    document_bytes: int
+    processors: tuple[int, ...]
+    http2: bool = False
+    idle_s: int = 30
+    pause_ms: int = 0
+    resume: str = "none"
+    workers: int = 1
+    threads: int | None = None
+    dh_bits: int | None = None
+    suites: tuple[str, ...] = ()
+    jdk: str | None = None
+    connector: str | None = None
+    plain: bool = False
+    upstream: str | None = None
+    obsolete: bool = False
+    burn: str | None = None
+    ocsp_stapling: bool = False
+    listen: str = LOOPBACK
+    configuration: Configuration | None = None
+
+    @property
+    def host(self) -> str:
+        """The address in the syntax of URLs and configuration files, before a colon and a port."""
+        return in_url(self.listen)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A started server: the document's URL, its process, and its count of handshakes if it has one.
+
+    With a front, the two servers' processes are one group.
+    """
+
+    url: str
+    process: Processes
+    count: Callable[[], int] | None = None
+
+    def handshakes(self) -> int | None:
+        """The server's own count of full handshakes; None if it keeps none."""
+        return None if self.count is None else self.count()
+
+    def stop(self) -> None:
+        """Ends the server and all its processes."""
+        self.process.stop()
+
+
+class Target(Protocol):
+    """A server that the lab manages."""
+
+    name: str
+    backend: str
+    software: str
+
+    @property
+    def trust_pem(self) -> str:
+        """The trusted authorities, in PEM; known after `prepare`."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """The document's URL."""
+        ...
+
+    def prepare(self) -> dict[tuple[str, str], str]:
+        """Makes certificates and configuration.
+
+        Returns the levels that this server lacks, with reasons.
+        """
+        ...
+
+    def start(self) -> Running:
+        """Starts a fresh server and waits until it answers. Raises CannotRunError."""
+        ...
+
+
+class Front(Target, Protocol):
+    """A server that can terminate TLS before another one."""
+
+    def start(self, upstream: str | None = None) -> Running:
+        """Starts a fresh server that passes requests on to this URL's host and port, if given."""
+        ...
+
+
+def one_response(setting: Setting, name: str) -> dict[tuple[str, str], str]:
+    """The lacking level of a server that staples one OCSP response to all of its certificates.
+
+    An OCSP response is for one certificate.
+    """
+    if not setting.ocsp_stapling or len(setting.keys) < 2:
+        return {}
+    reason = f"{name} staples one OCSP response to all certificates: give one key (--set key=KEY)"
+    return {("ocsp_stapling", "on"): reason}
+
+
+def require(program: str | None, name: str, remedy: str) -> str:
+    """A program's path, or CannotRunError with its remedy."""
+    if program is None:
+        raise CannotRunError(f"{name} is not installed", remedy)
+    return program
+
+
+def pinned(command: Sequence[str], processors: Sequence[int], signal_name: str) -> list[str]:
+    """The command, pinned, and ended by the kernel if the lab is killed.
+
+    nginx needs the signal TERM: its master then ends its workers; KILL would orphan them.
+    """
+    prefix = bound(signal_name)
+    if processors:
+        prefix += ["taskset", "-c", ",".join(str(number) for number in processors)]
+    return prefix + list(command)

@@ -1,0 +1,94 @@
+"""HAProxy, alone or as TLS offloader, with the lab's own configuration in a private folder."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tlslab.domain.errors import CannotRunError
+from tlslab.servers.base import Setting
+from tlslab.servers.configured import ConfiguredServer, ask
+from tlslab.servers.documents import FOLDER, NAME
+from tlslab.servers.openssl import is_weak
+from tlslab.servers.rendering import render
+
+# Without a server behind it, HAProxy answers from one buffer, which also contains the head.
+BUFFER_BYTES = 16384
+HEAD_BYTES = 2048
+DOCUMENT_LIMIT = 1 << 20
+
+_NOISE = re.compile(r"\[(?:ALERT|WARNING|NOTICE)\]\s+\(\d+\) : (?:config : )?")
+
+
+class HAProxy(ConfiguredServer):
+    """Debian's HAProxy: one process with a thread for each worker."""
+
+    name = "haproxy"
+    remedy = "apt-get install haproxy, or use another --target"
+    template = "haproxy.cfg.j2"
+
+    # A single process has no other processes to end.
+    end_signal = "KILL"
+
+    def __init__(self, setting: Setting, program: str | None = None) -> None:
+        super().__init__(setting, program)
+        self._bundles: list[Path] = []
+
+    @staticmethod
+    def find() -> str | None:
+        """The program; Debian's folder for it is not in the PATH of ordinary users."""
+        folders = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+        return shutil.which("haproxy", path=folders)
+
+    @staticmethod
+    def versions(program: str) -> tuple[str, str]:
+        """HAProxy's version, and that of the TLS library it runs with, from `-vv`."""
+        _, reported = ask([program, "-vv"])
+        version = re.search(r"HAProxy version (\d[\w.]*)", reported)
+        library = re.search(r"Running on \w+ version : (\S+ \S+)", reported)
+        name = f"haproxy/{version[1]}" if version else "haproxy"
+        return name, library[1] if library else "unknown"
+
+    def _command(self, config: Path) -> list[str]:
+        command = [self._program, "-db", "-f", str(config)]
+        setting = self._setting
+        values = {
+            "weak": is_weak(setting.suites, setting.dh_bits),
+            "tickets": setting.resume in ("psk", "psk-only"),
+        }
+        # HAProxy has no directive for these: it always sends TLS 1.3 tickets, and it reads the
+        # Diffie-Hellman parameters before the suites with their security level.
+        openssl = render("openssl.cnf.j2", config.with_name("openssl.cnf"), values)
+        return ["env", f"OPENSSL_CONF={openssl}", *command]
+
+    def _refusal(self, config: Path) -> str | None:
+        code, reported = ask([*self._command(config), "-c"])
+        if code == 0:
+            return None
+        alerts = [line for line in reported.splitlines() if line.startswith("[ALERT]")]
+        return " ".join(_NOISE.sub("", line).strip() for line in alerts or reported.splitlines())
+
+    def _arrange(self) -> None:
+        """Puts each certificate and its key into one file, with the OCSP response beside it."""
+        size = self._setting.document_bytes
+        if size > DOCUMENT_LIMIT:
+            raise CannotRunError(
+                f"haproxy alone serves documents of {DOCUMENT_LIMIT} bytes at most, not {size}",
+                "put it before another server as front, or use another --target",
+            )
+        for files in self._certificates:
+            bundle = files.certificate.with_suffix(".bundle")
+            bundle.touch(mode=0o600)
+            bundle.write_bytes(files.certificate.read_bytes() + files.key.read_bytes())
+            self._bundles.append(bundle)
+            if files.ocsp_response is not None and files.issuer is not None:
+                # HAProxy looks for the certificate's issuer in the response, and does not send it.
+                for beside in (files.ocsp_response, files.issuer):
+                    shutil.copyfile(beside, f"{bundle}{beside.suffix}")
+
+    def _values(self) -> dict[str, Any]:
+        setting = self._setting
+        buffer = max(BUFFER_BYTES, setting.document_bytes + HEAD_BYTES)
+        document = setting.folder / FOLDER / NAME
+        return {"bundles": self._bundles, "buffer_bytes": buffer, "document": document}

@@ -1,7 +1,0 @@
-"""Append-only run folders and the wire formats in them."""
-
-from tlslab.store.codec import from_json, to_json
-from tlslab.store.folder import RunFolder
-from tlslab.store.several import run_folders, short_names
-
-__all__ = ["RunFolder", "from_json", "run_folders", "short_names", "to_json"]
