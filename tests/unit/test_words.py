@@ -179,7 +179,6 @@ def checkout(tmp_path: Path) -> Path:
         "docs/page.md": "One seam.\n",
         "src/part.py": "# The seam.\n",
         "src/untouched.py": "# Nothing.\n",
-        "CHANGELOG.md": "The seam of old.\n",
         "Cargo.lock": "seam\n",
     }
     for name, text in files.items():
