@@ -12,8 +12,8 @@ from browser.geometry import page_faults, text_faults
 from browser.opened import SCHEMES, WIDTHS
 from factories.live import Watched, pace, totals
 from tlslab.domain import events
+from tlslab.domain.listen_address import Address
 from tlslab.report.live import server
-from tlslab.report.live.addresses import Address
 from tlslab.report.live.server import serve_page
 
 ANYWHERE = Address("127.0.0.1", 0)

@@ -9,7 +9,7 @@ import typer
 
 from tlslab.cli.console import say
 from tlslab.domain.errors import TlslabError
-from tlslab.report.live.addresses import (
+from tlslab.domain.listen_address import (
     LOOPBACK,
     METRICS_OPTION,
     PAGE_OPTION,

@@ -17,8 +17,8 @@ from tlslab.cli.watching import ANYWHERE, Watching, spelled_out, watched
 from tlslab.domain import events
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.finding import Summary
+from tlslab.domain.listen_address import Address
 from tlslab.report.facts import redo_words
-from tlslab.report.live.addresses import Address
 
 
 def test_the_word_after_live_is_not_its_address() -> None:

@@ -11,7 +11,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
-from tlslab.report.live.addresses import METRICS_OPTION, Address, not_listening
+from tlslab.domain.listen_address import METRICS_OPTION, Address, not_listening
 from tlslab.report.live.metrics import RunCollector
 from tlslab.report.live.state import State
 

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from tlslab.report.live.addresses import PAGE_OPTION, Address, not_listening
+from tlslab.domain.listen_address import PAGE_OPTION, Address, not_listening
 from tlslab.report.live.page import content_security_policy, history_json, now_json, render_page
 from tlslab.report.live.state import State
 

@@ -8,7 +8,7 @@ import pytest
 
 from factories.live import Clock, Watched, pace, totals
 from tlslab.domain.errors import UsageError
-from tlslab.report.live.addresses import Address
+from tlslab.domain.listen_address import Address
 from tlslab.report.live.exporter import await_scrape, serve_metrics
 from tlslab.report.live.metrics import RunCollector
 

@@ -12,8 +12,8 @@ import pytest
 
 from factories.live import Watched, pace, totals
 from tlslab.domain.errors import UsageError
+from tlslab.domain.listen_address import Address
 from tlslab.report.live import server
-from tlslab.report.live.addresses import Address
 from tlslab.report.live.server import serve_page
 
 ANYWHERE = Address("127.0.0.1", 0)

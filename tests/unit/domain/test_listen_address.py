@@ -3,7 +3,7 @@
 import pytest
 
 from tlslab.domain.errors import UsageError
-from tlslab.report.live.addresses import Address, parse_address
+from tlslab.domain.listen_address import Address, parse_address
 
 
 @pytest.mark.parametrize(
