@@ -1,9 +1,11 @@
-"""Numbers, verdicts and codes of kept runs: one at least of each kind of experiment.
+"""Numbers, verdicts, codes and words of kept runs: one at least of each kind of experiment.
 
-`runs/NAME` is a run folder (trials compressed), `runs/NAME/numbers.json` what its summary states
-beside sentences. Both were measured; only the analysis is compared, bit by bit.
+`runs/NAME` is a run folder (trials compressed). `numbers.json` has what its summary states beside
+sentences, compared bit by bit; `report.txt` is its report on a terminal of 120 columns. Both were
+made from measured runs; only the analysis, its words and the report are compared.
 """
 
+import io
 import json
 import lzma
 import os
@@ -13,9 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from tlslab.domain.finding import Summary
 from tlslab.lab.results import analyse
 from tlslab.lab.store import RunFolder, to_json
+from tlslab.report import render_text
 
 RUNS = Path(__file__).parent / "runs"
 NAMES = sorted(path.name for path in RUNS.iterdir() if path.is_dir())
@@ -53,6 +58,9 @@ def shown(value: Any) -> list[float]:
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
 
 
+Run = tuple[str, Summary]
+
+
 def unpacked(name: str, into: Path) -> RunFolder:
     """The kept run as a run folder."""
     folder = into / name
@@ -60,14 +68,20 @@ def unpacked(name: str, into: Path) -> RunFolder:
     for path in (RUNS / name).iterdir():
         if path.suffix == ".xz":
             (folder / path.stem).write_bytes(lzma.decompress(path.read_bytes()))
-        elif path.name != "numbers.json":
+        elif path.name not in ("numbers.json", "report.txt"):
             shutil.copy(path, folder)
     return RunFolder.open(folder)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_kept_run_has_the_same_numbers(name: str, tmp_path: Path) -> None:
-    summary = to_json(analyse(unpacked(name, tmp_path)))
+@pytest.fixture(scope="module", params=NAMES)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A kept run: its name, and its summary as it is analysed now."""
+    return request.param, analyse(unpacked(request.param, tmp_path_factory.mktemp("run")))
+
+
+def test_a_kept_run_has_the_same_numbers(run: Run) -> None:
+    name, analysed = run
+    summary = to_json(analysed)
     stated = {key: numbers(summary.get(key)) for key in STATED}
     stated["drawn"] = sorted(shown([summary.get(key) for key in DRAWN]))
     stated = json.loads(json.dumps(stated))
@@ -75,3 +89,15 @@ def test_a_kept_run_has_the_same_numbers(name: str, tmp_path: Path) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         file.write_text(json.dumps(stated, indent=1) + "\n", "utf-8")
     assert stated == json.loads(file.read_text("utf-8"))
+
+
+def test_a_kept_run_has_the_same_words(run: Run) -> None:
+    name, summary = run
+    console = Console(file=io.StringIO(), width=120)
+    console.print(render_text(summary))
+    assert isinstance(console.file, io.StringIO)
+    text = "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
+    file = RUNS / name / "report.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_text(text, "utf-8")
+    assert text == file.read_text("utf-8")
