@@ -33,7 +33,8 @@ STATED = (
 DRAWN = ("figures", "tables", "flames")
 
 # Text for readers has spaces, or is of one of these keys.
-SENTENCES = ("text", "reasons", "words", "sentences", "note", "notes", "method", "label")
+SENTENCES = ("text", "reasons", "words", "sentences", "note", "notes", "method", "label",
+             "values")  # fmt: skip
 
 
 def numbers(value: Any) -> Any:

@@ -1,6 +1,8 @@
 """The answer of a run, which comes first in every report, or the reason for its absence."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from tlslab.domain.estimate import Estimate
 
@@ -20,13 +22,24 @@ class Lacking:
 
     `command` repeats the run with enough trials for an answer; `minutes` is its estimated duration,
     None if the trials of this run allow no estimate. `few`: the run has fewer than five blocks, so
-    that no sentence of the report may quote a figure of the run.
+    that no sentence of the report may quote a figure of the run. `why` is the sentence of `code`
+    with its `values`. The analysis leaves it empty, `words` fills it.
     """
 
-    why: str
+    why: str = ""
     command: tuple[str, ...] = ()
     minutes: float | None = None
     few: bool = False
+    code: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence of an answer, or its line of confidence: a code with the values of its words."""
+
+    code: str
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -39,11 +52,16 @@ class Answer:
     one line: blocks, intervals, families. `lacking` is present if there are no sentences; beside a
     sentence it is of the rest of the answer. `tiles`: three to five, or none. `figure`: the id of
     the summary's figure that shows the answer, or empty.
+
+    `statements` and `certainty` are what `sentences` and `confidence` say, by code. The analysis
+    leaves the texts empty, `words` fills them.
     """
 
     question: str
-    sentences: tuple[str, ...]
-    confidence: str
+    sentences: tuple[str, ...] = ()
+    confidence: str = ""
     lacking: Lacking | None = None
     tiles: tuple[Tile, ...] = ()
     figure: str = ""
+    statements: tuple[Statement, ...] = ()
+    certainty: Statement | None = None

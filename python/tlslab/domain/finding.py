@@ -26,12 +26,21 @@ ComparisonVerdict = Literal[
 DIFFERS: tuple[ComparisonVerdict, ...] = ("faster", "slower", "more", "less")
 
 
+# What a code states: numbers, names, keys of cells, estimates, lists of these. Whoever writes the
+# sentence knows which keys a code has.
+Values = Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class Note:
-    """A message that the reader must see; `code` is stable, `message` is its text."""
+    """A message that the reader must see: a stable `code`, and the `values` of its sentence.
+
+    `message` is the sentence. The analysis leaves it empty, `words` fills it.
+    """
 
     code: str
-    message: str
+    message: str = ""
+    values: Values = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -216,11 +225,16 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence that the numbers support; `cells` are the cells that it mentions."""
+    """What the numbers support: a stable `code` with the `values` of its sentence.
+
+    `cells` are the cells that the sentence mentions. `text` is the sentence. The analysis leaves it
+    empty, `words` fills it.
+    """
 
     code: str
-    text: str
+    text: str = ""
     cells: tuple[str, ...] = ()
+    values: Values = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from tlslab.domain.run import RunContents
 from tlslab.experiment import loads
 from tlslab.lab.recommend_from_run import recommendations, subject_of_run
 from tlslab.lab.store import RunFolder
+from tlslab.words import worded
 
 
 def read_contents(folder: RunFolder) -> RunContents:
@@ -49,9 +50,9 @@ def analyse(folder: RunFolder) -> Summary:
 
 
 def summary_of(contents: RunContents) -> Summary:
-    """The summary of a run, with its advice."""
+    """The summary of a run, with its advice and its sentences."""
     summary = analysis.explained(analysis.summarise(contents), contents)
-    return advised(summary, recommendations(contents))
+    return worded(advised(summary, recommendations(contents)))
 
 
 def recommend(

@@ -1,0 +1,77 @@
+"""English: the sentences of a summary's codes.
+
+The analysis and the advice state codes with values; `worded` fills in the sentences, once, for the
+page, the terminal and Markdown. One module has the sentences of one kind of run.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tlslab.domain.answer import Answer, Lacking, Statement
+from tlslab.domain.finding import CellSummary, Finding, Note, Summary, Values
+from tlslab.words import benchmark, capacity, costs, matrix, proof, reasons
+from tlslab.words.sentence import Sentence
+
+# The sentences of findings, statements and lacks, by kind of run and code.
+_OF_KIND: Mapping[str, Mapping[str, Sentence]] = {
+    "benchmark": benchmark.SENTENCES,
+    "capacity": capacity.SENTENCES,
+    "costs": costs.SENTENCES,
+    "matrix": matrix.SENTENCES,
+    "proof": proof.SENTENCES,
+}
+
+
+def worded(summary: Summary) -> Summary:
+    """The summary with the sentences of all codes that have values; other texts stay as they are.
+
+    Raises KeyError for a code without words.
+    """
+    return replace(
+        summary,
+        cells=tuple(_cell(summary, cell) for cell in summary.cells),
+        findings=tuple(_finding(summary, finding) for finding in summary.findings),
+        answer=None if summary.answer is None else _answer(summary, summary.answer),
+    )
+
+
+def sentence(summary: Summary, code: str, values: Values, cells: tuple[str, ...] = ()) -> str:
+    """The sentence of a code in a run of the summary's kind. Raises KeyError for a code without."""
+    kind = _OF_KIND[summary.experiment.kind]
+    return (kind.get(code) or reasons.SENTENCES[code])(values, cells, summary)
+
+
+def _cell(summary: Summary, cell: CellSummary) -> CellSummary:
+    def note(found: Note) -> Note:
+        if found.message:
+            return found
+        return replace(found, message=sentence(summary, found.code, found.values, (cell.key,)))
+
+    return replace(cell, reasons=tuple(map(note, cell.reasons)))
+
+
+def _finding(summary: Summary, finding: Finding) -> Finding:
+    if finding.text:
+        return finding
+    text = sentence(summary, finding.code, finding.values, finding.cells)
+    return replace(finding, text=text)
+
+
+def _answer(summary: Summary, answer: Answer) -> Answer:
+    def said(found: Statement) -> str:
+        return sentence(summary, found.code, found.values)
+
+    sentences = answer.sentences or tuple(filter(None, map(said, answer.statements)))
+    confidence = answer.confidence or ("" if answer.certainty is None else said(answer.certainty))
+    return replace(
+        answer,
+        sentences=sentences,
+        confidence=confidence,
+        lacking=None if answer.lacking is None else _lacking(summary, answer.lacking),
+    )
+
+
+def _lacking(summary: Summary, lacking: Lacking) -> Lacking:
+    if lacking.why:
+        return lacking
+    return replace(lacking, why=sentence(summary, lacking.code, lacking.values))

@@ -1,0 +1,38 @@
+"""Numbers in sentences, with their intervals. All rounding of text is here."""
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.wording import counted, figure, percent, ratio_figure
+
+# The form of a number by its unit; others have three significant digits.
+_FORMS: Mapping[str, Callable[[float], str]] = {"ratio": ratio_figure, "share": percent}
+
+# What stands for an absent interval: nothing, `(no interval)`, or `(3 trials, no interval)`.
+Absent = Literal["", "no interval", "trials"]
+
+
+def with_interval(
+    found: Estimate,
+    *,
+    unit: str = "",
+    bound: str = "",
+    absent: Absent = "no interval",
+    form: Callable[[float], str] | None = None,
+) -> str:
+    """A number with its interval: `3,412 (95 %: 3,390 to 3,440)`.
+
+    `unit` follows the number. `bound` stands before a lower bound (`at least`, `≥`), which has no
+    interval. `absent` stands for an interval that is not known. `form` writes the numbers, by
+    default as the estimate's unit demands: `1.25` for ratios, `19 % (95 %: 17 to 21)` for shares.
+    """
+    write = form or _FORMS.get(found.unit, figure)
+    text = f"{write(found.value)} {unit}".rstrip()
+    if bound:
+        return f"{bound} {text}"
+    if found.low is None or found.high is None:
+        why = f"{counted(found.n, 'trial')}, no interval" if absent == "trials" else absent
+        return f"{text} ({why})" if why else text
+    low, high = (write(end).removesuffix(" %") for end in (found.low, found.high))
+    return f"{text} (95 %: {low} to {high})"
