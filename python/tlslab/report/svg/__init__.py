@@ -11,12 +11,9 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from tlslab.domain.figure import Figure
-from tlslab.report.svg.areas import draw_areas
-from tlslab.report.svg.bars import draw_bars
 from tlslab.report.svg.data import lines_of, numbers_of, places_of
-from tlslab.report.svg.lines import draw_lines
+from tlslab.report.svg.forms import draw_areas, draw_bars, draw_lines, draw_ranking
 from tlslab.report.svg.markup import clean, number, tag
-from tlslab.report.svg.ranking import draw_ranking
 from tlslab.report.svg.scales import WIDE
 
 # The widths of charts in pixels: for a phone, for half a page, for a whole page.

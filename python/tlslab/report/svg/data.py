@@ -7,8 +7,9 @@ from itertools import chain
 from typing import TypeVar
 
 from tlslab.domain.figure import Figure, Series
+from tlslab.domain.wording import range_words
 from tlslab.report.svg.markup import clean
-from tlslab.report.svg.number_text import exact, range_text
+from tlslab.report.svg.text import exact, value_text
 
 # The palette's number of colours, and of shapes and textures (charts.css).
 COLOURS = 8
@@ -36,19 +37,37 @@ class Point:
     objection: str = ""
 
     @property
+    def interval(self) -> tuple[float, float] | None:
+        """The ends of the interval, which a lower bound does not have."""
+        if self.y is None or self.bound or self.low is None or self.high is None:
+            return None
+        return self.low, self.high
+
+    @property
+    def text(self) -> str:
+        """The value in figures: `3,412`, `≥ 3,412`, `–` if it is missing."""
+        if self.y is None:
+            return "–"
+        return f"{'≥ ' if self.bound else ''}{value_text(self.y)}"
+
+    @property
+    def range(self) -> str:
+        """The interval in figures: `3,390–3,440`; empty without one."""
+        return range_words(*map(value_text, self.interval)) if self.interval else ""
+
+    @property
     def words(self) -> str:
         """The value with its interval and objection, as hovering shows it."""
         if self.y is None:
             return "no value"
-        low, high = (None, None) if self.bound else (self.low, self.high)
-        text = f"{'≥ ' if self.bound else ''}{range_text(self.y, low, high)}"
+        text = f"{self.text} ({self.range})" if self.interval else self.text
         return f"{text}; {self.objection}" if self.objection else text
 
     @property
     def numbers(self) -> Iterator[float]:
         """All numbers that the axis must cover."""
         yield from self.samples
-        yield from (each for each in (self.y, self.low, self.high) if each is not None)
+        yield from (end for end in (self.y, self.low, self.high) if end is not None)
 
 
 @dataclass(frozen=True)
@@ -84,12 +103,11 @@ class Line:
     @property
     def reference(self) -> bool:
         """Whether the series is a reference line: dashed, two values, nothing else."""
-        return (
-            self.dashed
-            and len(self.points) == 2
-            and not self.intervals
-            and not any(point.samples for point in self.points)
-        )
+        bare = not self.intervals and not any(point.samples for point in self.points)
+        return self.dashed and len(self.points) == 2 and bare
+
+
+Placed = tuple[Line, Point]
 
 
 def lines_of(figure: Figure) -> tuple[Line, ...]:
@@ -118,7 +136,7 @@ def _points(series: Series) -> Iterator[Point]:
             _finite(y),
             _finite(_at(series.low, index, None)),
             _finite(_at(series.high, index, None)),
-            tuple(each for each in map(_finite, samples) if each is not None),
+            tuple(value for value in map(_finite, samples) if value is not None),
             _at(series.bounds, index, False),
             clean(_at(series.objections, index, "")),
         )
@@ -151,3 +169,14 @@ def places_of(lines: Iterable[Line]) -> list[float | str]:
 def named(lines: Iterable[Line]) -> bool:
     """Whether the places are names."""
     return any(isinstance(point.x, str) for line in lines for point in line.points)
+
+
+def grouped(lines: Iterable[Line]) -> list[list[Placed]]:
+    """The values of each place, in the order of their series; a repeated place has two groups."""
+    groups: dict[tuple[float | str, int], list[Placed]] = {}
+    for line in lines:
+        counts: dict[float | str, int] = {}
+        for point in line.points:
+            counts[point.x] = counts.get(point.x, 0) + 1
+            groups.setdefault((point.x, counts[point.x]), []).append((line, point))
+    return list(groups.values())

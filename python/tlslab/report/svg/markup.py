@@ -50,3 +50,8 @@ def path(*steps: str | float) -> str:
         word = step if isinstance(step, str) else number(step)
         text += f" {word}" if text and text[-1].isdigit() and word[0].isdigit() else word
     return text
+
+
+def outline(places: Iterable[tuple[float, float]]) -> str:
+    """The data of a path through these positions."""
+    return "".join(path(" " if index else "M", *at) for index, at in enumerate(places))

@@ -3,20 +3,27 @@
 Titles of axes stand above their axis; no text is rotated.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from markupsafe import Markup
 
 from tlslab.domain.figure import Figure
+from tlslab.report.svg.axes import (
+    Label,
+    drawn_labels,
+    labelled,
+    labels_of,
+    noted,
+    notes_of,
+    title_below,
+)
 from tlslab.report.svg.data import Line, named, numbers_of, places_of
-from tlslab.report.svg.keys import Key, keys
+from tlslab.report.svg.marks import Key, keys
 from tlslab.report.svg.markup import clean, path, tag
-from tlslab.report.svg.notes import labelled, noted, notes_of
-from tlslab.report.svg.number_text import exact
 from tlslab.report.svg.scales import Scale, lying, scale
-from tlslab.report.svg.text_fit import LINE, below, fold, width_of, written
+from tlslab.report.svg.text import LINE, exact, fold, width_of, written
 
 # Pixels: around the plot, between ticks, between a tick's label and the axis.
 _EDGE = 6.0
@@ -27,8 +34,6 @@ _SPACING_Y = 44.0
 
 # The least room for a name below the axis; with less, names are left out.
 _NARROW = 36.0
-
-_Labels = tuple[Markup, float]
 
 
 @dataclass(frozen=True)
@@ -92,14 +97,18 @@ def plane(
         right_y = replace(right_y, start=bottom, end=top)
         parts += _y_labels(right_y, right + _GAP, None)
     parts.append(tag("path", class_="ax", d=path("M", left, bottom, "H", right)))
-    below_plot, end = _x_labels(x, bottom, width, places, slot)
-    parts.append(below_plot)
+    texts = labels_of(x)
+    if places:
+        room = max(slot - _GAP, _NARROW)
+        texts = [Label(x(float(at)), fold(t, room), t) for at, t in enumerate(places) if t]
+    names, depth = drawn_labels(texts, bottom + _BELOW - 2, width, _GAP, bottom)
+    parts.append(names)
+    end = bottom + _BELOW + (depth - 1) * LINE
     if not first and not second:
         parts.append(tag("text", "no values", x=left + _GAP, y=(top + bottom) / 2))
-    title = fold(clean(figure.x_title), width - left - _EDGE)
-    if figure.x_title:
-        parts.append(below(title, left, right, end + LINE))
-        end += LINE * len(title)
+    title, height = title_below(figure.x_title, left, right, width - left - _EDGE, end)
+    parts += title
+    end += height
     frame = tag(
         "g",
         *parts,
@@ -172,29 +181,3 @@ def _y_labels(y: Scale, x: float, anchor: str | None) -> list[Markup]:
             parts.append(tag("text", y.text(tick), x=x, y=place + 4, class_=anchor))
             last = place
     return parts
-
-
-def _x_labels(x: Scale, bottom: float, width: float, names: Sequence[str], slot: float) -> _Labels:
-    """Labels of the ticks, or names folded to the room of their place, and their lower end."""
-    parts: list[Markup] = []
-    end, base = 0.0, bottom + _BELOW - 2
-    depth = 1
-    for place, lines, full in _x_texts(x, names, slot):
-        half = max(map(width_of, lines)) / 2
-        middle = min(max(place, half + 1), width - half - 1)
-        if middle - half >= end:
-            end = middle + half + _GAP
-            depth = max(depth, len(lines))
-            parts.append(tag("path", class_="ax", d=path("M", place, bottom, "v", 4)))
-            parts.append(written(lines, middle, base, None, "middle", full))
-    return tag("g", *parts), base + 2 + (depth - 1) * LINE
-
-
-def _x_texts(
-    x: Scale, names: Sequence[str], slot: float
-) -> Iterator[tuple[float, tuple[str, ...], str]]:
-    if not names:
-        yield from ((x(tick), (x.text(tick),), "") for tick in x.ticks)
-    for index, name in enumerate(names):
-        if name:
-            yield x(float(index)), fold(name, max(slot - _GAP, _NARROW)), name

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tlslab.report.svg.markup import number
-from tlslab.report.svg.number_text import exact, tick_text
-from tlslab.report.svg.text_fit import width_of
+from tlslab.report.svg.text import exact, tick_text, width_of
 
 # A logarithmic axis is better if its values span more than this factor.
 WIDE = 20

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlslab.report.svg.number_text import tick_text, value_text
 from tlslab.report.svg.scales import Scale, lying, scale
+from tlslab.report.svg.text import tick_text, value_text
 
 numbers = st.lists(
     st.floats(-1e120, 1e120).filter(lambda x: x == 0 or abs(x) > 1e-120), min_size=1, max_size=20

@@ -1,16 +1,18 @@
-"""Labelled vertical lines: a knee, a capacity. Their labels lie above the plot, in lanes."""
+"""What all axes of charts share: labels of ticks, titles, and labelled vertical lines.
+
+The labels of lines (a knee, a capacity) lie above the plot, in lanes.
+"""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from tlslab.domain.figure import Figure
 from tlslab.report.svg.markup import clean, path, tag
-from tlslab.report.svg.number_text import exact
 from tlslab.report.svg.scales import Scale
-from tlslab.report.svg.text_fit import LINE, shorten, width_of, written
+from tlslab.report.svg.text import LINE, exact, fold, shorten, width_of, written
 
 # The distance between a line and its label, and between two labels.
 _BESIDE = 4.0
@@ -21,6 +23,59 @@ _RAISED = 11.0
 
 # The widest label, as a share of the chart.
 _SHARE = 0.6
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text at a place of a horizontal axis, folded; `full` is shown on hover if it differs."""
+
+    place: float
+    lines: tuple[str, ...]
+    full: str = ""
+
+
+def labels_of(scale: Scale) -> list[Label]:
+    """The labels of a scale's ticks."""
+    return [Label(scale(tick), (scale.text(tick),)) for tick in scale.ticks]
+
+
+def drawn_labels(
+    labels: Iterable[Label], base: float, width: float, gap: float, ticks_at: float | None = None
+) -> tuple[Markup, int]:
+    """Labels without those too close to the one before, and the number of lines that they take.
+
+    `ticks_at`: where the small strokes above the labels start; None for none.
+    """
+    parts: list[Markup] = []
+    end, depth = 0.0, 1
+    for label in labels:
+        half = max(map(width_of, label.lines)) / 2
+        middle = min(max(label.place, half + 1), width - half - 1)
+        if middle - half < end:
+            continue
+        end = middle + half + gap
+        depth = max(depth, len(label.lines))
+        if ticks_at is not None:
+            parts.append(tag("path", class_="ax", d=path("M", label.place, ticks_at, "v", 4)))
+        parts.append(written(label.lines, middle, base, None, "middle", label.full))
+    return tag("g", *parts), depth
+
+
+def title_below(
+    title: str, left: float, right: float, width: float, base: float
+) -> tuple[list[Markup], float]:
+    """The title of an axis from `left` to `right`, folded into `width`, and its height.
+
+    It is centred if it fits below the axis, else aligned to the left.
+    """
+    if not title:
+        return [], 0.0
+    lines = fold(clean(title), width)
+    if max(map(width_of, lines)) <= right - left:
+        text = written(lines, (left + right) / 2, base + LINE, "t", "middle")
+    else:
+        text = written(lines, left, base + LINE, "t")
+    return [text], float(LINE * len(lines))
 
 
 @dataclass(frozen=True)
