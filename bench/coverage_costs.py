@@ -8,12 +8,15 @@ import numpy as np
 from bench.noise import Draw, Trial, cell, holds
 from tlslab.analysis.components import Components, components
 from tlslab.analysis.costs.cost_parts import KILOBYTE, parts_of
-from tlslab.analysis.costs.model import COST, CostModel, checks, fit
+from tlslab.analysis.costs.model import CostModel, checks, fit
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.why.effects import effect_checks
 from tlslab.analysis.why.shares import share_of
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    SERVER_COST,
+)
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.stacks import CellWhy, CostPart
 from tlslab.experiment import load
@@ -56,7 +59,7 @@ def _fitted(draw: Draw, blocks: int) -> CostModel | None:
     cells = []
     for number, levels in enumerate(_calibrate().fitted()):
         costs = _true_cost(levels) * np.exp(block + draw.normal(0, _NOISE, blocks))
-        cells.append(cell(f"{number}", {COST: costs}, levels))
+        cells.append(cell(f"{number}", {SERVER_COST: costs}, levels))
     return fit(cells, _calibrate())
 
 
@@ -83,7 +86,7 @@ def held_out(blocks: int, off: float) -> Trial:
         if model is None:
             return None
         costs = off * _true_cost(wanted) * np.exp(draw.normal(0, _NOISE, blocks))
-        (check,) = checks(model, [cell("held out", {COST: costs}, wanted)])
+        (check,) = checks(model, [cell("held out", {SERVER_COST: costs}, wanted)])
         return holds(check.ratio.low, check.ratio.high, 1 / off)
 
     return trial
@@ -98,7 +101,7 @@ def planned(blocks: int, off: float) -> Trial:
         if model is None:
             return None
         costs = off * _true_cost(known) * np.exp(draw.normal(0, _NOISE, blocks))
-        found = checks(model, [cell("held out", {COST: costs}, known)])
+        found = checks(model, [cell("held out", {SERVER_COST: costs}, known)])
         cost = size(model, found, wanted, Bounds(0.8, None), processors=1).cost
         return holds(cost.low, cost.high, off * _true_cost(wanted))
 

@@ -9,8 +9,6 @@ import scipy
 from bench.noise import Draw, Noise, Trial, autocorrelated, cell, holds
 from bench.queues import Array, Kind, response_times
 from tlslab.analysis.benchmark.curves import make_curves
-from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, SIGNERS_CPU
-from tlslab.analysis.benchmark.fork_estimates import RATE as OPERATIONS
 from tlslab.analysis.benchmark.processors import costs
 from tlslab.analysis.capacity.saturation import capacity
 from tlslab.analysis.stats.estimate import estimate, ratio_of, two_stage_estimate
@@ -21,9 +19,15 @@ from tlslab.analysis.stats.share import share
 from tlslab.analysis.stats.slope import slope
 from tlslab.analysis.stats.steady_state import classify
 from tlslab.analysis.studies.suites.orders import order_correlation
-from tlslab.analysis.studies.suites.places import CLIENT_HANDSHAKE, HANDSHAKE
 from tlslab.domain.capacity import Objective
 from tlslab.domain.distribution import Distribution
+from tlslab.domain.estimates import (
+    CLIENT_COST,
+    OPERATION_COST,
+    OPERATIONS,
+    SERVER_COST,
+    SIGNERS_COST,
+)
 from tlslab.domain.loads import LoadRun, loads_of, long_enough_s, next_fraction
 from tlslab.domain.two_stage import repetitions
 from tlslab.lab.resolution import upper_end
@@ -207,8 +211,8 @@ def ceiling_share(blocks: int, together: float) -> Trial:
             factors = {"runtime": "jdk", "benchmark": "sign", "keys": "cluster", "threads": str(n)}
             values = {
                 OPERATIONS: each(law_value(law, n), 1.0),
-                CLIENT_CPU: each(general, together),
-                SIGNERS_CPU: each(signing, together),
+                OPERATION_COST: each(general, together),
+                SIGNERS_COST: each(signing, together),
             }
             cells.append(cell(str(n), values, factors))
         (found,) = costs(make_curves(cells), 2)
@@ -265,10 +269,10 @@ def tau(blocks: int) -> Trial:
         for number, logs in enumerate(zip(one, other, strict=True)):
             values = {
                 name: np.exp(log + draw.normal(0, 0.05, blocks))
-                for name, log in zip((HANDSHAKE, CLIENT_HANDSHAKE), logs, strict=True)
+                for name, log in zip((SERVER_COST, CLIENT_COST), logs, strict=True)
             }
             cells.append(cell(f"suite {number}", values, {"suite": f"suite {number}"}))
-        found = order_correlation(cells, HANDSHAKE, CLIENT_HANDSHAKE)
+        found = order_correlation(cells, SERVER_COST, CLIENT_COST)
         return None if found is None else holds(found.low, found.high, truth)
 
     return trial

@@ -10,7 +10,11 @@ from tlslab.analysis.compare import Measured
 from tlslab.analysis.published_figures import load_order
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.studies.suites import SuitesStudy
-from tlslab.analysis.studies.suites.places import HANDSHAKE, KEEP_ALIVE, KEEP_ALIVE_REQUEST_COST
+from tlslab.domain.estimates import (
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    SERVER_COST,
+)
 from tlslab.domain.finding import CellSummary
 from tlslab.domain.names import find_suite
 
@@ -41,9 +45,9 @@ def cell(
     draw = np.random.default_rng(sum(key.encode()))
     values: dict[str, Mapping[int, float]] = {}
     for name, centre in (
-        (KEEP_ALIVE, 1e6 / request_us),
-        (KEEP_ALIVE_REQUEST_COST, request_us),
-        (HANDSHAKE, connection_us),
+        (OPEN_REQUESTS, 1e6 / request_us),
+        (OPEN_SERVER_COST, request_us),
+        (SERVER_COST, connection_us),
     ):
         values[name] = {block: centre * math.exp(draw.normal(0, noise)) for block in range(BLOCKS)}
     summary = CellSummary(

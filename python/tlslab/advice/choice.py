@@ -7,6 +7,15 @@ from typing import Literal
 from tlslab.advice.field import Entry, Field
 from tlslab.advice.preference import Preference, Subject
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    CONNECTIONS,
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    SERVER_COST,
+    SERVICE,
+    WIRE_BYTES,
+    quantile,
+)
 from tlslab.domain.finding import Comparison
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.trade_off import TradeOffs
@@ -14,20 +23,19 @@ from tlslab.domain.wording import difference
 
 Aim = Literal["throughput", "latency", "security", "bytes"]
 
-_COST = "server_cpu_us_per_connection"
 
 # Measures of throughput: rates first, then costs if a rate was not the server's limit.
 _THROUGHPUT: Mapping[Subject, tuple[str, ...]] = {
     "suite": (
-        "keep_alive_requests_per_s",
-        "keep_alive_server_cpu_us_per_request",
-        "connections_per_s",
-        _COST,
+        OPEN_REQUESTS,
+        OPEN_SERVER_COST,
+        CONNECTIONS,
+        SERVER_COST,
     ),
-    "group": ("connections_per_s", _COST),
+    "group": (CONNECTIONS, SERVER_COST),
 }
-_LATENCY = ("service_ms_p99", "service_ms_p95", "service_ms_p50")
-_BYTES = ("wire_bytes_per_handshake",)
+_LATENCY = tuple(quantile(SERVICE, percentage) for percentage in (99, 95, 50))
+_BYTES = (WIRE_BYTES,)
 
 # The rivals of the choice: the best of all by the aim's measure, the best that may be recommended,
 # the safest, and the best in another dimension.

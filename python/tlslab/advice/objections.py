@@ -11,7 +11,6 @@ from tlslab.domain.enough import EQUIVALENCE, too_wide
 from tlslab.domain.figure import Figure, Series
 from tlslab.domain.finding import CellSummary, Ranking, Summary
 from tlslab.domain.leading import (
-    is_bound,
     lead,
     lead_words,
     measured_words,
@@ -168,7 +167,7 @@ class _Deployable:
             )
         first = self._summary.cell(self._found.first)
         estimate = first.estimates[self._ranking.estimate]
-        bound = is_bound(first, self._ranking.estimate)
+        bound = first.is_bound(self._ranking.estimate)
         if not bound and too_wide(estimate.low, estimate.high):
             return f"The interval of {self._name(first.key)} is too wide for a sentence."
         mates = unranked(self._ranking, self._mates())

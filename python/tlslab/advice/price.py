@@ -7,7 +7,10 @@ the sentence says that the two cannot be told apart, and which difference is exc
 from collections.abc import Iterator
 
 from tlslab.advice.choice import Price, Recommendation
-from tlslab.domain.estimates import estimate_name
+from tlslab.domain.estimates import (
+    estimate_name,
+    quantity,
+)
 from tlslab.domain.finding import Comparison
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.trade_off import TOLERANCE, probability_words
@@ -62,7 +65,7 @@ def price_words(found: Recommendation, price: Price) -> str:
 
 def _first(measure: str) -> str:
     """The name for the first of all if it is not established to be the best."""
-    return "the highest measured" if measure.endswith("_per_s") else "the lowest measured"
+    return "the highest measured" if quantity(measure).more_is_better else "the lowest measured"
 
 
 def _better(found: Recommendation, price: Price) -> str:

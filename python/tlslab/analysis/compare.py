@@ -3,34 +3,17 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from tlslab.analysis import keep_alive
 from tlslab.analysis.published_figures import ESTIMATES, Study
-from tlslab.analysis.stats.estimate import Array, mean_interval, p_value
+from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, false_discovery
 from tlslab.domain.enough import EQUIVALENCE
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import in_order, judged_in, quantity
 from tlslab.domain.finding import CellSummary, Comparison, ComparisonVerdict
-
-# The estimates by which cells are compared. Rates: more is faster; costs: less is faster.
-COMPARED = (
-    "connections_per_s",
-    "server_cpu_us_per_connection",
-    "server_cpu_us_per_connection_user",
-    "server_cpu_us_per_connection_system",
-    "client_cpu_us_per_connection",
-    "client_cpu_us_per_connection_user",
-    "client_cpu_us_per_connection_system",
-    "connections_per_cpu_s",
-    keep_alive.REQUESTS,
-    "keep_alive_bytes_per_s",
-    keep_alive.SERVER,
-    f"{keep_alive.SERVER}_user",
-    f"{keep_alive.SERVER}_system",
-    keep_alive.CLIENT,
-    "keep_alive_server_memory_bytes",
-)
 
 # Amounts that differ by less count as equal: the length of signatures in certificates varies.
 LEAST_AMOUNT = 0.01
@@ -47,21 +30,24 @@ class Measured:
     values: Mapping[str, Mapping[int, float]]
     anytime: bool = False
 
+    def estimated(self) -> dict[str, Estimate]:
+        """An estimate of each quantity over its values."""
+        return {
+            name: estimate(list(self.values[name].values()), quantity(name).unit, self.anytime)
+            for name in in_order(self.values)
+        }
+
     def may_rank(self, estimate: str) -> bool:
         """Whether the cell may be ranked by an estimate.
 
         Not ranked are lower bounds, rates that neither side limited, and rates that are left open.
         """
-        verdicts = ("valid",) if is_bounded(estimate) else ("valid", "at_least")
-        found = self.summary
-        if estimate in (*found.lower_bounds, *found.unsaturated, *found.left_open):
-            return False
-        return self.summary.verdict in verdicts and bool(self.values.get(estimate))
+        is_open = self.is_bound(estimate) or estimate in self.summary.left_open
+        return self.has_place(estimate) and not is_open
 
     def is_bound(self, estimate: str) -> bool:
         """Whether the generator was the limit, so that an estimate is a lower bound."""
-        of_new = self.summary.verdict == "at_least" and is_bounded(estimate)
-        return estimate in self.summary.lower_bounds or of_new
+        return self.summary.is_bound(estimate)
 
     def has_place(self, estimate: str) -> bool:
         """Whether the cell has a place in a ranking: by its value, or by a lower bound."""
@@ -81,25 +67,18 @@ def paired_logs(candidate: Mapping[int, float], baseline: Mapping[int, float]) -
     )
 
 
-def is_bounded(estimate: str) -> bool:
-    """Whether an estimate becomes a lower bound if the generator limits the new connections."""
-    return estimate.endswith("_per_s") and not estimate.startswith(keep_alive.PREFIX)
-
-
-def more_is_faster(estimate: str) -> bool:
-    """Whether a higher value is better: true for rates, false for costs."""
-    return estimate.endswith("_per_s") or estimate.startswith("connections_per")
-
-
-def is_amount(estimate: str) -> bool:
-    """Whether an estimate is an amount (memory, bytes): more or less, but not faster or slower."""
-    return estimate.endswith("_bytes") or "_bytes_per_" in estimate.removesuffix("_per_s")
-
-
 def is_equal_amount(found: Comparison) -> bool:
     """Whether two amounts are established to differ by less than counts."""
     within = found.may_differ is not None and found.may_differ <= LEAST_AMOUNT
-    return within and is_amount(found.estimate)
+    return within and quantity(found.estimate).is_amount
+
+
+def direction(estimate: str, above: bool) -> Literal["more", "less", "faster", "slower"]:
+    """The verdict on a ratio that is established to be above or below 1."""
+    found = quantity(estimate)
+    if found.is_amount:
+        return "more" if above else "less"
+    return "faster" if above == found.more_is_better else "slower"
 
 
 def compare(
@@ -179,9 +158,7 @@ def _verdict(found: Comparison, adjusted_p: float | None, margin: float) -> Comp
         return "equivalent"
     if adjusted_p <= LEVEL and not found.low <= 1 <= found.high:
         above = found.low > 1
-        if is_amount(found.estimate):
-            return "more" if above else "less"
-        return "faster" if above == more_is_faster(found.estimate) else "slower"
+        return direction(found.estimate, above)
     within = found.may_differ is not None and found.may_differ <= margin
     return "equivalent" if within else "cannot_tell"
 
@@ -215,5 +192,5 @@ def comparisons(
         other = by_factors.get(frozenset({**cell.summary.factors, **baseline}.items()))
         if other is None or other is cell:
             continue
-        found += [compare(cell, other, estimate, study) for estimate in COMPARED]
+        found += [compare(cell, other, estimate, study) for estimate in judged_in("cells")]
     return judged_together([comparison for comparison in found if comparison is not None])

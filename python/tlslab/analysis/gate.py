@@ -18,12 +18,12 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from tlslab.analysis.compare import is_amount, more_is_faster
 from tlslab.analysis.judged_estimates import gated_rates
 from tlslab.analysis.stats.estimate import Spread
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.stats.power import needed_effect
 from tlslab.analysis.stats.signed_rank import SignedRanks
+from tlslab.domain.estimates import quantity
 from tlslab.domain.finding import Comparison
 from tlslab.domain.stopping import LEAST_BLOCKS
 
@@ -143,8 +143,7 @@ def _slowdown(found: Comparison, ratios: int) -> _Slowdown:
     the first of the ratios, they could hardly establish anything, and the mean decides.
     """
     assert found.error is not None
-    falls = more_is_faster(found.estimate) or found.estimate.endswith("_per_s")
-    sign = -1.0 if falls and not is_amount(found.estimate) else 1.0
+    sign = -1.0 if quantity(found.estimate).more_is_better else 1.0
     least = 0.5**found.n
     if found.by_block is not None and least <= _FAR_BELOW * LEVEL / ratios:
         return _ByRanks(sign * np.log(found.by_block))

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.keep_alive import keep_alive_values
-from tlslab.analysis.limit import limit_ratios
 from tlslab.analysis.measures import Processors, trial_values
 from tlslab.analysis.validity import (
     TrialJudgement,
@@ -91,9 +89,5 @@ def _judged(contents: RunContents, cell: Cell, trials: Sequence[Trial]) -> Itera
         judgement = judge_trial(trial, processors) if trial.status == "done" else None
         values: dict[str, float] = {}
         if judgement is not None and not judgement.faults:
-            values = (
-                trial_values(trial, processors)
-                | keep_alive_values(trial, processors)
-                | limit_ratios(trial, contents.environment.primitives)
-            )
+            values = trial_values(trial, processors, contents.environment.primitives)
         yield JudgedTrial(trial, judgement, values)

@@ -17,6 +17,7 @@ that a ratio of 1 cannot be reached.
 
 import math
 
+from tlslab.domain.estimates import CLIENT_LIMIT, SERVER_LIMIT
 from tlslab.domain.handshake import Facts
 from tlslab.domain.primitives import Primitives
 from tlslab.domain.record import RunRecord
@@ -32,8 +33,7 @@ _SERVER_HELLO = 90
 def limit_ratios(trial: Trial, primitives: Primitives | None) -> dict[str, float]:
     """The cost of each side as a multiple of its limit, if all of the side's primitives are known.
 
-    `limit_ratio` is the client's, from the run with the full client; `server_limit_ratio` the
-    server's, from the run that loads it.
+    The client's is from the run with the full client, the server's from the run that loads it.
     """
     ratios: dict[str, float] = {}
     if primitives is None:
@@ -42,7 +42,7 @@ def limit_ratios(trial: Trial, primitives: Primitives | None) -> dict[str, float
         limit = client_limit_us(run.record, primitives)
         if limit is not None:
             cost = run.record.cpu.total_us / run.record.outcomes.completed
-            ratios["limit_ratio"] = cost / limit
+            ratios[CLIENT_LIMIT] = cost / limit
     run = trial.runs.get("capacity")
     # The primitives are those of this machine.
     here = run is not None and run.server is not None and run.server.source != "node_exporter"
@@ -51,7 +51,7 @@ def limit_ratios(trial: Trial, primitives: Primitives | None) -> dict[str, float
         if limit is not None:
             used_us = (run.server.user_us + run.server.system_us) / run.server.seconds
             cost = used_us * run.record.seconds / run.record.outcomes.completed
-            ratios["server_limit_ratio"] = cost / limit
+            ratios[SERVER_LIMIT] = cost / limit
     return ratios
 
 

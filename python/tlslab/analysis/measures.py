@@ -1,44 +1,41 @@
-"""One value of each estimate from each trial, and the units."""
+"""One value of each estimate from each trial.
 
-from collections.abc import Sequence
+A function computes an estimate from a run of the engine; it has the name of the estimate's row in
+`domain/estimates.py`. There is a table for each of a trial's runs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tlslab.analysis.limit import limit_ratios
 from tlslab.domain.deployment import Deployment
+from tlslab.domain.estimates import (
+    CLIENT_BUSY,
+    CLIENT_COST,
+    CONNECTIONS,
+    CONNECTIONS_PER_CPU,
+    OCSP_BYTES,
+    OPEN_BYTES,
+    OPEN_CLIENT_BUSY,
+    OPEN_CLIENT_COST,
+    OPEN_MEMORY,
+    OPEN_REQUESTS,
+    OPEN_SERVER_BUSY,
+    OPEN_SERVER_COST,
+    REQUESTS,
+    SERVER_BUSY,
+    SERVER_COST,
+    SERVER_MEMORY,
+    WIRE_BYTES,
+    parts_of,
+)
 from tlslab.domain.generator import generator_busy
-from tlslab.domain.record import RunRecord
+from tlslab.domain.primitives import Primitives
 from tlslab.domain.run import Environment
-from tlslab.domain.trial import Trial, TrialRun
-
-RATE = "1/s"
-MICROSECONDS = "us"
-BYTES = "B"
-BYTE_RATE = "B/s"
-SHARE = "share"
-RATIO = "ratio"
+from tlslab.domain.trial import RunKind, Trial, TrialRun
 
 # The resolution of the kernel's processor times (USER_HZ; proc_stat(5)).
 _TICK_S = 0.01
-
-UNITS: dict[str, str] = {
-    "connections_per_s": RATE,
-    "handshakes_per_s": RATE,
-    "requests_per_s": RATE,
-    "bytes_per_s": BYTE_RATE,
-    "wire_bytes_per_handshake": BYTES,
-    "ocsp_response_bytes": BYTES,
-    "client_cpu_us_per_connection": MICROSECONDS,
-    "client_cpu_us_per_connection_user": MICROSECONDS,
-    "client_cpu_us_per_connection_system": MICROSECONDS,
-    "server_cpu_us_per_connection": MICROSECONDS,
-    "server_cpu_us_per_connection_user": MICROSECONDS,
-    "server_cpu_us_per_connection_system": MICROSECONDS,
-    "connections_per_cpu_s": RATE,
-    "server_memory_bytes": BYTES,
-    "server_busy": SHARE,
-    "client_busy": SHARE,
-    "limit_ratio": RATIO,
-    "server_limit_ratio": RATIO,
-}
 
 
 @dataclass(frozen=True)
@@ -68,8 +65,10 @@ class Processors:
         return max(1, len(self.server))
 
 
-def trial_values(trial: Trial, processors: Processors) -> dict[str, float]:
-    """The values of a finished trial, by estimate name.
+def trial_values(
+    trial: Trial, processors: Processors, primitives: Primitives | None
+) -> dict[str, float]:
+    """The values of a finished trial, by estimate.
 
     Rates, bytes, memory and the server's cost come from the run with the lean client, which loads
     the server; the client's cost comes from the run with the full client. Values that the trial
@@ -77,25 +76,36 @@ def trial_values(trial: Trial, processors: Processors) -> dict[str, float]:
     completed).
     """
     values: dict[str, float] = {}
-    if (run := trial.runs.get("capacity")) is not None:
-        values |= loading_values(run, processors)
-    if (run := trial.runs.get("client_cost")) is not None:
-        values |= _client(run)
-    parts = [values.get(f"{side}_cpu_us_per_connection") for side in ("client", "server")]
-    if parts[0] is not None and parts[1] is not None and not _elsewhere(trial):
+    for kind, table in _BY_RUN.items():
+        if (run := trial.runs.get(kind)) is not None:
+            values |= _values(table, run, processors)
+    client, server = values.get(CLIENT_COST), values.get(SERVER_COST)
+    if client is not None and server is not None and not _elsewhere(trial):
         # The rate of a host that does the work of both sides, as published studies have it.
-        values["connections_per_cpu_s"] = 1e6 / (parts[0] + parts[1])
-    return values
+        values[CONNECTIONS_PER_CPU] = 1e6 / (client + server)
+    return values | limit_ratios(trial, primitives)
+
+
+def loading_values(run: TrialRun, processors: Processors) -> dict[str, float]:
+    """The values of one run of the lean client: rates, bytes, memory, the server's cost."""
+    return _values(_LOADING, run, processors)
+
+
+def not_measurable(trials: Sequence[Trial]) -> dict[str, str]:
+    """The reason for missing estimates of requests on open connections: possible handshakes."""
+    runs = [run for trial in trials if (run := trial.runs.get("keep_alive")) is not None]
+    if not runs or any(_waited(run) for run in runs):
+        return {}
+    reason = (
+        "the measurement began before all connections were open, so that handshakes may have "
+        "reached into it: run it anew"
+    )
+    return {OPEN_REQUESTS: reason}
 
 
 def _elsewhere(trial: Trial) -> bool:
     """Whether the server ran on another machine, whose processors may be faster or slower."""
     return any(run.server and run.server.source == "node_exporter" for run in trial.runs.values())
-
-
-def loading_values(run: TrialRun, processors: Processors) -> dict[str, float]:
-    """The values of one run of the lean client: rates, bytes, memory, the server's cost."""
-    return _capacity(run) | _server(run, processors)
 
 
 def client_busy(run: TrialRun) -> float:
@@ -164,11 +174,8 @@ def server_lost(run: TrialRun, processors: Processors) -> float:
 
 def server_cost_us(run: TrialRun) -> float | None:
     """The server's processor time per connection in microseconds; None if unaccounted."""
-    if run.server is None or run.server.seconds <= 0 or run.record.outcomes.completed == 0:
-        return None
-    # The server is metered a little longer or shorter than the engine measures: rates, not totals.
-    per_second = (run.server.user_us + run.server.system_us) / run.server.seconds
-    return per_second * run.record.seconds / run.record.outcomes.completed
+    cost = _server_cost(run, run.record.outcomes.completed)
+    return None if cost is None else cost.us
 
 
 def steal_share(run: TrialRun) -> float:
@@ -178,56 +185,120 @@ def steal_share(run: TrialRun) -> float:
     return machine.steal_us / whole if whole else 0.0
 
 
-def _capacity(run: TrialRun) -> dict[str, float]:
-    record = run.record
-    completed = record.outcomes.completed
-    if completed == 0 or record.seconds <= 0:
-        return {}
-    wire = record.bytes.handshake_sent + record.bytes.handshake_received
-    return {
-        "connections_per_s": completed / record.seconds,
-        "handshakes_per_s": sum(facts.count for facts in record.facts) / record.seconds,
-        "requests_per_s": record.requests / record.seconds,
-        "bytes_per_s": record.bytes.received / record.seconds,
-        "wire_bytes_per_handshake": wire / completed,
-        "client_busy": client_busy(run),
-        **_stapled(record),
-    }
+@dataclass(frozen=True)
+class _Cost:
+    """A cost in microseconds; its parts are in the ratio of the times `user_us`, `system_us`."""
+
+    us: float
+    user_us: int
+    system_us: int
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """The shares of the time in the program and in the kernel."""
+        whole = self.user_us + self.system_us
+        user = self.user_us / whole if whole else 0.0
+        return user, 1 - user
 
 
-def _stapled(record: RunRecord) -> dict[str, float]:
-    """The mean length of the OCSP responses of full handshakes; empty without stapling."""
-    full = [facts for facts in record.facts if facts.kind == "full"]
+_Read = Callable[[TrialRun, Processors], float | _Cost | None]
+
+
+def _client_cost(run: TrialRun, count: int) -> _Cost | None:
+    """The generator's processor time for one of `count` connections or requests."""
+    cpu = run.record.cpu
+    return _Cost(cpu.total_us / count, cpu.user_us, cpu.system_us) if count else None
+
+
+def _server_cost(run: TrialRun, count: int) -> _Cost | None:
+    """The server's processor time for one of `count` connections or requests."""
+    server = run.server
+    if server is None or server.seconds <= 0 or count == 0:
+        return None
+    # The server is metered a little longer or shorter than the engine measures: rates, not totals.
+    per_second = (server.user_us + server.system_us) / server.seconds
+    return _Cost(per_second * run.record.seconds / count, server.user_us, server.system_us)
+
+
+def _memory(run: TrialRun, _: Processors) -> float | None:
+    return None if run.server is None or run.server.seconds <= 0 else run.server.memory_bytes
+
+
+def _wire_bytes(run: TrialRun, _: Processors) -> float:
+    sides = run.record.bytes.handshake_sent + run.record.bytes.handshake_received
+    return sides / run.record.outcomes.completed
+
+
+def _stapled(run: TrialRun, _: Processors) -> float | None:
+    """The mean length of the OCSP responses of full handshakes; None without stapling."""
+    full = [facts for facts in run.record.facts if facts.kind == "full"]
     stapled = sum(facts.ocsp_response_bytes * facts.count for facts in full)
-    return {"ocsp_response_bytes": stapled / sum(f.count for f in full)} if stapled else {}
+    return stapled / sum(facts.count for facts in full) if stapled else None
 
 
-def _server(run: TrialRun, processors: Processors) -> dict[str, float]:
-    cost, server = server_cost_us(run), run.server
-    if cost is None or server is None:
+# New connections: the run with the lean client, which loads the server.
+_LOADING: Mapping[str, _Read] = {
+    CONNECTIONS: lambda run, _: run.record.outcomes.completed / run.record.seconds,
+    "handshakes_per_s": lambda run, _: (
+        sum(facts.count for facts in run.record.facts) / run.record.seconds
+    ),
+    REQUESTS: lambda run, _: run.record.requests / run.record.seconds,
+    "bytes_per_s": lambda run, _: run.record.bytes.received / run.record.seconds,
+    WIRE_BYTES: _wire_bytes,
+    CLIENT_BUSY: lambda run, _: client_busy(run),
+    OCSP_BYTES: _stapled,
+    SERVER_COST: lambda run, _: _server_cost(run, run.record.outcomes.completed),
+    SERVER_MEMORY: _memory,
+    SERVER_BUSY: server_busy,
+}
+
+# New connections: the run with the client that verifies everything.
+_CLIENT: Mapping[str, _Read] = {
+    CLIENT_COST: lambda run, _: _client_cost(run, run.record.outcomes.completed),
+}
+
+# Connections that are kept open. Bytes are those of HTTP, heads and bodies: the overhead of TLS is
+# counted only when a connection ends.
+_KEPT_OPEN: Mapping[str, _Read] = {
+    OPEN_REQUESTS: lambda run, _: run.record.requests / run.record.seconds,
+    OPEN_BYTES: lambda run, _: (run.record.bytes.head + run.record.bytes.body) / run.record.seconds,
+    OPEN_CLIENT_BUSY: lambda run, _: client_busy(run),
+    OPEN_CLIENT_COST: lambda run, _: _client_cost(run, run.record.requests),
+    OPEN_SERVER_COST: lambda run, _: _server_cost(run, run.record.requests),
+    OPEN_MEMORY: _memory,
+    OPEN_SERVER_BUSY: server_busy,
+}
+
+_BY_RUN: Mapping[RunKind, Mapping[str, _Read]] = {
+    "capacity": _LOADING,
+    "client_cost": _CLIENT,
+    "keep_alive": _KEPT_OPEN,
+}
+
+
+def _values(table: Mapping[str, _Read], run: TrialRun, processors: Processors) -> dict[str, float]:
+    """What a run gives; nothing if nothing completed.
+
+    Nothing either if connections were not waited for: the measurement may contain handshakes.
+    """
+    record = run.record
+    done = record.requests if table is _KEPT_OPEN else record.outcomes.completed
+    if done == 0 or record.seconds <= 0 or (table is _KEPT_OPEN and not _waited(run)):
         return {}
-    costs = split("server_cpu_us_per_connection", cost, server.user_us, server.system_us)
-    return costs | held(run, processors)
+    values: dict[str, float] = {}
+    for name, read in table.items():
+        value = read(run, processors)
+        if isinstance(value, _Cost):
+            values[name] = value.us
+            values |= {
+                part: value.us * share
+                for part, share in zip(parts_of(name), value.shares, strict=True)
+            }
+        elif value is not None:
+            values[name] = float(value)
+    return values
 
 
-def held(run: TrialRun, processors: Processors) -> dict[str, float]:
-    """The server's memory and the use of its processors, as far as they are known."""
-    found = {
-        "server_memory_bytes": None if run.server is None else run.server.memory_bytes,
-        "server_busy": server_busy(run, processors),
-    }
-    return {name: float(value) for name, value in found.items() if value is not None}
-
-
-def _client(run: TrialRun) -> dict[str, float]:
-    completed, cpu = run.record.outcomes.completed, run.record.cpu
-    if completed == 0:
-        return {}
-    cost = cpu.total_us / completed
-    return split("client_cpu_us_per_connection", cost, cpu.user_us, cpu.system_us)
-
-
-def split(name: str, cost: float, user_us: int, system_us: int) -> dict[str, float]:
-    """A cost, and its parts in user space and in the kernel."""
-    user = user_us / (user_us + system_us) if user_us + system_us else 0.0
-    return {name: cost, f"{name}_user": cost * user, f"{name}_system": cost * (1 - user)}
+def _waited(run: TrialRun) -> bool:
+    """Whether the measurement started when all connections were open."""
+    return bool(run.record.spec.get("load", {}).get("open_within_ms"))

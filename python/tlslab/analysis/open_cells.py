@@ -8,10 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from tlslab.analysis import keep_alive
-from tlslab.analysis.compare import Measured, compare, more_is_faster
+from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.ranking import differing, settings
+from tlslab.domain.estimates import (
+    CONNECTIONS,
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    SERVER_COST,
+    quantity,
+)
 from tlslab.domain.finding import Comparison
 from tlslab.domain.run import RunContents
 from tlslab.domain.stopping import Stopping
@@ -20,8 +26,8 @@ from tlslab.domain.wording import setting_of
 # The estimates that a run must settle: the ranked rates; for rates that neither side limited, the
 # costs.
 SETTLED_BY = (
-    ("connections_per_s", "server_cpu_us_per_connection"),
-    (keep_alive.REQUESTS, keep_alive.SERVER),
+    (CONNECTIONS, SERVER_COST),
+    (OPEN_REQUESTS, OPEN_SERVER_COST),
 )
 
 
@@ -113,7 +119,7 @@ def _open_among(
 ) -> set[tuple[str, str]]:
     found = differing(cells, estimate)
     beaten = {
-        b if (comparison.ratio > 1) == more_is_faster(estimate) else a
+        b if (comparison.ratio > 1) == quantity(estimate).more_is_better else a
         for (a, b), comparison in found.items()
         if comparison is not None and _clearly(comparison, stopping.until)
     }

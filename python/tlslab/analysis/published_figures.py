@@ -8,13 +8,14 @@ from typing import Any
 
 from tlslab.domain.deployment import NO_FRONT
 from tlslab.domain.errors import UsageError
+from tlslab.domain.estimates import CONNECTIONS, CONNECTIONS_PER_CPU
 from tlslab.domain.finding import Published
 
 SCHEMA = "tlslab.published/1"
 
 # The estimates beside which a study's requests per second on new connections stand. The second one
 # counts the work of both sides, like a study whose client and server share one host.
-ESTIMATES = ("connections_per_s", "connections_per_cpu_s")
+ESTIMATES = (CONNECTIONS, CONNECTIONS_PER_CPU)
 
 
 @dataclass(frozen=True)

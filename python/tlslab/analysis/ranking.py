@@ -7,29 +7,19 @@ from itertools import combinations
 
 import numpy as np
 
-from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import (
     Measured,
     compare,
     judged,
     may_differ,
-    more_is_faster,
     paired_logs,
 )
 from tlslab.analysis.stats.estimate import family_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
+from tlslab.domain.estimates import judged_in, quantity
 from tlslab.domain.finding import Comparison, Place, Ranking
 from tlslab.domain.setting import settings_of
 from tlslab.domain.wording import difference, few, joined, setting_of
-
-RANKED = (
-    "connections_per_s",
-    "server_cpu_us_per_connection",
-    "client_cpu_us_per_connection",
-    keep_alive.REQUESTS,
-    keep_alive.SERVER,
-    keep_alive.CLIENT,
-)
 
 # The largest number of cells that a sentence names; longer lists are cut.
 _NAMED = 5
@@ -58,7 +48,7 @@ def rankings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Ra
     found = []
     for setting in settings(cells, baseline):
         mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
-        for estimate in RANKED:
+        for estimate in judged_in("ranking"):
             if ranked := rank(mates, estimate):
                 places = (
                     Place(
@@ -112,7 +102,7 @@ def rank(cells: Iterable[Measured], estimate: str) -> tuple[Ranked, ...]:
     for (a, b), found in differing(ordered, estimate).items():
         if found is None:
             continue
-        first, second = (a, b) if (found.ratio > 1) == more_is_faster(estimate) else (b, a)
+        first, second = (a, b) if (found.ratio > 1) == quantity(estimate).more_is_better else (b, a)
         beats[first].append(second)
         better[second] += 1
     n = len(ordered)
@@ -134,7 +124,7 @@ def behind_the_first(
     behind = (
         second
         for (_, second), each in found.items()
-        if each is not None and (each.ratio > 1) == more_is_faster(estimate)
+        if each is not None and (each.ratio > 1) == quantity(estimate).more_is_better
     )
     return tuple(ordered), frozenset(behind)
 
@@ -145,7 +135,7 @@ def _ordered(cells: Iterable[Measured], estimate: str) -> list[Measured]:
     if all(cell.is_bound(estimate) for cell in able):
         return []
     effects = _effects([cell.values[estimate] for cell in able])
-    sign = -1.0 if more_is_faster(estimate) else 1.0
+    sign = -1.0 if quantity(estimate).more_is_better else 1.0
     return [able[i] for i in sorted(range(len(able)), key=lambda i: sign * effects[i])]
 
 

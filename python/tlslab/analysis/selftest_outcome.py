@@ -10,17 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tlslab.analysis.compare import Measured, compare, more_is_faster, paired_logs
+from tlslab.analysis.compare import Measured, compare, paired_logs
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.ranking import differing
 from tlslab.analysis.stats.power import detectable
 from tlslab.analysis.stats.proportion import proportion_interval
+from tlslab.domain.estimates import CONNECTIONS, SERVER_COST, quantity
 from tlslab.domain.run import RunContents
 from tlslab.domain.selftest import SCHEMA, Ability, Detectable, Planted, Selftest, Tries
 
 # The estimates by which servers are ranked; each is a ranking with its own false alarms.
-RANKED_BY = ("connections_per_s", "server_cpu_us_per_connection")
+RANKED_BY = (CONNECTIONS, SERVER_COST)
 
 # The numbers of blocks for which the detectable difference is stated.
 STATED_BLOCKS = (5, 10, 15, 30)
@@ -115,7 +116,7 @@ def _ranked(
 
 def _planted(pair: Pair, estimate: str, tries: int, blocks: int) -> Planted:
     found = [
-        ratio != 0 and (ratio < 1) == more_is_faster(estimate)
+        ratio != 0 and (ratio < 1) == quantity(estimate).more_is_better
         for ratio in _apart(pair, estimate, tries, blocks)
     ]
     first, second = cells = pair.within(0, tries * blocks)

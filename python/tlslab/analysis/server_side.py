@@ -6,6 +6,7 @@ from dataclasses import replace
 from statistics import median
 
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import quantity
 from tlslab.domain.finding import Summary
 from tlslab.domain.server_side import SOURCE_WORDS, ServerSide
 from tlslab.domain.trial import RunKind, Trial, TrialRun
@@ -20,9 +21,6 @@ _KINDS: Mapping[RunKind, str] = {
     "client_cost": "new connections of a full client",
     "keep_alive": "requests on connections kept open",
 }
-
-# Estimates that contain the server's processor time.
-_PARTS = ("server_cpu_us_per_", "connections_per_cpu_s", "server_limit_ratio")
 
 
 def server_side_facts(trials: Sequence[Trial]) -> dict[str, str]:
@@ -51,11 +49,7 @@ def comparable(first: Summary, second: Summary, estimate: str) -> bool:
     """
     machines = [SOURCE_WORDS["node_exporter"] in s.server_side.get(SOURCE, "")
                 for s in (first, second)]  # fmt: skip
-    return machines[0] == machines[1] or not _is_of_server(estimate)
-
-
-def _is_of_server(estimate: str) -> bool:
-    return estimate.removeprefix("keep_alive_").startswith(_PARTS)
+    return machines[0] == machines[1] or not quantity(estimate).of_server
 
 
 def widened(estimates: Mapping[str, Estimate], trials: Sequence[Trial]) -> dict[str, Estimate]:
@@ -68,7 +62,7 @@ def widened(estimates: Mapping[str, Estimate], trials: Sequence[Trial]) -> dict[
     if share == 0.0:
         return dict(estimates)
     return {
-        name: _wider(found, share) if _is_of_server(name) else found
+        name: _wider(found, share) if quantity(name).of_server else found
         for name, found in estimates.items()
     }
 

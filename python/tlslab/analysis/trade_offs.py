@@ -11,15 +11,13 @@ from itertools import combinations
 
 import numpy as np
 
-from tlslab.analysis import keep_alive
-from tlslab.analysis.compare import Measured, compare, judged_together, more_is_faster
+from tlslab.analysis.compare import Measured, compare, judged_together
 from tlslab.analysis.judged import JudgedCell, judged_cells
-from tlslab.analysis.measures import UNITS
 from tlslab.analysis.open_cells import replay
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate
 from tlslab.analysis.stats.families import holm
-from tlslab.analysis.stats.latency import TIMES, times
+from tlslab.analysis.stats.latency import times
 from tlslab.analysis.stats.posterior import (
     LEAST_BLOCKS,
     credible,
@@ -30,22 +28,31 @@ from tlslab.analysis.stats.posterior import (
 from tlslab.domain.distribution import Distribution, needed_n
 from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    CONNECTION_TIMES,
+    OPEN_SERVER_COST,
+    SERVER_COST,
+    SERVER_MEMORY,
+    SERVICE,
+    WIRE_BYTES,
+    quantile,
+    quantity,
+)
 from tlslab.domain.finding import Comparison
 from tlslab.domain.run import RunContents
 from tlslab.domain.trade_off import TOLERANCE, TradeOffs, Verdict, Weighed
 
-SERVICE = "service_ms"
-
 # The quantiles of the service time, the highest first; the first that all trials can have is used.
-LATENCIES = tuple(f"{SERVICE}_p{percentage}" for percentage in (99, 95, 50))
+_QUANTILES = {quantile(SERVICE, percentage): percentage / 100 for percentage in (99, 95, 50)}
+LATENCIES = tuple(_QUANTILES)
 
 # The dimensions of cells beside their security; less is better in all of them.
 DIMENSIONS = (
-    "server_cpu_us_per_connection",
-    keep_alive.SERVER,
+    SERVER_COST,
+    OPEN_SERVER_COST,
     *LATENCIES,
-    "wire_bytes_per_handshake",
-    "server_memory_bytes",
+    WIRE_BYTES,
+    SERVER_MEMORY,
 )
 
 
@@ -69,13 +76,13 @@ def _latencies(judged: JudgedCell) -> dict[str, dict[int, float]]:
     by_block = {
         trial.block: Distribution.merge(parts)
         for trial in judged.usable
-        if (parts := times([trial], TIMES[SERVICE]))
+        if (parts := times([trial], CONNECTION_TIMES[SERVICE]))
     }
     least = min((each.n for each in by_block.values()), default=0)
     return {
         name: {block: each.quantile(p) for block, each in by_block.items()}
-        for name in LATENCIES
-        if least >= needed_n(p := int(name.rpartition("_p")[2]) / 100)
+        for name, p in _QUANTILES.items()
+        if least >= needed_n(p)
     }
 
 
@@ -144,7 +151,7 @@ def _field(cells: Sequence[Measured], names: Sequence[str], security: Mapping[st
     if len(blocks) >= LEAST_BLOCKS:
         for name in names:
             logs = [[math.log(cell.values[name][block]) for block in blocks] for cell in cells]
-            sign = -1.0 if more_is_faster(name) else 1.0
+            sign = -1.0 if quantity(name).more_is_better else 1.0
             draws[name] = sign * draws_of_means(np.array(logs))
     return _Field(cells, blocks, draws, security)
 
@@ -169,8 +176,7 @@ def _weighed(field: _Field, names: Sequence[str], dimensions: Sequence[str]) -> 
 
 
 def _estimate(cell: Measured, name: str) -> Estimate:
-    unit = (UNITS | keep_alive.UNITS).get(name, "ms")
-    return estimate(list(cell.values[name].values()), unit, cell.anytime)
+    return estimate(list(cell.values[name].values()), quantity(name).unit, cell.anytime)
 
 
 def _ordered(found: TradeOffs, field: _Field) -> TradeOffs:

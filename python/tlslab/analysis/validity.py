@@ -13,6 +13,7 @@ from tlslab.analysis.measures import (
     server_lost,
     steal_share,
 )
+from tlslab.domain.estimates import quantity
 from tlslab.domain.finding import CellVerdict, Note
 from tlslab.domain.generator import STARVED, time_lost
 from tlslab.domain.record import RunRecord
@@ -233,7 +234,7 @@ def lower_bounds(
     return tuple(
         name
         for name in names
-        if name.endswith("_per_s") and (kept if name.startswith("keep_alive_") else new)
+        if (row := quantity(name)).is_bounded and (kept if row.keep_alive else new)
     )
 
 
@@ -255,7 +256,7 @@ def unsaturated(
     return tuple(
         name
         for name in names
-        if name.endswith("_per_s") and (kept if name.startswith("keep_alive_") else new)
+        if (row := quantity(name)).is_bounded and (kept if row.keep_alive else new)
     )
 
 

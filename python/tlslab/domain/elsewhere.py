@@ -3,13 +3,14 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from tlslab.domain.estimates import (
+    OPEN_REQUESTS,
+)
 from tlslab.domain.finding import CellSummary, Ranking
 from tlslab.domain.leading import Lead, lead, lead_words
 from tlslab.domain.setting import RANKED_FIGURES
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import cell_label, counted, difference, joined
-
-REQUESTS = "keep_alive_requests_per_s"
 
 # The largest number of settings with another leader that a sentence names.
 _NAMED = 2
@@ -66,10 +67,10 @@ def beside(
 def _kept_open(ranking: Ranking, rankings: Sequence[Ranking], cells: Cells) -> str:
     """The cell that answers most requests in the setting; empty if that is not known."""
     other = next(
-        (r for r in rankings if r.setting == ranking.setting and r.estimate == REQUESTS), None
+        (r for r in rankings if r.setting == ranking.setting and r.estimate == OPEN_REQUESTS), None
     )
     found = None if other is None else lead(other, cells.allowed)
-    if other is None or found is None or ranking.estimate == REQUESTS or not found.slower:
+    if other is None or found is None or ranking.estimate == OPEN_REQUESTS or not found.slower:
         return ""
     if fewest(Led(other, found), cells) < LEAST_BLOCKS:
         return ""

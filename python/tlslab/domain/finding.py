@@ -6,6 +6,9 @@ from typing import Any, Literal
 
 from tlslab.domain.answer import Answer
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    quantity,
+)
 from tlslab.domain.figure import DataTable, Figure, TextBlock
 from tlslab.domain.handshake import Facts
 from tlslab.domain.host_use import HostUse
@@ -129,6 +132,14 @@ class CellSummary:
     lower_bounds: tuple[str, ...] = ()
     unsaturated: tuple[str, ...] = ()
     left_open: Mapping[str, str] = field(default_factory=dict)
+
+    def is_bound(self, estimate: str) -> bool:
+        """Whether an estimate is a lower bound, because the generator was the limit.
+
+        The verdict is that of new connections. It is all that old summaries have.
+        """
+        by_verdict = self.verdict == "at_least" and quantity(estimate).is_bounded_by_verdict
+        return by_verdict or estimate in self.lower_bounds
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,17 @@ from dataclasses import dataclass
 
 from tlslab.domain.answer import Tile
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import estimate_name, shown
+from tlslab.domain.estimates import (
+    estimate_name,
+    quantity,
+    shown,
+)
+from tlslab.domain.estimates import (
+    tiles as tile_rows,
+)
 from tlslab.domain.finding import CellSummary, Ranking
 from tlslab.domain.wording import counted, difference, few, figure, joined
 
-# The figures of the leading cell, by estimate, in their order.
-_TILES = {
-    "connections_per_s": "New connections/s",
-    "keep_alive_requests_per_s": "Requests/s, connections kept open",
-    "server_cpu_us_per_connection": "Server's processor time",
-    "client_cpu_us_per_connection": "Client's processor time",
-    "handshake_ms_p50": "Handshake, median",
-    "wire_bytes_per_handshake": "Handshake on the wire",
-}
 _MOST_TILES = 5
 _FEWEST_TILES = 3
 
@@ -71,12 +69,6 @@ def lead(ranking: Ranking, allowed: Collection[str] | None = None) -> Lead | Non
     )
 
 
-def is_bound(cell: CellSummary, estimate: str) -> bool:
-    """Whether a cell's estimate is a lower bound, because the generator was the limit."""
-    of_new = cell.verdict == "at_least" and estimate.endswith("_per_s")
-    return estimate in cell.lower_bounds or (of_new and not estimate.startswith("keep_alive_"))
-
-
 def value_words(found: Estimate, bound: bool = False) -> str:
     """`3,412 (95 %: 3,390 to 3,440)`, `≥ 3,412` for a lower bound; with the unit of a cost."""
     given = shown(found)
@@ -91,8 +83,8 @@ def value_words(found: Estimate, bound: bool = False) -> str:
 def measured_words(cell: CellSummary, estimate: str) -> str:
     """`3,412 (95 %: 3,390 to 3,440) new connections/s`; costs are `of` something."""
     name = estimate_name(estimate)
-    what = name if estimate.endswith("_per_s") else f"of {name}"
-    return f"{value_words(cell.estimates[estimate], is_bound(cell, estimate))} {what}"
+    what = name if quantity(estimate).dimension == "rate" else f"of {name}"
+    return f"{value_words(cell.estimates[estimate], cell.is_bound(estimate))} {what}"
 
 
 def lead_words(
@@ -109,12 +101,12 @@ def lead_words(
     between the first and the others; lower bounds are called so.
     """
     one, estimate = cell(found.first), ranking.estimate
-    best = "fastest" if estimate.endswith("_per_s") else "cheapest"
+    best = "fastest" if quantity(estimate).dimension == "rate" else "cheapest"
     value = measured_words(one, estimate)
     if not found.tied:
         return f"{name(found.first)} is the {best}{noun and f' {noun}'}: {value}"
     names = few([name(key) for key in (found.first, *found.tied)], _NAMED, 1)
-    bound = is_bound(one, estimate)
+    bound = one.is_bound(estimate)
     open_ = "their order is not known"
     if not bound:
         left = next(p.may_differ for p in ranking.places if p.cell == found.first)
@@ -168,8 +160,8 @@ def unranked_words(
 def tiles(cell: CellSummary) -> tuple[Tile, ...]:
     """The figures of the leading cell: three to five, or none."""
     found = [
-        Tile(title, cell.estimates[name], is_bound(cell, name))
-        for name, title in _TILES.items()
-        if name in cell.estimates
+        Tile(row.tile, cell.estimates[row.name], cell.is_bound(row.name))
+        for row in tile_rows()
+        if row.name in cell.estimates
     ]
     return tuple(found[:_MOST_TILES]) if len(found) >= _FEWEST_TILES else ()

@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from tlslab.domain.estimates import (
+    quantity,
+)
 from tlslab.domain.proof import Direction, Proof, ProofFigure, ProofVerdict, RoundTrips
 from tlslab.domain.proof_settings import Measure
 from tlslab.domain.stopping import LEAST_BLOCKS
@@ -52,7 +55,7 @@ def figure_words(found: ProofFigure, own: bool = False) -> str:
     """
     ends = (found.own_low, found.own_high) if own else (found.low, found.high)
     ratio, low, high = _as_measured(found, *ends)
-    if found.estimate.endswith("_per_s"):
+    if quantity(found.estimate).dimension == "rate":
         what = f"{ratio_figure(ratio)} times as many {_per_second(found.measure)}"
     elif found.measure == "handshake":
         what = f"{ratio_figure(ratio)} times the handshake time (p99)"
@@ -75,7 +78,7 @@ def _as_measured(
     found: ProofFigure, low: float | None, high: float | None
 ) -> tuple[float, float | None, float | None]:
     """The ratio candidate / baseline of the estimate, with the ends converted from `better`."""
-    if found.estimate.endswith("_per_s"):
+    if quantity(found.estimate).dimension == "rate":
         return found.better, low, high
     ends = [None if end is None or end <= 0 else 1 / end for end in (high, low)]
     return 1 / found.better, ends[0], ends[1]
@@ -93,7 +96,7 @@ def decided_words(proof: Proof) -> str:
     if proof.verdict == "no_difference":
         most = percent_as_given(proof.settings.margin)
         found = joined([figure_words(each, own=True) for each in deciding])
-        by_rate = any(each.estimate.endswith("_per_s") for each in deciding)
+        by_rate = any(quantity(each.estimate).dimension == "rate" for each in deciding)
         what = most if by_rate else f"{most} of the server's processor time"
         return f"{verdict}: more than {what} is excluded. The candidate has {found}."
     gains = [each for each in deciding if each.direction == "gain"]

@@ -2,6 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
+from tlslab.domain.estimates import (
+    CLIENT_COST,
+    CONNECTIONS,
+    OPEN_REQUESTS,
+    SERVER_COST,
+)
 from tlslab.domain.wording import setting_of
 
 
@@ -22,10 +28,10 @@ def settings_of(
 
 # The estimates by which cells are ranked, and the part of the id of their figures.
 RANKED_FIGURES = {
-    "connections_per_s": "rate",
-    "keep_alive_requests_per_s": "requests",
-    "server_cpu_us_per_connection": "server-ranking",
-    "client_cpu_us_per_connection": "client-ranking",
+    CONNECTIONS: "rate",
+    OPEN_REQUESTS: "requests",
+    SERVER_COST: "server-ranking",
+    CLIENT_COST: "client-ranking",
 }
 
 

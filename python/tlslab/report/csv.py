@@ -4,9 +4,10 @@ import csv
 import io
 from collections.abc import Iterator
 
-from tlslab.domain.estimates import estimate_name
+from tlslab.domain.estimates import (
+    estimate_name,
+)
 from tlslab.domain.finding import Summary
-from tlslab.domain.leading import is_bound
 from tlslab.domain.plain import plain
 
 # Characters at which a spreadsheet expects a formula.
@@ -58,7 +59,7 @@ def _estimates(summary: Summary) -> Iterator[tuple[Value, ...]]:
         for name, found in cell.estimates.items():
             yield (
                 cell.key, *levels, cell.verdict, cell.trials, name, estimate_name(name),
-                found.value, found.low, found.high, found.n, found.unit, is_bound(cell, name),
+                found.value, found.low, found.high, found.n, found.unit, cell.is_bound(name),
             )  # fmt: skip
 
 

@@ -1,10 +1,18 @@
 """The tables of a summary's settings as grids, for Markdown, whose cells have a single line."""
 
+from tlslab.domain.estimates import (
+    CLIENT_COST,
+    CONNECTIONS,
+    HANDSHAKE,
+    MICRO,
+    SERVER_COST,
+    quantile,
+)
 from tlslab.report import view
 from tlslab.report.numbers import Grid, Place
 
 _HEADS = (
-    "#", "", "connections/s", "ratio", f"server {view.MICRO}", f"client {view.MICRO}",
+    "#", "", "connections/s", "ratio", f"server {MICRO}", f"client {MICRO}",
     "handshake p50 ms", "verdict",
 )  # fmt: skip
 
@@ -21,11 +29,11 @@ def _row(row: view.Row) -> tuple[Place, ...]:
     return (
         _word(row.rank),
         _word(row.name),
-        _number(row.value(view.RATE)),
+        _number(row.value(CONNECTIONS)),
         Place(ratio, True),
-        _number(row.value(view.SERVER)),
-        _number(row.value(view.CLIENT)),
-        _number(row.value("handshake_ms_p50")),
+        _number(row.value(SERVER_COST)),
+        _number(row.value(CLIENT_COST)),
+        _number(row.value(quantile(HANDSHAKE, 50))),
         _word(row.verdict),
     )
 

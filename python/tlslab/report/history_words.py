@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlslab.domain.estimates import estimate_name
+from tlslab.domain.estimates import (
+    PER_SECOND,
+    estimate_name,
+    unit_shown,
+)
 from tlslab.domain.history import CellHistory, Change, History, missing
 from tlslab.domain.wording import counted, difference, figure, joined
 
@@ -63,7 +67,7 @@ def judged_cells(found: History) -> int:
 
 def unit_words(unit: str) -> str:
     """A unit to follow a figure; empty for rates, whose names contain it."""
-    return {"us": "µs", "1/s": ""}.get(unit, unit)
+    return "" if unit == PER_SECOND else unit_shown(unit)[0]
 
 
 def headline(found: History) -> str:

@@ -8,6 +8,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from tlslab.domain.estimates import (
+    bounded_by_verdict,
+    unit_shown,
+)
 from tlslab.domain.finding import Summary
 from tlslab.domain.machine import machine_words
 from tlslab.domain.plain import plain
@@ -18,7 +22,6 @@ from tlslab.report.page.assets import asset, policy
 from tlslab.report.page.layout import ROWS, layout
 from tlslab.report.page.names import with_hover
 from tlslab.report.page.table import tile_cell
-from tlslab.report.page.units import unit_words
 from tlslab.report.page.weight_levels import THRIFTIEST
 
 # A larger page loads slowly and is not fit for mail.
@@ -81,7 +84,8 @@ def _rendered(summary: Summary, thrift: int) -> str:
             machine=machine_words(summary.environment),
             rows=ROWS,
             tile_cell=tile_cell,
-            unit_words=unit_words,
+            unit_shown=unit_shown,
+            bounded=" ".join(bounded_by_verdict()),
             enough_command=enough_command,
             minutes=_minutes,
             style=style,

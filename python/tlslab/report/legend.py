@@ -2,6 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from tlslab.domain.estimates import (
+    CLIENT_COST,
+    CONNECTIONS,
+    MICRO,
+    SERVER_COST,
+)
 from tlslab.domain.finding import Summary
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import RANGE
@@ -28,13 +34,13 @@ def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> 
         below = "; below it its interval of 95 %" * any(each.interval for each in ratios)
         yield f"ratio: to {name}, the baseline, block by block{below}"
     yield from _undecided(rows)
-    if any(row.value(view.SERVER) or row.value(view.CLIENT) for row in rows):
+    if any(row.value(SERVER_COST) or row.value(CLIENT_COST) for row in rows):
         yield (
-            f"server {view.MICRO}, client {view.MICRO}: processor time for each connection; below "
+            f"server {MICRO}, client {MICRO}: processor time for each connection; below "
             "it its parts in the program and in the kernel (user + system)"
         )
     if SOURCE in summary.server_side:
-        yield f"server {view.MICRO} by: {summary.server_side[SOURCE]}"
+        yield f"server {MICRO} by: {summary.server_side[SOURCE]}"
     if any(row.limit(cost) for row in rows for cost in view.LIMITS):
         yield (
             "× limit: how many times as much that is as the sum of the cryptography, the records "
@@ -61,5 +67,5 @@ def _undecided(rows: Sequence[view.Row]) -> Iterator[str]:
 
 
 def _without_interval(row: view.Row) -> bool:
-    found = row.value(view.RATE)
+    found = row.value(CONNECTIONS)
     return found is not None and found.interval == "no interval"

@@ -8,6 +8,20 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
+from tlslab.domain.estimates import (
+    CLIENT_COST,
+    CONNECTIONS,
+    HANDSHAKE,
+    MICRO,
+    OPEN_CLIENT_COST,
+    OPEN_MEMORY,
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    SERVER_COST,
+    WIRE_BYTES,
+    parts_of,
+    quantile,
+)
 from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
@@ -213,13 +227,13 @@ class _SectionTable:
 
 
 def _table(section: view.Section, first: int | None, wide: bool) -> Table:
-    values = [value for row in section.rows for value in (row.value(view.RATE), row.ratio)]
+    values = [value for row in section.rows for value in (row.value(CONNECTIONS), row.ratio)]
     interval = "95 %" if any(value and value.interval for value in values) else ""
     heads = [
         f"connections/s\n{interval}",
         f"ratio\n{interval}",
-        f"server {view.MICRO}\nuser + system",
-        f"client {view.MICRO}\nuser + system",
+        f"server {MICRO}\nuser + system",
+        f"client {MICRO}\nuser + system",
     ]
     if wide:
         heads += ["bytes of\nhandshake", "handshake ms\np50 / p99"]
@@ -252,28 +266,28 @@ def _cells(row: view.Row) -> list[Text]:
     return [
         Text(row.rank),
         name,
-        _value(row.value(view.RATE)),
+        _value(row.value(CONNECTIONS)),
         ratio,
-        _cost(row, view.SERVER),
-        _cost(row, view.CLIENT),
-        Text(_text(row.value("wire_bytes_per_handshake"))),
-        Text(f"{_text(row.value('handshake_ms_p50'))} / {_text(row.value('handshake_ms_p99'))}"),
+        _cost(row, SERVER_COST),
+        _cost(row, CLIENT_COST),
+        Text(_text(row.value(WIRE_BYTES))),
+        Text(" / ".join(_text(row.value(quantile(HANDSHAKE, p))) for p in (50, 99))),
     ]
 
 
 def _kept_open(section: view.Section, first: int | None) -> Table:
-    sides = [f"server {view.MICRO}", f"client {view.MICRO}"]
+    sides = [f"server {MICRO}", f"client {MICRO}"]
     table = _ranked("connections kept open", ["requests/s", "ratio", *sides, "memory\nMB"])
     for row in section.kept_open[:first]:
         _, name, _, ratio, *_ = _cells(row)
         table.add_row(
             Text(row.rank),
             name,
-            _value(row.value(view.KEPT_OPEN)),
+            _value(row.value(OPEN_REQUESTS)),
             ratio,
-            _cost(row, view.KEPT_OPEN_SERVER),
-            _cost(row, view.KEPT_OPEN_CLIENT),
-            _value(row.mega("keep_alive_server_memory_bytes")),
+            _cost(row, OPEN_SERVER_COST),
+            _cost(row, OPEN_CLIENT_COST),
+            _value(row.mega(OPEN_MEMORY)),
         )
     return table
 
@@ -287,9 +301,9 @@ def _value(value: view.Value | None) -> Text:
 def _cost(row: view.Row, estimate: str) -> Text:
     """A side's cost, and its parts in user space and in the kernel."""
     text = Text(_text(row.value(estimate)))
-    parts = [row.value(f"{estimate}_{part}") for part in ("user", "system")]
-    if all(part is not None for part in parts):
-        text.append(f"\n{_text(parts[0])} + {_text(parts[1])}", style="dim")
+    values = [row.value(part) for part in parts_of(estimate)]
+    if all(value is not None for value in values):
+        text.append(f"\n{' + '.join(map(_text, values))}", style="dim")
     if estimate in view.LIMITS and (limit := row.limit(estimate)) is not None:
         text.append(f"\n{limit.text}", style="dim")
     return text

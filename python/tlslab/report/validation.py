@@ -3,6 +3,9 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from tlslab.domain.estimates import (
+    MICRO,
+)
 from tlslab.domain.plain import plain
 from tlslab.domain.validation import (
     Comparison,
@@ -14,7 +17,7 @@ from tlslab.domain.validation import (
 from tlslab.domain.wording import counted
 from tlslab.report.numbers import Grid, Place
 from tlslab.report.terminal_tables import fitting
-from tlslab.report.view import MICRO, Value
+from tlslab.report.view import Value
 
 _LABELS = {
     "connect": "connect: SYN to SYN-ACK",

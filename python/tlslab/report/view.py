@@ -4,7 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import MICRO as MICRO
+from tlslab.domain.estimates import (
+    CLIENT_COST,
+    CLIENT_LIMIT,
+    CONNECTIONS,
+    CONNECTIONS_PER_CPU,
+    OPEN_REQUESTS,
+    SERVER_COST,
+    SERVER_LIMIT,
+)
 from tlslab.domain.finding import (
     CellSummary,
     Comparison,
@@ -27,16 +35,7 @@ from tlslab.domain.wording import (
 from tlslab.report.few_trials import NOT_SHOWN
 from tlslab.report.presentations import presentation
 
-RATE = "connections_per_s"
-BOTH = "connections_per_cpu_s"
-SERVER = "server_cpu_us_per_connection"
-CLIENT = "client_cpu_us_per_connection"
-
-KEPT_OPEN = "keep_alive_requests_per_s"
-KEPT_OPEN_SERVER = "keep_alive_server_cpu_us_per_request"
-KEPT_OPEN_CLIENT = "keep_alive_client_cpu_us_per_request"
-
-LIMITS = {CLIENT: "limit_ratio", SERVER: "server_limit_ratio"}
+LIMITS = {CLIENT_COST: CLIENT_LIMIT, SERVER_COST: SERVER_LIMIT}
 
 VERDICTS = {
     "valid": "valid",
@@ -107,8 +106,7 @@ class Row:
             low, high = ends
             found = replace(found, value=found.value * scale, low=low, high=high)
         shown = value(found)
-        old = self.cell.verdict == "at_least" and not estimate.startswith("keep_alive_")
-        if estimate in self.cell.lower_bounds or (old and estimate.endswith("_per_s")):
+        if self.cell.is_bound(estimate):
             return Value(f"≥ {shown.text}", "", "the generator was the limit: a lower bound")
         return shown
 
@@ -210,16 +208,16 @@ def sections(summary: Summary) -> tuple[Section, ...]:
 
 def _section(summary: Summary, id_: str, label: str, cells: list[CellSummary]) -> Section:
     keys = {cell.key for cell in cells}
-    ranking = _ranking(summary, keys, (RATE, SERVER, CLIENT))
-    open_ranking = _ranking(summary, keys, (KEPT_OPEN,))
-    open_cells = [cell for cell in cells if KEPT_OPEN in cell.estimates]
+    ranking = _ranking(summary, keys, (CONNECTIONS, SERVER_COST, CLIENT_COST))
+    open_ranking = _ranking(summary, keys, (OPEN_REQUESTS,))
+    open_cells = [cell for cell in cells if OPEN_REQUESTS in cell.estimates]
     return Section(
         id=id_,
         label=label,
         ranked_by=ranking.estimate if ranking else "",
-        rows=_rows(summary, cells, ranking, RATE),
+        rows=_rows(summary, cells, ranking, CONNECTIONS),
         findings=tuple(f for f in summary.findings if f.cells and keys.issuperset(f.cells)),
-        kept_open=_rows(summary, open_cells, open_ranking, KEPT_OPEN),
+        kept_open=_rows(summary, open_cells, open_ranking, OPEN_REQUESTS),
     )
 
 
@@ -280,13 +278,15 @@ def find_comparison(summary: Summary, candidate: str, estimate: str) -> Comparis
 
 def published(summary: Summary) -> tuple[Published | None, tuple[PublishedRow, ...]]:
     """The study, and its ratios beside ours, the study's best first; None when there is none."""
-    found = [c for c in summary.comparisons if c.published is not None and c.estimate == RATE]
+    found = [
+        c for c in summary.comparisons if c.published is not None and c.estimate == CONNECTIONS
+    ]
     if not found:
         return None, ()
     rows = []
     for comparison in sorted(found, key=lambda c: -c.published.ratio if c.published else 0.0):
         cell = summary.cell(comparison.candidate)
-        both = find_comparison(summary, cell.key, BOTH)
+        both = find_comparison(summary, cell.key, CONNECTIONS_PER_CPU)
         rows.append(
             PublishedRow(
                 name=varied_label(cell.factors, summary.experiment.baseline),

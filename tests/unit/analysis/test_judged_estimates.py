@@ -1,35 +1,12 @@
-"""The list of the estimates by which runs are compared: complete, and each with its direction."""
+"""The estimates by which runs are compared, and their order."""
 
-import pytest
-
-from tlslab.analysis import keep_alive, measures
-from tlslab.analysis.benchmark import fork_estimates
-from tlslab.analysis.compare import is_amount, more_is_faster
-from tlslab.analysis.judged_estimates import (
-    AMOUNTS,
-    COSTS,
-    RATES,
-    TIMES,
-    gated_rates,
-    judged_names,
-    leading_rate,
-)
+from tlslab.analysis.judged_estimates import gated_rates, judged_names, leading_rate
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import estimate_name
-
-KNOWN = {*measures.UNITS, *keep_alive.UNITS, *fork_estimates.UNITS, "capacity_connections_per_s"}
+from tlslab.domain.estimates import OPEN_REQUESTS
 
 
 def estimates(**values: float) -> dict[str, Estimate]:
     return {name: Estimate(value, None, None, 5, "", "") for name, value in values.items()}
-
-
-@pytest.mark.parametrize("name", [*RATES, *COSTS, *TIMES, *AMOUNTS])
-def test_each_has_a_name_and_a_direction(name: str) -> None:
-    assert name in KNOWN or name.startswith("handshake_ms_p")
-    assert "_" not in estimate_name(name)
-    assert more_is_faster(name) == (name in RATES)
-    assert is_amount(name) == (name in AMOUNTS)
 
 
 def test_rates_come_first_and_response_times_at_loads_last() -> None:
@@ -52,8 +29,8 @@ def test_requests_that_are_the_connections_are_left_out() -> None:
 
 def test_a_gate_looks_at_the_rate_of_the_kind_and_at_open_connections() -> None:
     assert gated_rates({"connections_per_s", "handshake_ms_p50"}) == ("connections_per_s",)
-    both = {keep_alive.REQUESTS, "connections_per_s", "capacity_connections_per_s"}
-    assert gated_rates(both) == ("capacity_connections_per_s", keep_alive.REQUESTS)
+    both = {OPEN_REQUESTS, "connections_per_s", "capacity_connections_per_s"}
+    assert gated_rates(both) == ("capacity_connections_per_s", OPEN_REQUESTS)
     assert gated_rates({"operations_per_s", "operation_ms_p50"}) == ("operations_per_s",)
     assert gated_rates(()) == ()
     assert leading_rate(()) == "connections_per_s"

@@ -1,11 +1,33 @@
-"""The names of estimates, and their units."""
+"""The rows of estimates: names in words, units, families, columns."""
 
 import pytest
 
-from tlslab.analysis import keep_alive, measures
-from tlslab.analysis.benchmark import fork_estimates
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import estimate_name, shown
+from tlslab.domain.estimates import (
+    CAPACITY,
+    CONNECTIONS,
+    CONNECTIONS_PER_CPU,
+    HANDSHAKE,
+    OPEN_CLIENT_COST,
+    OPEN_REQUESTS,
+    OPERATION,
+    RESPONSE,
+    SERVER_COST,
+    SERVER_MEMORY,
+    Quantity,
+    at_load,
+    axis_title,
+    bounded_by_verdict,
+    columns,
+    estimate_name,
+    in_order,
+    judged_in,
+    parts_of,
+    quantile,
+    quantity,
+    shown,
+    tiles,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,12 +50,56 @@ def test_names_in_words(name: str, words: str) -> None:
     assert estimate_name(name) == words
 
 
-def test_every_estimate_of_the_lab_has_a_name_of_its_own() -> None:
-    names = [*measures.UNITS, *keep_alive.UNITS, *fork_estimates.UNITS]
-    words = [estimate_name(name) for name in names]
+def test_no_two_estimates_have_the_same_words() -> None:
+    names = [name for family in ("runs", "cells", "ranking") for name in judged_in(family)]
+    known = {
+        *names,
+        *bounded_by_verdict(),
+        *(row.name for row in columns(True) + columns(False)),
+    }
+    words = {estimate_name(name) for name in known}
+    assert len(words) == len(known)
     assert not [each for each in words if "_" in each]
-    assert len(set(words)) == len(words)
-    assert not [n for n, w in zip(names, words, strict=True) if w == n.replace("_", " ")]
+
+
+def test_names_with_parameters() -> None:
+    assert quantile(HANDSHAKE, 99) == "handshake_ms_p99"
+    assert quantile(OPERATION, 99.9) == "operation_ms_p999"
+    assert at_load(quantile(RESPONSE, 50), 0.025) == "response_ms_p50_at_2.5"
+    assert parts_of(SERVER_COST) == (f"{SERVER_COST}_user", f"{SERVER_COST}_system")
+
+
+def test_the_properties_of_a_row() -> None:
+    assert quantity(CONNECTIONS).more_is_better
+    assert quantity(CONNECTIONS_PER_CPU).more_is_better
+    assert not quantity(SERVER_COST).more_is_better
+    assert quantity(SERVER_MEMORY).is_amount
+    assert quantity("response_ms_p99_at_40").of_maximum
+    assert not quantity(CAPACITY).of_maximum
+    assert not quantity(CONNECTIONS_PER_CPU).is_bounded
+    assert quantity(OPEN_REQUESTS).is_bounded
+    assert OPEN_REQUESTS not in bounded_by_verdict()
+    assert quantity("something_per_s") == Quantity(
+        "something_per_s", "", "share", "something per s"
+    )
+
+
+def test_orders() -> None:
+    names = ["response_ms_p99_at_40", "handshake_ms_p99", SERVER_COST, CONNECTIONS]
+    assert in_order(names) == names[::-1]
+    # New connections come first, then connections kept open; parts of the client's cost there are
+    # not compared.
+    compared = judged_in("cells")
+    assert compared.index(CONNECTIONS_PER_CPU) < compared.index(OPEN_REQUESTS)
+    assert not set(parts_of(OPEN_CLIENT_COST)) & set(compared)
+    assert [row.dimension for row in tiles()] == ["rate", "rate", "cost", "cost", "time", "amount"]
+    hidden = [row.hidden for row in columns(keep_alive=False)]
+    assert hidden == sorted(hidden)
+
+
+def test_axes_have_units_unless_the_words_contain_them() -> None:
+    assert axis_title(CONNECTIONS) == "new connections/s"
+    assert axis_title(SERVER_COST) == "the server's processor time for a new connection, µs"
 
 
 @pytest.mark.parametrize(

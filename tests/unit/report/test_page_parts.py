@@ -18,7 +18,7 @@ from tlslab.report.page.layout import layout
 from tlslab.report.page.names import long_names, short, with_hover
 from tlslab.report.page.numbers import figure_table
 from tlslab.report.page.table import Cell, Column, Row, Table, data_table
-from tlslab.report.page.units import head_and_unit
+from tlslab.report.page.units import unit_beside
 from tlslab.report.page.weight_levels import THRIFTIEST
 
 IANA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
@@ -58,7 +58,7 @@ def test_columns_reach_as_far_as_there_is_room() -> None:
     ],
 )
 def test_units_stand_in_heads_once(head: str, unit: str, shown: str) -> None:
-    assert head_and_unit(head, {unit}) == (head, shown)
+    assert unit_beside(head, {unit}) == shown
 
 
 def test_suites_have_short_names_with_iana_s_on_hover() -> None:

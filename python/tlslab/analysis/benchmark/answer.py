@@ -4,9 +4,15 @@ from collections.abc import Sequence
 
 from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.findings import OPEN, STILL_WARMING, UNKNOWN
-from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, RATE, SIGNERS_CPU, percentile_name
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.domain.answer import Answer, Lacking, Tile
+from tlslab.domain.estimates import (
+    OPERATION,
+    OPERATION_COST,
+    OPERATIONS,
+    SIGNERS_COST,
+    quantile,
+)
 from tlslab.domain.finding import Finding
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import counted, difference, figure
@@ -24,7 +30,7 @@ def answer(
     if not drawn:
         return _without_curve(contents, curves, found)
     curve = drawn[0]
-    n = min(len(cell.values[RATE]) for cell in curve.cells.values())
+    n = min(len(cell.values[OPERATIONS]) for cell in curve.cells.values())
     lacking = _lacking(contents, curve, n)
     sentences = () if lacking else (_knee(curve, processors), *_ratio(found))
     confidence = f"{counted(n, 'block')}, a fresh process for each trial"
@@ -43,7 +49,9 @@ def _without_curve(
 ) -> Answer:
     """The answer from the ratio of processors, if no benchmark has several numbers of threads."""
     question = contents.experiment.title
-    n = min((len(c.values[RATE]) for curve in curves for c in curve.cells.values()), default=0)
+    n = min(
+        (len(c.values[OPERATIONS]) for curve in curves for c in curve.cells.values()), default=0
+    )
     ratios = tuple(each.text for each in found if each.code == "processor_ratio")[:2]
     confidence = f"{counted(n, 'block')}, a fresh process for each trial"
     if not ratios:
@@ -101,9 +109,9 @@ def _tiles(curve: Curve) -> tuple[Tile, ...]:
     threads, best = curve.best
     estimates = curve.cells[threads].summary.estimates
     wanted = (
-        (CLIENT_CPU, "Processor time of the process"),
-        (SIGNERS_CPU, "Processor time of the signers"),
-        (percentile_name("p99"), "Time of an operation, p99"),
+        (OPERATION_COST, "Processor time of the process"),
+        (SIGNERS_COST, "Processor time of the signers"),
+        (quantile(OPERATION, 99), "Time of an operation, p99"),
     )
     found = [Tile(f"Operations/s at {threads} threads", best)]
     if curve.knee is not None and not curve.knee.at_end:

@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tlslab.analysis.benchmark.fork_estimates import RATE, WARMING_UP
+from tlslab.analysis.benchmark.fork_estimates import WARMING_UP
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.scaling import Block, Knee, Law, find_knee, fit_law
 from tlslab.domain.benchmark import ENGINE
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    OPERATIONS,
+)
 from tlslab.domain.wording import joined
 
 BENCHMARK_WORDS: Mapping[str, str] = {
@@ -80,7 +83,7 @@ class Curve:
     @property
     def best(self) -> tuple[int, Estimate]:
         """The highest throughput, and its number of threads."""
-        return max(self.estimates(RATE), key=lambda pair: pair[1].value)
+        return max(self.estimates(OPERATIONS), key=lambda pair: pair[1].value)
 
 
 def make_curves(cells: Sequence[Measured]) -> tuple[Curve, ...]:
@@ -90,7 +93,7 @@ def make_curves(cells: Sequence[Measured]) -> tuple[Curve, ...]:
     for cell in cells:
         factors = cell.summary.factors
         place = (factors["runtime"], factors["benchmark"], factors["keys"])
-        if cell.values.get(RATE):
+        if cell.values.get(OPERATIONS):
             groups.setdefault(place, {})[int(factors["threads"])] = cell
         elif cell.summary.verdict != "unsupported":
             bare.setdefault(place, []).append(int(factors["threads"]))
@@ -111,7 +114,7 @@ def throughput_by_block(cells: Mapping[int, Measured]) -> Mapping[int, Block]:
     """For each block, by its number: the throughput over threads."""
     blocks: dict[int, dict[int, float]] = {}
     for threads, cell in cells.items():
-        for block, value in cell.values[RATE].items():
+        for block, value in cell.values[OPERATIONS].items():
             blocks.setdefault(block, {})[threads] = value
     return blocks
 

@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 
 from tlslab.analysis.benchmark.curves import BENCHMARK_WORDS, Curve
-from tlslab.analysis.benchmark.fork_estimates import MEAN, RATE, percentile_name
 from tlslab.analysis.benchmark.processors import Composition
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    OPERATION,
+    OPERATION_MEAN,
+    OPERATIONS,
+    quantile,
+)
 from tlslab.domain.figure import Figure, Mark, Series
 
 Point = tuple[int, Estimate]
@@ -28,7 +33,7 @@ def figures(curves: Sequence[Curve], composed: Sequence[Composition]) -> tuple[F
 
 
 def _throughput(benchmark: str, curves: Sequence[Curve]) -> Figure:
-    series = [_series(curve.name, curve.estimates(RATE)) for curve in curves]
+    series = [_series(curve.name, curve.estimates(OPERATIONS)) for curve in curves]
     marks: tuple[Mark, ...] = ()
     if len(curves) == 1 and curves[0].knee is not None and not curves[0].knee.at_end:
         marks = (Mark(curves[0].knee.at.value, "knee"),)
@@ -59,7 +64,7 @@ def _law(curve: Curve) -> Series:
 
 
 def _tail(curve: Curve) -> list[Point]:
-    return curve.estimates(percentile_name("p99"))
+    return curve.estimates(quantile(OPERATION, 99))
 
 
 def _latency(benchmark: str, curves: Sequence[Curve], log: bool) -> Figure:
@@ -67,7 +72,7 @@ def _latency(benchmark: str, curves: Sequence[Curve], log: bool) -> Figure:
     for curve in curves:
         if tail := _tail(curve):
             series.append(_series(f"{curve.name}: p99", tail))
-        if log and (means := curve.estimates(MEAN)):
+        if log and (means := curve.estimates(OPERATION_MEAN)):
             series.append(_series(f"{curve.name}: mean", means, dashed=True))
     axes = "logarithmic axes" if log else "linear axes"
     dashed = " Dashed: the mean." if log else ""

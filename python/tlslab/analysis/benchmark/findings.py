@@ -8,13 +8,16 @@ refute a ratio; to confirm one takes intervals.
 from collections.abc import Iterator, Sequence
 
 from tlslab.analysis.benchmark.curves import Curve
-from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, SIGNERS_CPU
 from tlslab.analysis.benchmark.processors import Costs
 from tlslab.analysis.benchmark.published_concurrency import PublishedConcurrency
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.stats.estimate import widened
 from tlslab.analysis.stats.families import LEVEL
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    OPERATION_COST,
+    SIGNERS_COST,
+)
 from tlslab.domain.finding import Finding
 from tlslab.domain.wording import every
 
@@ -94,7 +97,7 @@ def _ratio(costs: Costs, study: PublishedConcurrency | None, family: int) -> Fin
     cells = tuple(
         cell.summary.key
         for cell in curve.cells.values()
-        if {CLIENT_CPU, SIGNERS_CPU} <= set(cell.summary.estimates)
+        if {OPERATION_COST, SIGNERS_COST} <= set(cell.summary.estimates)
     )
     interval = "" if ratio.low is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
     text = (

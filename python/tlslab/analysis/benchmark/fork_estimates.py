@@ -6,21 +6,22 @@ from collections.abc import Mapping, Sequence
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.benchmark import BenchmarkRun
+from tlslab.domain.estimates import (
+    OPERATION,
+    OPERATION_COST,
+    OPERATION_MEAN,
+    OPERATIONS,
+    SIGNERS_COST,
+    in_order,
+    quantile,
+    quantity,
+)
 from tlslab.domain.finding import CellSummary, CellVerdict, Note
 from tlslab.domain.plan import Cell
 from tlslab.domain.trial import Trial
 
-RATE = "operations_per_s"
-MEAN = "operation_ms_mean"
-CLIENT_CPU = "client_cpu_us_per_operation"
-SIGNERS_CPU = "signers_cpu_us_per_operation"
-
-# The suffixes of estimates, by percentile.
-PERCENTILES = {"50": "p50", "90": "p90", "99": "p99", "99.9": "p999"}
-
-UNITS = {RATE: "1/s", MEAN: "ms", CLIENT_CPU: "us", SIGNERS_CPU: "us"} | {
-    f"operation_ms_{name}": "ms" for name in PERCENTILES.values()
-}
+# The estimates of percentiles, by their names in a fork's results.
+PERCENTILES = {each: quantile(OPERATION, float(each)) for each in ("50", "90", "99", "99.9")}
 
 # A percentile needs this many samples beyond it: over all forks, and in each fork.
 BEYOND_ALL = 8
@@ -38,11 +39,6 @@ WARMING = 1.05
 WARMING_UP = "warming_up"
 
 
-def percentile_name(name: str) -> str:
-    """The estimate of a percentile: `operation_ms_p99`."""
-    return f"operation_ms_{name}"
-
-
 def measure(cell: Cell, trials: Sequence[Trial], planned: int) -> Measured:
     """A cell's verdict, and its estimates over the forks that gave results."""
     usable = [trial for trial in trials if trial.status == "done" and trial.benchmarks]
@@ -52,9 +48,9 @@ def measure(cell: Cell, trials: Sequence[Trial], planned: int) -> Measured:
             values.setdefault(name, {})[trial.block] = value
     missing = _unmeasurable(usable)
     estimates = {
-        name: estimate(list(values[name].values()), unit)
-        for name, unit in UNITS.items()
-        if name in values and name not in missing
+        name: estimate(list(values[name].values()), quantity(name).unit)
+        for name in in_order(values)
+        if name not in missing
     }
     kept = {name: of for name, of in values.items() if name not in missing}
     verdict, reasons = _judge(trials, usable, planned)
@@ -75,15 +71,15 @@ def trial_values(trial: Trial) -> dict[str, float]:
     """One value of each estimate that the trial's forks give."""
     runs = trial.benchmarks
     rated = runs.get("throughput") or runs["sample"]
-    found = {RATE: rated.rate} | _costs(list(runs.values()))
+    found = {OPERATIONS: rated.rate} | _costs(list(runs.values()))
     if (sample := runs.get("sample")) is not None and sample.percentiles_ms:
         found |= {
-            percentile_name(name): sample.percentiles_ms[percent]
+            name: sample.percentiles_ms[percent]
             for percent, name in PERCENTILES.items()
             if percent in sample.percentiles_ms
         }
         if sample.mean_ms is not None:
-            found[MEAN] = sample.mean_ms
+            found[OPERATION_MEAN] = sample.mean_ms
     return found
 
 
@@ -93,10 +89,10 @@ def _costs(runs: Sequence[BenchmarkRun]) -> dict[str, float]:
     operations = sum(iteration.operations for iteration in iterations)
     if not operations:
         return {}
-    found = {CLIENT_CPU: sum(iteration.cpu_us for iteration in iterations) / operations}
+    found = {OPERATION_COST: sum(iteration.cpu_us for iteration in iterations) / operations}
     signed = [i.signers_cpu_us for i in iterations if i.signers_cpu_us is not None]
     if signed and len(signed) == len(iterations):
-        found[SIGNERS_CPU] = sum(signed) / operations
+        found[SIGNERS_COST] = sum(signed) / operations
     return found
 
 
@@ -107,7 +103,7 @@ def _unmeasurable(trials: Sequence[Trial]) -> dict[str, str]:
         beyond = 1 - float(percent) / 100
         in_all, in_each = round(BEYOND_ALL / beyond), round(BEYOND_EACH / beyond)
         if samples and (sum(samples) < in_all or min(samples) < in_each):
-            missing[percentile_name(name)] = (
+            missing[name] = (
                 f"{sum(samples):,} samples, {min(samples):,} in the fork with the fewest; "
                 f"it takes {in_all:,} in all and {in_each:,} in each"
             )

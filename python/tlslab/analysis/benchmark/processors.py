@@ -6,10 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from tlslab.analysis.benchmark.curves import Curve, find_curve, throughput_by_block
-from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, MEAN, SIGNERS_CPU
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.scaling import Block, each_left_out, fitted_peak, jackknifed, ratio
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    OPERATION_COST,
+    OPERATION_MEAN,
+    SIGNERS_COST,
+    quantity,
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ def costs(curves: Sequence[Curve], processors: int) -> tuple[Costs, ...]:
     """The costs of all curves through the cluster; values of a block are means over its threads."""
     found = []
     for curve in curves:
-        general, signing = (_per_block(curve, name) for name in (CLIENT_CPU, SIGNERS_CPU))
+        general, signing = (_per_block(curve, name) for name in (OPERATION_COST, SIGNERS_COST))
         both = ratio(signing, general)
         if both is None:
             continue
@@ -100,7 +105,7 @@ def without_drawing(curves: Sequence[Curve], curve: Curve, name: str) -> Estimat
     drawn = drawing.first.values.get(name, {})
     signed = curve.first.values.get(name, {})
     left = [value - drawn[block] for block, value in signed.items() if block in drawn]
-    return estimate(left, "ms" if name == MEAN else "us") if left else None
+    return estimate(left, quantity(name).unit) if left else None
 
 
 @dataclass(frozen=True)
@@ -123,10 +128,10 @@ def compositions(curves: Sequence[Curve], threads: int) -> tuple[Composition, ..
     found = []
     for curve in curves:
         cell = curve.cells.get(threads)
-        if cell is None or MEAN not in cell.summary.estimates:
+        if cell is None or OPERATION_MEAN not in cell.summary.estimates:
             continue
         value = {name: each.value for name, each in cell.summary.estimates.items()}
-        general, signing = value.get(CLIENT_CPU, 0.0), value.get(SIGNERS_CPU, 0.0)
-        rest = max(0.0, 1000 * value[MEAN] - general - signing)
+        general, signing = value.get(OPERATION_COST, 0.0), value.get(SIGNERS_COST, 0.0)
+        rest = max(0.0, 1000 * value[OPERATION_MEAN] - general - signing)
         found.append(Composition(curve, threads, general, signing, rest))
     return tuple(found)

@@ -7,9 +7,11 @@ from importlib import resources
 from typing import Any
 
 from tlslab.analysis.benchmark.curves import Curve, find_curve
-from tlslab.analysis.benchmark.fork_estimates import MEAN
 from tlslab.analysis.benchmark.processors import Costs
 from tlslab.domain.errors import UsageError
+from tlslab.domain.estimates import (
+    OPERATION_MEAN,
+)
 from tlslab.domain.figure import TableCell
 
 SCHEMA = "tlslab.published-concurrency/1"
@@ -118,7 +120,7 @@ def _rates(study: PublishedConcurrency, curves: Sequence[Curve]) -> Iterator[Bes
 
 def _drawn(study: PublishedConcurrency, curves: Sequence[Curve]) -> Iterator[Beside]:
     for curve in curves:
-        mean = curve.first.summary.estimates.get(MEAN)
+        mean = curve.first.summary.estimates.get(OPERATION_MEAN)
         if curve.benchmark == "draw" and mean is not None:
             yield Beside(
                 "drawing a message, microseconds",

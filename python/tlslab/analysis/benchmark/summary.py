@@ -8,7 +8,7 @@ from tlslab.analysis.benchmark.answer import answer
 from tlslab.analysis.benchmark.curves import make_curves
 from tlslab.analysis.benchmark.figures import figures
 from tlslab.analysis.benchmark.findings import findings
-from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, RATE, by_cell, measure
+from tlslab.analysis.benchmark.fork_estimates import by_cell, measure
 from tlslab.analysis.benchmark.processors import compositions, costs
 from tlslab.analysis.benchmark.published_concurrency import (
     PublishedConcurrency,
@@ -25,6 +25,10 @@ from tlslab.analysis.benchmark.tables import tables
 from tlslab.analysis.compare import Measured, compare, judged_together
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.domain.benchmark import BenchmarkSettings, settings_of
+from tlslab.domain.estimates import (
+    OPERATION_COST,
+    OPERATIONS,
+)
 from tlslab.domain.experiment import BENCHMARK
 from tlslab.domain.finding import CellSummary, Comparison, Note, Summary
 from tlslab.domain.plan import Cell
@@ -32,7 +36,7 @@ from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Trial
 from tlslab.domain.wording import counted
 
-COMPARED = (RATE, CLIENT_CPU)
+COMPARED = (OPERATIONS, OPERATION_COST)
 
 
 @ANALYSTS.registers(BENCHMARK)

@@ -3,25 +3,27 @@
 from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.benchmark.curves import Curve
-from tlslab.analysis.benchmark.fork_estimates import (
-    CLIENT_CPU,
-    MEAN,
-    PERCENTILES,
-    RATE,
-    SIGNERS_CPU,
-    percentile_name,
-)
 from tlslab.analysis.benchmark.processors import Costs, without_drawing
 from tlslab.analysis.benchmark.published_concurrency import Beside
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    OPERATION,
+    OPERATION_COST,
+    OPERATION_MEAN,
+    OPERATIONS,
+    SIGNERS_COST,
+    statistic,
+)
 from tlslab.domain.figure import DataTable, TableCell
 
 # With a smaller contention or coherency a fit has ended at its bound, 0.
 _AT_BOUND = 1e-9
 
 # The estimates in the tables of all cells.
-_RATES = {RATE: "per s", CLIENT_CPU: "general µs", SIGNERS_CPU: "signing µs"}
-_TIMES = {MEAN: "mean ms"} | {percentile_name(name): f"{name} ms" for name in PERCENTILES.values()}
+_RATES = {OPERATIONS: "per s", OPERATION_COST: "general µs", SIGNERS_COST: "signing µs"}
+_TIMES = {
+    statistic(OPERATION, name): f"{name} ms" for name in ("mean", "p50", "p90", "p99", "p999")
+}
 
 
 def tables(
@@ -109,11 +111,11 @@ def _drawing(curves: Sequence[Curve]) -> DataTable:
         drawn = next(
             (c for c in curves if c.benchmark == "draw" and c.runtime == curve.runtime), None
         )
-        left = without_drawing(curves, curve, MEAN)
+        left = without_drawing(curves, curve, OPERATION_MEAN)
         if drawn is None or left is None:
             continue
-        values = [each.first.summary.estimates.get(MEAN) for each in (drawn, curve)]
-        cpu = without_drawing(curves, curve, CLIENT_CPU)
+        values = [each.first.summary.estimates.get(OPERATION_MEAN) for each in (drawn, curve)]
+        cpu = without_drawing(curves, curve, OPERATION_COST)
         rows.append((curve.name, *values, left, cpu))
     return DataTable(
         id="drawing",

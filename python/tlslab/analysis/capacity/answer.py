@@ -6,7 +6,6 @@ from textwrap import shorten
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.figures import identifier
 from tlslab.analysis.capacity.known import (
-    RATE,
     has_maximum,
     is_bound,
     is_comparable,
@@ -24,6 +23,14 @@ from tlslab.analysis.ranking import differing
 from tlslab.domain.answer import Answer, Lacking, Tile
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.enough import too_wide
+from tlslab.domain.estimates import (
+    CAPACITY,
+    CONNECTIONS,
+    RESPONSE,
+    SERVER_COST,
+    at_load,
+    quantile,
+)
 from tlslab.domain.figure import Figure
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import capital, counted, difference, figure, ratio_figure
@@ -72,7 +79,7 @@ def _value(cell: CapacityCell) -> float:
 
 def _lacking(contents: RunContents, able: Named) -> Lacking | None:
     """The repetitions or precision that the cells in the answer lack; None if nothing."""
-    n = min(len(cell.values.get(RATE, {})) for _, cell in able)
+    n = min(len(cell.values.get(CONNECTIONS, {})) for _, cell in able)
     if n < FEWEST:
         return too_few(contents, max(1, n), "repetition")
     for name, cell in able:
@@ -114,7 +121,7 @@ def _over(able: Named) -> str:
     ratio = over(best, other)
     if ratio is None or ratio.low is None or ratio.high is None:
         return f"; {name}: {maximum_words(other)}"
-    if differing([cell.measured for _, cell in able], RATE)[0, known[0]] is None:
+    if differing([cell.measured for _, cell in able], CONNECTIONS)[0, known[0]] is None:
         left = ""
         if is_comparable(best) and ratio.may_differ is not None:
             left = f" (by {difference(ratio.may_differ)} at most)"
@@ -158,7 +165,7 @@ def _objective(name: str, cell: CapacityCell, plan: CapacityPlan) -> tuple[str, 
 
 def _confidence(cell: CapacityCell, cells: int) -> str:
     """The certainty of the answer, for the best of N cells."""
-    n = len(cell.values.get(RATE, {}))
+    n = len(cell.values.get(CONNECTIONS, {}))
     loads = len({point.fraction for point in cell.points})
     words = f"{counted(n, 'repetition')} of the maximum"
     if n < FEWEST:
@@ -173,16 +180,19 @@ def _tiles(cell: CapacityCell) -> tuple[Tile, ...]:
     highest = max((point.fraction for point in cell.points), default=0.0)
     # The highest load below the highest offered one whose runs say something about the server.
     fraction = max((p.fraction for p in judged(cell.points) if p.fraction < highest), default=None)
-    mark = "" if fraction is None else f"_at_{fraction * 100:g}"
+    p50, p99 = (
+        quantile(RESPONSE, p) if fraction is None else at_load(quantile(RESPONSE, p), fraction)
+        for p in (50, 99)
+    )
     where = "" if fraction is None else f", {fraction * 100:g} % load"
     label = open_label(cell)
     maximum = f"New connections/s, {label}" if label else "Maximum, new connections/s"
     wanted = [
-        (maximum, RATE, is_bound(cell)),
-        ("Meets the objective, new connections/s", "capacity_connections_per_s", True),
-        (f"Response time p50{where}", f"response_ms_p50{mark}", False),
-        (f"Response time p99{where}", f"response_ms_p99{mark}", False),
-        ("Server's processor time", "server_cpu_us_per_connection", False),
+        (maximum, CONNECTIONS, is_bound(cell)),
+        ("Meets the objective, new connections/s", CAPACITY, True),
+        (f"Response time p50{where}", p50, False),
+        (f"Response time p99{where}", p99, False),
+        ("Server's processor time", SERVER_COST, False),
     ]
     found = [
         Tile(title, estimates[name], bound) for title, name, bound in wanted if name in estimates

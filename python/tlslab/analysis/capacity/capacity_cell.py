@@ -17,7 +17,7 @@ from tlslab.analysis.capacity.verdict import disturbances, judge, limit_words
 from tlslab.analysis.capacity.warm_up_outcome import all_warm
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.enough import FEWEST
-from tlslab.analysis.measures import UNITS, Processors, loading_values
+from tlslab.analysis.measures import Processors, loading_values
 from tlslab.analysis.processor_use import cpu_over_time
 from tlslab.analysis.server_side import widened
 from tlslab.analysis.stats.estimate import two_stage_estimate
@@ -25,6 +25,16 @@ from tlslab.analysis.stats.latency import quantiles
 from tlslab.domain.capacity import CapacityPlan, Stage
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    CAPACITY,
+    CONNECTIONS,
+    RESPONSE,
+    SERVER_BUSY,
+    SERVICE,
+    at_load,
+    in_order,
+    quantity,
+)
 from tlslab.domain.finding import CellSummary
 from tlslab.domain.handshake import CountedFacts, Facts
 from tlslab.domain.loads import loads_of
@@ -42,7 +52,6 @@ from tlslab.domain.search import (
 from tlslab.domain.trial import Trial
 
 # The estimate of the highest load that meets the objective. Only a confirmed load is one.
-_KEPT = "capacity_connections_per_s"
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ class CapacityCell:
     @property
     def maximum(self) -> Estimate | None:
         """The highest rate in new connections/s; None if it was not measured."""
-        return self.summary.estimates.get("connections_per_s")
+        return self.summary.estimates.get(CONNECTIONS)
 
     @property
     def connections(self) -> int | None:
@@ -135,25 +144,21 @@ def measure(
     counted_in = [t for t in maxima if usable(t, "maximum")]
     values = _values(counted_in, processors)
     points, within = (_points(trials, s, processors, shared) for s in ("open_loop", "within"))
-    estimates = {
-        name: two_stage_estimate(list(values[name].values()), unit, plan.maximum.trials)
-        for name, unit in UNITS.items()
-        if name in values
-    }
+    estimates = _estimates(values, plan.maximum.trials)
     times, missing = _times(counted_in, points)
     loads = () if plan.objective is None else loads_of((*points, *within), plan.objective)
     kept = capacity(loads)
     if kept is not None and kept.is_confirmed:
-        estimates[_KEPT] = kept.load
+        estimates[CAPACITY] = kept.load
     elif kept is not None:
-        missing[_KEPT] = f"the objective is met {kept.words}"
+        missing[CAPACITY] = f"the objective is met {kept.words}"
     verdict, reasons = judge(trials, maxima, counted_in, search, processors, shared)
     labels = [steadiness.labels({"maximum": t.runs["maximum"]}) for t in counted_in]
     reasons = (*reasons, *disturbances(counted_in, processors, labels))
     warm = plan.warm_up is None or all_warm(trials, counted_in, plan.warm_up)
     open_ = open_codes(reasons, counted_in, processors, labels, warm)
-    rates = [name for name in values if name.endswith("_per_s")]
-    least = rates if is_least(open_, estimates.get("server_busy")) else []
+    rates = [name for name in values if quantity(name).is_bounded]
+    least = rates if is_least(open_, estimates.get(SERVER_BUSY)) else []
     records = [run.record for trial in trials for run in trial.runs.values()]
     summary = CellSummary(
         key=cell.key,
@@ -163,7 +168,7 @@ def measure(
         trials=len(counted_in),
         estimates={**widened(estimates, counted_in), **times},
         not_measurable=missing,
-        lower_bounds=(*least, *({_KEPT} & set(estimates))),
+        lower_bounds=(*least, *({CAPACITY} & set(estimates))),
         left_open=dict.fromkeys(rates, open_words(open_)) if open_ else {},
         cpu_over_time=cpu_over_time(counted_in, "maximum", len(processors.server) or None),
         backend=records[0].backend if records else None,
@@ -203,6 +208,14 @@ def _values(maxima: Sequence[Trial], processors: Processors) -> dict[str, dict[i
     return found
 
 
+def _estimates(values: Mapping[str, Mapping[int, float]], planned: int) -> dict[str, Estimate]:
+    """The estimates over the repetitions of the maximum."""
+    return {
+        name: two_stage_estimate(list(values[name].values()), quantity(name).unit, planned)
+        for name in in_order(values)
+    }
+
+
 def _times(
     maxima: Sequence[Trial], points: Sequence[Point]
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
@@ -212,12 +225,11 @@ def _times(
     found: dict[str, Estimate] = {}
     missing: dict[str, str] = {}
     if any(part.n for part in parts):
-        found, missing = quantiles("service_ms", [part for part in parts if part.n])
+        found, missing = quantiles(SERVICE, [part for part in parts if part.n])
     for fraction, group in by_fraction(points).items():
-        mark = f"_at_{fraction * 100:g}"
-        estimates, reasons = time_estimates(judged(group), "response")
-        found |= {f"{name}{mark}": value for name, value in estimates.items()}
-        missing |= {f"{name}{mark}": reason for name, reason in reasons.items()}
+        estimates, reasons = time_estimates(judged(group), RESPONSE)
+        found |= {at_load(name, fraction): value for name, value in estimates.items()}
+        missing |= {at_load(name, fraction): reason for name, reason in reasons.items()}
     return found, missing
 
 

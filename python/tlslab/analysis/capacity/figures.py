@@ -17,6 +17,11 @@ from tlslab.analysis.capacity.remedies import remedies
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    CONNECTIONS,
+    RESPONSE,
+    statistic,
+)
 from tlslab.domain.figure import Figure, Mark, Series
 from tlslab.domain.loads import LoadVerdict
 from tlslab.domain.stopping import LEAST_BLOCKS
@@ -142,7 +147,7 @@ def _open(able: Named) -> str:
 def _maxima(name: str, cells: Named) -> Series:
     """The maxima of cells by name, with their trials; with intervals from five trials on."""
     series = _series(name, [label for label, _ in cells], [cell.maximum for _, cell in cells])
-    samples = [sorted(cell.values.get("connections_per_s", {}).items()) for _, cell in cells]
+    samples = [sorted(cell.values.get(CONNECTIONS, {}).items()) for _, cell in cells]
     few = [len(each) < LEAST_BLOCKS for each in samples]
     return replace(
         series,
@@ -188,9 +193,9 @@ def _responses(server: str, named: Named, plan: CapacityPlan) -> Figure | None:
         if not groups:
             continue
         xs = [_offered(group) for group in groups.values()]
-        times = [time_estimates(group, "response")[0] for group in groups.values()]
+        times = [time_estimates(group, RESPONSE)[0] for group in groups.values()]
         for label, key in _TIMES:
-            values = [each.get(f"response_ms_{key}") for each in times]
+            values = [each.get(statistic(RESPONSE, key)) for each in times]
             series.append(_series(f"{name}: {label}", xs, values, dashed=key == "mean"))
     marks = tuple(
         Mark(cell.capacity.load.value, f"{name}: {plan.objective}")
@@ -260,10 +265,10 @@ def _overlays(named: Named) -> Iterator[Figure]:
             others = [c for _, c in group if c.factors.get("server") == label]
             label = label if len(others) == 1 else name
             groups = _of_server(cell)
-            times = [time_estimates(points, "response")[0] for points in groups.values()]
+            times = [time_estimates(points, RESPONSE)[0] for points in groups.values()]
             xs = [_offered(points) for points in groups.values()]
             for key, dashed in (("p50", False), ("p99", True)):
-                values = [each.get(f"response_ms_{key}") for each in times]
+                values = [each.get(statistic(RESPONSE, key)) for each in times]
                 series.append(_series(f"{label}: {key}", xs, values, dashed))
         yield Figure(
             id=identifier("overlay", processors),

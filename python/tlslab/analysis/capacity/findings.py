@@ -30,6 +30,11 @@ from tlslab.analysis.stats.estimate import spread_of_ratio
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    RESPONSE,
+    at_load,
+    statistic,
+)
 from tlslab.domain.finding import Finding
 from tlslab.domain.search import Inconclusive
 from tlslab.domain.validation import RateResult, results_words
@@ -208,7 +213,7 @@ def _ends(cell: CapacityCell) -> tuple[tuple[float, float], tuple[Estimate, Esti
 
 
 def _mean(cell: CapacityCell, fraction: float) -> Estimate:
-    return cell.summary.estimates[f"response_ms_mean_at_{fraction * 100:g}"]
+    return cell.summary.estimates[at_load(statistic(RESPONSE, "mean"), fraction)]
 
 
 def _p_value(first: Estimate, last: Estimate) -> float:

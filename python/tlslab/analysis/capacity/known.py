@@ -3,11 +3,13 @@
 from tlslab.analysis.capacity import openness
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.compare import compare
+from tlslab.domain.estimates import (
+    CONNECTIONS,
+    SERVER_BUSY,
+)
 from tlslab.domain.finding import Comparison
 from tlslab.domain.leading import value_words
 from tlslab.domain.wording import ratio_figure
-
-RATE = "connections_per_s"
 
 
 def has_maximum(cell: CapacityCell) -> bool:
@@ -37,7 +39,7 @@ def open_label(cell: CapacityCell) -> str:
 
 def is_comparable(cell: CapacityCell) -> bool:
     """Whether a cell's rate is its server's limit, so that a ratio may use it."""
-    return openness.is_of_server(cell.open, cell.summary.estimates.get("server_busy"))
+    return openness.is_of_server(cell.open, cell.summary.estimates.get(SERVER_BUSY))
 
 
 def maximum_words(cell: CapacityCell) -> str:
@@ -53,7 +55,7 @@ def over(more: CapacityCell, less: CapacityCell) -> Comparison | None:
     """
     if not (has_maximum(more) and has_maximum(less)):
         return None
-    return compare(more.measured, less.measured, RATE, bounds=True)
+    return compare(more.measured, less.measured, CONNECTIONS, bounds=True)
 
 
 def times_words(found: Comparison, more: CapacityCell, less: CapacityCell) -> str:

@@ -8,6 +8,11 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import quantiles
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    MILLISECONDS,
+    RESPONSE,
+    statistic,
+)
 from tlslab.domain.loads import LoadRun, load_run, times_of
 from tlslab.domain.trial import Trial, TrialRun
 
@@ -77,20 +82,20 @@ def by_fraction(points: Sequence[Point]) -> dict[float, list[Point]]:
 
 
 def time_estimates(
-    points: Sequence[Point], name: str
+    points: Sequence[Point], time: str
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     """`response_ms_mean`, `response_ms_p50` and so on, over the points of one load.
 
-    Also returns the reasons for quantiles that are not measurable. `name` is `response` or
-    `service`.
+    Also returns the reasons for quantiles that are not measurable. `time`: response or service
+    time.
     """
-    parts = [part for each in points if (part := _part(each, name)).n]
+    parts = [part for each in points if (part := _part(each, time)).n]
     if not parts:
         return {}, {}
-    found, missing = quantiles(f"{name}_ms", parts)
-    mean = estimate([part.mean() for part in parts], "ms")
-    return {f"{name}_ms_mean": mean, **found}, missing
+    found, missing = quantiles(time, parts)
+    mean = estimate([part.mean() for part in parts], MILLISECONDS)
+    return {statistic(time, "mean"): mean, **found}, missing
 
 
-def _part(point: Point, name: str) -> Distribution:
-    return point.response if name == "response" else point.service
+def _part(point: Point, time: str) -> Distribution:
+    return point.response if time == RESPONSE else point.service

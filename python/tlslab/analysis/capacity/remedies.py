@@ -7,10 +7,15 @@ from typing import Literal
 
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.compare import paired_logs
-from tlslab.analysis.measures import MICROSECONDS, RATE, RATIO, client_busy
+from tlslab.analysis.measures import client_busy
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
 from tlslab.analysis.validity import SATURATED
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    MICROSECONDS,
+    PER_SECOND,
+    RATIO,
+)
 from tlslab.domain.generator import time_lost
 from tlslab.domain.run_faults import usable
 from tlslab.domain.trial import TrialRun
@@ -73,8 +78,8 @@ def _remedy(sort: str, level: float, runs: _Runs) -> Remedy:
     costs = [cost for run in runs.values() if (cost := _cost(run)) is not None]
     return Remedy(
         name=_name(sort, level),
-        connections_per_s=estimate([_connections(run) for run in runs.values()], RATE),
-        requests_per_s=estimate([_requests(run) for run in runs.values()], RATE),
+        connections_per_s=estimate([_connections(run) for run in runs.values()], PER_SECOND),
+        requests_per_s=estimate([_requests(run) for run in runs.values()], PER_SECOND),
         cost_us=estimate(costs, MICROSECONDS) if costs else None,
         ratio=None,
         p=None,

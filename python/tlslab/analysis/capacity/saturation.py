@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tlslab.analysis.measures import RATE
 from tlslab.domain.capacity import CONFIRMING
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    PER_SECOND,
+)
 from tlslab.domain.loads import STEP, Load, bracket
 from tlslab.domain.wording import counted, figure
 
@@ -68,7 +70,7 @@ def capacity(loads: Sequence[Load]) -> Capacity | None:
         method = f"the highest load that met the objective, in {counted(met.runs, 'run')}"
         if found.own is not None:
             method = f"the highest load that met the objective, also with {STEP - 1:.0%} more"
-        load = Estimate(met.offered, None, None, met.runs, RATE, method)
+        load = Estimate(met.offered, None, None, met.runs, PER_SECOND, method)
         bound: Bound = "between" if found.missed else "at_least"
         above = found.best if found.own else None
         late = next((each for each in loads if each.outcome == "late"), None)
@@ -76,5 +78,5 @@ def capacity(loads: Sequence[Load]) -> Capacity | None:
     if found.missed is None:
         return None
     n, method = found.missed.runs, "the lowest load that missed the objective"
-    load = Estimate(found.missed.offered, None, None, n, RATE, method)
+    load = Estimate(found.missed.offered, None, None, n, PER_SECOND, method)
     return Capacity(load, "below", n, found.missed)

@@ -7,10 +7,19 @@ from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.capacity.share import share_cell
-from tlslab.analysis.measures import RATE, SHARE
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    PER_SECOND,
+    RESPONSE,
+    SERVER_BUSY,
+    SERVER_COST,
+    SERVER_MEMORY,
+    SERVICE,
+    SHARE,
+    statistic,
+)
 from tlslab.domain.figure import DataTable, TableCell
 from tlslab.domain.search import Converged, Inconclusive
 from tlslab.domain.stopping import LEAST_BLOCKS
@@ -50,10 +59,10 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
             _search(cell),
             cell.connections,
             cell.maximum,
-            found.get("server_cpu_us_per_connection"),
-            found.get("server_busy"),
+            found.get(SERVER_COST),
+            found.get(SERVER_BUSY),
             found.get("client_busy"),
-            _megabytes(found.get("server_memory_bytes")),
+            _megabytes(found.get(SERVER_MEMORY)),
             cell.summary.verdict.replace("_", " "),
         ]
         if plan.objective is not None:
@@ -126,17 +135,17 @@ _WORST = ("kept up", "overloaded", "generator late", "invalid")
 
 
 def _row(fraction: float, points: Sequence[Point]) -> tuple[TableCell, ...]:
-    response, _ = time_estimates(points, "response")
-    service, _ = time_estimates(points, "service")
+    response, _ = time_estimates(points, RESPONSE)
+    service, _ = time_estimates(points, SERVICE)
     busy = [p.server_busy for p in points if p.server_busy is not None]
     arrivals = sum(point.arrivals for point in points)
     worst = max(points, key=lambda point: _WORST.index(point.verdict)).verdict
     return (
         percent_of_maximum(fraction),
         round(sum(p.offered for p in points) / len(points)),
-        estimate([p.completed for p in points], RATE),
-        *(response.get(f"response_ms_{name}") for name in ("mean", "p50", "p90", "p99")),
-        *(service.get(f"service_ms_{name}") for name in ("p50", "p99")),
+        estimate([p.completed for p in points], PER_SECOND),
+        *(response.get(statistic(RESPONSE, name)) for name in ("mean", "p50", "p90", "p99")),
+        *(service.get(statistic(SERVICE, name)) for name in ("p50", "p99")),
         estimate([p.concurrency for p in points], ""),
         percent(sum(p.blocked for p in points) / arrivals) if arrivals else None,
         percent(sum(p.failures for p in points) / len(points)),

@@ -14,12 +14,14 @@ import numpy as np
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.cost_parts import BASIC, parts_of
-from tlslab.analysis.measures import MICROSECONDS, RATIO
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    MICROSECONDS,
+    RATIO,
+    SERVER_COST,
+)
 from tlslab.domain.experiment import Experiment
-
-COST = "server_cpu_us_per_connection"
 
 # The parts of a cell, and its cost by block.
 _Row = tuple[Mapping[str, float], Mapping[int, float]]
@@ -145,9 +147,9 @@ def fit(cells: Sequence[Measured], experiment: Experiment) -> CostModel | None:
     are the same in every solution, whatever the centre.
     """
     rows = [
-        (parts_of(cell.summary.factors, experiment), cell.values[COST])
+        (parts_of(cell.summary.factors, experiment), cell.values[SERVER_COST])
         for cell in cells
-        if cell.summary.verdict in ("valid", "at_least") and cell.values.get(COST)
+        if cell.summary.verdict in ("valid", "at_least") and cell.values.get(SERVER_COST)
     ]
     if not rows:
         return None
@@ -204,7 +206,7 @@ def checks(model: CostModel, cells: Sequence[Measured]) -> tuple[Check, ...]:
     """Each held-out mix: the modelled cost and the measured one."""
     found = []
     for cell in cells:
-        factors, values = cell.summary.factors, cell.values.get(COST, {})
+        factors, values = cell.summary.factors, cell.values.get(SERVER_COST, {})
         if cell.summary.verdict not in ("valid", "at_least") or model.unknown(factors):
             continue
         predicted = model.by_block(factors)

@@ -8,12 +8,13 @@ from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.answer import answer
 from tlslab.analysis.costs.findings import findings
 from tlslab.analysis.costs.implausible import implausible_bytes
-from tlslab.analysis.costs.model import COST, Check, CostModel, checks, fit
+from tlslab.analysis.costs.model import Check, CostModel, checks, fit
 from tlslab.analysis.costs.tables import figures, tables
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.judged import judged_cells
-from tlslab.analysis.measures import UNITS
-from tlslab.analysis.stats.estimate import estimate
+from tlslab.domain.estimates import (
+    SERVER_COST,
+)
 from tlslab.domain.experiment import COSTS
 from tlslab.domain.finding import CellSummary, Summary
 from tlslab.domain.run import RunContents
@@ -44,7 +45,7 @@ class Calibration:
         return [
             cell.summary.factors
             for cell in cells
-            if cell.summary.verdict in ("valid", "at_least") and cell.values.get(COST)
+            if cell.summary.verdict in ("valid", "at_least") and cell.values.get(SERVER_COST)
         ]
 
 
@@ -89,13 +90,8 @@ def summarise(contents: RunContents) -> Summary:
 
 def _of_costs(cell: Measured) -> CellSummary:
     """The summary of a cell without the notes that concern only its rate."""
-    estimates = {
-        name: estimate(list(cell.values[name].values()), unit)
-        for name, unit in UNITS.items()
-        if name in cell.values
-    }
     reasons = tuple(note for note in cell.summary.reasons if note.code not in _NOT_OF_COSTS)
-    return replace(cell.summary, estimates=estimates, reasons=reasons)
+    return replace(cell.summary, estimates=cell.estimated(), reasons=reasons)
 
 
 def _method(contents: RunContents, found: Calibration) -> tuple[str, ...]:

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from tlslab.analysis.benchmark.fork_estimates import trial_values as benchmark_values
 from tlslab.analysis.frames.rows import trial_fields
-from tlslab.analysis.keep_alive import UNITS as KEEP_ALIVE_UNITS
-from tlslab.analysis.keep_alive import keep_alive_values
-from tlslab.analysis.limit import limit_ratios
-from tlslab.analysis.measures import UNITS, Processors, loading_values, trial_values
-from tlslab.domain.estimates import estimate_name
+from tlslab.analysis.measures import Processors, loading_values, trial_values
+from tlslab.domain.estimates import (
+    quantity,
+)
 from tlslab.domain.frame import Column, Field, Frame, field, make_frame
 from tlslab.domain.run import RunContents
 from tlslab.domain.run_faults import run_faults
@@ -65,15 +64,13 @@ def _values(contents: RunContents, trial: Trial) -> dict[str, float]:
         return benchmark_values(trial)
     deployments = (c.deployment for c in contents.plan.cells if c.key == trial.cell)
     processors = Processors.of(contents.environment, next(deployments, None))
-    values = trial_values(trial, processors) | keep_alive_values(trial, processors)
+    values = trial_values(trial, processors, contents.environment.primitives)
     for kind in _MEASURED:
         if (run := trial.runs.get(kind)) is not None:  # type: ignore[call-overload]
             values |= loading_values(run, processors)
-    return values | limit_ratios(trial, contents.environment.primitives)
+    return values
 
 
 def _value(name: str) -> Field[_Row]:
-    unit = {**UNITS, **KEEP_ALIVE_UNITS}.get(name, "")
-    return Field(
-        Column(name, "number", unit, estimate_name(name)), lambda row: row.values.get(name)
-    )
+    row = quantity(name)
+    return Field(Column(name, "number", row.unit, row.label), lambda each: each.values.get(name))

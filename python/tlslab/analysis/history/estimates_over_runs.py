@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tlslab.analysis.compare import is_bounded
 from tlslab.analysis.judged_estimates import judged_names, left_open
 from tlslab.analysis.overlay import WARNING
 from tlslab.domain.errors import StoreError
@@ -158,8 +157,7 @@ def _usable(cell: CellSummary) -> Iterator[str]:
     for name in judged_names(cell.estimates):
         if cell.estimates[name].value <= 0:
             continue
-        bounded = is_bounded(name) and cell.verdict == "at_least"
-        if bounded or left_open(cell, name) or name in (*cell.lower_bounds, *cell.unsaturated):
+        if cell.is_bound(name) or left_open(cell, name) or name in cell.unsaturated:
             continue
         if cell.verdict in ("valid", "at_least"):
             yield name

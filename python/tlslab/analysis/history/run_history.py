@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tlslab.analysis.compare import is_amount, more_is_faster
+from tlslab.analysis.compare import direction
 from tlslab.analysis.history.changes import LEAST_RUNS, SMALLEST, Found, find, welch
 from tlslab.analysis.history.estimates_over_runs import Line, Run, in_order, lines, unlike_machines
 from tlslab.analysis.run_facts import environment_facts
@@ -117,10 +117,7 @@ def _changes(line: Line, found: Found) -> Iterator[Change]:
 def _judged(interval: Interval | None, estimate: str) -> ChangeVerdict:
     if interval is None or interval[0] <= 0 <= interval[1]:
         return "cannot_tell"
-    above = interval[0] > 0
-    if is_amount(estimate):
-        return "more" if above else "less"
-    return "faster" if above == more_is_faster(estimate) else "slower"
+    return direction(estimate, interval[0] > 0)
 
 
 def _in_force(before: Array, after: Array, newest: Array) -> bool | None:
@@ -151,7 +148,7 @@ def _verdict(cells: Sequence[CellHistory], without: Sequence[CellHistory]) -> Hi
 
 def _may_be_slower(cell: CellHistory, change: Change) -> bool:
     """Whether a slowdown is open: no interval decides on it, or on whether it is in force."""
-    if is_amount(cell.estimate) or (change.ratio > 1) == more_is_faster(cell.estimate):
+    if direction(cell.estimate, change.ratio > 1) != "slower":
         return False
     undecided = change.verdict == "cannot_tell" and change is cell.changes[-1]
     return undecided or (change.verdict == "slower" and change.in_force is None)

@@ -14,13 +14,16 @@ from tlslab.analysis.enough import (
     too_few,
     wanted_blocks,
 )
-from tlslab.analysis.matrix.findings import RATE, where_measured
+from tlslab.analysis.matrix.findings import where_measured
 from tlslab.analysis.ranking import settings
 from tlslab.analysis.studies.servers import Leading
 from tlslab.domain.answer import Answer, Lacking
 from tlslab.domain.elsewhere import Cells, Led, beside, fewest, led
 from tlslab.domain.enough import EQUIVALENCE, too_wide
-from tlslab.domain.estimates import estimate_name
+from tlslab.domain.estimates import (
+    CONNECTIONS,
+    estimate_name,
+)
 from tlslab.domain.finding import CellSummary, Ranking
 from tlslab.domain.leading import (
     Lead,
@@ -101,12 +104,12 @@ class _Answering:
 
     def _unranked(self) -> Answer:
         """The answer without any order: nothing is valid, or there are only lower bounds."""
-        bounds = [c for c in self._cells.values() if c.has_place(RATE)]
+        bounds = [c for c in self._cells.values() if c.has_place(CONNECTIONS)]
         if bounds:
             why = "The generator was the limit in every cell: rates are lower bounds without order."
             lacking = Lacking(why)
             number = self._settings.index(setting_of(bounds[0].summary.factors, self._baseline)) + 1
-            figure = figure_id(number, RANKED_FIGURES[RATE])
+            figure = figure_id(number, RANKED_FIGURES[CONNECTIONS])
         else:
             lacking = Lacking("No cell has a result that may be ranked: the warnings say why.")
             figure = ""

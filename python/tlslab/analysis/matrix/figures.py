@@ -4,12 +4,21 @@ A setting's figures are `setting-N-...`, with N as its place among `settings`, f
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.matrix.findings import CLIENT, RATE, SERVER
 from tlslab.analysis.ranking import settings
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import MICRO, estimate_name, shown
+from tlslab.domain.estimates import (
+    CLIENT_COST,
+    CONNECTIONS,
+    MICRO,
+    SERVER_COST,
+    axis_title,
+    estimate_name,
+    parts_of,
+    shown,
+)
 from tlslab.domain.figure import Figure, Series
 from tlslab.domain.finding import CpuSeries, Ranking
 from tlslab.domain.setting import RANKED_FIGURES, figure_id
@@ -17,12 +26,12 @@ from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import capital, cell_label, setting_of, short_label
 
 # Estimates that are drawn only if no rate ranks the cells.
-_ONLY_ALONE = (SERVER, CLIENT)
+_ONLY_ALONE = (SERVER_COST, CLIENT_COST)
 
 # An axis is logarithmic if the ratio between its ends exceeds this.
 _LOG_RANGE = 20.0
 
-_COSTS = {"server": SERVER, "client": CLIENT}
+_COSTS = {"server": SERVER_COST, "client": CLIENT_COST}
 
 _PARTS = ("user", "system")
 
@@ -70,15 +79,15 @@ class Drawn:
         for name in rated or drawn[:1]:
             ordered = [by_key[key] for key in by_estimate[name].cells]
             yield self._ranking(name, ordered)
-        if RATE not in by_estimate and (bounded := self._bounded()):
-            yield self._ranking(RATE, bounded)
+        if CONNECTIONS not in by_estimate and (bounded := self._bounded()):
+            yield self._ranking(CONNECTIONS, bounded)
         if drawn:
             self._order(by_estimate[drawn[0]].cells)
 
     def _bounded(self) -> list[Measured]:
         """Cells that are known only by lower bounds, the greatest first."""
-        found = [cell for cell in self._cells if cell.has_place(RATE)]
-        return sorted(found, key=lambda cell: -cell.summary.estimates[RATE].value)
+        found = [cell for cell in self._cells if cell.has_place(CONNECTIONS)]
+        return sorted(found, key=lambda cell: -cell.summary.estimates[CONNECTIONS].value)
 
     def _order(self, keys: Sequence[str]) -> None:
         place = {key: number for number, key in enumerate(keys)}
@@ -113,7 +122,7 @@ class Drawn:
             ),
             kind="ranking",
             x_title=", ".join(self._varied),
-            y_title=name + (f", {MICRO}" if estimate in _ONLY_ALONE else ""),
+            y_title=axis_title(estimate),
             series=(series,),
             y_log=bool(known) and max(known) > _LOG_RANGE * min(known),
         )
@@ -121,7 +130,7 @@ class Drawn:
     def costs(self) -> Iterator[Figure]:
         """The cost of a new connection on each side, split into program and kernel."""
         for side, name in _COSTS.items():
-            able = [cell for cell in self._cells if f"{name}_system" in cell.summary.estimates]
+            able = [c for c in self._cells if parts_of(name)[-1] in c.summary.estimates]
             if not able:
                 continue
             yield Figure(
@@ -136,7 +145,7 @@ class Drawn:
                 kind="stacked_bars",
                 x_title=", ".join(self._varied),
                 y_title=f"{MICRO} of processor time for a new connection",
-                series=tuple(self._part(able, f"{name}_{part}", part) for part in _PARTS),
+                series=tuple(map(partial(self._part, able), parts_of(name), _PARTS)),
             )
 
     def _part(self, cells: Sequence[Measured], estimate: str, part: str) -> Series:

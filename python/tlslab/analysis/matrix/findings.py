@@ -3,12 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.ranking import Ranked, leaders, rank, settings, ties_words
 from tlslab.analysis.stats.share import share
 from tlslab.analysis.stats.steady_state import MIN_SLICES
+from tlslab.domain.estimates import (
+    CLIENT_COST,
+    CONNECTIONS,
+    CONNECTIONS_PER_CPU,
+    OPEN_CLIENT_COST,
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    SERVER_COST,
+)
 from tlslab.domain.finding import CellSummary, Comparison, Finding
 from tlslab.domain.run import RunContents, TargetInfo
 from tlslab.domain.trial import Trial
@@ -25,12 +33,7 @@ from tlslab.domain.wording import (
     with_interval,
 )
 
-RATE = "connections_per_s"
-SERVER = "server_cpu_us_per_connection"
-CLIENT = "client_cpu_us_per_connection"
-
 # Present only if both sides' processor time is that of one machine.
-BOTH_SIDES = "connections_per_cpu_s"
 
 
 def findings(
@@ -86,18 +89,20 @@ class _Reporter:
 
     def answer(self) -> Finding | None:
         """The cell that carries most connections, and its lead; else the reason for none."""
-        ranked = rank(self._cells, RATE)
+        ranked = rank(self._cells, CONNECTIONS)
         if not ranked:
             return self._lower_bounds()
         best = ranked[0].cell
-        if not _enough(best, RATE):
+        if not _enough(best, CONNECTIONS):
             return None
-        carried = _interval(best, RATE)
+        carried = _interval(best, CONNECTIONS)
         text = f"{self._name(best)} carries {carried} new connections/s {self._on(best)}"
-        others = [self._times(best, other) for other in self._rivals(ranked, RATE)]
+        others = [self._times(best, other) for other in self._rivals(ranked, CONNECTIONS)]
         text += f": {' and '.join(others)}." if others else "."
-        text += ties_words(leaders(ranked), RATE, self._name)
-        if unsaturated := [self._name(c) for c in self._cells if RATE in c.summary.unsaturated]:
+        text += ties_words(leaders(ranked), CONNECTIONS, self._name)
+        if unsaturated := [
+            self._name(c) for c in self._cells if CONNECTIONS in c.summary.unsaturated
+        ]:
             text += (
                 " Not ranked by rate, because neither the server nor the generator was the limit: "
                 f"{joined(unsaturated)}."
@@ -112,7 +117,7 @@ class _Reporter:
             return []
         return slower[:1] if len(slower) == 1 else [slower[0], slower[-1]]
 
-    def _times(self, best: Measured, other: Measured, estimate: str = RATE) -> str:
+    def _times(self, best: Measured, other: Measured, estimate: str = CONNECTIONS) -> str:
         comparison = compare(best, other, estimate)
         assert comparison is not None  # one of the pair beats the other: they share blocks
         at_least = "at least " if best.is_bound(estimate) else ""
@@ -132,51 +137,55 @@ class _Reporter:
 
     def _bounded(self) -> list[Measured]:
         """The cells whose rate is a lower bound, greatest first."""
-        found = [c for c in self._cells if c.summary.verdict == "at_least" and _enough(c, RATE)]
-        return sorted(found, key=lambda cell: -cell.summary.estimates[RATE].value)
+        found = [
+            c for c in self._cells if c.summary.verdict == "at_least" and _enough(c, CONNECTIONS)
+        ]
+        return sorted(found, key=lambda cell: -cell.summary.estimates[CONNECTIONS].value)
 
     def cheapest(self) -> Finding | None:
         """The cheapest cells for the server, if none of them is among the fastest."""
-        by_cost, by_rate = rank(self._cells, SERVER), rank(self._cells, RATE)
+        by_cost, by_rate = rank(self._cells, SERVER_COST), rank(self._cells, CONNECTIONS)
         cheap, fast = leaders(by_cost), leaders(by_rate)
         if len(cheap) == len(by_cost) or any(cell in fast for cell in cheap):
             return None
         best = cheap[0]
-        if not _enough(best, SERVER):
+        if not _enough(best, SERVER_COST):
             return None
         text = (
-            f"{self._where}: {self._name(best)} costs the server least, {_interval(best, SERVER)} "
-            f"microseconds of processor time for a new connection."
+            f"{self._where}: {self._name(best)} costs the server least, "
+            f"{_interval(best, SERVER_COST)} microseconds of processor time for a new connection."
         )
-        text += ties_words(cheap, SERVER, self._name)
+        text += ties_words(cheap, SERVER_COST, self._name)
         return Finding("cheapest_for_server", text, tuple(cell.summary.key for cell in cheap))
 
     def costs(self) -> Finding | None:
         """The cost of a connection to server and to client, with the leading cell."""
         leader = self._leader()
-        if leader is None or CLIENT not in leader.values or SERVER not in leader.values:
+        if leader is None or CLIENT_COST not in leader.values or SERVER_COST not in leader.values:
             return None
-        if not _enough(leader, CLIENT) or not _enough(leader, SERVER):
+        if not _enough(leader, CLIENT_COST) or not _enough(leader, SERVER_COST):
             return None
         text = (
             f"{self._where}: a new connection {self._with(leader)} costs the server "
-            f"{_interval(leader, SERVER)} microseconds of processor time and a client that "
-            f"verifies everything {_interval(leader, CLIENT)}"
+            f"{_interval(leader, SERVER_COST)} microseconds of processor time and a client that "
+            f"verifies everything {_interval(leader, CLIENT_COST)}"
         )
         # Times of two machines, whose processors may be faster or slower, have no ratio.
-        if BOTH_SIDES in leader.values:
-            both = compare(_as(leader, CLIENT), _as(leader, SERVER), "cost")
+        if CONNECTIONS_PER_CPU in leader.values:
+            both = compare(_as(leader, CLIENT_COST), _as(leader, SERVER_COST), "cost")
             text += "" if both is None else f", {_ratio(both)} times as much"
         return Finding("cost_split", f"{text}.", (leader.summary.key,))
 
     def kernel_share(self) -> Finding | None:
         """Whether the kernel's part of the server's cost depends on the compared levels."""
-        ordered = [each.cell for each in rank(self._cells, SERVER) if _enough(each.cell, SERVER)]
+        ordered = [
+            each.cell for each in rank(self._cells, SERVER_COST) if _enough(each.cell, SERVER_COST)
+        ]
         if len(ordered) < 2:
             return None
         first, last = ordered[0], ordered[-1]
-        system = compare(last, first, f"{SERVER}_system")
-        user = compare(last, first, f"{SERVER}_user")
+        system = compare(last, first, f"{SERVER_COST}_system")
+        user = compare(last, first, f"{SERVER_COST}_user")
         if system is None or user is None:
             return None
         text = (
@@ -189,10 +198,10 @@ class _Reporter:
 
     def kept_open(self) -> Finding | None:
         """The cell that answers most requests on open connections, and the cost of a request."""
-        ranked = rank(self._cells, keep_alive.REQUESTS)
+        ranked = rank(self._cells, OPEN_REQUESTS)
         if not ranked:
             return None
-        best, by = ranked[0].cell, keep_alive.REQUESTS
+        best, by = ranked[0].cell, OPEN_REQUESTS
         if not _enough(best, by):
             return None
         others = [self._times(best, each, by) for each in self._rivals(ranked, by)]
@@ -204,7 +213,7 @@ class _Reporter:
         text += ties_words(leaders(ranked), by, self._name)
         costs = [
             f"{whom} {_interval(best, name)}"
-            for whom, name in (("the server", keep_alive.SERVER), ("the client", keep_alive.CLIENT))
+            for whom, name in (("the server", OPEN_SERVER_COST), ("the client", OPEN_CLIENT_COST))
             if name in best.summary.estimates
         ]
         text += f" A request costs {' and '.join(costs)} microseconds of processor time."
@@ -212,7 +221,7 @@ class _Reporter:
         return Finding("kept_open", text, keys)
 
     def _leader(self) -> Measured | None:
-        for estimate in (RATE, SERVER, CLIENT):
+        for estimate in (CONNECTIONS, SERVER_COST, CLIENT_COST):
             if ranked := rank(self._cells, estimate):
                 return ranked[0].cell
         return None
@@ -277,12 +286,12 @@ def _as(cell: Measured, estimate: str) -> Measured:
 
 
 def _rate(cell: Measured) -> str:
-    return figure(cell.summary.estimates[RATE].value)
+    return figure(cell.summary.estimates[CONNECTIONS].value)
 
 
 def _kernel_share(cell: Measured) -> str:
     """The kernel's part of the server's cost, block by block: `19 % (95 %: 17 to 21)`."""
-    system, both = cell.values[f"{SERVER}_system"], cell.values[SERVER]
+    system, both = cell.values[f"{SERVER_COST}_system"], cell.values[SERVER_COST]
     shares = [min(1.0, system[block] / both[block]) for block in both if block in system]
     found = share(shares, cell.anytime)
     words = share_with_interval(found)

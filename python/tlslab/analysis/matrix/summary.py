@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from tlslab.analysis import keep_alive
 from tlslab.analysis.analysts import ANALYSTS, MEASURED
 from tlslab.analysis.compare import Measured, comparisons, paired_logs
 from tlslab.analysis.experiment import summarise_experiment
@@ -15,17 +14,18 @@ from tlslab.analysis.matrix.answer import answer
 from tlslab.analysis.matrix.ended import ended
 from tlslab.analysis.matrix.figures import figures
 from tlslab.analysis.matrix.findings import findings, short_measurements
-from tlslab.analysis.measures import UNITS, Processors, server_cost_us
+from tlslab.analysis.measures import Processors, not_measurable, server_cost_us
 from tlslab.analysis.open_cells import Replay, replay
 from tlslab.analysis.processor_use import cpu_over_time
 from tlslab.analysis.published_figures import load_order, load_study
 from tlslab.analysis.ranking import rankings
 from tlslab.analysis.server_side import server_side_facts, widened
-from tlslab.analysis.stats.estimate import estimate, mean_interval
-from tlslab.analysis.stats.latency import TIMES, quantiles, times
+from tlslab.analysis.stats.estimate import mean_interval
+from tlslab.analysis.stats.latency import quantiles, times
 from tlslab.analysis.studies.servers import servers_study
 from tlslab.analysis.studies.suites import SuitesStudy, is_suites_study, suites_study
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import CONNECTION_TIMES
 from tlslab.domain.experiment import MATRIX
 from tlslab.domain.finding import Note, Summary
 from tlslab.domain.handshake import CountedFacts, Facts
@@ -115,18 +115,13 @@ def _suites(contents: RunContents, cells: Sequence[Measured]) -> SuitesStudy:
 def _measure(judged: JudgedCell, planned: int, anytime: bool, processors: Processors) -> Measured:
     """A cell's verdict, and its estimates over the trials without a fault."""
     found, usable = judged.measured(planned, anytime), judged.usable
-    estimates = {
-        name: estimate(list(found.values[name].values()), unit, anytime)
-        for name, unit in (UNITS | keep_alive.UNITS).items()
-        if name in found.values
-    }
     latencies, missing = _latencies(usable, anytime)
     records = [run.record for trial in usable for run in trial.runs.values()]
     summary = replace(
         found.summary,
         reasons=(*found.summary.reasons, *_cost_mismatch(usable)),
-        estimates={**widened(estimates, usable), **latencies},
-        not_measurable=missing | keep_alive.not_measurable(usable),
+        estimates={**widened(found.estimated(), usable), **latencies},
+        not_measurable=missing | not_measurable(usable),
         ab=ab_block(usable),
         cpu_over_time=cpu_over_time(usable, processors=len(processors.server) or None),
         backend=records[0].backend if records else None,
@@ -140,10 +135,9 @@ def _latencies(
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     found: dict[str, Estimate] = {}
     missing: dict[str, str] = {}
-    for prefix, histogram in TIMES.items():
-        parts = times(trials, histogram)
-        if parts:
-            estimates, reasons = quantiles(prefix, parts, anytime)
+    for time, histogram in CONNECTION_TIMES.items():
+        if parts := times(trials, histogram):
+            estimates, reasons = quantiles(time, parts, anytime)
             found |= estimates
             missing |= reasons
     return found, missing

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from tlslab.analysis.enough import AIM, DOTS_ONLY, FEWEST, OWN
-from tlslab.analysis.judged_estimates import RATES
 from tlslab.domain.answer import Answer, Lacking, Tile
 from tlslab.domain.commands import without_options
 from tlslab.domain.enough import WIDE
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import estimate_name
+from tlslab.domain.estimates import RATIO, estimate_name, quantity
 from tlslab.domain.finding import Comparison
 from tlslab.domain.wording import capital, counted, difference, ratio_figure
 
@@ -86,7 +85,7 @@ def _lacking(judged: Sequence[Labelled], again: tuple[str, ...]) -> Lacking | No
     Times and amounts with wide intervals are mentioned in the answer itself.
     """
     open_ = [c for _, c in judged if not _is_known(c)]
-    if not any(c.estimate in RATES for c in open_) and len(open_) < len(judged):
+    if not any(quantity(c.estimate).is_bounded for c in open_) and len(open_) < len(judged):
         return None
     why = "No difference is established, but the intervals are wide"
     return Lacking(f"{why}{_up_to('; they', open_)}.", again)
@@ -141,7 +140,7 @@ def _bound(known: Sequence[Comparison]) -> str:
 
 def _by_rates(known: Sequence[Comparison]) -> str:
     """The bound of the rates, if it is narrower than that of all ratios."""
-    rates = [c for c in known if c.estimate in RATES]
+    rates = [c for c in known if quantity(c.estimate).is_bounded]
     if not rates or _bound(rates) == _bound(known):
         return ""
     return f", by its rates within {_bound(rates)}"
@@ -190,5 +189,5 @@ def _words(label: str, found: Comparison) -> str:
 def _tile(label: str, found: Comparison) -> Tile:
     name = estimate_name(found.estimate)
     title = f"{capital(name)}: {label}"
-    ratio = Estimate(found.ratio, found.low, found.high, found.n, "ratio", found.method)
+    ratio = Estimate(found.ratio, found.low, found.high, found.n, RATIO, found.method)
     return Tile(title, ratio)

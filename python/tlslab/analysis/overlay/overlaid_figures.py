@@ -5,15 +5,12 @@ from dataclasses import replace
 
 from tlslab.analysis.overlay.pairs import Pair, Side
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import MICRO, estimate_name
+from tlslab.domain.estimates import CLIENT_COST, CONNECTIONS, SERVER_COST, axis_title
 from tlslab.domain.figure import Figure, Mark, Series
+from tlslab.domain.wording import capital
 
 # Estimates drawn for runs that have no figures to overlay.
-_DRAWN = (
-    "connections_per_s",
-    "server_cpu_us_per_connection",
-    "client_cpu_us_per_connection",
-)
+_DRAWN = (CONNECTIONS, SERVER_COST, CLIENT_COST)
 
 # Figures that concern one run alone and are not overlaid.
 _ALONE = ("over-time-", "cpu-time-", "setting-")
@@ -61,8 +58,7 @@ def _both(name: str, mine: Figure, other_name: str, other: Figure) -> Figure:
 def _bars(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figure]:
     """One figure for each estimate that all runs have: bars side by side."""
     for name in _DRAWN:
-        title = estimate_name(name)
-        title = title[:1].upper() + title[1:] + (f", {MICRO}" if "_us_" in name else "")
+        title = capital(axis_title(name))
         able = [p for p in pairs if name in p.first.estimates and name in p.second.estimates]
         if able:
             series = (

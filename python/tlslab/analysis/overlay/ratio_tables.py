@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tlslab.analysis.compare import is_equal_amount
-from tlslab.analysis.measures import RATIO
 from tlslab.analysis.overlay.pairs import Side
 from tlslab.analysis.overlay.ratios import ONE_AFTER_THE_OTHER, Ratio
 from tlslab.analysis.run_facts import run_facts
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import estimate_name, shown
+from tlslab.domain.estimates import RATIO, estimate_name, shown
 from tlslab.domain.figure import DataTable, TableCell
 from tlslab.domain.finding import Comparison
 from tlslab.domain.wording import difference

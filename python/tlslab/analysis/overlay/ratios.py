@@ -11,9 +11,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from tlslab.analysis.compare import is_bounded, may_differ
+from tlslab.analysis.compare import may_differ
 from tlslab.analysis.judged_estimates import gated_rates, judged_names, leading_rate, left_open
-from tlslab.analysis.measures import RATIO
 from tlslab.analysis.overlay.pairs import Pair, Side
 from tlslab.analysis.overlay.run_to_run import (
     BY_BLOCKS,
@@ -24,6 +23,7 @@ from tlslab.analysis.overlay.run_to_run import (
 from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import MOVER, ratio_of, spread_of_ratio
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import RATIO
 from tlslab.domain.finding import CellSummary, Comparison, Summary
 
 METHOD = f"independent runs; {MOVER}"
@@ -158,7 +158,7 @@ def _open(cell: CellSummary, name: str) -> str:
         return f"no valid result ({cell.verdict})"
     if why := left_open(cell, name):
         return why
-    if (is_bounded(name) and cell.verdict == "at_least") or name in cell.lower_bounds:
+    if cell.is_bound(name):
         return "a lower bound"
     return "not the server's limit" if name in cell.unsaturated else ""
 

@@ -23,20 +23,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.enough import FEWEST
-from tlslab.analysis.measures import UNITS
-from tlslab.analysis.proof.sides import (
-    HANDSHAKE,
-    RATES,
-    Sides,
-    has_one_client,
-    measured_cells,
-    sides_of,
-)
+from tlslab.analysis.proof.sides import RATES, Sides, has_one_client, measured_cells, sides_of
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate, family_interval
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    HANDSHAKE_P99,
+    quantity,
+)
 from tlslab.domain.proof import Direction, ProofFigure, ProofVerdict
 from tlslab.domain.proof_settings import DECIDING, Measure, needed, settings_of
 from tlslab.domain.run import RunContents
@@ -45,8 +40,6 @@ from tlslab.domain.stopping import Stopping
 _TWO_CLIENTS = "not comparable: the connections are not of the same client of the lab"
 NO_RESULT = "no valid result"
 _UNDECIDED = "neither rate nor processor time is known on both sides"
-
-_UNITS = {**UNITS, **keep_alive.UNITS, HANDSHAKE: "ms"}
 
 _OPPOSITE: Mapping[Direction, Direction] = {"gain": "loss", "loss": "gain"}
 
@@ -87,10 +80,10 @@ def figures(
         for ratio in _of_measure(measure, *RATES[measure], each)
     ]
     new = sides.get("new")
-    if new is not None and len(logs := new.better(HANDSHAKE)):
+    if new is not None and len(logs := new.better(HANDSHAKE_P99)):
         only: Direction | None = None if new.usable else "open"
         why = "" if one_client else _TWO_CLIENTS
-        ratios.append(_Ratio("handshake", HANDSHAKE, new, logs, why, only))
+        ratios.append(_Ratio("handshake", HANDSHAKE_P99, new, logs, why, only))
     known = sum(len(ratio.logs) > 1 and not ratio.why_open for ratio in ratios)
     found = [_judged(ratio, max(1, known), margin) for ratio in ratios]
     return tuple(replace(each, decides=_decides(each, found, margin)) for each in found)
@@ -101,8 +94,12 @@ def _decides(found: ProofFigure, family: Sequence[ProofFigure], margin: float) -
     if found.measure not in DECIDING or found.why_open:
         return False
     of_measure = [each for each in family if each.measure == found.measure and not each.why_open]
-    by_rate = next((each for each in of_measure if each.estimate.endswith("_per_s")), None)
-    by_cost = next((each for each in of_measure if not each.estimate.endswith("_per_s")), None)
+    by_rate = next(
+        (each for each in of_measure if quantity(each.estimate).dimension == "rate"), None
+    )
+    by_cost = next(
+        (each for each in of_measure if quantity(each.estimate).dimension == "cost"), None
+    )
     if by_rate is None or by_cost is None:
         return True
     if by_rate.direction not in _OPPOSITE:
@@ -183,7 +180,7 @@ def _judged(ratio: _Ratio, family: int, margin: float) -> ProofFigure:
 
 
 def _value(side: Measured, name: str) -> Estimate:
-    return estimate(list(side.values[name].values()), _UNITS[name], side.anytime)
+    return estimate(list(side.values[name].values()), quantity(name).unit, side.anytime)
 
 
 def _ends(interval: tuple[float, float] | None) -> tuple[float | None, float | None]:

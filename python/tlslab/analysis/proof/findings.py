@@ -9,13 +9,14 @@ from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.proof.sides import Sides, sides_of
 from tlslab.analysis.stats.estimate import mean_interval
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    SERVER_COST,
+)
 from tlslab.domain.finding import Finding
 from tlslab.domain.proof import Direction, Proof
 from tlslab.domain.proof_settings import Measure, needed
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import counted, percent
-
-_COST = "server_cpu_us_per_connection"
 
 
 def findings(contents: RunContents, proof: Proof, cells: Sequence[Measured]) -> tuple[Finding, ...]:
@@ -54,7 +55,7 @@ def break_even(new: Sides, returning: Sides) -> Estimate | None:
     The mean of the shares of the blocks that have all four costs, with its interval. None with
     fewer than FEWEST blocks, and if the interval does not lie between 0 and 1.
     """
-    costs = [side.values.get(_COST, {}) for each in (new, returning) for side in each.both]
+    costs = [side.values.get(SERVER_COST, {}) for each in (new, returning) for side in each.both]
     blocks = sorted(set.intersection(*map(set, costs)))
     shares = []
     for block in blocks:
@@ -73,7 +74,9 @@ def break_even(new: Sides, returning: Sides) -> Estimate | None:
 
 def _direction(proof: Proof, measure: Measure) -> Direction | None:
     """The direction that the server's processor time establishes for a measure."""
-    found = (f.direction for f in proof.figures if (f.measure, f.estimate) == (measure, _COST))
+    found = (
+        f.direction for f in proof.figures if (f.measure, f.estimate) == (measure, SERVER_COST)
+    )
     return next(found, None)
 
 

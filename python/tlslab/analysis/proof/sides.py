@@ -3,27 +3,32 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tlslab.analysis import keep_alive
-from tlslab.analysis.compare import Measured, more_is_faster, paired_logs
+from tlslab.analysis.compare import Measured, paired_logs
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.stats.estimate import Array
 from tlslab.analysis.stats.latency import times
 from tlslab.domain.configuration import BASELINE, CANDIDATE
+from tlslab.domain.estimates import (
+    CONNECTION_TIMES,
+    CONNECTIONS,
+    HANDSHAKE,
+    HANDSHAKE_P99,
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    SERVER_COST,
+    quantity,
+)
 from tlslab.domain.finding import CellVerdict
 from tlslab.domain.proof_settings import NEW, RETURNING, Measure
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Trial
 
-HANDSHAKE = "handshake_ms_p99"
-
-_RATE, _COST = "connections_per_s", "server_cpu_us_per_connection"
-
 # The rate and the cost of each measure.
 RATES: Mapping[Measure, tuple[str, str]] = {
-    "connections": (_RATE, _COST),
-    "new": (_RATE, _COST),
-    "returning": (_RATE, _COST),
-    "requests": (keep_alive.REQUESTS, keep_alive.SERVER),
+    "connections": (CONNECTIONS, SERVER_COST),
+    "new": (CONNECTIONS, SERVER_COST),
+    "returning": (CONNECTIONS, SERVER_COST),
+    "requests": (OPEN_REQUESTS, OPEN_SERVER_COST),
 }
 
 _P99 = 0.99
@@ -54,7 +59,7 @@ class Sides:
         logs = paired_logs(
             self.candidate.values.get(estimate, {}), self.baseline.values.get(estimate, {})
         )
-        return logs if more_is_faster(estimate) else -logs
+        return logs if quantity(estimate).more_is_better else -logs
 
 
 def has_one_client(contents: RunContents) -> bool:
@@ -81,11 +86,11 @@ def measured_cells(contents: RunContents) -> list[Measured]:
 def _measured(judged: JudgedCell, begun: int, anytime: bool) -> Measured:
     found = judged.measured(begun, anytime)
     p99 = {trial.block: value for trial in judged.usable if (value := _p99(trial)) is not None}
-    return replace(found, values={**found.values, HANDSHAKE: p99} if p99 else found.values)
+    return replace(found, values={**found.values, HANDSHAKE_P99: p99} if p99 else found.values)
 
 
 def _p99(trial: Trial) -> float | None:
-    found = times([trial], "handshake")
+    found = times([trial], CONNECTION_TIMES[HANDSHAKE])
     return found[0].quantile(_P99) if found else None
 
 
@@ -119,8 +124,8 @@ def mixed(new: Measured, returning: Measured, share: float) -> Measured:
     """
     one, other = new.summary, returning.summary
     values = {
-        _RATE: _weighted(new, returning, share, _RATE, -1),
-        _COST: _weighted(new, returning, share, _COST, 1),
+        CONNECTIONS: _weighted(new, returning, share, CONNECTIONS, -1),
+        SERVER_COST: _weighted(new, returning, share, SERVER_COST, 1),
     }
     worst = min(one.verdict, other.verdict, key=_GRAVITY.index)
     summary = replace(

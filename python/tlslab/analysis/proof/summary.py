@@ -3,20 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from tlslab.analysis import keep_alive
 from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.judged import judged_cells
-from tlslab.analysis.measures import UNITS
 from tlslab.analysis.proof.answer import answer
 from tlslab.analysis.proof.deciding_ratios import figures_of, verdict_of
 from tlslab.analysis.proof.findings import findings
-from tlslab.analysis.proof.sides import HANDSHAKE, measured_cells
+from tlslab.analysis.proof.sides import measured_cells
 from tlslab.analysis.proof.tables import chart, configurations, excluded_clients, table
 from tlslab.analysis.server_side import server_side_facts
-from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import quantiles, times
+from tlslab.domain.estimates import (
+    CONNECTION_TIMES,
+    HANDSHAKE,
+    HANDSHAKE_P99,
+)
 from tlslab.domain.experiment import PROOF
 from tlslab.domain.finding import CellSummary, Summary
 from tlslab.domain.proof import Proof
@@ -53,14 +55,12 @@ def summarise(contents: RunContents) -> Summary:
 
 def _estimated(found: Measured, trials: Sequence[Trial]) -> Measured:
     """The cell with its estimates."""
-    estimates = {
-        name: estimate(list(found.values[name].values()), unit, found.anytime)
-        for name, unit in (UNITS | keep_alive.UNITS).items()
-        if name in found.values
-    }
-    parts = times(trials, HANDSHAKE.partition("_")[0])
-    latencies, missing = quantiles("handshake_ms", parts) if parts else ({}, {})
+    parts = times(trials, CONNECTION_TIMES[HANDSHAKE])
+    latencies, missing = quantiles(HANDSHAKE, parts) if parts else ({}, {})
     records = [run.record for trial in trials for run in trial.runs.values()]
+    estimates = found.estimated()
+    # The quantile of all values is the estimate; those of the blocks only make the ratio.
+    estimates.pop(HANDSHAKE_P99, None)
     summary: CellSummary = replace(
         found.summary,
         estimates={**estimates, **latencies},

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from tlslab.analysis.proof.answer import as_estimate, leading
 from tlslab.domain.configuration import BASELINE, CANDIDATE, Configuration
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import MICRO
+from tlslab.domain.estimates import (
+    MICRO,
+    quantity,
+)
 from tlslab.domain.figure import DataTable, Figure, Series, TextBlock
 from tlslab.domain.plan import Excluded
 from tlslab.domain.proof import Found, Proof, ProofFigure
@@ -45,7 +48,7 @@ def _by(found: ProofFigure) -> str:
     """The name of a ratio without its measure, which stands in another column."""
     if found.measure == "handshake":
         return "ms"
-    return "rate/s" if found.estimate.endswith("_per_s") else f"server {MICRO} each"
+    return "rate/s" if quantity(found.estimate).dimension == "rate" else f"server {MICRO} each"
 
 
 def _negotiated(found: Sequence[Found]) -> DataTable:

@@ -10,17 +10,10 @@ from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import CONFIDENCE, mean_interval
 from tlslab.domain.distribution import Distribution, needed_n
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import quantile
 from tlslab.domain.trial import Trial
 
 QUANTILES = (50, 90, 95, 99)
-
-# The prefix of the estimates' names, and the record's histogram with the times.
-TIMES = {
-    "connect_ms": "connect",
-    "handshake_ms": "handshake",
-    "first_byte_ms": "first_byte",
-    "service_ms": "service",
-}
 
 # The quantile of the normal distribution for 95 %.
 _Z = 1.959964
@@ -41,7 +34,7 @@ def times(trials: Sequence[Trial], histogram: str, whole: bool = False) -> list[
 
 
 def quantiles(
-    prefix: str, parts: Sequence[Distribution], anytime: bool = False
+    time: str, parts: Sequence[Distribution], anytime: bool = False
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     """Estimates by name (`handshake_ms_p99`), and the reasons for those that are not measurable.
 
@@ -53,7 +46,7 @@ def quantiles(
     missing: dict[str, str] = {}
     for percentage in QUANTILES:
         p = percentage / 100
-        name = f"{prefix}_p{percentage}"
+        name = quantile(time, percentage)
         needed = needed_n(p)
         if whole.n < needed:
             missing[name] = f"not measurable: {whole.n} values, {needed} are needed"

@@ -9,8 +9,11 @@ from tlslab.analysis.why.cost_bars import bars, names_of, open_words, share_word
 from tlslab.analysis.why.effects import effect_checks
 from tlslab.analysis.why.flames import PRUNED, flame
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, load_rules
-from tlslab.analysis.why.shares import COST, cell_why
+from tlslab.analysis.why.shares import cell_why
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    SERVER_COST,
+)
 from tlslab.domain.finding import Finding, Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why
@@ -87,7 +90,7 @@ def _why_not(stacks: CellStacks, summary: Summary) -> str:
     if cell is None:
         return NO_COST
     head = NO_COST
-    if COST in cell.estimates:
+    if SERVER_COST in cell.estimates:
         if cell.verdict not in _VALID:
             head = INVALID
         elif not stacks.folded:

@@ -8,10 +8,12 @@ from tlslab.analysis.stats.estimate import CONFIDENCE
 from tlslab.analysis.stats.proportion import proportion_interval
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, stacks_of
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    SERVER_COST,
+    parts_of,
+)
 from tlslab.domain.stacks import CellStacks, CellWhy, CostPart
 from tlslab.domain.wording import counted
-
-COST = "server_cpu_us_per_connection"
 
 # With fewer samples a part's interval is wider than the part.
 FEWEST_SAMPLES = 5
@@ -21,14 +23,14 @@ KERNEL_WHOLE = "kernel (not sampled)"
 
 def cell_why(stacks: CellStacks, estimates: Mapping[str, Estimate], rules: Rules) -> CellWhy | None:
     """The parts of a cell's measured cost; None without a measured cost or samples."""
-    cost = estimates.get(COST)
+    cost = estimates.get(SERVER_COST)
     counts = part_counts(stacks, rules)
     total = sum(counts.values())
     if cost is None or not total or cost.value <= 0:
         return None
     sampled, parts = cost, list[CostPart]()
     if not stacks.kernel:
-        user, system = estimates.get(f"{COST}_user"), estimates.get(f"{COST}_system")
+        user, system = (estimates.get(part) for part in parts_of(SERVER_COST))
         if user is None or system is None:
             return None
         # Ticks split the cost into these two; the sum is exact in each trial, but not for the

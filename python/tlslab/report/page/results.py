@@ -1,13 +1,22 @@
 """The cells of a ranked run as tables: the best first within each setting, with all figures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tlslab.domain.estimates import (
+    CONNECTION_TIMES,
+    Quantity,
+    columns,
+    quantile,
+    quantity,
+    unit_shown,
+)
 from tlslab.domain.finding import Comparison, Summary
 from tlslab.domain.wording import level_label
 from tlslab.report import view
 from tlslab.report.page.names import factor_words, long_names, short
 from tlslab.report.page.table import Cell, Column, Row, Table, estimate_cell, exact
+from tlslab.report.page.units import unit_beside
 
 # The name of the ratio to the baseline by the table's first estimate.
 _RATIO = "ratio"
@@ -22,56 +31,30 @@ class _Head:
 
     name: str
     head: str
-    unit: str
+    unit: str = ""
     scale: float = 1.0
     hidden: bool = False
 
 
-def _parts(name: str, head: str) -> tuple[_Head, ...]:
-    """A cost's parts in the program and in the kernel."""
-    return tuple(
-        _Head(f"{name}_{part}", f"{head}, {words}", "µs", hidden=True)
-        for part, words in (("user", "in the program"), ("system", "in the kernel"))
-    )
+def _heads(rows: Iterable[Quantity]) -> list[_Head]:
+    """The columns of estimates, in their units of display."""
+    heads = []
+    for row in rows:
+        unit, scale = unit_beside(row.head, [row.unit]), unit_shown(row.unit)[1]
+        if row.mega:
+            unit, scale = f"M{row.unit}", 1e-6
+        heads.append(_Head(row.name, row.head, unit, scale, row.hidden))
+    return heads
 
 
-# In the order of importance.
-_NEW = (
-    _Head("connections_per_s", "connections", "/s"),
-    _Head(_RATIO, "ratio", ""),
-    _Head("server_cpu_us_per_connection", "server CPU", "µs"),
-    _Head("client_cpu_us_per_connection", "client CPU", "µs"),
-    _Head("handshake_ms_p50", "handshake p50", "ms"),
-    _Head("wire_bytes_per_handshake", "handshake", "B"),
-    _Head("ocsp_response_bytes", "OCSP response", "B"),
-    _Head("server_busy", "server busy", "%", 100.0),
-    _Head("connections_per_cpu_s", "connections per CPU second", ""),
-    _Head("server_memory_bytes", "server memory", "MB", 1e-6),
-    *_parts("server_cpu_us_per_connection", "server CPU"),
-    _Head("server_limit_ratio", "server CPU over the sum of primitives", "times", hidden=True),
-    *_parts("client_cpu_us_per_connection", "client CPU"),
-    _Head("limit_ratio", "client CPU over the sum of primitives", "times", hidden=True),
-)
-_KEPT_OPEN = (
-    _Head("keep_alive_requests_per_s", "requests", "/s"),
-    _Head(_RATIO, "ratio", ""),
-    _Head("keep_alive_server_cpu_us_per_request", "server CPU", "µs"),
-    _Head("keep_alive_client_cpu_us_per_request", "client CPU", "µs"),
-    _Head("keep_alive_bytes_per_s", "HTTP", "MB/s", 1e-6),
-    _Head("keep_alive_server_memory_bytes", "server memory", "MB", 1e-6),
-    *_parts("keep_alive_server_cpu_us_per_request", "server CPU"),
-    *_parts("keep_alive_client_cpu_us_per_request", "client CPU"),
-)
-_TIMES = tuple(
-    _Head(f"{time}_p{p}", f"{head} p{p}", "ms")
-    for p in (50, 99, 90, 95)
-    for time, head in (
-        ("handshake_ms", "handshake"),
-        ("first_byte_ms", "first byte"),
-        ("service_ms", "service"),
-        ("connect_ms", "TCP connect"),
-    )
-)
+def _with_ratio(keep_alive: bool) -> list[_Head]:
+    """The columns of cells: the leading estimate, its ratio to the baseline, the others."""
+    first, *others = _heads(columns(keep_alive))
+    return [first, _Head(_RATIO, "ratio"), *others]
+
+
+_NEW, _KEPT_OPEN = _with_ratio(keep_alive=False), _with_ratio(keep_alive=True)
+_TIMES = _heads(quantity(quantile(time, p)) for p in (50, 99, 90, 95) for time in CONNECTION_TIMES)
 
 # The ids of this module's tables: all of them show cells.
 OF_CELLS = ("results", "kept-open", "times")
@@ -203,15 +186,7 @@ class _Results:
         found = row.cell.estimates.get(head.name)
         if found is None:
             return Cell(hint=row.cell.not_measurable.get(head.name, ""))
-        return estimate_cell(found, self._is_bound(row, head.name), head.scale)
-
-    def _is_bound(self, row: view.Row, name: str) -> bool:
-        """Whether the estimate is only a lower bound.
-
-        In old runs the verdict applies to all rates.
-        """
-        old = row.cell.verdict == "at_least" and not name.startswith("keep_alive_")
-        return name in row.cell.lower_bounds or (old and name.endswith("_per_s"))
+        return estimate_cell(found, row.cell.is_bound(head.name), head.scale)
 
 
 def _ratio(row: view.Row, comparison: Comparison | None) -> Cell:

@@ -6,13 +6,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    unit_shown,
+)
 from tlslab.domain.figure import DataTable, TableCell
 from tlslab.domain.finding import DIFFERS
 from tlslab.domain.wording import figure as figure_text
 from tlslab.domain.wording import range_words
 from tlslab.report.numbers import place_text
 from tlslab.report.page.fitting_columns import NEVER, reaches
-from tlslab.report.page.units import SCALES, head_and_unit
+from tlslab.report.page.units import unit_beside
 
 # The number of cells that must share a hint for it to become the row's.
 SHARED = 3
@@ -173,11 +176,11 @@ def column_of(head: str, cells: Sequence[TableCell], name: str = "") -> Column:
     """A column of the summary's data, with its estimates' common unit in the heading."""
     known = [cell for cell in cells if cell is not None]
     estimates = [cell for cell in known if isinstance(cell, Estimate)]
-    title, unit = head_and_unit(head, {each.unit for each in estimates})
+    unit = unit_beside(head, {each.unit for each in estimates})
     methods = {each.method for each in estimates}
     return Column(
-        head=title,
-        name=name or (f"{title}, {unit}" if unit else head),
+        head=head,
+        name=name or (f"{head}, {unit}" if unit else head),
         unit=unit,
         number=bool(known) and not any(isinstance(cell, str) for cell in known),
         spread=any(each.low is not None for each in estimates),
@@ -232,4 +235,5 @@ def interval_words(low: float | None, high: float | None, scale: float = 1.0) ->
 
 def tile_cell(found: Estimate, bound: bool = False) -> Cell:
     """An estimate in its unit of display."""
-    return estimate_cell(found, bound, SCALES.get(found.unit, 1.0))
+    _, scale = unit_shown(found.unit)
+    return estimate_cell(found, bound, scale)

@@ -1,44 +1,31 @@
-"""The units in the headings of tables and tiles."""
+"""The unit in the heading of a column."""
 
 import re
+from collections.abc import Collection
 
-# Units of estimates as people write them; units that say nothing are empty.
-WORDS = {
-    "1/s": "/s",
-    "us": "µs",
-    "share": "%",
-    "ratio": "times",
-    "1": "",
-}
-
-# Factors to the unit of display.
-SCALES = {"share": 100.0}
+from tlslab.domain.estimates import MICROSECONDS, PER_SECOND, SHARE, unit_shown
 
 # Units that a heading may already contain, by their words or names. The word share is not enough:
 # figures are percentages.
 _SAID = {
-    "1/s": ("/s", "per s", "per second"),
-    "us": ("µs", "us", "microseconds"),
-    "share": ("%", "per cent"),
+    PER_SECOND: ("/s", "per s", "second"),
+    MICROSECONDS: ("µs", "us", "microseconds"),
+    SHARE: ("%", "per cent"),
 }
 
 # No letter precedes a word; a letter may precede a sign (`connections/s`).
 _BEFORE = r"(?<![A-Za-zµ])"
 
 
-def unit_words(unit: str) -> str:
-    """A unit to follow a figure: `/s`, `µs`, `ms`; empty for none."""
-    return WORDS.get(unit, unit)
-
-
-def head_and_unit(head: str, units: set[str]) -> tuple[str, str]:
-    """A column's heading and its estimates' common unit, unless the heading contains the unit."""
+def unit_beside(head: str, units: Collection[str]) -> str:
+    """The common unit of a column's estimates; empty if there is none, or if the head has it."""
     if len(units) != 1:
-        return head, ""
+        return ""
     unit = next(iter(units))
+    words, _ = unit_shown(unit)
     said = any(
         re.search(rf"{_BEFORE if word[0].isalpha() else ''}{re.escape(word)}(?![A-Za-z])", head)
-        for word in _SAID.get(unit, (unit_words(unit) or unit, unit))
+        for word in _SAID.get(unit, (words or unit, unit))
         if word
     )
-    return head, "" if said else unit_words(unit)
+    return "" if said else words

@@ -23,12 +23,12 @@ function estimateOf(value) {
   return { value: value.value, low: number(value.low), high: number(value.high), bound: value.bound === true };
 }
 
-// The estimates of a cell by name; as model/leading.py says which are lower bounds.
+// The estimates of a cell by name, and whether they are lower bounds (CellSummary.is_bound).
 function estimatesOf(cell) {
-  const bounds = list(cell.lower_bounds);
-  const ofNew = (name) => cell.verdict === "at_least" && name.endsWith("_per_s") && !name.startsWith("keep_alive_");
+  const bounds = [...list(cell.lower_bounds)];
+  if (cell.verdict === "at_least") bounds.push(...document.body.dataset.bounded.split(" "));
   const named = Object.entries(cell.estimates).map(([name, value]) => [name, estimateOf(value)]);
-  return new Map(named.map(([name, found]) => [name, found && { ...found, bound: bounds.includes(name) || ofNew(name) }]));
+  return new Map(named.map(([name, found]) => [name, found && { ...found, bound: bounds.includes(name) }]));
 }
 
 // A machine in the words of the page's data-machine (model.machine).

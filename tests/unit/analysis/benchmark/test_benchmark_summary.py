@@ -10,13 +10,17 @@ from tlslab import analysis, report
 from tlslab.analysis.benchmark.answer import answer
 from tlslab.analysis.benchmark.curves import Curve, make_curves
 from tlslab.analysis.benchmark.findings import findings
-from tlslab.analysis.benchmark.fork_estimates import CLIENT_CPU, RATE, WARMING_UP, measure
+from tlslab.analysis.benchmark.fork_estimates import WARMING_UP, measure
 from tlslab.analysis.benchmark.processors import Costs, costs
 from tlslab.analysis.benchmark.published_concurrency import load_published
 from tlslab.analysis.benchmark.tables import at_bound
 from tlslab.analysis.stats.scaling import Knee
 from tlslab.domain.benchmark import BenchmarkRun
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    OPERATION_COST,
+    OPERATIONS,
+)
 from tlslab.domain.finding import Note, Summary
 from tlslab.lab.store import from_json, to_json
 
@@ -46,7 +50,7 @@ def test_every_cell_has_its_estimates(summary: Summary) -> None:
     cell = summary.cell(CLUSTER_SIGN + "1")
     assert cell.verdict == "valid"
     assert cell.trials == 5
-    assert cell.estimates[RATE].value == pytest.approx(480, rel=0.03)
+    assert cell.estimates[OPERATIONS].value == pytest.approx(480, rel=0.03)
     assert cell.estimates["signers_cpu_us_per_operation"].value == pytest.approx(1000, rel=0.03)
     assert cell.estimates["operation_ms_p99"].n == 5
     assert not cell.not_measurable
@@ -65,9 +69,9 @@ def test_keys_are_compared_with_the_baseline(summary: Summary) -> None:
         if c.candidate == "runtime=jdk-17,benchmark=sign,keys=pkcs11,threads=1"
     ]  # fmt: skip
     rates = {comparison.estimate: comparison for comparison in found}
-    assert rates[RATE].verdict == "faster"
-    assert rates[RATE].ratio == pytest.approx(1300 / 900, rel=0.05)
-    assert CLIENT_CPU in rates
+    assert rates[OPERATIONS].verdict == "faster"
+    assert rates[OPERATIONS].ratio == pytest.approx(1300 / 900, rel=0.05)
+    assert OPERATION_COST in rates
 
 
 def test_the_ratio_of_processors_is_confirmed_or_refuted(summary: Summary) -> None:
@@ -247,7 +251,7 @@ def test_one_block_gives_values_without_intervals() -> None:
     first = tuple(trial for trial in contents.trials if trial.block == 0)
     brief = type(contents)(contents.experiment, contents.plan, contents.environment, first)
     summary = analysis.summarise(brief)
-    assert summary.cell(CLUSTER_SIGN + "1").estimates[RATE].low is None
+    assert summary.cell(CLUSTER_SIGN + "1").estimates[OPERATIONS].low is None
     assert summary.cell(CLUSTER_SIGN + "1").reasons[0].code == "missing_trials"
     assert not any(f.code == "knee" for f in summary.findings)
 

@@ -8,10 +8,13 @@ from factories.capacity import CapacityWorld, made_capacity_run
 from factories.runtimes import PLAN, RULES, Warming, made_runtime
 from tlslab.analysis.capacity import runtime_study
 from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
-from tlslab.analysis.capacity.known import RATE, is_comparable, open_label
+from tlslab.analysis.capacity.known import is_comparable, open_label
 from tlslab.analysis.capacity.openness import COLD
 from tlslab.analysis.capacity.published_capacity import load_study
 from tlslab.analysis.capacity.warm_up_outcome import all_warm, warm_ups
+from tlslab.domain.estimates import (
+    CONNECTIONS,
+)
 
 
 def cell(name: str, world: CapacityWorld) -> CapacityCell:
@@ -90,7 +93,7 @@ def test_a_server_that_was_not_found_warm_leaves_its_maximum_open() -> None:
     assert (known.open, known.summary.left_open) == ((), {})
     cold = measure(planned, trials, replace(PLAN, warm_up=strict), where)
     assert cold.open == (COLD,)
-    assert cold.summary.left_open[RATE] == "not every server was found warm"
+    assert cold.summary.left_open[CONNECTIONS] == "not every server was found warm"
     assert (is_comparable(cold), open_label(cold)) == (False, "not warm")
-    assert RATE in cold.summary.lower_bounds
+    assert CONNECTIONS in cold.summary.lower_bounds
     assert all_warm(trials, [], strict)

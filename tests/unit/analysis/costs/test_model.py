@@ -18,9 +18,12 @@ from factories.costs import (
 from tlslab import analysis
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.cost_parts import parts_of
-from tlslab.analysis.costs.model import COST, checks, fit
+from tlslab.analysis.costs.model import checks, fit
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
+from tlslab.domain.estimates import (
+    SERVER_COST,
+)
 from tlslab.domain.finding import CellSummary
 from tlslab.experiment import load
 
@@ -37,7 +40,7 @@ def cells(noise: float, blocks: int, rng: np.random.Generator) -> list[Measured]
         logs = shared + rng.normal(0, noise, blocks)
         values = (true_cost(levels) * np.exp(logs)).tolist()
         summary = CellSummary(str(levels), levels, "valid", (), blocks, {})
-        found.append(Measured(summary, {COST: dict(enumerate(values))}))
+        found.append(Measured(summary, {SERVER_COST: dict(enumerate(values))}))
     return found
 
 
@@ -124,7 +127,7 @@ def test_parts_that_no_cell_tells_apart_are_named() -> None:
 def test_a_block_without_a_cell_that_the_fit_needs_is_left_out() -> None:
     found = cells(0.01, 4, np.random.default_rng(4))
     without = next(cell for cell in found if cell.summary.factors["group"] == "P-384")
-    values = without.values[COST]
+    values = without.values[SERVER_COST]
     assert isinstance(values, dict)
     del values[2]
     model = fit(found, CALIBRATE)
@@ -177,7 +180,7 @@ def test_a_plan_covers_a_mix_that_the_parts_do_not_add_up_to() -> None:
         assert model is not None
         costs = off * true_cost(held_out) * np.exp(rng.normal(0, noise, blocks))
         summary = CellSummary("held out", held_out, "valid", (), blocks, {})
-        mix = Measured(summary, {COST: dict(enumerate(costs.tolist()))})
+        mix = Measured(summary, {SERVER_COST: dict(enumerate(costs.tolist()))})
         found = size(model, checks(model, [mix]), MIX, Bounds(0.8, None), processors=1).cost
         assert found.low is not None
         assert found.high is not None

@@ -11,9 +11,12 @@ from factories.costs import made_calibration, true_cost
 from factories.primitives import made_primitives
 from tlslab import analysis
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.costs.model import COST, CostModel, fit
+from tlslab.analysis.costs.model import CostModel, fit
 from tlslab.analysis.costs.summary import calibration
 from tlslab.domain.design import Design
+from tlslab.domain.estimates import (
+    SERVER_COST,
+)
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import CellSummary
 from tlslab.experiment import load, with_levels
@@ -43,7 +46,7 @@ def fitted(experiment: Experiment) -> CostModel | None:
     for cell in make_cells(experiment)[0]:
         if dict(cell.factors) in list(experiment.fitted()):
             summary = CellSummary(cell.key, cell.factors, "valid", (), 1, {})
-            found.append(Measured(summary, {COST: {0: true_cost(cell.factors)}}))
+            found.append(Measured(summary, {SERVER_COST: {0: true_cost(cell.factors)}}))
     return fit(found, experiment)
 
 

@@ -18,13 +18,11 @@ from tlslab.analysis.studies.suites.orders import (
     ranks,
     tau_bounds,
 )
-from tlslab.analysis.studies.suites.places import (
-    HANDSHAKE,
-    KEEP_ALIVE,
-    KEEP_ALIVE_REQUEST_COST,
-    family,
-    places,
-    short_name,
+from tlslab.analysis.studies.suites.places import family, places, short_name
+from tlslab.domain.estimates import (
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    SERVER_COST,
 )
 from tlslab.domain.finding import CellSummary, Note
 from tlslab.domain.names import find_suite
@@ -57,15 +55,15 @@ def test_each_suite_stands_once_with_the_usual_size(study: SuitesStudy) -> None:
 
 def test_suites_that_cannot_be_told_apart_share_a_rank(study: SuitesStudy) -> None:
     (place,) = places(all_cells())
-    found = ranks(place.usual, KEEP_ALIVE)
+    found = ranks(place.usual, OPEN_REQUESTS)
     by_name = {short_name(c): found[c.summary.key] for c in place.usual}
     assert by_name["AES128-GCM-SHA256"] == "1–7"
     assert by_name["AES256-SHA256"] not in ("1", "1=")
     assert re.search(
         r"cannot be distinguished from the best: a difference of up to [\d.]+ % stays open",
-        reported(study, f"suites_{KEEP_ALIVE}"),
+        reported(study, f"suites_{OPEN_REQUESTS}"),
     )
-    assert " is first with " in reported(study, f"suites_{KEEP_ALIVE}")
+    assert " is first with " in reported(study, f"suites_{OPEN_REQUESTS}")
 
 
 def test_a_suite_is_best_only_where_that_is_established() -> None:
@@ -74,7 +72,7 @@ def test_a_suite_is_best_only_where_that_is_established() -> None:
     said = []
     for cells in ([fast, slow], [fast, equal, slow]):
         (place,) = places(cells)
-        found = fastest(place, KEEP_ALIVE)
+        found = fastest(place, OPEN_REQUESTS)
         assert found is not None
         said.append(found.text)
     assert "AES128-GCM-SHA256 is best with " in said[0]
@@ -102,20 +100,20 @@ def test_bars_are_grouped_by_family_best_first(study: SuitesStudy) -> None:
 
 def test_orders_are_compared_by_tau() -> None:
     cells = all_cells()
-    mine = sorted(cells[:23], key=lambda c: c.summary.estimates[KEEP_ALIVE].value, reverse=True)
-    tau = correlation_with(cells[:23], KEEP_ALIVE, [short_name(c) for c in mine])
+    mine = sorted(cells[:23], key=lambda c: c.summary.estimates[OPEN_REQUESTS].value, reverse=True)
+    tau = correlation_with(cells[:23], OPEN_REQUESTS, [short_name(c) for c in mine])
     assert tau is not None
     assert tau.value == pytest.approx(1)
     assert tau.n == 23
-    backwards = correlation_with(cells[:23], KEEP_ALIVE, [short_name(c) for c in reversed(mine)])
+    backwards = correlation_with(cells[:23], OPEN_REQUESTS, [short_name(c) for c in reversed(mine)])
     assert backwards is not None
     assert backwards.value == pytest.approx(-1)
     assert tau.low is not None
     assert tau.low <= tau.value
-    both = order_correlation(cells[:23], KEEP_ALIVE, HANDSHAKE)
+    both = order_correlation(cells[:23], OPEN_REQUESTS, SERVER_COST)
     assert both is not None
     assert -1 < both.value < 0.9
-    assert correlation_with(cells[:3], KEEP_ALIVE, [short_name(c) for c in cells]) is None
+    assert correlation_with(cells[:3], OPEN_REQUESTS, [short_name(c) for c in cells]) is None
 
 
 def test_undecided_pairs_may_be_either() -> None:
@@ -135,10 +133,10 @@ def test_bounds_of_tau_hold_that_of_the_true_rates(spread: float, blocks: int) -
     held = 0
     for _ in range(30):
         cells = [
-            drawn(f"s{i}", {KEEP_ALIVE: a, HANDSHAKE: b}, blocks, draw)
+            drawn(f"s{i}", {OPEN_REQUESTS: a, SERVER_COST: b}, blocks, draw)
             for i, (a, b) in enumerate(zip(true, -other, strict=True))
         ]
-        found = order_correlation(cells, KEEP_ALIVE, HANDSHAKE)
+        found = order_correlation(cells, OPEN_REQUESTS, SERVER_COST)
         assert found is not None
         assert found.low is not None
         assert found.high is not None
@@ -178,12 +176,12 @@ def test_the_study_is_beside_ours_only_where_it_applies(study: SuitesStudy) -> N
 
 def test_where_the_generator_was_the_limit_the_cost_of_a_request_decides() -> None:
     cells = [
-        Measured(replace(c.summary, lower_bounds=(KEEP_ALIVE,)), c.values) for c in all_cells()
+        Measured(replace(c.summary, lower_bounds=(OPEN_REQUESTS,)), c.values) for c in all_cells()
     ]
     (place,) = places(cells)
-    assert place.keep_alive == KEEP_ALIVE_REQUEST_COST
+    assert place.keep_alive == OPEN_SERVER_COST
     study = suites_study(cells, STUDY)
-    assert reported(study, f"suites_{KEEP_ALIVE_REQUEST_COST}")
+    assert reported(study, f"suites_{OPEN_SERVER_COST}")
     assert "here it is 1.5" in reported(study, "suites_beside_the_study")
     assert "no difference of 1 % or more is established" in reported(study, "dh_keep_alive")
 
@@ -204,13 +202,13 @@ def test_a_refused_suite_keeps_its_reason() -> None:
 def test_without_keep_alive_runs_handshakes_are_still_reported() -> None:
     cells = [
         Measured(
-            replace(c.summary, estimates={HANDSHAKE: c.summary.estimates[HANDSHAKE]}),
-            {HANDSHAKE: c.values[HANDSHAKE]},
+            replace(c.summary, estimates={SERVER_COST: c.summary.estimates[SERVER_COST]}),
+            {SERVER_COST: c.values[SERVER_COST]},
         )
         for c in all_cells()
     ]
     study = suites_study(cells, None)
-    assert reported(study, f"suites_{HANDSHAKE}")
+    assert reported(study, f"suites_{SERVER_COST}")
     assert not any("keep-alive" in figure.id for figure in study.figures)
 
 
@@ -222,7 +220,7 @@ def test_families_are_key_exchange_and_certificate() -> None:
 
 def test_suites_without_a_bar_are_named() -> None:
     first, *others = all_cells()
-    bound = Measured(replace(first.summary, lower_bounds=(KEEP_ALIVE,)), first.values)
+    bound = Measured(replace(first.summary, lower_bounds=(OPEN_REQUESTS,)), first.values)
     found = {figure.id: figure.caption for figure in suites_study([bound, *others], STUDY).figures}
     said = f"Not drawn, being lower bounds or not valid: {short_name(first)}."
     assert {id_ for id_, caption in found.items() if said in caption} == {

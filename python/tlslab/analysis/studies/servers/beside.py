@@ -9,9 +9,6 @@ from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import Comparison
 from tlslab.domain.wording import level_label, ratio_figure
 
-RATE = "connections_per_s"
-SERVER = "server_cpu_us_per_connection"
-
 # The factors that determine the servers on a connection's path.
 PLACES = ("server", "front")
 

@@ -9,7 +9,6 @@ from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.published_figures import Study
 from tlslab.analysis.ranking import behind_the_first
 from tlslab.analysis.studies.servers.beside import (
-    RATE,
     Place,
     by_place,
     compared,
@@ -17,6 +16,9 @@ from tlslab.analysis.studies.servers.beside import (
     place_of,
     places,
     reported,
+)
+from tlslab.domain.estimates import (
+    CONNECTIONS,
 )
 from tlslab.domain.finding import Comparison, Finding
 from tlslab.domain.leading import value_words
@@ -101,7 +103,7 @@ def leading_server(cells: Sequence[Measured]) -> Leading | None:
 
 def _standing(cells: Sequence[Measured]) -> _Standing:
     direct = [cell for cell in cells if place_of(cell).direct]
-    ordered, beaten = behind_the_first(direct, RATE)
+    ordered, beaten = behind_the_first(direct, CONNECTIONS)
     leaders: dict[str, Measured] = {}
     for cell in ordered:
         leaders.setdefault(_server(cell), cell)
@@ -123,13 +125,13 @@ def _server(cell: Measured) -> str:
 
 def _is_below(cell: Measured, leaders: Mapping[str, Measured]) -> bool:
     """Whether a cell is a lower bound below the best cell of its server."""
-    return cell.is_bound(RATE) and leaders[_server(cell)] is not cell
+    return cell.is_bound(CONNECTIONS) and leaders[_server(cell)] is not cell
 
 
 def _is_unlimited_above(cell: Measured, leaders: Mapping[str, Measured]) -> bool:
     """Whether a cell's rate was limited by neither side and is above the best one of its server."""
-    leader, found = leaders.get(_server(cell)), cell.summary.estimates.get(RATE)
-    if leader is None or found is None or RATE not in cell.summary.unsaturated:
+    leader, found = leaders.get(_server(cell)), cell.summary.estimates.get(CONNECTIONS)
+    if leader is None or found is None or CONNECTIONS not in cell.summary.unsaturated:
         return False
     return cell.summary.verdict in ("valid", "at_least") and found.value > _rate(leader)
 
@@ -139,7 +141,7 @@ def _against_best(standing: _Standing) -> list[tuple[Measured, Comparison]]:
     return [
         (other, comparison)
         for other in standing.leaders[1:]
-        if (comparison := compare(standing.leaders[0], other, RATE, bounds=True))
+        if (comparison := compare(standing.leaders[0], other, CONNECTIONS, bounds=True))
         and comparison.verdict != "not_comparable"
     ]
 
@@ -158,7 +160,7 @@ def _best_words(
         f"({cell_label(others(other))})"
         for other, comparison in found
     ]
-    carried = value_words(best.summary.estimates[RATE], best.is_bound(RATE))
+    carried = value_words(best.summary.estimates[CONNECTIONS], best.is_bound(CONNECTIONS))
     return (
         f"The best of {_server(best)} ({cell_label(others(best))}) carries "
         f"{carried} new connections/s, {joined(parts)}{_unranked_words(cells, best)}."
@@ -167,7 +169,7 @@ def _best_words(
 
 def _times_words(found: Comparison, best: Measured) -> str:
     """`1.25 (95 %: 1.21 to 1.29)`; `at least 1.21` if the best cell is a lower bound."""
-    if not best.is_bound(RATE):
+    if not best.is_bound(CONNECTIONS):
         return reported(found)
     return f"at least {ratio_figure(found.ratio if found.low is None else found.low)}"
 
@@ -178,7 +180,7 @@ def _unranked_words(cells: Sequence[Measured], best: Measured) -> str:
         place_of(cell).direct
         and cell.summary.verdict != "unsupported"
         and cell is not best
-        and not cell.may_rank(RATE)
+        and not cell.may_rank(CONNECTIONS)
         for cell in cells
     )
     if not count:
@@ -193,7 +195,7 @@ def _is_studys(best: Measured, other: Measured) -> bool:
 
 
 def _rate(cell: Measured) -> float:
-    return cell.summary.estimates[RATE].value
+    return cell.summary.estimates[CONNECTIONS].value
 
 
 def offloaded(cells: Sequence[Measured], study: Study | None) -> list[Finding]:
@@ -211,7 +213,7 @@ def _offload(cells: Sequence[Measured], place: Place, study: Study | None) -> li
     for cell in cells:
         if place_of(cell) != place or cell.summary.factors.get("group") != group:
             continue
-        if not cell.may_rank(RATE):
+        if not cell.may_rank(CONNECTIONS):
             continue
         direct = [
             other
@@ -219,7 +221,7 @@ def _offload(cells: Sequence[Measured], place: Place, study: Study | None) -> li
             if place_of(other).direct
             and place_of(other).server == place.server
             and _but_group(other) == _but_group(cell)
-            and other.may_rank(RATE)
+            and other.may_rank(CONNECTIONS)
         ]
         if (finding := _offload_reported(cell, place, direct, study)) is not None:
             found.append(finding)
@@ -234,7 +236,7 @@ def _offload_reported(
     fastest = max(direct, key=_rate, default=None)
     parts, keys = [], [cell.summary.key]
     for other, words in ((same, f"direct with {group}"), (fastest, "direct with")):
-        comparison = compared(cell, other, RATE)
+        comparison = compared(cell, other, CONNECTIONS)
         if comparison is None or other is None or (other is same and words == "direct with"):
             continue
         name = words if other is same else f"{words} {other.summary.factors['group']}"
@@ -244,7 +246,8 @@ def _offload_reported(
         return None
     text = (
         f"{cell_label(_but_group(cell))}: with {group} {place.label} carries "
-        f"{with_interval(cell.summary.estimates[RATE])} new connections/s, {' and '.join(parts)}."
+        f"{with_interval(cell.summary.estimates[CONNECTIONS])} new connections/s, "
+        f"{' and '.join(parts)}."
     )
     published = study.offloader if study else None
     if published is not None and published.group == group:

@@ -5,20 +5,16 @@ from dataclasses import dataclass
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.published_figures import Study
-from tlslab.analysis.studies.servers.beside import (
-    RATE,
-    SERVER,
-    Place,
-    by_place,
-    others,
-    places,
-    ratio,
-)
+from tlslab.analysis.studies.servers.beside import Place, by_place, others, places, ratio
 from tlslab.analysis.studies.servers.sentences import (
     Leading,
     best_servers,
     leading_server,
     offloaded,
+)
+from tlslab.domain.estimates import (
+    CONNECTIONS,
+    SERVER_COST,
 )
 from tlslab.domain.figure import DataTable, Figure, Series, TableCell
 from tlslab.domain.finding import Finding
@@ -57,8 +53,8 @@ def _table(cells: Sequence[Measured], found: Sequence[Place]) -> DataTable:
         for place in found:
             if (cell := members.get(place)) is not None:
                 same = 1 if cell is first and len(members) > 1 else None
-                row = (_estimate(cell, RATE), same or ratio(cell, first, RATE))
-                rows.append((name(levels), place.label, *row, _estimate(cell, SERVER)))
+                row = (_estimate(cell, CONNECTIONS), same or ratio(cell, first, CONNECTIONS))
+                rows.append((name(levels), place.label, *row, _estimate(cell, SERVER_COST)))
     heads = ("", "server", "connections/s", "ratio", "server µs per connection")
     caption = (
         "New connections per second, their ratio to those of the setting's first server, paired by "
@@ -77,8 +73,8 @@ def _rates(cells: Sequence[Measured], found: Sequence[Place]) -> tuple[Figure, .
     name = _namer(cells)
     for place in found:
         mine = [c for levels, members in by_place(cells) if (c := members.get(place)) is not None]
-        mine = [cell for cell in mine if RATE in cell.summary.estimates]
-        estimates = [cell.summary.estimates[RATE] for cell in mine]
+        mine = [cell for cell in mine if CONNECTIONS in cell.summary.estimates]
+        estimates = [cell.summary.estimates[CONNECTIONS] for cell in mine]
         if mine:
             series.append(
                 Series(

@@ -8,13 +8,12 @@ from tlslab.analysis.published_figures import Order
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
 from tlslab.analysis.studies.suites.orders import correlation_with, order_correlation, tau_words
-from tlslab.analysis.studies.suites.places import (
-    HANDSHAKE,
-    KEEP_ALIVE,
-    Place,
-    short_name,
-)
+from tlslab.analysis.studies.suites.places import Place, short_name
 from tlslab.analysis.studies.suites.suite_tables import ratio
+from tlslab.domain.estimates import (
+    OPEN_REQUESTS,
+    SERVER_COST,
+)
 from tlslab.domain.finding import Comparison, Finding
 from tlslab.domain.wording import (
     difference,
@@ -36,8 +35,8 @@ CHOSEN = (
 )
 
 _MEASURED = {
-    KEEP_ALIVE: "requests/s on connections kept open",
-    HANDSHAKE: "µs of the server's time for a new connection",
+    OPEN_REQUESTS: "requests/s on connections kept open",
+    SERVER_COST: "µs of the server's time for a new connection",
 }
 _REQUEST_COST = "µs of the server's time for a request on a connection kept open"
 
@@ -90,7 +89,7 @@ def left_open(best: Measured, others: Sequence[Measured], estimate: str) -> str:
 
 def orders_apart(place: Place) -> Finding | None:
     """Whether the order by handshakes equals the order on connections kept open."""
-    tau = order_correlation(place.usual, place.keep_alive, HANDSHAKE)
+    tau = order_correlation(place.usual, place.keep_alive, SERVER_COST)
     if tau is None:
         return None
     text = (
@@ -165,7 +164,8 @@ def _handshake_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> Fi
         return None
     text = (
         f"{place.label}, {suite}: a new connection costs the server, against {rows[0].against} "
-        f"bits of Diffie-Hellman, with {', with '.join(parts)} as much{_without(rows, HANDSHAKE)}."
+        f"bits of Diffie-Hellman, with {', with '.join(parts)} as much"
+        f"{_without(rows, SERVER_COST)}."
     )
     return Finding("dh_handshake", text, _keys(rows))
 

@@ -3,8 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from tlslab.analysis.studies.suites.diffie_hellman import SizeCell
-from tlslab.analysis.studies.suites.places import HANDSHAKE, KEEP_ALIVE, Place, value
+from tlslab.analysis.studies.suites.places import Place, value
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    OPEN_REQUESTS,
+    SERVER_COST,
+)
 from tlslab.domain.figure import Figure, Series
 
 Sizes = Mapping[str, Sequence[SizeCell]]
@@ -18,14 +22,14 @@ def size_figures(place: Place, found: Sizes) -> tuple[Figure, ...]:
             f"A new connection by Diffie-Hellman size: {place.label}",
             "Handshake, one request, close.",
             "processor time of the server, µs",
-            _lines(found, lambda row: value(row.cell, HANDSHAKE)),
+            _lines(found, lambda row: value(row.cell, SERVER_COST)),
         ),
         _figure(
             f"dh-keep-alive-{place.id}",
             f"Requests on connections kept open by Diffie-Hellman size: {place.label}",
             "No handshake is in the measurement: the parameters play no part in it.",
             "requests/s",
-            _lines(found, lambda row: value(row.cell, KEEP_ALIVE)),
+            _lines(found, lambda row: value(row.cell, OPEN_REQUESTS)),
         ),
     )
     return tuple(figure for figure in drawn if figure is not None)

@@ -14,15 +14,12 @@ import numpy as np
 
 from tlslab.analysis.compare import Measured, compare, judged_together
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.analysis.studies.suites.places import (
-    HANDSHAKE,
-    KEEP_ALIVE_REQUEST_COST,
-    Place,
-    dh_bits,
-    short_name,
-    usual_size,
-)
+from tlslab.analysis.studies.suites.places import Place, dh_bits, short_name, usual_size
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    OPEN_SERVER_COST,
+    SERVER_COST,
+)
 from tlslab.domain.finding import Comparison
 
 
@@ -100,9 +97,9 @@ def _compared(cells: Sequence[Measured], place: Place, load: Load) -> list[SizeC
             cell=cell,
             bits=dh_bits(cell) or 0,
             against=dh_bits(usual) or 0,
-            handshake=None if cell is usual else compare(cell, usual, HANDSHAKE),
+            handshake=None if cell is usual else compare(cell, usual, SERVER_COST),
             keep_alive=None if cell is usual else compare(cell, usual, place.keep_alive),
-            share=handshake_share(cell, load) if cell.may_rank(HANDSHAKE) else None,
+            share=handshake_share(cell, load) if cell.may_rank(SERVER_COST) else None,
         )
         for cell in ordered
     ]
@@ -113,7 +110,7 @@ def handshake_share(cell: Measured, load: Load) -> Estimate | None:
 
     A new connection's cost includes that of its one request, which is subtracted if it is known.
     """
-    costs, requests = cell.values.get(HANDSHAKE, {}), cell.values.get(KEEP_ALIVE_REQUEST_COST, {})
+    costs, requests = cell.values.get(SERVER_COST, {}), cell.values.get(OPEN_SERVER_COST, {})
     whole_us = load.seconds * 1e6 * load.processors
     shares = [
         load.connections * max(cost - requests.get(block, 0.0), 0.0) / whole_us

@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 
-from tlslab.analysis.compare import Measured, more_is_faster
-from tlslab.analysis.studies.suites.places import (
-    FAMILIES,
-    HANDSHAKE,
-    KEEP_ALIVE,
-    KEEP_ALIVE_MEMORY,
-    Place,
-    family,
-    short_name,
-    usable,
-    value,
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.studies.suites.places import FAMILIES, Place, family, short_name, usable, value
+from tlslab.domain.estimates import (
+    OPEN_MEMORY,
+    OPEN_REQUESTS,
+    SERVER_COST,
+    quantity,
 )
 from tlslab.domain.figure import Figure, Series
 from tlslab.domain.wording import joined
@@ -25,7 +21,7 @@ def figures(place: Place) -> tuple[Figure, ...]:
     drawn = (
         _bars(
             place,
-            KEEP_ALIVE,
+            OPEN_REQUESTS,
             "Requests on connections kept open",
             "Connections were made before the measurement: no handshake is in it."
             f"{place.dhe_words}",
@@ -33,14 +29,14 @@ def figures(place: Place) -> tuple[Figure, ...]:
         ),
         _bars(
             place,
-            HANDSHAKE,
+            SERVER_COST,
             "What a new connection costs the server",
             f"Handshake, one request, close.{place.dhe_words}",
             "processor time, µs",
         ),
         _bars(
             place,
-            KEEP_ALIVE_MEMORY,
+            OPEN_MEMORY,
             "Memory of the server",
             "At the end of the measurement, with all connections open.",
             "MB",
@@ -83,7 +79,7 @@ def _series(name: str, cells: Sequence[Measured], estimate: str, scale: float) -
     ordered = sorted(
         cells,
         key=lambda cell: cell.summary.estimates[estimate].value,
-        reverse=more_is_faster(estimate),
+        reverse=quantity(estimate).more_is_better,
     )
     estimates = [each for cell in ordered if (each := value(cell, estimate)) is not None]
     return Series(

@@ -14,11 +14,14 @@ from itertools import combinations
 import numpy as np
 import scipy
 
-from tlslab.analysis.compare import Measured, more_is_faster, paired_logs
+from tlslab.analysis.compare import Measured, paired_logs
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.stats.estimate import Array, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.analysis.studies.suites.places import short_name
+from tlslab.domain.estimates import (
+    quantity,
+)
 from tlslab.domain.wording import rank_words
 
 # Fewer suites have no order worth comparing.
@@ -86,7 +89,7 @@ def _shared(cells: Sequence[Measured], estimate: str) -> list[int]:
 
 def _values(cells: Sequence[Measured], estimate: str, blocks: Sequence[int]) -> Array:
     """The values with blocks in rows and cells in columns; least is best."""
-    sign = -1.0 if more_is_faster(estimate) else 1.0
+    sign = -1.0 if quantity(estimate).more_is_better else 1.0
     table = [
         [sign * np.log(max(cell.values[estimate][block], 1e-12)) for cell in cells]
         for block in blocks
@@ -101,7 +104,7 @@ def _decided(cells: Sequence[Measured], estimates: Sequence[str]) -> list[dict[P
     """
     tested: list[tuple[int, Pair, float, int]] = []
     for number, estimate in enumerate(estimates):
-        sign = -1 if more_is_faster(estimate) else 1
+        sign = -1 if quantity(estimate).more_is_better else 1
         for a, b in combinations(range(len(cells)), 2):
             logs = paired_logs(cells[a].values[estimate], cells[b].values[estimate])
             p = p_value(logs, cells[a].anytime or cells[b].anytime) if len(logs) else None

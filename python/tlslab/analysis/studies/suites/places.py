@@ -5,17 +5,14 @@ from dataclasses import dataclass
 
 from tlslab.analysis.compare import Measured
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+)
 from tlslab.domain.names import find_suite
 from tlslab.domain.wording import cell_label, joined
 
 # The estimates by which suites are compared: on connections kept open, and for new connections.
-KEEP_ALIVE = "keep_alive_requests_per_s"
-HANDSHAKE = "server_cpu_us_per_connection"
-CLIENT_HANDSHAKE = "client_cpu_us_per_connection"
-NEW_CONNECTIONS = "connections_per_s"
-KEEP_ALIVE_BYTES = "keep_alive_bytes_per_s"
-KEEP_ALIVE_MEMORY = "keep_alive_server_memory_bytes"
-KEEP_ALIVE_REQUEST_COST = "keep_alive_server_cpu_us_per_request"
 
 # The factors in which the cells of a place differ.
 COMPARED = ("suite", "key", "dh_bits")
@@ -66,13 +63,9 @@ class Place:
         """
         able = {
             name: sum(usable(cell, name) for cell in self.cells)
-            for name in (KEEP_ALIVE, KEEP_ALIVE_REQUEST_COST)
+            for name in (OPEN_REQUESTS, OPEN_SERVER_COST)
         }
-        return (
-            KEEP_ALIVE
-            if able[KEEP_ALIVE] >= able[KEEP_ALIVE_REQUEST_COST]
-            else KEEP_ALIVE_REQUEST_COST
-        )
+        return OPEN_REQUESTS if able[OPEN_REQUESTS] >= able[OPEN_SERVER_COST] else OPEN_SERVER_COST
 
 
 def places(cells: Sequence[Measured]) -> tuple[Place, ...]:

@@ -9,11 +9,14 @@ from tlslab.analysis.studies.suites import answers
 from tlslab.analysis.studies.suites.dh_figures import size_figures
 from tlslab.analysis.studies.suites.diffie_hellman import Load, sizes
 from tlslab.analysis.studies.suites.family_figures import figures
-from tlslab.analysis.studies.suites.places import HANDSHAKE, Place, places
+from tlslab.analysis.studies.suites.places import Place, places
 from tlslab.analysis.studies.suites.suite_tables import (
     handshake_table,
     kept_open_table,
     sizes_table,
+)
+from tlslab.domain.estimates import (
+    SERVER_COST,
 )
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.figure import DataTable, Figure
@@ -61,7 +64,7 @@ def suites_study(
 def _answers(place: Place, study: Order | None) -> list[Finding | None]:
     return [
         answers.fastest(place, place.keep_alive),
-        answers.fastest(place, HANDSHAKE),
+        answers.fastest(place, SERVER_COST),
         answers.orders_apart(place),
         answers.beside_the_study(place, study) if study else None,
         answers.not_supported(place, place.cells),

@@ -6,19 +6,17 @@ from dataclasses import replace
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.studies.suites.diffie_hellman import SizeCell
 from tlslab.analysis.studies.suites.orders import ranks
-from tlslab.analysis.studies.suites.places import (
-    CLIENT_HANDSHAKE,
-    HANDSHAKE,
-    KEEP_ALIVE,
-    KEEP_ALIVE_BYTES,
-    KEEP_ALIVE_MEMORY,
-    KEEP_ALIVE_REQUEST_COST,
-    NEW_CONNECTIONS,
-    Place,
-    short_name,
-    value,
-)
+from tlslab.analysis.studies.suites.places import Place, short_name, value
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import (
+    CLIENT_COST,
+    CONNECTIONS,
+    OPEN_BYTES,
+    OPEN_MEMORY,
+    OPEN_REQUESTS,
+    OPEN_SERVER_COST,
+    SERVER_COST,
+)
 from tlslab.domain.figure import DataTable, TableCell
 from tlslab.domain.finding import Comparison
 from tlslab.domain.wording import joined
@@ -43,10 +41,10 @@ def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
             or (
                 short_name(cell),
                 found.get(cell.summary.key, "-"),
-                value(cell, KEEP_ALIVE),
-                value(cell, KEEP_ALIVE_REQUEST_COST),
-                _mega(value(cell, KEEP_ALIVE_BYTES)),
-                _mega(value(cell, KEEP_ALIVE_MEMORY)),
+                value(cell, OPEN_REQUESTS),
+                value(cell, OPEN_SERVER_COST),
+                _mega(value(cell, OPEN_BYTES)),
+                _mega(value(cell, OPEN_MEMORY)),
                 _place_in(published, cell),
             )
             for cell in _in_order(place.usual, found)
@@ -56,7 +54,7 @@ def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
 
 def handshake_table(place: Place) -> DataTable:
     """The cost of a new connection on both sides, the cheapest suite for the server first."""
-    found = ranks(place.usual, HANDSHAKE)
+    found = ranks(place.usual, SERVER_COST)
     return DataTable(
         id=f"suites-handshake-{place.id}",
         title=f"New connections: {place.label}",
@@ -67,9 +65,9 @@ def handshake_table(place: Place) -> DataTable:
             or (
                 short_name(cell),
                 found.get(cell.summary.key, "-"),
-                value(cell, HANDSHAKE),
-                value(cell, CLIENT_HANDSHAKE),
-                value(cell, NEW_CONNECTIONS),
+                value(cell, SERVER_COST),
+                value(cell, CLIENT_COST),
+                value(cell, CONNECTIONS),
             )
             for cell in _in_order(place.usual, found)
         ),
@@ -117,9 +115,9 @@ def sizes_table(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> DataTa
         (
             suite,
             row.bits,
-            value(row.cell, HANDSHAKE),
+            value(row.cell, SERVER_COST),
             _ratio_cell(row.handshake),
-            value(row.cell, KEEP_ALIVE),
+            value(row.cell, OPEN_REQUESTS),
             _ratio_cell(row.keep_alive),
             row.share,
         )
