@@ -24,7 +24,7 @@ TESTS = $(BIN)/python scripts/run_tests.py
 # The programs of Debian's that the studies run.
 STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
 
-.PHONY: help setup dev studies-setup dist man demo tomcat test test-all test-changed test-setup test-kills fuzz check format schema bench bench-profile bench-instructions bench-validity bench-gate bench-coverage report-gallery clean
+.PHONY: help setup dev studies-setup dist man demo tomcat test test-all test-changed test-setup test-kills fuzz check format schema bench bench-profile bench-instructions bench-validity bench-gate bench-coverage reports clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -154,9 +154,8 @@ bench-validity: setup ## count false alarms and missed slowdowns, simulated and 
 bench-gate: setup ## count how often the job script stops a planted slowdown of 5 %, and equal servers (45 minutes at most; GATES=5 makes fewer runs, MINUTES=90 allows more)
 	$(BIN)/python -m bench.gate $(if $(GATES),--runs $(GATES)) $(if $(MINUTES),--minutes $(MINUTES))
 
-report-gallery: dev ## pictures of report pages in target/report-gallery (RUNS="DIR..." shows these runs)
-	@scripts/install-debian.sh only chromium
-	$(BIN)/python scripts/report_gallery.py $(RUNS)
+reports: setup ## the pages of the kept reports: docs/reports/NAME/report.html (REPORTS="groups suites" makes these)
+	$(BIN)/python scripts/kept_reports.py $(REPORTS)
 
 bench-coverage: setup ## count how often intervals of 95 % hold what is true, on simulated servers (20 minutes)
 	$(BIN)/python -m bench.coverage

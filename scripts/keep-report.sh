@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Keeps the report of a run folder under docs/reports/NAME: the page, what it says as data, the experiment
-# and the environment as they were, and the raw trials, or the summary where these are too large.
+# Keeps a run under docs/reports/NAME: the experiment, the plan and the environment as they were, the raw
+# trials (or the summary where these are too large), and what its page says as data.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 2 ] || {
@@ -12,27 +12,22 @@ small=1500000
 small_summary=300000
 
 mkdir -p "$kept"
-.venv/bin/tlslab report "$run" --format html >"$kept/report.html"
 cp "$run/experiment.toml" "$run/environment.json" "$run/plan.json" "$kept/"
 # Where folders were on this machine is nobody's business; an experiment's own file is the one kept here.
 file=$(.venv/bin/python -c '
 import json, sys
 print(next((word for word in json.load(sys.stdin)["command"] if word.endswith(".toml")), ""))
 ' <"$kept/environment.json")
-[ -z "$file" ] || sed -i "s#$file#$kept/experiment.toml#g" "$kept/report.html" "$kept/environment.json"
-sed -i "s#$run#runs/$2#g" "$kept/report.html" "$kept/environment.json"
-.venv/bin/python scripts/kept_figures.py "$2"
+names="${file:+s#$file#$kept/experiment.toml#g; }s#$run#runs/$2#g"
+sed -i "$names" "$kept/environment.json"
 rm -f "$kept/summary.json.xz"
 xz -9e --keep --stdout "$run/trials.jsonl" >"$kept/trials.jsonl.xz"
-if [ "$(stat -c %s "$kept/trials.jsonl.xz")" -le "$small" ]; then
-    exit
+if [ "$(stat -c %s "$kept/trials.jsonl.xz")" -gt "$small" ]; then
+    rm "$kept/trials.jsonl.xz"
+    .venv/bin/tlslab report "$run" --format json | sed "$names" | xz -9e --stdout >"$kept/summary.json.xz"
+    if [ "$(stat -c %s "$kept/summary.json.xz")" -gt "$small_summary" ]; then
+        echo "keep-report.sh: $kept/summary.json.xz has more than $small_summary bytes" >&2
+        exit 1
+    fi
 fi
-# scripts/kept_pages.py makes the page of the summary: rendered, not analysed anew.
-rm "$kept/trials.jsonl.xz"
-.venv/bin/tlslab report "$run" --format json |
-    sed "${file:+s#$file#$kept/experiment.toml#g; }s#$run#runs/$2#g" |
-    xz -9e --stdout >"$kept/summary.json.xz"
-if [ "$(stat -c %s "$kept/summary.json.xz")" -gt "$small_summary" ]; then
-    echo "keep-report.sh: $kept/summary.json.xz has more than $small_summary bytes" >&2
-    exit 1
-fi
+.venv/bin/python scripts/kept_reports.py "$2"

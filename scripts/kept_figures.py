@@ -1,12 +1,7 @@
-#!/usr/bin/env python3
-"""Extracts tables, sentences and warnings of kept pages: docs/reports/NAME/figures.json.
+"""Extracts tables, sentences and warnings of a page. `figures.json` of a kept report has them.
 
-    scripts/kept_figures.py [--check] [NAME...]
-
-Without names: all kept reports. `--check` writes nothing and ends with 1 if a file differs from its
-page. `tests/kept` compares the documents with these files. The tables behind the drawings, and the
-machine's description, are left out. Pages from before ADR 0068 are read as well: their tables have
-the names of their sections; since ADR 0068 each table has its own.
+Module of kept_reports.py. `tests/kept` compares the documents with these files. The tables behind
+the drawings, and the machine's description, are left out.
 
 A cell is a string: the value, then its interval in brackets with a hyphen (`255 (246-260)`), then
 the rest of the cell after ` | `. An empty cell is "".
@@ -14,14 +9,9 @@ the rest of the cell after ` | `. An empty cell is "".
 
 import json
 import re
-import sys
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
-
-ROOT = Path(__file__).parents[1]
-REPORTS = ROOT / "docs/reports"
 
 LEFT_OUT = ("figure-", "text-", "cpu", "machine", "environment")
 DRAWN = ("grid-numbers-", "grid-flame-")
@@ -210,28 +200,3 @@ def text(found: dict[str, Any]) -> str:
 
 def _one_line(match: re.Match[str]) -> str:
     return "[" + re.sub(r"\",\n\s+\"", '", "', match[1]) + "]"
-
-
-def main(arguments: list[str]) -> int:
-    """Writes, or checks, the files of the named reports."""
-    check = "--check" in arguments
-    names = [name for name in arguments if name != "--check"]
-    names = names or sorted(path.parent.name for path in REPORTS.glob("*/report.html"))
-    stale = []
-    for name in names:
-        page, kept = REPORTS / name / "report.html", REPORTS / name / "figures.json"
-        if not page.is_file():
-            sys.stderr.write(f"kept_figures.py: no page {page}\n")
-            return 2
-        wanted = text(figures(page.read_text("utf-8")))
-        if check and (not kept.is_file() or kept.read_text("utf-8") != wanted):
-            stale.append(name)
-        elif not check:
-            kept.write_text(wanted, "utf-8")
-    for name in stale:
-        sys.stderr.write(f"docs/reports/{name}/figures.json is not what its page says\n")
-    return 1 if stale else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -80,9 +80,9 @@ def test_a_proof_says_what_its_summary_does(name: str, verdict: str) -> None:
 def test_the_report_of_a_kept_run_recommends_what_was_recommended(
     run: str, decided: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept_pages = script("kept_pages")
-    monkeypatch.setattr(kept_pages, "REPORTS", DECISIONS / "recommend")
-    summary = kept_pages._of_trials(run)
+    kept_reports = script("kept_reports")
+    monkeypatch.setattr(kept_reports, "REPORTS", DECISIONS / "recommend")
+    summary = kept_reports._of_trials(run)
     (server,) = summary.recommendation["servers"]
     kept = json.loads((DECISIONS / f"recommend/{decided}.json").read_text("utf-8"))
     assert (server["server"], server["order"]) == (kept["server"], kept["order"])

@@ -1,9 +1,6 @@
 """The figures that are extracted from a kept page are those of the page."""
 
 import json
-from pathlib import Path
-
-import pytest
 
 from kept.scripts import script
 
@@ -52,24 +49,3 @@ def test_the_text_is_the_data() -> None:
     found = kept_figures.figures(PAGE)
     assert json.loads(kept_figures.text(found)) == found
     assert '["1", "X25519", "3,906 (3,819-4,037) | 99 % busy"]' in kept_figures.text(found)
-
-
-def test_every_kept_extract_is_what_its_page_says(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(list(kept_figures.REPORTS.glob("*/report.html"))) >= 17
-    assert kept_figures.main(["--check"]) == 0, capsys.readouterr().err
-
-
-def test_a_page_that_differs_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(kept_figures, "REPORTS", tmp_path)
-    (tmp_path / "made").mkdir()
-    page = tmp_path / "made/report.html"
-    page.write_text(PAGE, "utf-8")
-    assert kept_figures.main(["--check"]) == 1
-    assert kept_figures.main([]) == 0
-    assert kept_figures.main(["--check", "made"]) == 0
-    page.write_text(PAGE.replace("3,819–4,037", "3,819–4,038"), "utf-8")
-    assert kept_figures.main(["--check"]) == 1
-    assert "figures.json is not what its page says" in capsys.readouterr().err
-    assert kept_figures.main(["--check", "gone"]) == 2

@@ -13,10 +13,11 @@ import pytest
 
 from kept.figures import REPORTS, kept
 from kept.scripts import script
+from tlslab.report.html import HEAVIEST
 
 pytestmark = pytest.mark.slow
 
-kept_pages, kept_figures = script("kept_pages"), script("kept_figures")
+kept_reports, kept_figures = script("kept_reports"), script("kept_figures")
 
 # Their packed trials exceed the 1.5 MB of scripts/keep-report.sh: the page is rendered again, and
 # its analysis is that of the summary.
@@ -41,16 +42,17 @@ def differences(made: Mapping[str, Any], name: str) -> list[str]:
     return [*unified_diff(old.splitlines(), new.splitlines(), "kept", "made", lineterm="", n=0)]
 
 
-def test_all_pages_are_made_anew() -> None:
-    pages = {path.parent.name for path in REPORTS.glob("*/report.html")}
-    assert set(kept_pages.kept_names()) == pages
-    assert {name for name in pages if not kept_pages.has_trials(name)} == OF_SUMMARIES
+def test_reports_without_trials_are_the_known_ones() -> None:
+    names = kept_reports.kept_names()
+    assert {name for name in names if not kept_reports.has_trials(name)} == OF_SUMMARIES
 
 
-@pytest.mark.parametrize("name", kept_pages.kept_names())
-def test_a_kept_page_is_what_todays_code_makes(name: str) -> None:
-    made = kept_figures.figures(kept_pages.kept_page(name))
-    assert differences(made, name) == [], f"run scripts/render_kept.py {name}"
+@pytest.mark.parametrize("name", kept_reports.kept_names())
+def test_a_page_says_what_is_kept_of_it_and_is_light(name: str) -> None:
+    page = kept_reports.kept_page(name)
+    made = kept_figures.figures(page)
+    assert differences(made, name) == [], f"run scripts/kept_reports.py {name}"
+    assert len(page.encode()) <= HEAVIEST
 
 
 def test_a_trial_less_makes_another_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,36 +60,36 @@ def test_a_trial_less_makes_another_page(tmp_path: Path, monkeypatch: pytest.Mon
     name = "concurrency-as-published"
     assert len([*intervals(kept(REPORTS, name))]) > 20
     shutil.copytree(REPORTS / name, tmp_path / name)
-    packed = tmp_path / name / kept_pages.PACKED
+    packed = tmp_path / name / kept_reports.PACKED
     lines = lzma.decompress(packed.read_bytes()).splitlines(keepends=True)
     blocks = [json.loads(line)["block"] for line in lines]
     assert len(set(blocks)) == 5
     fewer = b"".join(line for line, block in zip(lines, blocks, strict=True) if block < max(blocks))
     packed.write_bytes(lzma.compress(fewer))
-    monkeypatch.setattr(kept_pages, "REPORTS", tmp_path)
-    made = kept_figures.figures(kept_pages.kept_page(name))
+    monkeypatch.setattr(kept_reports, "REPORTS", tmp_path)
+    made = kept_figures.figures(kept_reports.kept_page(name))
     assert differences(made, name) != []
     assert [*intervals(made)] == []
     assert FEW.search(" ".join(made["sentences"]))
 
 
 def test_no_page_is_of_fewer_than_five_blocks() -> None:
-    said = {name: " ".join(kept(REPORTS, name)["sentences"]) for name in kept_pages.kept_names()}
+    said = {name: " ".join(kept(REPORTS, name)["sentences"]) for name in kept_reports.kept_names()}
     assert [name for name, text in said.items() if FEW.search(text)] == []
 
 
-def test_a_stale_page_is_rendered_anew(
+def test_a_report_is_made_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    render_kept = script("render_kept")
     name = "concurrency-signatures"
     shutil.copytree(REPORTS / name, tmp_path / name)
-    page = tmp_path / name / "report.html"
-    page.write_text("<p>stale</p>", "utf-8")
-    for module in (kept_pages, kept_figures, render_kept):
-        monkeypatch.setattr(module, "REPORTS", tmp_path)
-    assert render_kept.main([name]) == 0
-    assert differences(kept_figures.figures(page.read_text("utf-8")), name) == []
-    assert kept_figures.main(["--check", name]) == 0
-    assert render_kept.main(["gone"]) == 2
+    (tmp_path / name / "figures.json").unlink()
+    monkeypatch.setattr(kept_reports, "REPORTS", tmp_path)
+    assert kept_reports.main([name]) == 0
+    page = (tmp_path / name / "report.html").read_text("utf-8")
+    assert differences(kept_figures.figures(page), name) == []
+    assert (tmp_path / name / "figures.json").read_bytes() == (
+        REPORTS / name / "figures.json"
+    ).read_bytes()
+    assert kept_reports.main(["gone"]) == 2
     assert "no kept report gone" in capsys.readouterr().err

@@ -71,8 +71,7 @@ def test_it_becomes_confseqs_normal_mixture_where_the_variance_is_known(
 ) -> None:
     """With this many values the variance is known.
 
-    The golden values are those of confseq 0.0.11, normal_mixture_bound (scripts/confseq_golden.py
-    gives the reason why it is no dependency of tests).
+    The golden values are those of confseq 0.0.11, normal_mixture_bound.
     """
     n, alpha = int(golden["v"]), golden["alpha"]
     # confseq's parameter is the time at which its boundary is narrowest: its rho is our 1 / g.

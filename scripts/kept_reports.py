@@ -1,14 +1,21 @@
-"""Kept reports by today's code: from their trials, or from their summary if these are not kept.
+#!/usr/bin/env python3
+"""Makes the pages of kept reports, docs/reports/NAME/report.html, and their figures.json.
 
-Module of render_kept.py, report_gallery.py and before_and_after.py.
+    .venv/bin/python scripts/kept_reports.py [NAME...]
+
+Without names: all. A report whose trials are kept is analysed by today's code. For the others the
+kept summary is rendered; `scripts/keep-report.sh RUN_FOLDER NAME` analyses the run folder anew.
 """
 
 import json
 import lzma
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import kept_figures
 
 if TYPE_CHECKING:
     from tlslab.domain.finding import Summary
@@ -38,15 +45,6 @@ def kept_page(name: str) -> str:
     return render_html(_of_trials(name) if has_trials(name) else _of_summary(name))
 
 
-def page_of(folder: Path) -> str:
-    """The page of a run folder by today's analysis."""
-    from tlslab.lab.results import analyse
-    from tlslab.lab.store import RunFolder
-    from tlslab.report import render_html
-
-    return render_html(analyse(RunFolder.open(folder)))
-
-
 def _of_trials(name: str) -> "Summary":
     """The summary from the trials, analysed anew."""
     from tlslab.lab.results import analyse
@@ -68,3 +66,20 @@ def _of_summary(name: str) -> "Summary":
 
     packed = (REPORTS / name / SUMMARY).read_bytes()
     return from_json(json.loads(lzma.decompress(packed)), Summary)
+
+
+def main(names: list[str]) -> int:
+    """Writes the named pages and their content as data."""
+    if unknown := set(names) - set(kept_names()):
+        sys.stderr.write(f"kept_reports.py: no kept report {', '.join(sorted(unknown))}\n")
+        return 2
+    for name in names or kept_names():
+        page = kept_page(name)
+        (REPORTS / name / "report.html").write_text(page, "utf-8")
+        text = kept_figures.text(kept_figures.figures(page))
+        (REPORTS / name / "figures.json").write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
