@@ -30,6 +30,7 @@ LEFT_OUT = (
     GLOSSARY,  # has the words
     "tests/unit/test_words.py",  # has them, too
     "docs/reports/",  # runs as they were printed
+    "tests/golden/runs/",  # the same
     "docs/mutants.tsv",  # names by tools
     "schema/",  # made from the Rust and Python types
     "LICENSE-",
