@@ -116,8 +116,7 @@ def _offered(asked: Asked) -> "Offered":
 
 def _print(grading: Grading, form: Format) -> None:
     from tlslab.lab.store import to_json
-    from tlslab.report.grade_markdown import grading_markdown
-    from tlslab.report.grade_text import render_grading
+    from tlslab.report.grade import grading_markdown, render_grading
 
     if form is Format.json:
         typer.echo(json.dumps({"schema": SCHEMA, **to_json(grading)}, allow_nan=False))

@@ -104,8 +104,7 @@ def command(
 
 def _print(found: Validation, form: Format) -> None:
     from tlslab.lab.store import to_json
-    from tlslab.report.validation import render_validation
-    from tlslab.report.validation_files import validation_csv, validation_markdown
+    from tlslab.report.validation import render_validation, validation_csv, validation_markdown
 
     match form:
         case Format.text:

@@ -152,13 +152,13 @@ def _figures(summary: Summary) -> Iterator[tuple[str, Iterator[str]]]:
             yield figure.title, table_lines(figure.title, grid, f"{unit}{figure.caption}")
 
 
-def table_lines(title: str, grid: Grid, caption: str = "") -> Iterator[str]:
+def table_lines(title: str, grid: Grid, caption: str = "", missing: str = "-") -> Iterator[str]:
     """A grid below its title; intervals stand in brackets after their values."""
     yield from (f"### {escaped(title)}", "")
     yield _line([escaped(head) for head in grid.columns])
     yield _line(["--:" if number else "---" for number in grid.numbers])
     for row in grid.rows:
-        yield _line([_cell(place) for place in row])
+        yield _line([_cell(place) or missing for place in row])
     yield ""
     if caption:
         yield from (escaped(caption), "")
@@ -171,7 +171,7 @@ def _line(cells: Sequence[str]) -> str:
 def _cell(place: Place) -> str:
     value = place.value
     interval = f" ({value.interval})" if value.text and value.interval else ""
-    return escaped(f"{value.text}{interval}") or "-"
+    return escaped(f"{value.text}{interval}")
 
 
 def listing_lines(title: str, lines: Sequence[str]) -> Iterator[str]:

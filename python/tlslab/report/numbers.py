@@ -11,10 +11,21 @@ from tlslab.report import view
 
 @dataclass(frozen=True)
 class Place:
-    """A cell of a table; `number`: its text is aligned as a figure."""
+    """A cell of a table; `number`: its text is aligned as a figure. `style`: for a terminal."""
 
     value: view.Value
     number: bool
+    style: str = ""
+
+
+def word(text: str, style: str = "") -> Place:
+    """A cell of words."""
+    return Place(view.Value(text), False, style)
+
+
+def number(text: str) -> Place:
+    """A cell with a figure."""
+    return Place(view.Value(text), True)
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ def lying(grid: Grid) -> Grid:
     """The transposed grid: each row's first cell becomes the heading of a column."""
     heads = (grid.columns[0], *(row[0].value.text for row in grid.rows))
     rows = tuple(
-        (Place(view.Value(name), False), *(row[index] for row in grid.rows))
+        (word(name), *(row[index] for row in grid.rows))
         for index, name in enumerate(grid.columns)
         if index > 0
     )
@@ -77,7 +88,7 @@ def figure_grid(figure: Figure) -> Grid:
 
 def _points(figure: Figure) -> Grid:
     rows = tuple(
-        (Place(view.Value(series.name), False), _place(x), _value(series, index))
+        (word(series.name), _place(x), _value(series, index))
         for series in figure.series
         for index, x in enumerate(series.x)
     )
@@ -114,12 +125,12 @@ def place_text(place: float) -> str:
 def _place(cell: TableCell) -> Place:
     match cell:
         case None:
-            return Place(view.Value(""), False)
+            return word("")
         case str():
-            return Place(view.Value(cell), False)
+            return word(cell)
         case Estimate():
             return Place(view.value(cell), True)
         case int():
-            return Place(view.Value(f"{cell:,}"), True)
+            return number(f"{cell:,}")
         case _:
-            return Place(view.Value(place_text(cell)), True)
+            return number(place_text(cell))

@@ -226,7 +226,7 @@ def _place(place: Place) -> Text:
     if not value.text:
         return Text("-", style="dim")
     interval = f"\n{value.interval}" if value.interval else ""
-    return Text.assemble(plain(value.text), (interval, "dim"))
+    return Text.assemble((plain(value.text), place.style), (interval, "dim"))
 
 
 def _whole(line: str) -> Text:

@@ -1,7 +1,8 @@
-"""A validation as a table: the tool's times, tcpdump's, and the judgement on both."""
+"""A validation: the tool's times, tcpdump's, and the judgement on both."""
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from collections.abc import Iterator
+
+from rich.console import RenderableType
 
 from tlslab.domain.estimates import (
     MICRO,
@@ -13,11 +14,12 @@ from tlslab.domain.validation import (
     RateResult,
     Validation,
     judged_words,
+    results_words,
 )
 from tlslab.domain.wording import counted
-from tlslab.report.numbers import Grid, Place
-from tlslab.report.terminal_tables import fitting
-from tlslab.report.view import Value
+from tlslab.report.csv import Value, csv_text
+from tlslab.report.document import Line, Listing, Table, as_markdown, for_terminal
+from tlslab.report.numbers import Grid, Place, number, word
 
 _LABELS = {
     "connect": "connect: SYN to SYN-ACK",
@@ -29,52 +31,52 @@ _LABELS = {
 
 def render_validation(validation: Validation) -> RenderableType:
     """The times by phase for each rate, and their grounds."""
-    tables = [fitting(title(rate), grid(rate)) for rate in validation.rates]
-    return Group(*tables, Text(), *(Text(note, style="dim") for note in notes(validation)))
+    grounds = [Line(note, "dim") for note in _notes(validation)]
+    return for_terminal([*_tables(validation), *grounds])
 
 
-def title(rate: RateResult) -> str:
-    """The title of a rate's table."""
-    return f"{rate.achieved:,.0f} connections/s"
+def validation_markdown(validation: Validation) -> str:
+    """The answer, then the table of each rate, then their grounds."""
+    answer = Line(results_words(validation.rates), "bold")
+    grounds = Listing("Notes", tuple(map(Line, _notes(validation))))
+    title = "Are the tool's times those of the packets?"
+    return as_markdown(title, [answer, *_tables(validation), grounds])
 
 
-def grid(rate: RateResult) -> Grid:
+def _tables(validation: Validation) -> Iterator[Table]:
+    for rate in validation.rates:
+        yield Table(f"{rate.achieved:,.0f} connections/s", _grid(rate))
+
+
+def _grid(rate: RateResult) -> Grid:
     """Two rows for each phase, one for each quantile."""
     heads = ("time", "", "n", "tlslab ms", "tcpdump ms", "by", "agrees", f"each by {MICRO}")
     return Grid(heads, tuple(row for phase in rate.phases for row in _rows(phase, rate)))
 
 
 def _rows(phase: PhaseResult, rate: RateResult) -> list[tuple[Place, ...]]:
-    label, n = _word(_LABELS[phase.phase]), _number(f"{phase.n:,}")
+    label, n = word(_LABELS[phase.phase]), number(f"{phase.n:,}")
     differences = (phase.difference_median_us, phase.difference_p99_us)
     rows: list[tuple[Place, ...]] = []
     for comparison, difference in zip(phase.comparisons, differences, strict=False):
-        first = (label, n) if not rows else (_word(" "), _word(" "))
-        quantile = _word(f"p{100 * comparison.quantile:.0f}")
-        each = _number(f"{difference:+,.0f}")
+        first = (label, n) if not rows else (word(" "), word(" "))
+        quantile = word(f"p{100 * comparison.quantile:.0f}")
+        each = number(f"{difference:+,.0f}")
         rows.append((first[0], quantile, first[1], *_comparison(comparison, rate), each))
-    return rows or [(label, _word(" "), _number("0"), *[_word("")] * 5)]
+    return rows or [(label, word(" "), number("0"), *[word("")] * 5)]
 
 
 def _comparison(comparison: Comparison, rate: RateResult) -> tuple[Place, ...]:
     by = f"{100 * (comparison.ratio - 1):+.2f} %" if comparison.ratio < 2 else "> 2 ×"
     return (
-        _number(f"{comparison.tool_ms:,.3f}"),
-        _number(f"{comparison.capture_ms:,.3f}"),
-        _number(by),
-        _word(judged_words(comparison, rate)),
+        number(f"{comparison.tool_ms:,.3f}"),
+        number(f"{comparison.capture_ms:,.3f}"),
+        number(by),
+        word(judged_words(comparison, rate)),
     )
 
 
-def _word(text: str) -> Place:
-    return Place(Value(text), False)
-
-
-def _number(text: str) -> Place:
-    return Place(Value(text), True)
-
-
-def notes(validation: Validation) -> list[str]:
+def _notes(validation: Validation) -> list[str]:
     """The grounds of the tables, and the invalid rates."""
     finest = ", ".join(
         f"{rate.rate:g}/s: {rate.resolution.median_us:,.0f} and {rate.resolution.p99_us:,.0f}"
@@ -95,3 +97,24 @@ def notes(validation: Validation) -> list[str]:
                 f"{counted(rate.dropped, 'packet')} dropped"
             )
     return found
+
+
+def validation_csv(validation: Validation) -> str:
+    """Each quantile of each phase at each rate, in the units of the JSON."""
+    return csv_text(_values(validation))
+
+
+def _values(validation: Validation) -> Iterator[tuple[Value, ...]]:
+    yield (
+        "rate", "achieved", "phase", "n", "quantile", "tool_ms", "capture_ms", "ratio", "judgement",
+        "difference_us", "resolution_us",
+    )  # fmt: skip
+    for rate in validation.rates:
+        for phase in rate.phases:
+            differences = (phase.difference_median_us, phase.difference_p99_us)
+            for each, difference in zip(phase.comparisons, differences, strict=False):
+                yield (
+                    rate.rate, rate.achieved, phase.phase, phase.n, each.quantile, each.tool_ms,
+                    each.capture_ms, each.ratio, judged_words(each, rate),
+                    difference, rate.resolution.at(each.quantile),
+                )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from factories.validation import made_validation
-from tlslab.report.validation_files import validation_csv, validation_markdown
+from tlslab.report.validation import validation_csv, validation_markdown
 
 
 def test_csv_has_a_line_for_each_quantile_of_each_time() -> None:

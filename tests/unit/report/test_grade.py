@@ -1,5 +1,6 @@
 """Gradings as text and as Markdown."""
 
+import html
 import io
 import re
 from collections.abc import Callable
@@ -13,8 +14,7 @@ from rich.console import Console
 from factories.offered import chain, listed, offered, silent
 from tlslab.advice.judge import judge
 from tlslab.domain.grading import Grading
-from tlslab.report.grade_markdown import grading_markdown
-from tlslab.report.grade_text import render_grading
+from tlslab.report.grade import grading_markdown, render_grading
 from tlslab.report.grade_words import forbid_words, headline, suite_name
 
 DAY = date(2026, 11, 24)
@@ -118,6 +118,13 @@ def test_rules_are_cited_and_disagreements_shown() -> None:
     assert "no ClientHello of these clients was sent" in shown
 
 
+def test_an_item_without_a_grade_has_no_mark() -> None:
+    """A hyphen would be a grade."""
+    rows = [line.split("|")[1:-1] for line in grading_markdown(old()).splitlines()]
+    (tls10,) = [[cell.strip() for cell in row] for row in rows if row and row[0] == " TLS 1.0 "]
+    assert tls10[1:] == ["X", "", "", "", "-", "-", "X", "", "-", "X"]
+
+
 def test_hostile_texts_are_sanitised() -> None:
     shown = text(old(), 160)
     assert "\x1b" not in shown
@@ -173,4 +180,4 @@ def test_a_policys_successor_is_named() -> None:
     words = "Mozilla intermediate 6.0 and Mozilla modern 6.0 are carried on at"
     place = "https://data.tlsref.org/guidelines/6.0.json"
     assert f"{words} {place}." in " ".join(text(graded(), 160).split())
-    assert f"{words} {place}." in grading_markdown(graded())
+    assert f"{words} {place}." in html.unescape(grading_markdown(graded()))
