@@ -13,8 +13,8 @@ from browser.opened import SCHEMES, WIDTHS
 from factories.live import Watched, pace, totals
 from tlslab.domain import events
 from tlslab.domain.listen_address import Address
-from tlslab.report.live import server
-from tlslab.report.live.server import serve_page
+from tlslab.report.live import page as live_page
+from tlslab.report.live.page import serve_page
 
 ANYWHERE = Address("127.0.0.1", 0)
 
@@ -26,7 +26,7 @@ LOST = "its node died, or cannot be reached"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes updates follow one another fast."""
-    monkeypatch.setattr(server, "EVERY_S", 0.05)
+    monkeypatch.setattr(live_page, "EVERY_S", 0.05)
 
 
 class Opened:

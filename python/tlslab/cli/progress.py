@@ -18,7 +18,7 @@ from tlslab.domain.plain import plain
 from tlslab.domain.stopping import Forecast
 from tlslab.domain.trial import Trial
 from tlslab.domain.wording import counted
-from tlslab.report.live.work import TrialsLeft
+from tlslab.report.live.state import TrialsLeft
 
 
 @contextmanager

@@ -77,12 +77,12 @@ def watched(experiment: str, watching: Watching) -> "Iterator[State]":
     state = State(experiment)
     with ExitStack() as stack:
         if watching.metrics is not None:
-            from tlslab.report.live.exporter import serve_metrics
+            from tlslab.report.live.metrics import serve_metrics
 
             address = stack.enter_context(serve_metrics(state, watching.metrics, say))
             say(f"metrics: http://{address.shown}/metrics")
         if watching.page is not None:
-            from tlslab.report.live.server import serve_page
+            from tlslab.report.live.page import serve_page
 
             say(f"live page: {stack.enter_context(serve_page(state, watching.page))}")
         try:

@@ -1,13 +1,20 @@
-"""The state of a run as Prometheus metrics.
+"""The state of a run as Prometheus metrics, served over HTTP until the last scrape.
 
 Counters and histograms cover all runs of a host, a cell and a kind of run; they never decrease.
 A host has gauges while it makes load; `tlslab_host_lost` stays until a lost host makes load again.
 docs/reference/metrics.md lists all metrics.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from select import select
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
+from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -17,15 +24,27 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from tlslab.domain.listen_address import METRICS_OPTION, Address, not_listening
 from tlslab.domain.totals import Buckets, Totals
 from tlslab.domain.version import VERSION
-from tlslab.report.live.hosts_now import HostNow
-from tlslab.report.live.running_totals import Key
+from tlslab.report.live.hosts import HostNow, Key
 from tlslab.report.live.state import Snapshot, State
+
+# The longest wait for the last scrape, in seconds: by default Prometheus scrapes once a minute.
+MOST_S = 60.0
+
+# The tolerated delay of the last scrape over the earlier interval: a busy machine scrapes late.
+_LATE_S = 5.0
+
+_LOOK_S = 0.05
+
+# The time limit for a client to send its request and to read the answer, in seconds.
+_REQUEST_S = 10.0
 
 LABELS = ("experiment", "host", "cell", "run")
 
 _HOST_LABELS = ("experiment", "host")
+_RUN_LABELS = ("experiment",)
 
 Rows = list[tuple[tuple[str, ...], Totals]]
 
@@ -85,8 +104,14 @@ class RunCollector(Collector):
         self.scrapes = [*self.scrapes[-1:], self._clock()]
         snapshot = self._state.snapshot()
         rows = [(self._labels(key), totals) for key, totals in sorted(self._state.series().items())]
-        yield from _counters(rows)
-        yield _failed(rows)
+        for name, words, count_of in _COUNTERS:
+            counts = ((labels, count_of(totals)) for labels, totals in rows)
+            yield _family(CounterMetricFamily, name, words, LABELS, counts)
+        failed = (
+            ((*labels, kind), n) for labels, totals in rows for kind, n in totals.failed.items()
+        )
+        words = "Connections that failed, by failure class"
+        yield _family(CounterMetricFamily, "failed", words, (*LABELS, "class"), failed)
         yield from _histograms(rows)
         yield from _gauges(snapshot)
         yield from _work(snapshot)
@@ -95,21 +120,18 @@ class RunCollector(Collector):
         return (self._state.experiment, key.host, key.cell, key.run)
 
 
-def _counters(rows: Rows) -> Iterator[Metric]:
-    for name, words, value_of in _COUNTERS:
-        family = CounterMetricFamily(f"tlslab_{name}", words, labels=LABELS)
-        for labels, totals in rows:
-            if (value := value_of(totals)) is not None:
-                family.add_metric(labels, value)
-        yield family
-
-
-def _failed(rows: Rows) -> Metric:
-    words = "Connections that failed, by failure class"
-    family = CounterMetricFamily("tlslab_failed", words, labels=(*LABELS, "class"))
-    for labels, totals in rows:
-        for name, count in totals.failed.items():
-            family.add_metric((*labels, name), count)
+def _family(
+    kind: type[CounterMetricFamily] | type[GaugeMetricFamily],
+    name: str,
+    words: str,
+    labels: tuple[str, ...],
+    values: Iterable[tuple[tuple[str, ...], float | None]],
+) -> Metric:
+    """A metric with its values; None is no value."""
+    family = kind(f"tlslab_{name}", words, labels=labels)
+    for of, value in values:
+        if value is not None:
+            family.add_metric(of, value)
     return family
 
 
@@ -133,40 +155,97 @@ def _cumulative(buckets: Buckets) -> list[tuple[str, float]]:
 
 
 def _gauges(snapshot: Snapshot) -> Iterator[Metric]:
+    run = (snapshot.experiment,)
     for name, words, value_of in _GAUGES:
-        family = GaugeMetricFamily(f"tlslab_{name}", words, labels=_HOST_LABELS)
-        for host in snapshot.hosts:
-            if (value := value_of(host)) is not None:
-                family.add_metric((snapshot.experiment, host.name), value)
-        yield family
-    yield _lost(snapshot)
-    words = "Processors that the server's processes on this machine keep busy"
-    family = GaugeMetricFamily("tlslab_server_processors", words, labels=("experiment",))
-    if snapshot.hosts and snapshot.point is not None and snapshot.point.server is not None:
-        family.add_metric((snapshot.experiment,), snapshot.point.server)
-    yield family
-
-
-def _lost(snapshot: Snapshot) -> Metric:
+        values = (((*run, host.name), value_of(host)) for host in snapshot.hosts)
+        yield _family(GaugeMetricFamily, name, words, _HOST_LABELS, values)
     words = "1 for a generator that was lost, until it makes load again; 0 for one that makes load"
-    family = GaugeMetricFamily("tlslab_host_lost", words, labels=_HOST_LABELS)
-    for host in snapshot.hosts:
-        family.add_metric((snapshot.experiment, host.name), 0)
-    for lost in snapshot.lost:
-        family.add_metric((snapshot.experiment, lost.host), 1)
-    return family
+    lost = [((*run, host.name), 0) for host in snapshot.hosts]
+    lost += [((*run, each.host), 1) for each in snapshot.lost]
+    yield _family(GaugeMetricFamily, "host_lost", words, _HOST_LABELS, lost)
+    words = "Processors that the server's processes on this machine keep busy"
+    busy = snapshot.point.server if snapshot.hosts and snapshot.point is not None else None
+    yield _family(GaugeMetricFamily, "server_processors", words, _RUN_LABELS, [(run, busy)])
 
 
 def _work(snapshot: Snapshot) -> Iterator[Metric]:
-    info = InfoMetricFamily("tlslab_run", "What runs", labels=("experiment",))
-    info.add_metric((snapshot.experiment,), {"target": snapshot.target, "tlslab": VERSION})
+    run = (snapshot.experiment,)
+    info = InfoMetricFamily("tlslab_run", "What runs", labels=_RUN_LABELS)
+    info.add_metric(run, {"target": snapshot.target, "tlslab": VERSION})
     yield info
-    if snapshot.progress is None:
+    if snapshot.progress is not None:
+        for name, words, value in (
+            ("trials_done", "Trials or steps that are done", snapshot.progress.done),
+            ("trials_planned", "Trials or steps of the plan, at most", snapshot.progress.planned),
+        ):
+            yield _family(GaugeMetricFamily, name, words, _RUN_LABELS, [(run, value)])
+
+
+class MetricsServer(ThreadingMixIn, WSGIServer):
+    """A server of metrics. Closing waits for pending scrapes: the last one has the final totals."""
+
+    daemon_threads = False
+
+    def __init__(self, collector: RunCollector, address: Address) -> None:
+        self.address_family = address.family
+        super().__init__((address.host, address.port), _Handler)
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(collector)
+        self.set_app(make_wsgi_app(registry))
+
+    def take_waiting(self) -> None:
+        """Answers scrapes that connected after the loop had ended."""
+        while select([self], [], [], 0)[0]:
+            self.handle_request()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignores a scraper that has closed its connection."""
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = _REQUEST_S
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Logs nothing: standard error has the progress of the run."""
+
+
+@contextmanager
+def serve_metrics(state: State, address: Address, say: Callable[[str], None]) -> Iterator[Address]:
+    """Serves the metrics until the context ends; yields the address, with its port.
+
+    If there are scrapes, the context ends after one more: otherwise the last totals would be lost.
+    Raises UsageError if the address is not available.
+    """
+    collector = RunCollector(state)
+    try:
+        server = MetricsServer(collector, address)
+    except OSError as error:
+        raise not_listening(METRICS_OPTION, address, error) from None
+    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread.start()
+    try:
+        yield Address(address.host, server.server_port)
+        await_scrape(collector, say)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.take_waiting()
+        server.server_close()
+
+
+def await_scrape(collector: RunCollector, say: Callable[[str], None]) -> None:
+    """Waits for one more scrape, if there were two; Ctrl-C ends the wait."""
+    if len(collector.scrapes) < 2:
         return
-    for name, words, value in (
-        ("trials_done", "Trials or steps that are done", snapshot.progress.done),
-        ("trials_planned", "Trials or steps of the plan, at most", snapshot.progress.planned),
-    ):
-        family = GaugeMetricFamily(f"tlslab_{name}", words, labels=("experiment",))
-        family.add_metric((snapshot.experiment,), value)
-        yield family
+    before, last = collector.scrapes
+    expected = last + (last - before) + _LATE_S
+    deadline = min(expected, time.monotonic() + MOST_S)
+    left_s = deadline - time.monotonic()
+    if left_s > 10:
+        say(f"waiting for the last scrape of {METRICS_OPTION}, {left_s:.0f} s at most")
+    pause = threading.Event()
+    try:
+        while collector.scrapes[-1] == last and time.monotonic() < deadline:
+            pause.wait(_LOOK_S)
+    except KeyboardInterrupt:
+        return

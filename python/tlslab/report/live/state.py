@@ -11,20 +11,57 @@ from dataclasses import dataclass, replace
 from tlslab.domain import events
 from tlslab.domain.capacity import Step
 from tlslab.domain.totals import Totals
-from tlslab.report.live.hosts_now import (
+from tlslab.report.live.hosts import (
     HostNow,
+    Key,
     Point,
     Reported,
+    Series,
     host_now,
     times_of,
     together,
     whole_run,
 )
-from tlslab.report.live.running_totals import Key, Series
-from tlslab.report.live.work import Done, TrialsLeft, steps_progress
 
 # The number of seconds in the charts.
 HISTORY = 900
+
+# From this number of trials on, their own time is a better estimate than the planned one.
+_ENOUGH = 3
+
+
+@dataclass(frozen=True)
+class Done:
+    """Finished and planned trials or steps; `at_most`: there may be fewer."""
+
+    done: int
+    planned: int
+    at_most: bool = False
+
+
+class TrialsLeft:
+    """Estimates the time left from the trials done so far."""
+
+    def __init__(
+        self, begun: events.RunStarted, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
+        self._start = clock()
+        self._planned = begun.seconds_per_trial
+        self._at_most = begun.at_least is not None
+        self.total = len(begun.plan.trials)
+        self.first = begun.done
+        self.done = begun.done
+
+    def seconds(self) -> float:
+        """The time left, in seconds."""
+        here = self.done - self.first
+        each = (self._clock() - self._start) / here if here >= _ENOUGH else self._planned
+        return each * (self.total - self.done)
+
+    def progress(self) -> Done:
+        """The progress in trials."""
+        return Done(self.done, self.total, self._at_most)
 
 
 @dataclass(frozen=True)
@@ -246,7 +283,8 @@ class State:
 
     def _progress(self) -> Done | None:
         if self._steps is not None:
-            return steps_progress(self._steps)
+            left = self._steps
+            return Done(left.done, left.done + left.steps, at_most=True)
         return None if self._trials is None else self._trials.progress()
 
     def _left(self, now: float) -> float | None:

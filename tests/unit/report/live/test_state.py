@@ -9,7 +9,7 @@ from tlslab.domain import events
 from tlslab.domain.capacity import Step
 from tlslab.domain.plan import Plan
 from tlslab.domain.workload import Window
-from tlslab.report.live.running_totals import Key
+from tlslab.report.live.hosts import Key
 from tlslab.report.live.state import HISTORY, step_words
 
 SECONDS = [pace(float(second), totals(100 * second, second, 4)) for second in (1, 2, 3)]

@@ -13,8 +13,8 @@ import pytest
 from factories.live import Watched, pace, totals
 from tlslab.domain.errors import UsageError
 from tlslab.domain.listen_address import Address
-from tlslab.report.live import server
-from tlslab.report.live.server import serve_page
+from tlslab.report.live import page as live_page
+from tlslab.report.live.page import serve_page
 
 ANYWHERE = Address("127.0.0.1", 0)
 
@@ -56,7 +56,7 @@ def test_the_page_may_do_nothing_but_follow_its_own_server() -> None:
 def test_a_stream_has_the_history_then_updates_and_ends_with_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(server, "EVERY_S", 0.01)
+    monkeypatch.setattr(live_page, "EVERY_S", 0.01)
     watched = Watched()
     watched.start()
     watched.seconds([pace(1.0, totals(100)), pace(2.0, totals(200, 1))])
@@ -103,7 +103,7 @@ def test_only_this_machine_asks_and_only_for_the_page(path: str, host: str, stat
 
 
 def test_a_page_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MOST_PAGES", 1)
+    monkeypatch.setattr(live_page, "MOST_PAGES", 1)
     with serve_page(Watched().state, ANYWHERE) as url, asked(url, "/events") as first:
         next(events(first))
         with asked(url, "/events") as second:

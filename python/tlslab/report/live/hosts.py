@@ -1,54 +1,56 @@
-"""The generators' hosts: the last second of each, and of all together."""
+"""The generators' hosts: the last second of each and of all together, and their totals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tlslab.domain.events import EngineEnded, Pace, Percentiles
+from tlslab.domain.totals import Totals
 
 # A host without a report for this many seconds is shown as silent.
 SILENT_S = 3.0
 
 
-@dataclass(frozen=True)
-class HostNow:
-    """One generator's host in its last second.
+@dataclass(frozen=True, kw_only=True)
+class Second:
+    """One second of load.
 
     Rates are per second, times in milliseconds; None without values. `generator`: the number of
-    processors that its workers kept busy. `silent_s`: the time since its last report, 0 if in time.
+    processors that the workers of the generators kept busy.
     """
 
-    name: str
     offered: float | None
     completed: float
     requests: float
     in_flight: int
-    waiting: int
     p50_ms: float | None
     p99_ms: float | None
     failed: float
     generator: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostNow(Second):
+    """One generator's host in its last second.
+
+    `silent_s`: the time since its last report, 0 if in time.
+    """
+
+    name: str
+    waiting: int
     silent_s: float
 
 
-@dataclass(frozen=True)
-class Point:
+@dataclass(frozen=True, kw_only=True)
+class Point(Second):
     """One second of all hosts together, `t` seconds after the start; `run` numbers the runs.
 
     With several hosts the percentiles are those of the host with the highest 99th: percentiles
-    cannot be added.
+    cannot be added. `server`: the number of processors that the server kept busy.
     """
 
     t: float
     run: int
-    offered: float | None
-    completed: float
-    requests: float
-    in_flight: int
-    p50_ms: float | None
-    p99_ms: float | None
-    failed: float
     server: float | None
-    generator: float | None
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,26 @@ class Reported:
     pace: Pace
     before: Pace | None
     at: float
+
+    @property
+    def _span(self) -> float:
+        """The seconds between the two reports, or from the start to the first."""
+        return self.pace.at_s - (self.before.at_s if self.before else 0.0)
+
+    @property
+    def failed(self) -> float:
+        """Connections that failed or were unexpected, per second."""
+        before = self.before.failed if self.before else 0
+        return (self.pace.failed - before) / self._span if self._span > 0 else 0.0
+
+    @property
+    def generator(self) -> float | None:
+        """The number of processors that the generator's workers kept busy."""
+        if self.pace.totals is None or self._span <= 0:
+            return None
+        before = self.before.totals if self.before else None
+        used = self.pace.totals.cpu.total_us - (before.cpu.total_us if before else 0)
+        return used / 1e6 / self._span
 
 
 def times_of(pace: Pace) -> tuple[str, Percentiles | None]:
@@ -102,8 +124,8 @@ def host_now(name: str, reported: Reported, now: float) -> HostNow:
         waiting=pace.waiting,
         p50_ms=None if times is None else times.p50_ms,
         p99_ms=None if times is None else times.p99_ms,
-        failed=_failed(reported),
-        generator=_processors(reported),
+        failed=reported.failed,
+        generator=reported.generator,
         silent_s=silent if silent >= SILENT_S else 0.0,
     )
 
@@ -128,24 +150,46 @@ def together(hosts: Sequence[HostNow], t: float, run: int, server: float | None)
     )
 
 
-def _span(reported: Reported) -> float:
-    """The seconds between the two reports, or from the start of the measurement to the first."""
-    return reported.pace.at_s - (reported.before.at_s if reported.before else 0.0)
+@dataclass(frozen=True, order=True)
+class Key:
+    """The identity of a series: a generator's host, a cell, and the kind of run."""
+
+    host: str
+    cell: str
+    run: str
 
 
-def _failed(reported: Reported) -> float:
-    """Connections that failed or were unexpected, per second."""
-    before = reported.before.failed if reported.before else 0
-    span = _span(reported)
-    return (reported.pace.failed - before) / span if span > 0 else 0.0
+class Series:
+    """The runs of one key, finished and current, added up."""
 
+    def __init__(self) -> None:
+        self._over: Totals | None = None
+        self._running: Totals | None = None
+        self._at_s = 0.0
 
-def _processors(reported: Reported) -> float | None:
-    """The number of processors that the generator's workers kept busy."""
-    totals = reported.pace.totals
-    span = _span(reported)
-    if totals is None or span <= 0:
-        return None
-    before = reported.before.totals if reported.before else None
-    used = totals.cpu.total_us - (before.cpu.total_us if before else 0)
-    return used / 1e6 / span
+    def follow(self, pace: Pace) -> None:
+        """Adds a second of a run; a time before the last one belongs to a new run."""
+        if pace.at_s < self._at_s:
+            self.fold()
+        self._at_s = pace.at_s
+        self._running = pace.totals or self._running
+
+    def end(self, ended: EngineEnded) -> None:
+        """Ends the current run, with its final totals."""
+        self._running = ended.totals or self._running
+        self.fold()
+
+    def fold(self) -> None:
+        """Adds the current run, by its latest totals, to the finished runs."""
+        if self._running is not None:
+            last = replace(self._running, in_flight=0)
+            self._over = last if self._over is None else self._over.plus(last)
+        self._running = None
+        self._at_s = 0.0
+
+    @property
+    def totals(self) -> Totals | None:
+        """All runs together; None if none has reported anything."""
+        if self._over is None or self._running is None:
+            return self._running or self._over
+        return self._over.plus(self._running)

@@ -3,7 +3,7 @@
 from factories.live import pace, totals
 from tlslab.domain.events import EngineEnded
 from tlslab.domain.totals import Totals
-from tlslab.report.live.running_totals import Series
+from tlslab.report.live.hosts import Series
 
 
 def counted(series: Series) -> tuple[int, int, int]:
