@@ -1,8 +1,12 @@
 """The summary as one self-contained page: readable without a network, and without JavaScript."""
 
+import base64
+import hashlib
 import re
 from bisect import bisect_left
+from collections.abc import Iterable
 from functools import cache
+from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -18,11 +22,10 @@ from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted
 from tlslab.report.answer_words import enough_command
 from tlslab.report.few_trials import shown
-from tlslab.report.page.assets import asset, policy
 from tlslab.report.page.layout import ROWS, layout
 from tlslab.report.page.names import with_hover
 from tlslab.report.page.table import tile_cell
-from tlslab.report.page.weight_levels import THRIFTIEST
+from tlslab.report.page.weight import THRIFTIEST
 
 # A larger page loads slowly and is not fit for mail.
 HEAVIEST = 400_000
@@ -42,7 +45,7 @@ _NAME = re.compile(r"\b(P|RSA)-\d+")
 def render_html(summary: Summary) -> str:
     """The whole page, with styles, script and drawings included; nothing is fetched.
 
-    A page that would be too heavy leaves more out, by the levels of `page.weight_levels`, and names
+    A page that would be too heavy leaves more out, by the levels of `page.weight`, and names
     what is missing. At the last level, only unlimited texts (sentences, configurations) can exceed
     HEAVIEST.
     """
@@ -93,6 +96,38 @@ def _rendered(summary: Summary, thrift: int) -> str:
             policy=policy([style], scripts),
         )
     )
+
+
+@cache
+def asset(*names: str) -> Markup:
+    """Files of `templates`, one after another, as the content of an element of the page."""
+    folder = resources.files("tlslab.report") / "templates"
+    return Markup("\n".join((folder / name).read_text("utf-8").strip() for name in names))
+
+
+def policy(styles: Iterable[str], scripts: Iterable[str] = ()) -> Markup:
+    """The content security policy of a page with these texts inside its elements.
+
+    Nothing is fetched, and only texts with one of the hashes run or style the page (W3C, "Content
+    Security Policy Level 3", 2.3.1).
+    """
+    rules = [
+        "default-src 'none'",
+        f"style-src {_sources(styles)}",
+        f"script-src {_sources(scripts)}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return Markup("; ".join(rules))
+
+
+def _sources(texts: Iterable[str]) -> str:
+    hashes = [
+        "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+        for text in texts
+    ]
+    return " ".join(hashes) or "'none'"
 
 
 @cache

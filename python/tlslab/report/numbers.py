@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.figure import DataTable, Figure, Series, TableCell
-from tlslab.domain.wording import figure as figure_text
-from tlslab.domain.wording import range_words
+from tlslab.domain.figure import DataTable, Figure, TableCell
 from tlslab.report import view
+from tlslab.report.page.numbers import figure_table
+from tlslab.report.page.table import place_text
 
 
 @dataclass(frozen=True)
@@ -70,56 +70,19 @@ def lying(grid: Grid) -> Grid:
 
 
 def figure_grid(figure: Figure) -> Grid:
-    """The numbers behind a figure: a row for each place on the axis, a column for each series.
-
-    If a series has a place twice (a scatter of points), there is a row for each point instead.
-    """
-    if any(len(set(series.x)) < len(series.x) for series in figure.series):
-        return _points(figure)
-    heads = (figure.x_title, *(_head(figure, series) for series in figure.series))
-    places = list(dict.fromkeys(x for series in figure.series for x in series.x))
-    if not any(isinstance(place, str) for place in places):
-        places.sort(key=float)
-    rows = tuple(
-        (_place(place), *(_value_at(series, place) for series in figure.series)) for place in places
+    """The numbers behind a figure, as the page lists them; a single series is named."""
+    table = figure_table(figure)
+    heads = [column.head for column in table.columns]
+    if len(figure.series) == 1 and figure.series[0].name not in heads:
+        heads[-1] = ": ".join(filter(None, (figure.series[0].name, heads[-1])))
+    rows = (
+        tuple(
+            Place(view.Value(cell.text, cell.interval), column.number and bool(cell.text))
+            for cell, column in zip(row.cells, table.columns, strict=True)
+        )
+        for row in table.rows
     )
-    return Grid(heads, rows)
-
-
-def _points(figure: Figure) -> Grid:
-    rows = tuple(
-        (word(series.name), _place(x), _value(series, index))
-        for series in figure.series
-        for index, x in enumerate(series.x)
-    )
-    return Grid(("", figure.x_title, figure.y_title), rows)
-
-
-def _head(figure: Figure, series: Series) -> str:
-    if not any(each.axis == 2 for each in figure.series) and len(figure.series) > 1:
-        return series.name
-    title = figure.y2_title if series.axis == 2 else figure.y_title
-    return f"{series.name}: {title}" if title else series.name
-
-
-def _value_at(series: Series, place: float | str) -> Place:
-    return _value(series, series.x.index(place)) if place in series.x else _place(None)
-
-
-def _value(series: Series, index: int) -> Place:
-    value = series.y[index]
-    if value is None:
-        return _place(None)
-    low = series.low[index] if index < len(series.low) else None
-    high = series.high[index] if index < len(series.high) else None
-    ends = () if low is None or high is None else (figure_text(low), figure_text(high))
-    interval = range_words(*ends) if ends else ""
-    return Place(view.Value(figure_text(value), interval), True)
-
-
-def place_text(place: float) -> str:
-    """A place on an axis in figures; whole numbers without decimals."""
-    return f"{place:,.0f}" if float(place).is_integer() else figure_text(place)
+    return Grid(tuple(heads), tuple(rows))
 
 
 def _place(cell: TableCell) -> Place:

@@ -45,6 +45,13 @@ def test_the_numbers_behind_a_figure_are_all_there() -> None:
     assert [row[0].value.text for row in figure_grid(BARS).rows] == ["nginx", "Apache"]
 
 
+def test_a_lower_bound_keeps_its_sign() -> None:
+    series = replace(BARS.series[0], bounds=(True, False))
+    grid = figure_grid(replace(BARS, series=(series,)))
+    texts = [row[1].value.text for row in grid.rows]
+    assert [text.startswith("≥ ") for text in texts] == [True, False]
+
+
 def test_a_table_reports_figures_from_words(quick_summary: Summary) -> None:
     grid = table_grid(with_data(quick_summary).tables[0])
     assert grid.numbers == (False, True, True, False)

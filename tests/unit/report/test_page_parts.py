@@ -13,13 +13,12 @@ from tlslab.domain.finding import Summary
 from tlslab.report import render_html
 from tlslab.report.html import page_environment
 from tlslab.report.page.drawn import Drawn, deployable_of
-from tlslab.report.page.fitting_columns import NEVER, reaches
 from tlslab.report.page.layout import layout
 from tlslab.report.page.names import long_names, short, with_hover
 from tlslab.report.page.numbers import figure_table
-from tlslab.report.page.table import Cell, Column, Row, Table, data_table
+from tlslab.report.page.table import NEVER, Cell, Column, Row, Table, data_table
 from tlslab.report.page.units import unit_beside
-from tlslab.report.page.weight_levels import THRIFTIEST
+from tlslab.report.page.weight import THRIFTIEST
 
 IANA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 OPENSSL = "ECDHE-RSA-AES128-GCM-SHA256"
@@ -34,13 +33,15 @@ RANKING = Figure(
 
 
 def test_columns_reach_as_far_as_there_is_room() -> None:
-    columns = [("name", [("X25519",)]), *[("connections", [("12,345",)])] * 14, None]
-    found = reaches(columns)
-    reach = [each for each, _ in found]
+    number = Column("connections", "connections")
+    columns = (Column("name", "name"), *[number] * 14, replace(number, hidden=True))
+    cells = (Cell("X25519"), *[Cell("12,345")] * 15)
+    fitted = Table("t", "T", columns, (Row(cells),)).fitted.columns
+    reach = [column.reach for column in fitted]
     assert reach[0] == 1
     assert reach[:-1] == sorted(reach[:-1])
     assert set(reach) == {1, 2, 3, NEVER}
-    assert found[-1] == (NEVER, False)
+    assert (fitted[-1].reach, fitted[-1].paper) == (NEVER, False)
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from tlslab.domain.names import SUITES
 from tlslab.report import render_html
 from tlslab.report.html import HEAVIEST, page_environment
 from tlslab.report.page.drawn import Drawn
-from tlslab.report.page.exact import exact_text
 from tlslab.report.page.layout import Layout, layout
 from tlslab.report.page.numbers import figure_table
 from tlslab.report.page.page_parts import published_part
-from tlslab.report.page.weight_levels import LEVELS, THRIFTIEST
+from tlslab.report.page.table import exact_text
+from tlslab.report.page.weight import LEVELS, THRIFTIEST
 
 pytestmark = pytest.mark.slow
 

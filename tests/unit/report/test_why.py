@@ -14,7 +14,7 @@ from tlslab.domain.finding import Summary
 from tlslab.domain.stacks import Flame
 from tlslab.report import render_html, render_markdown
 from tlslab.report.html import HEAVIEST
-from tlslab.report.page.flames import DrawnFlame
+from tlslab.report.page.drawn import DrawnFlame
 from tlslab.report.svg.flame import draw_flame
 
 pytestmark = pytest.mark.slow

@@ -18,9 +18,8 @@ from markupsafe import Markup
 
 from tlslab.domain.listen_address import PAGE_OPTION, Address, not_listening
 from tlslab.domain.version import VERSION
-from tlslab.report.html import page_environment
+from tlslab.report.html import asset, page_environment, policy
 from tlslab.report.live.state import State
-from tlslab.report.page.assets import asset, policy
 
 # The period of a page's updates, in seconds.
 EVERY_S = 1.0

@@ -1,4 +1,7 @@
-"""The figures of a page: drawn for every width, both axes, with and without objections."""
+"""The figures of a page: drawn for every width, both axes, with and without objections.
+
+Flame graphs have one drawing, and their widest frames as a table.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,12 +12,14 @@ from typing import Literal, TypeVar
 from markupsafe import Markup, escape
 
 from tlslab.domain.figure import Figure, Series
-from tlslab.report.page.exact import exact_text
+from tlslab.domain.finding import Summary
+from tlslab.domain.stacks import Flame, Frame
+from tlslab.domain.wording import counted
 from tlslab.report.page.names import factor_words, short
 from tlslab.report.page.numbers import figure_table
-from tlslab.report.page.table import Table
-from tlslab.report.page.weight_levels import WHOLE, Drawing
+from tlslab.report.page.table import Cell, Column, Row, Table, exact_text
 from tlslab.report.svg import draw, variants
+from tlslab.report.svg.flame import draw_flame
 
 _Any = TypeVar("_Any")
 
@@ -46,11 +51,43 @@ _NAMES = ("narrow", "middle", "wide")
 # With more values than this, a fitted line shows nothing on hover between its marks.
 _CROWDED = 80
 
+# The figure whose colours the flame graphs share.
+_FIGURE = "why"
+
+# The number of frames in the table: the widest ones that do more than call the next one.
+_LISTED = 25
+
+# A frame whose only callee has at least this share of its width adds no information.
+_SAME = 0.98
+
 _TITLE = re.compile(r"<title>[^<]*</title>")
 _HIT = re.compile(r'<(\w+) [^>]*class="hit"[^>]*>(?:<title>[^<]*</title></\1>)?')
 # The values of trials in a drawing: the page has them with the other numbers.
 _SAMPLES = re.compile(r' data-name="[^"]*" data-samples="[^"]*"')
 _HEIGHT = re.compile(r' height="([\d.]+)"')
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The level of detail of figures; by default everything.
+
+    `both_axes`: also on the other kind of axis. `widths`: one drawing for each page width, else a
+    single one. `listed`: figures with at most this number of values have a table of their numbers;
+    the numbers of others are there for "Copy" and "CSV" alone. `hover`: marks show their values.
+    `deployable`: rankings are drawn once more without the levels that policies object to. `trials`:
+    single trials are drawn. `places`: the largest number of names drawn.
+    """
+
+    both_axes: bool = True
+    widths: bool = True
+    listed: int | None = None
+    hover: bool = True
+    deployable: bool = True
+    trials: bool = True
+    places: int | None = None
+
+
+WHOLE = Drawing()
 
 
 @dataclass(frozen=True)
@@ -113,7 +150,7 @@ class Drawn:
             yield "levels-deployable", deployable
 
     def lighter(self, drawing: Drawing) -> "Drawn":
-        """The figure with fewer drawings, or with less detail (`page.weight_levels`)."""
+        """The figure with fewer drawings, or with less detail (`page.weight`)."""
         if drawing == self.drawing:
             return self
         role = self.role if drawing.widths else _SPARE.get(self.role, self.role)
@@ -233,3 +270,75 @@ def _shortened(figure: Figure) -> Figure:
             for series in figure.series
         ),
     )
+
+
+@dataclass(frozen=True)
+class DrawnFlame:
+    """A flame graph of the page."""
+
+    flame: Flame
+    colours: dict[str, int]
+
+    @property
+    def title(self) -> str:
+        """The label of the cell."""
+        return short(self.flame.title)
+
+    @property
+    def note(self) -> str:
+        """The number of samples, and the frames that are left out."""
+        samples = counted(self.flame.samples, "sample")
+        return (
+            f"{samples}; frames of less than {100 * self.flame.pruned:g} % are left out. Callers "
+            "are below; colours are those of the parts above."
+        )
+
+    @property
+    def svg(self) -> Markup:
+        """The drawing."""
+        return draw_flame(self.flame, self.colours)
+
+    @cached_property
+    def numbers(self) -> Table:
+        """The widest frames."""
+        columns = (
+            Column("function", "function"),
+            Column("part", "part"),
+            Column("share", "share", "%", number=True),
+            Column("samples", "samples", number=True),
+        )
+        rows = tuple(
+            Row(
+                (
+                    Cell(each.name.replace("`", ": ")),
+                    Cell(each.part),
+                    Cell(f"{100 * each.share:.1f}", exact=(repr(each.share),)),
+                    Cell(f"{each.samples:,}", exact=(repr(each.samples),)),
+                )
+            )
+            for each in _widest(self.flame)
+        )
+        return Table(f"flame-{self.flame.id}", self.title, columns, rows).fitted
+
+
+def drawn_flames(summary: Summary, most: int) -> tuple[DrawnFlame, ...]:
+    """The first flame graphs of a summary."""
+    names = [s.name for f in summary.figures if f.id == _FIGURE for s in f.series]
+    colours = {name: number for number, name in enumerate(names)}
+    return tuple(DrawnFlame(each, colours) for each in summary.flames[:most])
+
+
+def _widest(flame: Flame) -> list[Frame]:
+    """Named frames, the widest first."""
+    named = [
+        frame
+        for frame, after in zip(flame.frames, [*flame.frames[1:], None], strict=True)
+        if not frame.name.endswith("`?") and not _only_calls(frame, after)
+    ]
+    return sorted(named, key=lambda frame: -frame.share)[:_LISTED]
+
+
+def _only_calls(frame: Frame, after: Frame | None) -> bool:
+    """Whether the frame above has almost all of its samples."""
+    above = after is not None and after.depth == frame.depth + 1
+    return above and after is not None and after.share >= _SAME * frame.share

@@ -10,12 +10,10 @@ from tlslab.domain.wording import counted
 from tlslab.report import view
 from tlslab.report.facts import load_words, redo_command
 from tlslab.report.page import page_parts, results
-from tlslab.report.page.drawn import Drawn
-from tlslab.report.page.flames import drawn_flames
-from tlslab.report.page.lightened_parts import USES, lighter_details, lighter_main
+from tlslab.report.page.drawn import Drawn, drawn_flames
 from tlslab.report.page.page_parts import Part
 from tlslab.report.page.table import data_table
-from tlslab.report.page.weight_levels import LEVELS, Thrift
+from tlslab.report.page.weight import LEVELS, USES, Thrift, lighter_details, lighter_main
 
 # Details begin within four screens of 800 pixels. Heights before them, in pixels: the head with the
 # answer, a table's frame and row, a figure's frame.
@@ -63,7 +61,7 @@ class Layout:
 
 
 def layout(summary: Summary, thrift: int = 0) -> Layout:
-    """All parts of the page in their order; `thrift`: which of `weight_levels.LEVELS`."""
+    """All parts of the page in their order; `thrift`: which of `weight.LEVELS`."""
     level = LEVELS[thrift]
     sections = view.sections(summary)
     answer = summary.answer or _old_answer(summary, sections)

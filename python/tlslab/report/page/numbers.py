@@ -2,9 +2,8 @@
 
 from tlslab.domain.figure import Figure, Series
 from tlslab.domain.wording import figure as figure_text
-from tlslab.report.numbers import place_text
 from tlslab.report.page.names import long_names, short
-from tlslab.report.page.table import Cell, Column, Row, Table, exact, interval_words
+from tlslab.report.page.table import Cell, Column, Row, Table, exact, interval_words, place_text
 
 
 def figure_table(figure: Figure) -> Table:

@@ -10,8 +10,7 @@ from tlslab.domain.wording import counted
 from tlslab.report import view
 from tlslab.report.cautions import Caution, left_out, warnings, without_result
 from tlslab.report.facts import facts
-from tlslab.report.page.drawn import Drawn
-from tlslab.report.page.flames import DrawnFlame
+from tlslab.report.page.drawn import Drawn, DrawnFlame
 from tlslab.report.page.names import short
 from tlslab.report.page.table import Cell, Column, Row, Table, exact
 

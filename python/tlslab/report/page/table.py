@@ -1,7 +1,12 @@
-"""Tables of a page: cells with their exact numbers, columns with their reach."""
+"""Tables of a page: cells with their exact numbers, columns with their reach.
 
+Columns are in the order of their importance. Those that do not fit on a phone, a tablet, a desktop
+or a sheet of paper appear on a click on the row.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,10 +16,9 @@ from tlslab.domain.estimates import (
 )
 from tlslab.domain.figure import DataTable, TableCell
 from tlslab.domain.finding import DIFFERS
+from tlslab.domain.plain import plain
 from tlslab.domain.wording import figure as figure_text
 from tlslab.domain.wording import range_words
-from tlslab.report.numbers import place_text
-from tlslab.report.page.fitting_columns import NEVER, reaches
 from tlslab.report.page.units import unit_beside
 
 # The number of cells that must share a hint for it to become the row's.
@@ -22,6 +26,30 @@ SHARED = 3
 
 # The text for a missing end of an interval among the exact numbers.
 NOTHING = "-"
+
+
+# The width available to a table, in pixels, on pages of 390, 768 and 1,280 pixels, and on A4, where
+# letters are smaller.
+_PAGES = (330, 664, 940)
+_PAPER = 800
+
+# The reach of a column that no page shows.
+NEVER = len(_PAGES) + 1
+
+# Widths in pixels: a character of a cell's first line, of its further lines, of a heading; the
+# padding of a cell.
+_TEXT = 8.7
+_SMALL = 7.6
+_HEAD = 7.4
+_FRAME = 18.0
+
+# The button of a row stands in its first cell, which may fold its text to this width on a phone.
+_BUTTON = 24.0
+_FOLDED = 190.0
+_WORDS = 200.0
+
+# The columns of an estimate in addition to its value, in copies.
+_SPREAD = ("low", "high", "n")
 
 
 @dataclass(frozen=True)
@@ -114,22 +142,23 @@ class Table:
 
     @cached_property
     def fitted(self) -> "Table":
-        """The table, with the reach of its columns."""
-        contents = [
-            [row.cells[index] for row in self.rows if not row.why]
-            for index in range(len(self.columns))
-        ]
-        found = reaches(
-            [
-                None if column.hidden else (column.head, [cell.lines for cell in cells])
-                for column, cells in zip(self.columns, contents, strict=True)
-            ]
-        )
-        columns = tuple(
-            replace(column, reach=reach, paper=paper)
-            for column, (reach, paper) in zip(self.columns, found, strict=True)
-        )
-        return replace(self, columns=columns)
+        """The table, with the reach of its columns; the first one is always shown."""
+        left = [float(limit) for limit in (*_PAGES, _PAPER)]
+        columns = []
+        for index, column in enumerate(self.columns):
+            if column.hidden:
+                columns.append(replace(column, reach=NEVER, paper=False))
+                continue
+            cells = [row.cells[index].lines for row in self.rows if not row.why]
+            width = _width(column.head, cells)
+            for place in range(len(left)):
+                left[place] -= min(width, _FOLDED if place == 0 else _WORDS)
+                left[place] -= _BUTTON if index == 0 else 0.0
+            # After the first column that does not fit, no less important column is shown, either.
+            fits = [index == 0 or room >= 0 for room in left]
+            reach = next((place + 1 for place, fit in enumerate(fits[:-1]) if fit), NEVER)
+            columns.append(replace(column, reach=reach, paper=fits[-1]))
+        return replace(self, columns=tuple(columns))
 
     def usual_hint(self, row: Row) -> str:
         """The hint that most cells of a row share and that no column has; empty for none.
@@ -237,3 +266,47 @@ def tile_cell(found: Estimate, bound: bool = False) -> Cell:
     """An estimate in its unit of display."""
     _, scale = unit_shown(found.unit)
     return estimate_cell(found, bound, scale)
+
+
+def place_text(place: float) -> str:
+    """A place on an axis in figures; whole numbers without decimals."""
+    return f"{place:,.0f}" if float(place).is_integer() else figure_text(place)
+
+
+def _width(head: str, cells: Sequence[tuple[str, ...]]) -> float:
+    """The width of a column in which only the heading is folded."""
+    longest = max((len(word) for word in head.split()), default=0) * _HEAD
+    for lines in cells:
+        for index, line in enumerate(lines):
+            longest = max(longest, len(line) * (_TEXT if index == 0 else _SMALL))
+    return longest + _FRAME
+
+
+def exact_text(table: Table) -> str:
+    """A line for the headings and for each row, with tab-separated fields.
+
+    `templates/table.js` derives the same text from the element of a table.
+    """
+    lines = [[name for column in table.columns for name in _names(column)]]
+    for row in table.rows:
+        pairs = zip(table.columns, row.cells, strict=True)
+        lines.append([text for column, cell in pairs for text in _fields(column, cell)])
+    return "\n".join("\t".join(plain(text, len(text)) for text in line) for line in lines)
+
+
+def _names(column: Column) -> Iterator[str]:
+    joint = " " if re.search(r"\s", column.name) else "_"
+    yield column.name
+    if column.spread:
+        yield from (f"{column.name}{joint}{part}" for part in _SPREAD)
+    if column.trials:
+        yield f"{column.name}{joint}trials"
+
+
+def _fields(column: Column, cell: Cell) -> Iterator[str]:
+    numbers = ["" if each == NOTHING else each for each in cell.exact]
+    yield numbers[0] if numbers else cell.raw or cell.text
+    if column.spread:
+        yield from (*numbers[1:], *[""] * len(_SPREAD))[: len(_SPREAD)]
+    if column.trials:
+        yield cell.trials
