@@ -22,10 +22,10 @@ from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted
 from tlslab.report.answer_words import enough_command
 from tlslab.report.few_trials import shown
+from tlslab.report.names import with_hover
 from tlslab.report.page.layout import ROWS, layout
-from tlslab.report.page.names import with_hover
-from tlslab.report.page.table import tile_cell
 from tlslab.report.page.weight import THRIFTIEST
+from tlslab.report.table import tile_cell
 
 # A larger page loads slowly and is not fit for mail.
 HEAVIEST = 400_000

@@ -17,7 +17,7 @@ from tlslab.domain.finding import Summary
 from tlslab.report import render_csv, render_markdown, render_text
 from tlslab.report.few_trials import shown
 from tlslab.report.page.layout import layout
-from tlslab.report.page.table import Cell
+from tlslab.report.table import Cell
 
 pytestmark = pytest.mark.slow
 

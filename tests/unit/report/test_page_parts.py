@@ -12,13 +12,12 @@ from tlslab.domain.figure import DataTable, Figure, Series
 from tlslab.domain.finding import Summary
 from tlslab.report import render_html
 from tlslab.report.html import page_environment
+from tlslab.report.names import long_names, short, with_hover
+from tlslab.report.numbers import figure_table
 from tlslab.report.page.drawn import Drawn, deployable_of
 from tlslab.report.page.layout import layout
-from tlslab.report.page.names import long_names, short, with_hover
-from tlslab.report.page.numbers import figure_table
-from tlslab.report.page.table import NEVER, Cell, Column, Row, Table, data_table
-from tlslab.report.page.units import unit_beside
 from tlslab.report.page.weight import THRIFTIEST
+from tlslab.report.table import NEVER, Cell, Column, Row, Table, data_table, unit_beside
 
 IANA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 OPENSSL = "ECDHE-RSA-AES128-GCM-SHA256"

@@ -13,12 +13,12 @@ from tlslab.domain.finding import Summary
 from tlslab.domain.names import SUITES
 from tlslab.report import render_html
 from tlslab.report.html import HEAVIEST, page_environment
+from tlslab.report.numbers import figure_table
 from tlslab.report.page.drawn import Drawn
 from tlslab.report.page.layout import Layout, layout
-from tlslab.report.page.numbers import figure_table
 from tlslab.report.page.page_parts import published_part
-from tlslab.report.page.table import exact_text
 from tlslab.report.page.weight import LEVELS, THRIFTIEST
+from tlslab.report.table import exact_text
 
 pytestmark = pytest.mark.slow
 

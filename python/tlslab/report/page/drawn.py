@@ -15,11 +15,11 @@ from tlslab.domain.figure import Figure, Series
 from tlslab.domain.finding import Summary
 from tlslab.domain.stacks import Flame, Frame
 from tlslab.domain.wording import counted
-from tlslab.report.page.names import factor_words, short
-from tlslab.report.page.numbers import figure_table
-from tlslab.report.page.table import Cell, Column, Row, Table, exact_text
+from tlslab.report.names import factor_words, short
+from tlslab.report.numbers import figure_table
 from tlslab.report.svg import draw, variants
 from tlslab.report.svg.flame import draw_flame
+from tlslab.report.table import Cell, Column, Row, Table, exact_text
 
 _Any = TypeVar("_Any")
 

@@ -12,8 +12,8 @@ from tlslab.report.facts import load_words, redo_command
 from tlslab.report.page import page_parts, results
 from tlslab.report.page.drawn import Drawn, drawn_flames
 from tlslab.report.page.page_parts import Part
-from tlslab.report.page.table import data_table
 from tlslab.report.page.weight import LEVELS, USES, Thrift, lighter_details, lighter_main
+from tlslab.report.table import data_table
 
 # Details begin within four screens of 800 pixels. Heights before them, in pixels: the head with the
 # answer, a table's frame and row, a figure's frame.

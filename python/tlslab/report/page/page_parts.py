@@ -10,9 +10,9 @@ from tlslab.domain.wording import counted
 from tlslab.report import view
 from tlslab.report.cautions import Caution, left_out, warnings, without_result
 from tlslab.report.facts import facts
+from tlslab.report.names import short
 from tlslab.report.page.drawn import Drawn, DrawnFlame
-from tlslab.report.page.names import short
-from tlslab.report.page.table import Cell, Column, Row, Table, exact
+from tlslab.report.table import Cell, Column, Row, Table, exact
 
 PartKind = Literal[
     "table", "figures", "text", "warnings", "findings", "excluded", "cells", "published",

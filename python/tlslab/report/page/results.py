@@ -14,9 +14,8 @@ from tlslab.domain.estimates import (
 from tlslab.domain.finding import Comparison, Summary
 from tlslab.domain.wording import level_label
 from tlslab.report import view
-from tlslab.report.page.names import factor_words, long_names, short
-from tlslab.report.page.table import Cell, Column, Row, Table, estimate_cell, exact
-from tlslab.report.page.units import unit_beside
+from tlslab.report.names import factor_words, long_names, short
+from tlslab.report.table import Cell, Column, Row, Table, estimate_cell, exact, unit_beside
 
 # The name of the ratio to the baseline by the table's first estimate.
 _RATIO = "ratio"

@@ -7,7 +7,7 @@ from typing import Literal
 from tlslab.report.page.drawn import WHOLE, Drawing
 from tlslab.report.page.page_parts import PUBLISHED, Part
 from tlslab.report.page.results import OF_CELLS, RESULTS
-from tlslab.report.page.table import NEVER, Cell, Column, Table
+from tlslab.report.table import NEVER, Cell, Column, Table
 
 # The part whose drawings are limited separately.
 USES = "use"

@@ -6,20 +6,17 @@ or a sheet of paper appear on a click on the row.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    unit_shown,
-)
+from tlslab.domain.estimates import MICROSECONDS, PER_SECOND, SHARE, unit_shown
 from tlslab.domain.figure import DataTable, TableCell
 from tlslab.domain.finding import DIFFERS
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import figure as figure_text
 from tlslab.domain.wording import range_words
-from tlslab.report.page.units import unit_beside
 
 # The number of cells that must share a hint for it to become the row's.
 SHARED = 3
@@ -50,6 +47,18 @@ _WORDS = 200.0
 
 # The columns of an estimate in addition to its value, in copies.
 _SPREAD = ("low", "high", "n")
+
+
+# Units that a heading may already contain, by their words or names. The word share is not enough:
+# figures are percentages.
+_SAID = {
+    PER_SECOND: ("/s", "per s", "second"),
+    MICROSECONDS: ("µs", "us", "microseconds"),
+    SHARE: ("%", "per cent"),
+}
+
+# No letter precedes a word; a letter may precede a sign (`connections/s`).
+_BEFORE = r"(?<![A-Za-zµ])"
 
 
 @dataclass(frozen=True)
@@ -216,6 +225,20 @@ def column_of(head: str, cells: Sequence[TableCell], name: str = "") -> Column:
         factor=bool(known) and all(isinstance(cell, str) for cell in known),
         hint=methods.pop() if len(methods) == 1 else "",
     )
+
+
+def unit_beside(head: str, units: Collection[str]) -> str:
+    """The common unit of a column's estimates; empty if there is none, or if the head has it."""
+    if len(units) != 1:
+        return ""
+    unit = next(iter(units))
+    words, _ = unit_shown(unit)
+    said = any(
+        re.search(rf"{_BEFORE if word[0].isalpha() else ''}{re.escape(word)}(?![A-Za-z])", head)
+        for word in _SAID.get(unit, (words or unit, unit))
+        if word
+    )
+    return "" if said else words
 
 
 def cell_of(cell: TableCell) -> Cell:
