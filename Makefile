@@ -39,7 +39,7 @@ $(VENV)/.installed: $(BUILT_FROM)
 	touch $@
 	echo '== the programs are in $(BIN): export PATH="$$PWD/$(BIN):$$PATH"'
 
-# Less than half of the work: what the demo does not need is OpenSSL (docs/adr/0053).
+# Less than half of the work: what the demo does not need is OpenSSL (docs/adr/0052).
 $(VENV)/.demo: $(BUILT_FROM)
 	@$(SET_UP) --without-openssl
 	touch $@

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the TLS 1.3 client cases of BoringSSL's BoGo with the engine's three clients, and accounts for
-# each (docs/adr/0048). The runner comes in the source of crate boring-sys; needs Go 1.25 or later.
+# each (docs/adr/0047). The runner comes in the source of crate boring-sys; needs Go 1.25 or later.
 # bogo.sh [--write]: with it docs/reference/bogo.md is made anew. BOGO_CASES="PATTERN;..." runs those
 # cases alone and accounts for nothing; their outcomes are in target/bogo/CLIENT.json.
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The perl that configures the built-in OpenSSL (.cargo/config.toml names it as OPENSSL_SRC_PERL):
-# leaves out what no TLS connection uses, an eighth of OpenSSL's compile time (docs/adr/0053).
+# leaves out what no TLS connection uses, an eighth of OpenSSL's compile time (docs/adr/0052).
 set -eu
 if [ "${1:-}" = ./Configure ]; then
     set -- "$@" no-quic no-cms no-ts no-cmp no-ct no-srp no-engine no-gost no-rfc3779 no-ssl-trace \

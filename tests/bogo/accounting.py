@@ -101,7 +101,7 @@ def page(clients: list[Client], common_flags: dict[str, str]) -> str:
         "",
         f"BoringSSL's test suite BoGo has {total} cases in which a server meets a client that can "
         "speak TLS 1.3 over TCP. Each runs with each client of the engine "
-        "([ADR 0048](../adr/0048-bogo-tests-every-client.md)). A case is *unimplemented* when it "
+        "([ADR 0047](../adr/0047-rules-and-bogo.md)). A case is *unimplemented* when it "
         "asks the client for something that tlslab does not do, and *disabled* when it fails for a "
         "reason that is given below.",
         "",

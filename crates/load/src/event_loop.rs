@@ -1,5 +1,5 @@
 //! The event loop of all connections: of a load, of a collection of sessions, of a preflight, and
-//! of connections that are held idle. A [`Policy`] holds the differences (docs/adr/0071).
+//! of connections that are held idle. A [`Policy`] holds the differences (docs/adr/0054).
 
 use std::io;
 use std::mem;

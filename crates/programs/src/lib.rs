@@ -1,7 +1,7 @@
 //! The common part of the programs (usage errors, values of options, completions, manual pages),
 //! and the programs themselves, without their allocators. They are part of the library because
 //! cargo compiles a library in parallel with its dependencies, and a program only after them
-//! (docs/adr/0053).
+//! (docs/adr/0052).
 
 pub mod load;
 pub mod serve;

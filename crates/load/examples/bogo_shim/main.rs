@@ -1,5 +1,5 @@
 //! The shim for BoringSSL's BoGo runner: one of the engine's clients, set up by the runner's flags,
-//! over a real socket (docs/adr/0048). scripts/bogo.sh starts the shim with `-client
+//! over a real socket (docs/adr/0047). scripts/bogo.sh starts the shim with `-client
 //! minimal|rustls|openssl`.
 //!
 //! If a flag is not implemented, the shim ends with exit code 89. tests/bogo gives the reason for

@@ -1,5 +1,5 @@
 //! A worker's open loop: the arrivals, the free slots, and the session that is created ahead of the
-//! next arrival (docs/adr/0039).
+//! next arrival (docs/adr/0012).
 
 use super::wakeup_lead::WakeupLead;
 use crate::pacing::{Arrivals, Pacing};

@@ -1,5 +1,5 @@
 //! Keeps a pool of sessions full if the server issues none on resumed connections: additional full
-//! handshakes during the load collect them (docs/adr/0045).
+//! handshakes during the load collect them (docs/adr/0014).
 
 use std::io;
 

@@ -1,4 +1,4 @@
-"""Charts as SVG, made together with the page: no script draws them (ADR 0067).
+"""Charts as SVG, made together with the page: no script draws them (ADR 0066).
 
 `draw` makes the chart of a figure; `templates/charts.css` has the colours of its classes.
 """
