@@ -9,12 +9,13 @@ from factories.costs import made_calibration
 from factories.data import with_data
 from factories.figures import gallery
 from factories.history import made_runs
+from factories.policy import forbidding
 from factories.proof import made_proof
 from factories.run import SERVER_US, World, made_run
 from factories.runtimes import made_runtimes_run
 from factories.stacks import kept, sampled_run
 from factories.suites import made_suites
-from tlslab.advice.objections import deployable, with_objections
+from tlslab.advice import advised
 from tlslab.analysis import explained, summarise
 from tlslab.analysis.history import history
 from tlslab.analysis.overlay import Side, overlay
@@ -23,6 +24,7 @@ from tlslab.analysis.why.rules import load_rules
 from tlslab.domain.finding import Summary
 from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load
+from tlslab.lab.recommend_from_run import recommendations
 from tlslab.lab.results import summary_of
 from tlslab.report import render_history_html, render_html
 
@@ -35,16 +37,8 @@ OBJECTED = "P-384"
 def _objections() -> Summary:
     """A ranking whose fastest group has an objection, and in which two groups are equal."""
     costs = {**SERVER_US, OBJECTED: 200.0, "P-256": SERVER_US["X25519"]}
-    summary = summarise(made_run(World(server_us=costs)))
-    against = {
-        cell.key: "A policy (2026): broken" if cell.factors["group"] == OBJECTED else ""
-        for cell in summary.cells
-    }
-    return replace(
-        summary,
-        answer=deployable(summary, against),
-        figures=with_objections(summary, against),
-    )
+    contents, by = made_run(World(server_us=costs)), forbidding(OBJECTED)
+    return advised(summarise(contents), recommendations(contents, by=by), by)
 
 
 def _compared() -> Summary:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from kept.one_choice import assert_one_choice
 from tlslab.domain.finding import Summary
 from tlslab.lab.results import analyse
 from tlslab.lab.store import RunFolder, to_json
@@ -90,6 +91,12 @@ def test_a_kept_run_has_the_same_numbers(run: Run) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         file.write_text(json.dumps(stated, indent=1) + "\n", "utf-8")
     assert stated == json.loads(file.read_text("utf-8"))
+
+
+def test_report_and_recommend_name_the_same_choice(run: Run, tmp_path: Path) -> None:
+    name, summary = run
+    if summary.recommendation is not None:
+        assert_one_choice(unpacked(name, tmp_path), summary)
 
 
 def test_a_kept_run_has_the_same_words(run: Run) -> None:

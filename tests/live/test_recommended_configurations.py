@@ -3,7 +3,6 @@
 import json
 import subprocess
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,9 @@ import pytest
 from live.emitted import KEYS, serving
 from live.harness import Tlslab
 from live.studies import assert_whole, study_named
-from live.test_emitted_configurations import preference
-from tlslab.advice.emit import FORMS, Offer, offer_of
+from tlslab.advice.emit import FORMS, Offer, Preference, offer_of
 from tlslab.advice.policy import policies
-from tlslab.advice.preference import Subject
+from tlslab.advice.setting_grade import Subject, unmeasured_groups
 from tlslab.lab.programs import require_program
 
 # Orders that no server has by default.
@@ -28,6 +26,9 @@ ORDERS: dict[Subject, tuple[str, ...]] = {
         "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
     ),
 }
+
+# Everything that a run may find and recommend of groups: all to which no policy objects.
+EVERY_GROUP = Preference("group", "reference", unmeasured_groups(policies()))
 
 # Each server with the keys of its certificates. HAProxy uses the ECDSA certificate for each client
 # that offers any ECDSA suite; the emitted connector of Tomcat has one certificate.
@@ -142,12 +143,16 @@ def offered(offer: Offer) -> dict[str, Any]:
     }
 
 
+@pytest.mark.capability(
+    "servers take the recommended configuration",
+    only=("nginx-suite", "apache-suite", "haproxy-suite", "node-suite"),
+)
 @pytest.mark.parametrize("subject", ["suite", "group"])
 @pytest.mark.parametrize("server", list(SERVERS))
 def test_a_server_offers_exactly_what_was_emitted_for_it(
     server: str, subject: Subject, tmp_path: Path
 ) -> None:
-    asked = replace(preference(subject), names=tuple(ORDERS[subject]), head=())
+    asked = Preference(subject, "reference", ORDERS[subject])
     form = FORMS[form_of(server)]
     offer = offer_of(asked, policies(), form_of(server))
     text = form.text(offer, ("measured -- nothing; \x1b[31m\n it is a test",))
@@ -175,7 +180,7 @@ def test_what_one_run_recommends_is_what_the_server_offers(
 
 
 def test_haproxy_puts_chacha20_first_for_clients_that_prefer_it(tmp_path: Path) -> None:
-    offer = offer_of(preference("group"), policies(), "haproxy")
+    offer = offer_of(EVERY_GROUP, policies(), "haproxy")
     text = FORMS["haproxy"].text(offer, ())
     assert text is not None
     chacha, aes = "ECDHE-RSA-CHACHA20-POLY1305", "ECDHE-RSA-AES256-GCM-SHA384"
@@ -187,7 +192,7 @@ def test_haproxy_puts_chacha20_first_for_clients_that_prefer_it(tmp_path: Path) 
 
 def test_a_key_share_comes_before_the_order_of_groups(tmp_path: Path) -> None:
     """As explained: OpenSSL requests another group only if it lacks the group of the share."""
-    offer = offer_of(preference("group"), policies(), "nginx")
+    offer = offer_of(EVERY_GROUP, policies(), "nginx")
     text = FORMS["nginx"].text(offer, ())
     assert text is not None
     with serving("nginx", tmp_path, text) as place:

@@ -3,13 +3,17 @@
 import json
 import lzma
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kept import proof_verdict
+from kept.one_choice import assert_one_choice
 from kept.scripts import script
+from tlslab.lab.results import analyse
+from tlslab.lab.store import RunFolder
 from tlslab.report.html import HEAVIEST
 
 ROOT = Path(__file__).parents[2]
@@ -76,15 +80,19 @@ def test_a_proof_says_what_its_summary_does(name: str, verdict: str) -> None:
     assert page.stat().st_size <= HEAVIEST
 
 
-@pytest.mark.parametrize(("run", "decided"), [("groups", "nginx"), ("suites", "rwserve")])
-def test_the_report_of_a_kept_run_recommends_what_was_recommended(
-    run: str, decided: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept_reports = script("kept_reports")
-    monkeypatch.setattr(kept_reports, "REPORTS", DECISIONS / "recommend")
-    summary = kept_reports._of_trials(run)
-    (server,) = summary.recommendation["servers"]
-    kept = json.loads((DECISIONS / f"recommend/{decided}.json").read_text("utf-8"))
-    assert (server["server"], server["order"]) == (kept["server"], kept["order"])
-    (said,) = [each.text for each in summary.findings if each.code == "recommendation"]
-    assert kept["reason"] in said
+@pytest.mark.parametrize("run", list(keep_decisions.RUNS))
+def test_the_report_of_a_kept_run_quotes_what_was_recommended(run: str, tmp_path: Path) -> None:
+    """The same choice, and for each kind of server the same file."""
+    kept, path = DECISIONS / "recommend" / run, tmp_path / run
+    shutil.copytree(kept, path, ignore=shutil.ignore_patterns("*.xz"))
+    (path / "trials.jsonl").write_bytes(lzma.decompress((kept / "trials.jsonl.xz").read_bytes()))
+    folder = RunFolder.open(path)
+    summary = analyse(folder)
+    assert_one_choice(folder, summary)
+    texts = {block.id: block.text for block in summary.texts}
+    rows = [row["server"] for row in FACTS["recommend"]["rows"] if row["run"] == run]
+    quoted = [server for server in rows if f"emit-{server}" in texts]
+    assert quoted
+    for server in quoted:
+        file = DECISIONS / f"recommend/{server}.conf"
+        assert texts[f"emit-{server}"] == file.read_text("utf-8")

@@ -1,70 +1,205 @@
-"""Advice joined to a summary: grades as a table, configurations as texts, a recommendation."""
+"""Advice joined to a summary: objections, grades, the recommendation, its configurations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tlslab.advice.choice import Recommendation, preference
-from tlslab.advice.emit import SYNTAXES
-from tlslab.advice.explain import heads, pointed_out, quoted
-from tlslab.advice.objections import deployable, leader, objections, with_objections
+from tlslab.advice.choice import Recommendation, compared_subject, graded, terminator
+from tlslab.advice.emit import FORMS, REPORTED, offer_of
+from tlslab.advice.explain import comments, fastest_words, pointed_out, quoted, reason
 from tlslab.advice.policy import GRADES, Policy, policies
-from tlslab.advice.preference import Subject, subject_of
 from tlslab.advice.proof_verdict import proved
-from tlslab.advice.setting_grade import Graded, grade_group, grade_suite
-from tlslab.domain.answer import Answer
-from tlslab.domain.figure import DataTable, TextBlock
-from tlslab.domain.finding import Finding, Summary
-from tlslab.domain.wording import level_label
+from tlslab.advice.setting_grade import Graded, Subject, grade_group, grade_suite
+from tlslab.domain.answer import Answer, Lacking
+from tlslab.domain.elsewhere import Cells, led
+from tlslab.domain.estimates import OPEN_REQUESTS, estimate_name
+from tlslab.domain.figure import DataTable, Figure, Series, TextBlock
+from tlslab.domain.finding import CellSummary, Finding, Ranking, Summary
+from tlslab.domain.leading import lead, tiles, unranked
+from tlslab.domain.setting import RANKED_FIGURES, figure_id, settings_of
+from tlslab.domain.wording import (
+    capital,
+    counted,
+    level_label,
+    setting_of,
+    short_label,
+    subject_noun,
+)
 
 
-def advised(summary: Summary, found: Mapping[str, Recommendation] | None = None) -> Summary:
+def advised(
+    summary: Summary,
+    recommended: Mapping[str, Recommendation] | None = None,
+    by: Sequence[Policy] | None = None,
+) -> Summary:
     """The summary with its advice; unchanged if there is nothing to choose.
 
-    `found`: the recommendations for servers by their names, which the summary quotes: those that
-    were measured, and those of SYNTAXES.
+    `recommended`: the recommendations for servers by their names, which the summary quotes: those
+    that were measured, and those of REPORTED. `by`: the policies that count; all by default.
     """
     if summary.proof is not None:
         return proved(summary)
-    subject = subject_of(summary)
+    subject = compared_subject(summary.experiment.factors) if summary.rankings else None
     if subject is None:
         return summary
-    against = objections(summary, subject)
+    against = _objections(summary, subject, by)
     few = summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few
     # Too few blocks give no order that supports a sentence or a configuration.
-    found = {} if few or found is None else found
-    own = [each for server, each in found.items() if each.field.server == server]
+    quotable = {} if few or recommended is None else recommended
+    own = {
+        each.field.server: each for server, each in quotable.items() if each.field.server == server
+    }
     return replace(
         summary,
-        answer=_pointing(summary, deployable(summary, against), against, own),
-        figures=with_objections(summary, against),
+        answer=_answer(summary, against, own),
+        figures=_with_objections(summary, against),
         tables=(*summary.tables, *_tables(summary, subject)),
-        texts=(*summary.texts, *_texts(found)),
-        findings=(*summary.findings, *map(_sentence, own)),
-        recommendation=_recommendation(own) or summary.recommendation,
+        texts=(*summary.texts, *_texts(quotable)),
+        findings=(*summary.findings, *map(_finding, own.values())),
+        recommendation=_recommendation(own.values()) if own else summary.recommendation,
     )
 
 
-def _pointing(
-    summary: Summary,
-    answer: Answer | None,
-    against: Mapping[str, str],
-    own: Sequence[Recommendation],
+def _objections(summary: Summary, subject: Subject, by: Sequence[Policy] | None) -> dict[str, str]:
+    """The objections of policies to each cell, by its key; empty strings for none."""
+    http = summary.experiment.workload.get("http")
+    return {cell.key: graded(subject, cell.factors, http, by).objection for cell in summary.cells}
+
+
+def _answer(
+    summary: Summary, against: Mapping[str, str], own: Mapping[str, Recommendation]
 ) -> Answer | None:
-    """The answer, with the choice at its end if the answer names another first."""
-    if answer is None or answer.lacking is not None or len(own) != 1:
+    """The answer of the summary, or the recommendation if policies object to one that leads.
+
+    An answer whose first cell is not the recommended one ends with the recommendation.
+    """
+    answer = summary.answer
+    ranking = None if answer is None else _answering(summary, answer)
+    leading = None if ranking is None else lead(ranking)
+    if answer is None or answer.lacking is not None or ranking is None or leading is None:
         return answer
-    (found,) = own
-    first = leader(summary, answer, against)
-    if first is None or first.factors[found.field.subject] == found.chosen.name:
-        return answer
+    first = summary.cell(leading.first)
+    quoted_here = own.get(terminator(first.factors, summary.environment.target.name))
+    if objected := [key for key in (leading.first, *leading.tied) if against[key]]:
+        return _recommended(
+            summary, answer, quoted_here, _beside(summary, ranking, objected, against)
+        )
     said, *more = answer.sentences
-    return replace(answer, sentences=(said, " ".join((*more, pointed_out(found)))))
+    if _names_leaders(summary, ranking) and _leads_elsewhere(summary, ranking, against):
+        more = []
+    if quoted_here and first.factors[quoted_here.field.subject] != quoted_here.chosen.name:
+        more.append(pointed_out(quoted_here))
+    return replace(answer, sentences=(said, " ".join(more)) if more else (said,))
+
+
+def _answering(summary: Summary, answer: Answer) -> Ranking | None:
+    """The ranking that the answer's figure shows."""
+    for number, setting in enumerate(_settings(summary), start=1):
+        for ranking in summary.rankings:
+            what = RANKED_FIGURES.get(ranking.estimate, "")
+            if ranking.setting == setting and answer.figure == figure_id(number, what):
+                return ranking
+    return None
+
+
+def _names_leaders(summary: Summary, ranking: Ranking) -> bool:
+    """Whether the second sentence of the answer is on leaders by other rankings.
+
+    Else it is on cells without a known place, or on the server that leads.
+    """
+    baseline = summary.experiment.baseline
+    mates = [c for c in summary.cells if setting_of(c.factors, baseline) == ranking.setting]
+    leading = lead(ranking)
+    is_known = leading is not None and not leading.open and not unranked(ranking, mates)
+    return is_known and len(summary.experiment.factors.get("server", ())) < 2
+
+
+def _leads_elsewhere(summary: Summary, ranking: Ranking, against: Mapping[str, str]) -> bool:
+    """Whether policies object to a leader by requests, or to one of another setting."""
+    cells = Cells(summary.cell, str)
+    others = [s for s in _settings(summary) if s != ranking.setting]
+    leaders = [found.lead for s in others if (found := led(summary.rankings, s, cells))]
+    for other in summary.rankings:
+        if other.setting == ranking.setting and other.estimate == OPEN_REQUESTS:
+            leaders += filter(None, [lead(other)])
+    return any(against[key] for each in leaders for key in (each.first, *each.tied))
+
+
+def _beside(
+    summary: Summary, ranking: Ranking, objected: Sequence[str], against: Mapping[str, str]
+) -> str:
+    """The first of the leading cells that policies object to, with the gravest objection."""
+    first, *others = objected
+    name = _name(summary.cell(first), summary.experiment.baseline)
+    more = f"; likewise {counted(len(others), 'other')}" if others else ""
+    by = estimate_name(ranking.estimate)
+    return f"Among the first by {by} is {name}, but policies object to it: {against[first]}{more}."
+
+
+def _recommended(
+    summary: Summary, answer: Answer, quotable: Recommendation | None, objected: str
+) -> Answer:
+    """The recommendation as the answer, in place of one that policies object to.
+
+    `objected`: a sentence on what they object to, for a recommendation without such a price.
+    """
+    if quotable is None or not quotable.trade_offs.decided:
+        noun = subject_noun(summary.experiment.baseline)
+        why = f"Policies object to every {noun} that was measured: the table of grades says why."
+        if quotable is not None:
+            why = f"{reason(quotable)} Policies object to the first of all: the table says why."
+        return replace(answer, sentences=(), lacking=Lacking(why), tiles=())
+    chosen = summary.cell(quotable.chosen.cell)
+    number = 1 + _settings(summary).index(setting_of(chosen.factors, summary.experiment.baseline))
+    shown = figure_id(number, RANKED_FIGURES.get(quotable.trade_offs.measure, ""))
+    return replace(
+        answer,
+        sentences=(capital(quoted(quotable)), fastest_words(quotable) or objected),
+        confidence=(
+            f"{counted(quotable.trade_offs.blocks, 'block')} with all candidates; probabilities by "
+            "the Bayesian bootstrap over blocks"
+        ),
+        tiles=tiles(chosen),
+        figure=shown if any(each.id == shown for each in summary.figures) else answer.figure,
+    )
+
+
+def _settings(summary: Summary) -> list[dict[str, str]]:
+    return settings_of((cell.factors for cell in summary.cells), summary.experiment.baseline)
+
+
+def _with_objections(summary: Summary, against: Mapping[str, str]) -> tuple[Figure, ...]:
+    """The figures; rankings of settings show the objections of policies."""
+    baseline = summary.experiment.baseline
+    by_figure: dict[str, dict[str, str]] = {}
+    for number, setting in enumerate(_settings(summary), start=1):
+        named = {
+            _name(cell, baseline): against[cell.key]
+            for cell in summary.cells
+            if setting_of(cell.factors, baseline) == setting
+        }
+        by_figure |= {figure_id(number, what): named for what in RANKED_FIGURES.values()}
+
+    def objected(series: Series, named: Mapping[str, str]) -> Series:
+        return replace(series, objections=tuple(named.get(str(place), "") for place in series.x))
+
+    return tuple(
+        replace(
+            figure, series=tuple(objected(each, by_figure[figure.id]) for each in figure.series)
+        )
+        if figure.id in by_figure
+        else figure
+        for figure in summary.figures
+    )
+
+
+def _name(cell: CellSummary, baseline: Mapping[str, str]) -> str:
+    return short_label({name: cell.factors[name] for name in baseline if name in cell.factors})
 
 
 def _tables(summary: Summary, subject: Subject) -> tuple[DataTable, DataTable]:
     """Each policy's grades of the levels; and the policies, with their reasons."""
-    graded = _graded(summary, subject)
+    graded_levels = _graded_levels(summary, subject)
     plural = "cipher suites" if subject == "suite" else "key-exchange groups"
     grades = DataTable(
         id="security",
@@ -76,7 +211,7 @@ def _tables(summary: Summary, subject: Subject) -> tuple[DataTable, DataTable]:
         columns=("", "recommended", *(policy.title for policy in policies())),
         rows=tuple(
             (label, "yes" if each.passes else "no", *(_opinion(each, p) for p in policies()))
-            for each, label in graded
+            for each, label in graded_levels
         ),
     )
     reasons = DataTable(
@@ -84,7 +219,7 @@ def _tables(summary: Summary, subject: Subject) -> tuple[DataTable, DataTable]:
         title="The policies and their reasons",
         caption="Each is a data file with its date and source.",
         columns=("policy", "date", "grade", "reason", "source"),
-        rows=tuple(_reasons(each for each, _ in graded)),
+        rows=tuple(_reasons(each for each, _ in graded_levels)),
     )
     return grades, reasons
 
@@ -96,54 +231,57 @@ def _opinion(graded: Graded, policy: Policy) -> str:
 
 def _reasons(graded: Iterable[Graded]) -> list[tuple[str, ...]]:
     """Each reason once, by policy and from the best grade to the worst."""
-    found = dict.fromkeys(
+    once = dict.fromkeys(
         (policies().index(opinion.policy), GRADES.index(opinion.grade), opinion.reason)
         for each in graded
         for opinion in each.opinions
     )
     return [
         (policies()[p].title, policies()[p].date, GRADES[g], reason, policies()[p].source)
-        for p, g, reason in sorted(found)
+        for p, g, reason in sorted(once)
     ]
 
 
-def _graded(summary: Summary, subject: Subject) -> list[tuple[Graded, str]]:
+def _graded_levels(summary: Summary, subject: Subject) -> list[tuple[Graded, str]]:
+    """The grades of the levels that a cell has, with their labels.
+
+    A size of Diffie-Hellman parameters has a row of its own where it changes the grades.
+    """
     measured = {
         cell.factors.get(subject) for cell in summary.cells if cell.verdict != "unsupported"
     }
-    # A level that no cell has is nothing to choose.
     levels = [level for level in summary.experiment.factors[subject] if level in measured]
     if subject == "group":
         return [(grade_group(level), level_label("group", level)) for level in levels]
     versions = summary.experiment.factors.get("http", ())
     http = "2" if "2" in versions or summary.experiment.workload.get("http") == "2" else None
-    found = [(grade_suite(level, http), level_label("suite", level)) for level in levels]
+    rows = [(grade_suite(level, http), level_label("suite", level)) for level in levels]
     sizes = [size for size in summary.experiment.factors.get("dh_bits", ()) if size.isdigit()]
     for level in levels:
         for size in sizes if "_DHE_" in level else []:
-            graded = grade_suite(level, http, int(size))
-            if graded.opinions != grade_suite(level, http).opinions:
+            each = grade_suite(level, http, int(size))
+            if each.opinions != grade_suite(level, http).opinions:
                 label = f"{level_label('suite', level)}, {level_label('dh_bits', size)}"
-                found.append((graded, label))
-    return found
+                rows.append((each, label))
+    return rows
 
 
-def _texts(found: Mapping[str, Recommendation]) -> tuple[TextBlock, ...]:
-    """Each server's syntax, with the order that `tlslab recommend --for SERVER` gives."""
+def _texts(quotable: Mapping[str, Recommendation]) -> tuple[TextBlock, ...]:
+    """The files that `tlslab recommend --for SERVER` writes."""
     texts = []
-    for name, syntax in SYNTAXES.items():
-        each = found.get(name)
-        text = None if each is None else syntax.emit(preference(each, heads(each)))
-        if each is not None and text is not None:
-            title, server = f"Configuration: {syntax.title}", each.field.server
-            caption = f"For {syntax.place}; recommended by the measurements on {server}."
-            texts.append(TextBlock(f"emit-{name}", title, caption, text))
+    for name in REPORTED:
+        if (recommended := quotable.get(name)) is None:
+            continue
+        form = FORMS[name]
+        offer = offer_of(recommended.preference, recommended.field.policies, name)
+        if text := form.text(offer, comments(recommended, form, offer)):
+            server = recommended.field.server
+            caption = f"{capital(form.use)}; recommended by the measurements on {server}."
+            texts.append(TextBlock(f"emit-{name}", f"Configuration: {form.title}", caption, text))
     return tuple(texts)
 
 
-def _recommendation(own: Sequence[Recommendation]) -> dict[str, Any] | None:
-    if not own:
-        return None
+def _recommendation(own: Iterable[Recommendation]) -> dict[str, Any]:
     return {
         "policies": [f"{policy.title} ({policy.date})" for policy in policies()],
         "servers": [
@@ -162,5 +300,6 @@ def _recommendation(own: Sequence[Recommendation]) -> dict[str, Any] | None:
     }
 
 
-def _sentence(found: Recommendation) -> Finding:
-    return Finding("recommendation", quoted(found), (found.chosen.cell,))
+def _finding(recommended: Recommendation) -> Finding:
+    words = filter(None, (quoted(recommended), fastest_words(recommended)))
+    return Finding("recommendation", " ".join(words), (recommended.chosen.cell,))

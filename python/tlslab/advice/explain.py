@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 from datetime import date
 
-from tlslab.advice.choice import Recommendation
+from tlslab.advice.choice import Field, Recommendation
 from tlslab.advice.emit import Form, Offer
-from tlslab.advice.field import Field
-from tlslab.advice.left_out import left_out_lines
 from tlslab.advice.policy import GRADES
 from tlslab.advice.price import costs, price_lines, price_words
-from tlslab.advice.strength import is_pq_hybrid
+from tlslab.advice.setting_grade import is_pq_hybrid
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import estimate_name
 from tlslab.domain.figure import DataTable
@@ -19,6 +17,9 @@ from tlslab.domain.wording import capital, counted, difference, few, figure, joi
 
 # A cell counts as one of the Pareto set if its probability of being in it exceeds this.
 LIKELY = 0.5
+
+# The largest number of objections in a brief list.
+_OBJECTIONS = 8
 
 _HEADS = {
     "server_cpu_us_per_connection": "server µs a connection",
@@ -57,21 +58,24 @@ def quoted(found: Recommendation) -> str:
     """The recommendation for a report, in sentences."""
     field = found.field
     where = f"{field.where}: " if field.where else ""
-    text = f"{where}recommended on {field.server}, aim {found.aim}: {_name(found, found.order[0])}."
+    text = f"{where}recommended on {field.server}, aim {found.aim}: {found.chosen.short}."
     text = f"{text} {reason(found)}"
-    faster = next((each for each in found.prices if each.rival == "fastest"), None)
-    if faster is not None:
-        text += f" {capital(price_words(found, faster))}"
     if unmeasured := [_name(found, key) for key in found.trade_offs.unmeasured]:
         text += f" No valid measurement, and {_place(found)}: {few(unmeasured)}."
     return text
+
+
+def fastest_words(found: Recommendation) -> str:
+    """The price against the best of all, if a policy objects to that one; else empty."""
+    faster = next((price for price in found.prices if price.rival == "fastest"), None)
+    return "" if faster is None else capital(price_words(found, faster))
 
 
 def pointed_out(found: Recommendation) -> str:
     """The choice in one sentence, for an answer that names other leaders first."""
     by = estimate_name(found.trade_offs.measure)
     why = f"by {by}" if found.trade_offs.decided else "by the policies alone"
-    return f"Recommended on {found.field.server}, {why}: {_name(found, found.order[0])}."
+    return f"Recommended on {found.field.server}, {why}: {found.chosen.short}."
 
 
 def explanation(
@@ -103,6 +107,21 @@ def explanation(
             f"older library of {form.title} may not have it"
         )
     yield f"order: {form.order}"
+
+
+def left_out_lines(field: Field, every: bool = False) -> Iterator[str]:
+    """A line for each objection, the most frequent first; `every`: with all levels concerned."""
+    by_objection: dict[str, list[str]] = {}
+    for entry in {each.name: each for each in field.objected}.values():
+        by_objection.setdefault(entry.graded.gravest, []).append(entry.short)
+    groups = sorted(by_objection.items(), key=lambda group: -len(group[1]))
+    shown = groups if every else groups[:_OBJECTIONS]
+    for objection, names in shown:
+        yield f"left out, {len(names)}: {objection}: {joined(names) if every else few(names)}"
+    if more := groups[len(shown) :]:
+        names = [name for _, each in more for name in each]
+        reasons = counted(len(more), "other reason")
+        yield f"left out, {len(names)}: for {reasons}; --details has all of them"
 
 
 def _policies(field: Field, day: date) -> Iterator[str]:

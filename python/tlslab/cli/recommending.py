@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.box import SIMPLE
 from rich.table import Table
 
-from tlslab.advice.choice import Aim, Recommendation, preference
+from tlslab.advice.choice import Aim, Recommendation
 from tlslab.advice.emit import FORMS, Form, Offer, offer_of
 from tlslab.advice.explain import comments, explanation, front, pareto_table, reason
 from tlslab.advice.policy import policies_named
@@ -46,7 +46,7 @@ def recommended(
             "server does none of the rest",
             EXIT_VERDICT,
         )
-    offer = offer_of(preference(found), policies, server)
+    offer = offer_of(found.preference, policies, server)
     text = form.text(offer, comments(found, form, offer))
     if text is None:
         raise UsageError(

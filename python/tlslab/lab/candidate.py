@@ -5,10 +5,8 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from tlslab.advice.choice import preference
-from tlslab.advice.emit import FORMS, offer_of
+from tlslab.advice.emit import FORMS, Preference, offer_of
 from tlslab.advice.policy import Policy
-from tlslab.advice.preference import Preference
 from tlslab.domain.configuration import CANDIDATE, Configuration, ServedCertificate
 from tlslab.domain.errors import UsageError
 from tlslab.lab.proof.reading import Reading, configuration, laid_over, read_configuration
@@ -61,7 +59,7 @@ def with_key(found: Configuration, baseline: Configuration) -> Configuration:
 
 def _by_policies(baseline: Configuration, policies: tuple[Policy, ...]) -> Configuration:
     nothing = Preference("suite", "", ())
-    text = "\n".join(FORMS["nginx"].lines(offer_of(nothing, policies, "nginx")) or ())
+    text = "\n".join(FORMS["nginx"].lines(offer_of(nothing, policies, "nginx")))
     source = "the default of the policies: all that none objects to, the safest first; not measured"
     return laid_over(_of_text(text, source), baseline)
 
@@ -75,7 +73,7 @@ def _of_run(given: Path, policies: tuple[Policy, ...]) -> Configuration:
             f"--candidate {given}: nothing in this run may be recommended",
             f"`{command}` says why",
         )
-    text = form.text(offer_of(preference(found), policies, "nginx"), ())
+    text = form.text(offer_of(found.preference, policies, "nginx"), ())
     assert text is not None  # nginx has settings for suites and for groups.
     return _of_text(text, command)
 

@@ -6,11 +6,21 @@ The report and `tlslab recommend` quote the same objects.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tlslab.advice.choice import Aim, Price, Recommendation, decide, measures, rivals
-from tlslab.advice.emit import SYNTAXES
-from tlslab.advice.field import Field, compared_subject, field_of
+from tlslab.advice.choice import (
+    Aim,
+    Field,
+    Price,
+    Recommendation,
+    compared_subject,
+    decide,
+    field_of,
+    measures,
+    rivals,
+    terminator,
+)
+from tlslab.advice.emit import REPORTED
 from tlslab.advice.policy import Policy, policies
-from tlslab.advice.preference import Subject, terminator
+from tlslab.advice.setting_grade import Subject
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.trade_offs import measured_cells, ratios, weigh
@@ -20,8 +30,9 @@ from tlslab.report.presentations import PRESENTATIONS
 
 def subject_of_run(contents: RunContents) -> Subject | None:
     """The subject of a recommendation; None if the run compares neither suites nor groups."""
-    ranked = PRESENTATIONS[contents.experiment.kind].ranked
-    return compared_subject(contents.experiment) if ranked else None
+    if not PRESENTATIONS[contents.experiment.kind].ranked:
+        return None
+    return compared_subject({each.name: each.levels for each in contents.experiment.factors})
 
 
 def recommendations(
@@ -32,22 +43,22 @@ def recommendations(
 ) -> dict[str, Recommendation]:
     """The recommendation for each of these servers; those for which there is none are absent.
 
-    By default for the servers that were measured and those of SYNTAXES, by all policies.
+    By default for the servers that were measured and those of REPORTED, by all policies.
     """
     subject = subject_of_run(contents)
     if subject is None:
         return {}
     cells = measured_cells(contents)
     summaries = [cell.summary for cell in cells]
-    target = contents.environment.target.name
+    target, http = contents.environment.target.name, contents.experiment.workload.http
     if servers is None:
         measured = (terminator(each.factors, target) for each in summaries)
-        servers = dict.fromkeys((*measured, *SYNTAXES))
+        servers = dict.fromkeys((*measured, *REPORTED))
     found: dict[str, Recommendation] = {}
     # Servers share a setting's recommendation, which takes long to compute.
     known: dict[tuple[tuple[str, str], ...], Recommendation | None] = {}
     for server in servers:
-        field = field_of(subject, summaries, contents.environment, by or policies(), server)
+        field = field_of(subject, summaries, contents.environment, by or policies(), server, http)
         setting = tuple(field.setting.items())
         if setting not in known:
             known[setting] = _decided(field, aim, cells)
@@ -58,7 +69,7 @@ def recommendations(
 
 
 def _decided(field: Field, aim: Aim, cells: Sequence[Measured]) -> Recommendation | None:
-    found = decide(field, aim, weigh(cells, field.security, measures(aim, field.subject)))
+    found = decide(field, aim, weigh(cells, field.security, measures(aim, field)))
     return None if found is None else priced(found, cells)
 
 

@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 
 from factories.run import made_run
-from tlslab.advice.choice import Aim, Recommendation, decide, measures, preference
+from tlslab.advice.choice import Aim, Entry, Field, Recommendation, decide, field_of, measures
 from tlslab.advice.emit import FORMS, offer_of
-from tlslab.advice.explain import comments, explanation, front, pareto_table, reason
-from tlslab.advice.field import Entry, Field, field_of
-from tlslab.advice.left_out import left_out_lines
+from tlslab.advice.explain import (
+    comments,
+    explanation,
+    front,
+    left_out_lines,
+    pareto_table,
+    reason,
+)
 from tlslab.advice.policy import policies, policies_named
 from tlslab.advice.setting_grade import Graded, Opinion
 from tlslab.analysis.compare import Measured
@@ -53,13 +58,13 @@ def field(found: list[Measured], *names: str, server: str = "nginx") -> Field:
 
 def recommended(found: list[Measured], aim: Aim = "throughput") -> Recommendation:
     whole = field(found)
-    decided = decide(whole, aim, weigh(found, whole.security, measures(aim, "suite")))
+    decided = decide(whole, aim, weigh(found, whole.security, measures(aim, whole)))
     assert decided is not None
     return priced(decided, found)
 
 
 def said(found: Recommendation, details: bool = False) -> str:
-    offer = offer_of(preference(found), policies(), "nginx")
+    offer = offer_of(found.preference, policies(), "nginx")
     return "\n".join(explanation(found, FORMS["nginx"], offer, DAY, details))
 
 
@@ -90,6 +95,20 @@ def test_what_cannot_be_set_apart_is_decided_by_security() -> None:
     assert found.names == (SAFE, FAST)
     assert "is the safest of them" in reason(found)
     assert found.equals == {SAFE, FAST}
+
+
+def test_another_kind_of_certificate_is_chosen_by_connections() -> None:
+    """A request is cheaper with the one suite, a connection with the other one's certificate."""
+    ecdsa = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
+    rates = {FAST: (1000.0, 500.0), ecdsa: (950.0, 900.0), SAFE: (800.0, 495.0)}
+    measured = {
+        suite: {RATE: around(requests, 0.001), "connections_per_s": around(connections, 0.001)}
+        for suite, (requests, connections) in rates.items()
+    }
+    found = recommended(apart(measured))
+    assert (found.trade_offs.measure, found.names) == ("connections_per_s", (ecdsa, FAST, SAFE))
+    del measured[ecdsa]
+    assert recommended(apart(measured)).trade_offs.measure == RATE
 
 
 def test_of_equally_safe_ones_none_is_called_the_safest() -> None:
@@ -168,7 +187,7 @@ def test_the_table_has_the_candidates_in_their_order_with_probabilities() -> Non
 
 def test_the_head_of_the_file_has_choice_reason_and_objections() -> None:
     found = recommended(cells(RATES))
-    offer = offer_of(preference(found), policies(), "nginx")
+    offer = offer_of(found.preference, policies(), "nginx")
     head = " ".join(comments(found, FORMS["nginx"], offer))
     assert head.startswith("tlslab recommend, aim throughput: ECDHE-RSA-AES128-GCM-SHA256, then")
     assert "left out, 1: RFC 10015 (2026-07): section 4: " in head
@@ -337,7 +356,7 @@ def test_micro_is_spelt_in_the_file() -> None:
     cost = "keep_alive_server_cpu_us_per_request"
     found = recommended(apart({name: {cost: each} for name, each in costs.items()}))
     assert ": 100 µs; probability" in reason(found)
-    offer = offer_of(preference(found), policies(), "nginx")
+    offer = offer_of(found.preference, policies(), "nginx")
     text = FORMS["nginx"].text(offer, comments(found, FORMS["nginx"], offer))
     assert text is not None
     assert " 100 us; probability" in text.replace("\n#  ", "")

@@ -1,20 +1,21 @@
 """A cell to which a policy objects keeps its place in the ranking, and is never the answer."""
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
+from factories.policy import forbidding
 from factories.run import CLIENT_US, SERVER_US, TEN_BLOCKS, Change, World, made_run
-from factories.saturated import idle, saturated
+from factories.saturated import idle
 from tlslab.advice import advised
-from tlslab.advice.objections import deployable
 from tlslab.analysis import summarise
+from tlslab.domain.answer import Answer
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment import with_levels
+from tlslab.lab.recommend_from_run import recommendations
 from tlslab.lab.results import summary_of
 
 LEVELS = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256", "P-384")}
@@ -26,80 +27,49 @@ def contents(blocks: int = 10, change: Change = lambda trial: trial) -> RunConte
     return made_run(world, experiment=experiment)
 
 
-def run(blocks: int = 10, change: Change = lambda trial: trial) -> Summary:
-    return summarise(contents(blocks, change))
+def forbidden(of: RunContents, *groups: str) -> Summary:
+    by = forbidding(*groups)
+    return advised(summarise(of), recommendations(of, by=by), by)
 
 
-def run_of_four(change: Change) -> Summary:
-    """Like `run`, with a group that is slower than all others."""
-    levels = {**LEVELS, "group": (*LEVELS["group"], "P-521")}
-    experiment = replace(with_levels(TEN_BLOCKS, levels), blocks=10)
-    costs = {**SERVER_US, "P-384": 200.0}
-    return summarise(made_run(World(server_us=costs, change=change), experiment=experiment))
-
-
-def against(summary: Summary, *groups: str) -> dict[str, str]:
-    return {
-        cell.key: "A policy (2026): broken" if cell.factors["group"] in groups else ""
-        for cell in summary.cells
-    }
-
-
-def test_an_objection_moves_the_answer_to_the_fastest_that_may_be_deployed() -> None:
-    summary = run()
+def answer(summary: Summary) -> Answer:
     assert summary.answer is not None
-    assert summary.answer.sentences[0].startswith("P-384 is the fastest")
-    answer = deployable(summary, against(summary, "P-384"))
-    assert answer is not None
-    first, second = answer.sentences
-    assert first.startswith(
-        "Of the key-exchange groups that you may deploy, X25519 is the fastest: 3,8"
-    )
-    assert second == "P-384 is faster, but policies object to it: A policy (2026): broken."
+    return summary.answer
+
+
+def test_an_objection_moves_the_answer_to_what_is_recommended() -> None:
+    whole = contents()
+    assert answer(summarise(whole)).sentences[0].startswith("P-384 is the fastest")
+    summary = forbidden(whole, "P-384")
+    first, second = answer(summary).sentences
+    assert "recommended on nginx, aim throughput: X25519. X25519 is the best of 2" in first
+    assert "P-384, not recommended: A policy (2026): section 1: broken; X25519 has" in second
+    assert summary.recommendation is not None
+    assert summary.recommendation["servers"][0]["order"] == ["X25519", "P-256"]
     cell = next(cell for cell in summary.cells if cell.factors["group"] == "X25519")
-    assert answer.tiles[0].estimate == cell.estimates["connections_per_s"]
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (saturated, r"; how fast P-256 \(≥ 3,\d{3}\) can be is not known: the generator was the"),
-        (idle, r"; not ranked: P-256 \(not the server's limit\)\."),
-    ],
-)
-def test_what_may_be_deployed_and_may_be_faster_is_named(
-    change: Callable[[set[str]], Change], words: str
-) -> None:
-    summary = run_of_four(change({"P-256"}))
-    answer = deployable(summary, against(summary, "P-384"))
-    assert answer is not None
-    assert "you may deploy, X25519 is the fastest: 3,8" in answer.sentences[0]
-    assert re.search(words, answer.sentences[0])
-    # The cell to which policies object is named in its own sentence alone.
-    other = deployable(summary, against(summary, "P-384", "P-256"))
-    assert other is not None
-    assert "P-256 (" not in other.sentences[0]
+    assert answer(summary).tiles[0].estimate == cell.estimates["connections_per_s"]
+    assert answer(summary).confidence.startswith("10 blocks with all candidates")
 
 
 def test_an_objection_to_a_slower_one_changes_nothing() -> None:
-    summary = run()
-    assert deployable(summary, against(summary, "P-256")) == summary.answer
+    whole = contents()
+    assert answer(forbidden(whole, "P-256")) == summarise(whole).answer
 
 
 def test_where_nothing_may_be_deployed_there_is_no_answer() -> None:
-    summary = run()
-    answer = deployable(summary, against(summary, "X25519", "P-256", "P-384"))
-    assert answer is not None
-    assert answer.sentences == ()
-    assert answer.lacking is not None
-    assert answer.lacking.why.startswith("Policies object to every key-exchange group")
+    summary = forbidden(contents(), "X25519", "P-256", "P-384")
+    lacking = answer(summary).lacking
+    assert lacking is not None
+    assert lacking.why.startswith("Policies object to every key-exchange group")
+    assert answer(summary).sentences == ()
+    assert summary.recommendation is None
 
 
 def test_rankings_say_what_is_objected_to() -> None:
-    summary = advised(run())
-    series = next(f for f in summary.figures if f.id == "setting-1-rate").series[0]
-    assert series.objections == ("", "", "")
-    assert len(series.x) == 3
+    series = next(f for f in forbidden(contents(), "P-384").figures if f.id == "setting-1-rate")
+    (ranked,) = series.series
+    objected = dict(zip(ranked.x, ranked.objections, strict=True))
+    assert [name for name, objection in objected.items() if objection] == ["P-384"]
 
 
 def test_few_blocks_recommend_nothing() -> None:
@@ -111,16 +81,21 @@ def test_few_blocks_recommend_nothing() -> None:
     assert [each for each in summary_of(contents(blocks=5)).texts if each.id == "emit-nginx"]
 
 
-def test_a_rate_that_was_not_the_server_s_limit_recommends_nothing() -> None:
+@pytest.mark.parametrize(
+    ("change", "measure"),
+    [
+        (idle({"P-256"}), "server_cpu_us_per_connection"),
+        (lambda trial: trial, "connections_per_s"),
+    ],
+)
+def test_a_rate_that_was_not_the_servers_limit_recommends_nothing(
+    change: Change, measure: str
+) -> None:
     """The recommendation then goes by the server's cost, which all candidates have."""
     experiment = replace(with_levels(TEN_BLOCKS, LEVELS), blocks=5)
-    for change, words in (
-        (idle({"P-256"}), "by the server's processor time for a new connection"),
-        (lambda trial: trial, "by new connections/s"),
-    ):
-        summary = summary_of(made_run(World(change=change), experiment=experiment))
-        (said,) = [each.text for each in summary.findings if each.code == "recommendation"]
-        assert f" of 3 that no policy objects to {words}: " in said
+    summary = summary_of(made_run(World(change=change), experiment=experiment))
+    assert summary.recommendation is not None
+    assert summary.recommendation["servers"][0]["measure"] == measure
 
 
 def failing(group: str, blocks: int) -> Change:
@@ -134,52 +109,17 @@ def failing(group: str, blocks: int) -> Change:
     return change
 
 
-def test_what_may_be_deployed_needs_as_many_blocks_as_any_answer() -> None:
-    summary = run(blocks=5, change=failing("X25519", 1))
-    answer = deployable(summary, against(summary, "P-384"))
-    assert answer is not None
-    assert answer.sentences == ()
-    assert answer.lacking is not None
-    assert answer.lacking.why.startswith(
-        "X25519, which may be deployed, has 4 blocks: fewer than 5 carry no sentence."
-    )
+def test_a_run_that_cannot_tell_what_to_deploy_has_no_answer() -> None:
+    whole = contents(blocks=5, change=failing("X25519", 1))
+    assert answer(summarise(whole)).sentences[0].startswith("P-384 is the fastest")
+    summary = forbidden(whole, "P-384")
+    assert answer(summary).sentences == ()
+    assert answer(summary).lacking is not None
+    assert summary.recommendation is not None
+    assert summary.recommendation["servers"][0]["verdict"] == "too_few"
 
 
-def test_the_certainty_is_that_of_what_may_be_deployed() -> None:
-    summary = run(blocks=10, change=failing("X25519", 2))
-    answer = deployable(summary, against(summary, "P-384"))
-    assert answer is not None
-    assert answer.confidence.startswith("8 blocks in random order, intervals of 95 %")
-    assert summary.answer is not None
-    assert summary.answer.confidence.startswith("10 blocks in random order")
-
-
-def test_the_only_one_that_may_be_deployed_is_not_called_the_fastest() -> None:
-    summary = run()
-    answer = deployable(summary, against(summary, "P-384", "P-256"))
-    assert answer is not None
-    assert answer.sentences[0].startswith("X25519 is all that you may deploy: 3,8")
-    saturating = run(change=saturated({"P-256"}))
-    alone = deployable(saturating, against(saturating, "P-384", "X25519"))
-    assert alone is not None
-    assert "fastest" not in " ".join(alone.sentences)
-
-
-def test_no_two_that_may_be_deployed_and_cannot_be_told_apart_are_an_answer() -> None:
-    costs = {"X25519": 355.0, "P-256": 357.0, "P-384": 120.0}
-    experiment = replace(with_levels(TEN_BLOCKS, LEVELS), blocks=10)
-    light = dict.fromkeys(costs, 10.0)
-    world = World(server_us=costs, client_us=light, noise=0.15, seed=3)
-    summary = summarise(made_run(world, experiment=experiment))
-    assert summary.answer is not None
-    assert summary.answer.sentences[0].startswith("P-384 is the fastest")
-    answer = deployable(summary, against(summary, "P-384"))
-    assert answer is not None
-    assert answer.lacking is not None
-    assert answer.sentences == ()
-
-
-def test_the_leaders_of_other_settings_are_those_that_may_be_deployed() -> None:
+def test_leaders_of_other_settings_are_not_named_where_policies_object_to_one() -> None:
     """The first sentence names no setting with an objection; nor may the second."""
     levels = {**LEVELS, "key": ("ecdsa-p256", "rsa-2048"), "group": ("X25519", "P-384")}
     experiment = replace(with_levels(TEN_BLOCKS, levels), blocks=10)
@@ -189,10 +129,7 @@ def test_the_leaders_of_other_settings_are_those_that_may_be_deployed() -> None:
         return 200.0 if cell["group"] == cheap else 300.0
 
     world = World(cost_us=cost_us, client_us={**CLIENT_US, "P-384": 100.0, "X25519": 100.0})
-    summary = summarise(made_run(world, experiment=experiment))
-    assert summary.answer is not None
-    assert summary.answer.sentences[1] == "Elsewhere another leads: P-384 with TLS 1.3, RSA-2048."
-    answer = deployable(summary, against(summary, "P-384"))
-    assert answer is not None
-    assert answer.sentences[0] == summary.answer.sentences[0]
-    assert "P-384" not in answer.sentences[1]
+    whole = made_run(world, experiment=experiment)
+    plain, summary = summarise(whole), forbidden(whole, "P-384")
+    assert answer(plain).sentences[1] == "Elsewhere another leads: P-384 with TLS 1.3, RSA-2048."
+    assert answer(summary).sentences == answer(plain).sentences[:1]

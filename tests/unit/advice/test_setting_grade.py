@@ -1,11 +1,17 @@
-"""Grades by policies."""
+"""Grades by policies, and which of two settings is safer: hybrids, policies, bits."""
 
 import fnmatch
 
 import pytest
 
-from tlslab.advice.policy import GRADES, policies, read_policy
-from tlslab.advice.setting_grade import grade_group, grade_suite
+from tlslab.advice.policy import GRADES, policies, policies_named, read_policy
+from tlslab.advice.setting_grade import (
+    grade_group,
+    grade_suite,
+    is_pq_hybrid,
+    ranks,
+    strength,
+)
 from tlslab.domain.names import GROUPS, OBSOLETE_SUITES, SUITES
 
 
@@ -65,11 +71,10 @@ def test_appendix_a_speaks_of_http_2_only() -> None:
     assert "rfc9113" not in {o.policy.name for o in grade_suite(good, "2").opinions}
 
 
-def test_policies_may_disagree() -> None:
+def test_one_objection_among_other_opinions_counts() -> None:
     graded = grade_suite("TLS_ECDHE_ECDSA_WITH_AES_128_CCM")
-    assert graded.disputed
+    assert 0 < len(graded.objections) < len(graded.opinions)
     assert "Mozilla" in graded.against
-    assert not grade_suite("TLS_AES_128_GCM_SHA256").disputed
 
 
 def test_what_no_policy_knows_is_not_recommended() -> None:
@@ -101,3 +106,33 @@ def test_a_policy_with_an_unknown_grade_is_refused() -> None:
         read_policy(data)
     with pytest.raises(ValueError, match="schema"):
         read_policy({**data, "schema": "other"})
+
+
+def test_hybrids_are_before_all_others_and_worse_grades_behind() -> None:
+    names = ["P-521", "X448", "P-384", "P-256", "X25519", "X25519MLKEM768"]
+    ordered = sorted(map(grade_group, names), key=strength)
+    assert [graded.name for graded in ordered] == [
+        "X25519MLKEM768", "P-256", "X25519", "P-384", "X448", "P-521"
+    ]  # fmt: skip
+    assert ranks([grade_group("X25519"), grade_group("P-256")]) == [0, 0]
+
+
+def test_suites_go_by_the_policies_then_by_the_cipher() -> None:
+    aes128, aes256, cbc = (
+        f"TLS_ECDHE_RSA_WITH_{cipher}"
+        for cipher in ("AES_128_GCM_SHA256", "AES_256_GCM_SHA384", "AES_256_CBC_SHA")
+    )
+    ordered = sorted(map(grade_suite, (cbc, aes128, aes256)), key=strength)
+    assert [graded.name for graded in ordered] == [aes256, aes128, cbc]
+
+
+def test_a_kem_alone_is_no_hybrid() -> None:
+    assert is_pq_hybrid("X25519MLKEM768")
+    assert not is_pq_hybrid("MLKEM768")
+    assert not is_pq_hybrid("X25519")
+
+
+def test_a_setting_that_the_only_policy_does_not_mention_may_not_be_recommended() -> None:
+    (only,) = policies_named(["rfc9325"])
+    assert grade_group("P-384").passes
+    assert not grade_group("P-384", [only]).passes

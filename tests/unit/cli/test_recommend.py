@@ -11,7 +11,7 @@ import pytest
 
 from factories.folder import written
 from factories.run import World, made_run
-from tlslab.advice import left_out
+from tlslab.advice import explain
 from tlslab.advice.emit import FORMS
 from tlslab.advice.policy import policies
 from tlslab.cli import run
@@ -177,7 +177,7 @@ def test_old_policies_are_said_to_be(folder: Path, capsys: pytest.CaptureFixture
 def test_all_names_are_there_where_details_are_asked_for(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(left_out, "few", partial(few, most=1, first=1))
+    monkeypatch.setattr(explain, "few", partial(few, most=1, first=1))
     what = ("--for", "nginx", "--policy", "rfc9325")
     brief, whole = (asked(capsys, str(folder), *what, *more)[2] for more in ((), ("--details",)))
     assert re.search(r"left out, 4: no policy speaks of it: \S+ and 3 others\n", brief)

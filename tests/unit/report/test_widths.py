@@ -14,8 +14,8 @@ from factories.capacity import made_capacity_run
 from factories.run import World, made_run
 from factories.validation import made_validation
 from tlslab.advice import advised
-from tlslab.advice.emit import SYNTAXES
-from tlslab.advice.preference import Preference
+from tlslab.advice.emit import FORMS, Preference, offer_of
+from tlslab.advice.policy import policies
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay
@@ -152,8 +152,8 @@ def test_memory_fits_whole(width: int) -> None:
 def configured() -> Summary:
     """Configurations of every server, with more names of suites than fit on a line."""
     names = tuple(suite.name for suite in SUITES if suite.tls == "1.2")
-    preferred = Preference("suite", "nginx", names, head=(f"left out: {', '.join(names)}",))
-    texts = [syntax.emit(preferred) for syntax in SYNTAXES.values()]
+    offer = offer_of(Preference("suite", "nginx", names), policies(), "nginx")
+    texts = [form.text(offer, (f"left out: {', '.join(names)}",)) for form in FORMS.values()]
     texts.append(f"ciphers {':'.join(names * 2)};")
     blocks = (
         TextBlock(f"emit-{n}", "Configuration", "", text) for n, text in enumerate(texts) if text

@@ -1,82 +1,43 @@
-"""Configurations: one file for each server's syntax, each a pure function.
+"""Configurations: the complete offer of a server, as a whole file in its syntax.
 
-`SYNTAXES` has lines to paste, for reports: each takes a preference and returns a text, or None if
-that server has no such setting. `FORMS` has whole files, for `tlslab recommend`: the complete offer
-of a server, as far as it can be set.
+`FORMS` has a row for each server. Lines are templates (`rows`); a module per server has what a
+template cannot say. `tlslab recommend` writes these files, reports quote them (`REPORTED`), and
+`tlslab prove` takes nginx's as a candidate.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlslab.advice.emit import (
-    apache,
-    caddy,
-    domino,
-    haproxy,
-    jvm,
-    nginx,
-    node,
-    openssl,
-    rwserve,
-    tomcat,
-)
-from tlslab.advice.emit.lines import XML, comment
-from tlslab.advice.emit.offer import Offer, offer_of
-from tlslab.advice.preference import Preference
-
-
-@dataclass(frozen=True)
-class Syntax:
-    """A server's syntax: its name, the file to which the text belongs, the emitter."""
-
-    title: str
-    place: str
-    emit: Callable[[Preference], str | None]
-
-
-SYNTAXES: Mapping[str, Syntax] = {
-    "nginx": Syntax("nginx", "the http or server block", nginx.emit),
-    "apache": Syntax(
-        "Apache httpd", "the virtual host, or the server's configuration", apache.emit
-    ),
-    "haproxy": Syntax("HAProxy", "the section global", haproxy.emit),
-    "node": Syntax("Node.js", "the options of https or http2.createSecureServer", node.emit),
-    "rwserve": Syntax("RWSERVE", "its configuration file", rwserve.emit),
-    "domino": Syntax("HCL Domino", "notes.ini", domino.emit),
-}
+from tlslab.advice.emit import caddy, domino, tomcat
+from tlslab.advice.emit.offer import Offer, Preference, offer_of
+from tlslab.advice.emit.rows import XML, Rows, comment, jsse_name
+from tlslab.advice.setting_grade import Subject
 
 
 @dataclass(frozen=True)
 class Form:
     """A server's whole file: its `use` in words, the mark of its comments, its lines.
 
-    `order` says how far the server keeps to the order. `lines` returns None if the server has no
-    setting for the measured subject.
+    `order` says how far the server keeps to the order. `lacks`: the subject for which the server
+    has no setting.
     """
 
     title: str
     use: str
     order: str
     mark: str
-    lines: Callable[[Offer], list[str] | None]
+    lines: Callable[[Offer], list[str]]
+    lacks: Subject | None = None
 
     def text(self, offer: Offer, comments: Sequence[str]) -> str | None:
-        """The file, with sentences as comments at its head."""
+        """The file, with sentences as comments at its head; None without a setting for it."""
+        if offer.preference.subject == self.lacks:
+            return None
         lines = self.lines(offer)
-        if lines is None:
+        if not lines:
             return None
         heads = [line for each in comments for line in comment(each, self.mark)]
         return "\n".join([*heads, *lines]) + "\n"
-
-
-def _pasted(emit: Callable[[Preference], str | None]) -> Callable[[Offer], list[str] | None]:
-    """The lines of a syntax that covers only the measured subject."""
-
-    def lines(offer: Offer) -> list[str] | None:
-        text = emit(offer.preference)
-        return None if text is None else text.splitlines()
-
-    return lines
 
 
 _OPENSSL_ORDER = (
@@ -87,56 +48,104 @@ _JSSE_ORDER = "the server's order decides between suites, the client's between g
 
 FORMS: Mapping[str, Form] = {
     "nginx": Form(
-        "nginx", "include it in the block http or server", _OPENSSL_ORDER, "#", nginx.whole
+        "nginx",
+        "include it in the block http or server",
+        _OPENSSL_ORDER,
+        "#",
+        # Without the server's preference OpenSSL takes the client's order, of groups as well.
+        Rows(
+            "ssl_protocols $versions;",
+            "ssl_prefer_server_ciphers on;",
+            "ssl_ciphers $suites12;",
+            "ssl_conf_command Ciphersuites $suites13;",
+            "ssl_ecdh_curve $groups;",
+        ),
     ),
     "apache": Form(
         "Apache httpd",
         "Include it in the virtual host or in the server's configuration",
         _OPENSSL_ORDER,
         "#",
-        apache.whole,
+        Rows(
+            "SSLProtocol -all $versions",
+            "SSLHonorCipherOrder on",
+            "SSLCipherSuite $suites12",
+            "SSLCipherSuite TLSv1.3 $suites13",
+            "SSLOpenSSLConfCmd Groups $groups",
+            version="+TLSv{}",
+        ),
     ),
     "haproxy": Form(
         "HAProxy",
         "a configuration file beside yours (-f FILE -f YOURS), for all bind lines with ssl",
         f"{_OPENSSL_ORDER}; ChaCha20 comes first for clients that prefer it",
         "#",
-        haproxy.whole,
+        # Defaults of all `bind` lines; the server's order counts without `prefer-client-ciphers`.
+        Rows(
+            "global",
+            "    ssl-default-bind-options ssl-min-ver TLSv$least ssl-max-ver TLSv$most",
+            "    ssl-default-bind-ciphers $suites12",
+            "    ssl-default-bind-ciphersuites $suites13",
+            "    ssl-default-bind-curves $groups",
+        ),
     ),
     "node": Form(
         "Node.js",
         "createSecureServer({ ...require('./FILE.js'), key, cert })",
         _OPENSSL_ORDER,
         "//",
-        node.whole,
+        # One list has the suites of both versions; without one of TLS 1.3, TLS 1.3 is off.
+        Rows(
+            "module.exports = {",
+            "  minVersion: 'TLSv$least',",
+            "  maxVersion: 'TLSv$most',",
+            "  honorCipherOrder: true,",
+            "  ciphers: [",
+            "    '$suite',",
+            "  ].join(':'),",
+            "  ecdhCurve: '$groups',",
+            "};",
+            mark="//",
+        ),
     ),
     "caddy": Form(
         "Caddy",
         "import it in the block of the directive tls",
         "none: Go chooses between suites by itself; the file says what is offered",
         "#",
-        caddy.whole,
+        caddy.lines,
     ),
     "tomcat": Form(
         "Tomcat",
         "a connector of server.xml, with one certificate",
         f"on the JVM's TLS {_JSSE_ORDER}; on OpenSSL {_OPENSSL_ORDER}",
         XML,
-        tomcat.whole,
+        tomcat.lines,
     ),
     "jvm": Form(
         "JVM",
         "java @FILE ..., for servers on JSSE that set nothing of the kind themselves",
         _JSSE_ORDER,
         "#",
-        jvm.whole,
+        # Properties of JSSE (Reference Guide of JDK 25, "Customizing JSSE"), which ignores unknown
+        # groups: hybrids need not wait.
+        Rows(
+            "-Djdk.tls.server.protocols=$newest",
+            "-Djdk.tls.server.cipherSuites=$suites",
+            "-Djdk.tls.namedGroups=$all_groups",
+            separator=",",
+            suite=lambda suite: suite.name,
+            group=jsse_name,
+        ),
     ),
     "rwserve": Form(
         "RWSERVE",
         "its configuration file",
         "not tested: RWSERVE cannot be had",
         "//",
-        _pasted(rwserve.emit),
+        # The syntax follows the public configuration files of the server of the suites study.
+        Rows("server {", "    ciphers {", "        $suite12", "    }", "}", mark="//"),
+        lacks="group",
     ),
     "domino": Form(
         "HCL Domino",
@@ -144,15 +153,33 @@ FORMS: Mapping[str, Form] = {
         "Domino has its own: what comes after the first is switched off; not tested, as Domino "
         "cannot be had",
         ";",
-        _pasted(domino.emit),
+        domino.lines,
+        lacks="suite",
     ),
     "openssl": Form(
         "OpenSSL",
         "OPENSSL_CONF=FILE, for programs that set nothing of the kind themselves",
         _OPENSSL_ORDER,
         "#",
-        openssl.whole,
+        # config(5) and SSL_CONF_cmd(3).
+        Rows(
+            "openssl_conf = settings",
+            "[settings]",
+            "ssl_conf = applications",
+            "[applications]",
+            "system_default = all",
+            "[all]",
+            "MinProtocol = TLSv$least",
+            "MaxProtocol = TLSv$most",
+            "Options = ServerPreference",
+            "CipherString = $suites12",
+            "Ciphersuites = $suites13",
+            "Groups = $groups",
+        ),
     ),
 }
 
-__all__ = ["FORMS", "SYNTAXES", "Form", "Offer", "Syntax", "offer_of"]
+# The servers whose files a report quotes.
+REPORTED = ("nginx", "apache", "haproxy", "node", "rwserve", "domino")
+
+__all__ = ["FORMS", "REPORTED", "Form", "Offer", "Preference", "offer_of"]

@@ -5,8 +5,8 @@ chooses by the hardware support of processor and client (go.dev/blog/tls-cipher-
 determine what is offered.
 """
 
-from tlslab.advice.emit.lines import comment
 from tlslab.advice.emit.offer import Offer
+from tlslab.advice.emit.rows import comment
 from tlslab.domain.names import Group
 
 # Caddy's names of Go's groups (caddyserver.com/docs/caddyfile/directives/tls).
@@ -19,7 +19,7 @@ _CURVES = {
 }
 
 # The TLS 1.2 suites of crypto/tls, as far as a policy may pass them.
-_SUITES = tuple(
+_SUITES12 = tuple(
     f"TLS_ECDHE_{key}_WITH_{cipher}"
     for key in ("ECDSA", "RSA")
     for cipher in (
@@ -35,25 +35,24 @@ _SUITES = tuple(
 _SUITES13 = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
 
 
-def whole(offer: Offer) -> list[str]:
+def lines(offer: Offer) -> list[str]:
     """Subdirectives of `tls`: `tls CERT KEY { import FILE }`."""
-    versions = [f"tls{version}" for version in offer.versions]
-    lines = [f"protocols {' '.join(dict.fromkeys((versions[0], versions[-1])))}"]
-    suites = [suite.name for suite in offer.suites12 if suite.name in _SUITES]
+    versions = dict.fromkeys(f"tls{offer.versions[end]}" for end in (0, -1))
+    text = [f"protocols {' '.join(versions)}"]
+    suites = [suite.name for suite in offer.suites12 if suite.name in _SUITES12]
     if suites:
-        lines.append(f"ciphers {' '.join(suites)}")
-    lines.append(f"curves {' '.join(_named(offer.groups))}")
-    if _named(offer.waiting):
-        lines += comment(f"With Caddy 2.10 or later, {offer.order_of_all}:", "#")
-        lines.append(f"# curves {' '.join(_named(offer.all_groups))}")
+        text.append(f"ciphers {' '.join(suites)}")
+    text.append(f"curves {_curves(offer.groups)}")
+    if _curves(offer.waiting):
+        text += comment(f"With Caddy 2.10 or later, {offer.order_of_all}:", "#")
+        text.append(f"# curves {_curves(offer.all_groups)}")
     offered = [suite.name for suite in offer.suites13]
     if offered and (more := [name for name in _SUITES13 if name not in offered]):
-        lines += comment(f"Go offers {', '.join(more)} as well, and has no setting for it.", "#")
-    lacking = [g.name for g in offer.groups if g.name not in _CURVES]
-    if lacking:
-        lines += comment(f"Go does not have: {', '.join(lacking)}.", "#")
-    return lines
+        text += comment(f"Go offers {', '.join(more)} as well, and has no setting for it.", "#")
+    if lacking := [group.name for group in offer.groups if group.name not in _CURVES]:
+        text += comment(f"Go does not have: {', '.join(lacking)}.", "#")
+    return text
 
 
-def _named(groups: tuple[Group, ...]) -> list[str]:
-    return [_CURVES[group.name] for group in groups if group.name in _CURVES]
+def _curves(groups: tuple[Group, ...]) -> str:
+    return " ".join(_CURVES[group.name] for group in groups if group.name in _CURVES)

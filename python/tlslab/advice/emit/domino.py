@@ -3,11 +3,11 @@
 Domino takes the first group, in an order of its own, that the client supports and that is not
 switched off (help.hcltechsw.com, Domino 12.0, "Two new curves supported for TLS 1.2 ciphers that
 use ECDHE"). Therefore a group is preferred by switching off the groups that the measured order
-places after it.
+places after it. Suites are chosen in Domino's server document.
 """
 
-from tlslab.advice.emit.lines import comment, heading
-from tlslab.advice.preference import Preference
+from tlslab.advice.emit.offer import Offer, Preference
+from tlslab.advice.emit.rows import comment
 
 # Domino's own order, with the names in its settings.
 _SETTINGS = {
@@ -22,29 +22,25 @@ _SETTINGS = {
 _FALLBACK = "P-256"
 
 
-def emit(preference: Preference) -> str | None:
-    """`SSL_DISABLE_CURVE_*`; suites are chosen in Domino's server document."""
-    if preference.subject != "group":
-        return None
+def lines(offer: Offer) -> list[str]:
+    """`SSL_DISABLE_CURVE_*`; none without a group of Domino."""
+    preference = offer.preference
     names = [name for name in preference.names if name in _SETTINGS]
     if not names:
-        return None
+        return []
     best = names[0]
     kept = {best} | (preference.equals & set(names) if best in preference.equals else set())
-    unmeasured = [name for name in _SETTINGS if name not in preference.names]
-    lines = heading(preference, ";")
-    lines += comment(_explanation(preference, best, kept), ";")
+    text = comment(_explanation(preference, best, kept), ";")
     for name, setting in _SETTINGS.items():
         if name in kept:
-            lines.append(f";{setting}=1")
+            text.append(f";{setting}=1")
         elif name == _FALLBACK:
-            lines += _fallback(best, setting)
-        elif name in unmeasured:
-            lines += comment(f"{name} was not measured or not recommended:", ";")
-            lines.append(f"{setting}=1")
+            text += _fallback(best, setting)
         else:
-            lines.append(f"{setting}=1")
-    return "\n".join(lines) + "\n"
+            if name not in preference.names:
+                text += comment(f"{name} was not measured or not recommended:", ";")
+            text.append(f"{setting}=1")
+    return text
 
 
 def _explanation(preference: Preference, best: str, kept: set[str]) -> str:
@@ -62,17 +58,10 @@ def _fallback(best: str, setting: str) -> list[str]:
     """P-256 stays on behind a faster group, so that clients without that one can still connect."""
     order = list(_SETTINGS)
     if order.index(best) < order.index(_FALLBACK):
-        return [
-            *comment(
-                "P-256 comes after it, and stays on for clients that have nothing better:", ";"
-            ),
-            f";{setting}=1",
-        ]
-    return [
-        *comment(
-            f"Domino would prefer P-256 to {best}. Keep it on for old clients, or when the "
-            "certificate is ECDSA P-256:",
-            ";",
-        ),
-        f"{setting}=1",
-    ]
+        words = "P-256 comes after it, and stays on for clients that have nothing better:"
+        return [*comment(words, ";"), f";{setting}=1"]
+    words = (
+        f"Domino would prefer P-256 to {best}. Keep it on for old clients, or when the certificate "
+        "is ECDSA P-256:"
+    )
+    return [*comment(words, ";"), f"{setting}=1"]

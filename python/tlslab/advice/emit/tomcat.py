@@ -6,15 +6,14 @@ JSSE's names of groups for both.
 
 from collections.abc import Sequence
 
-from tlslab.advice.emit.jvm import group_name
-from tlslab.advice.emit.lines import XML, comment, joined
 from tlslab.advice.emit.offer import Offer
+from tlslab.advice.emit.rows import XML, comment, joined, jsse_name
 from tlslab.domain.names import Group
 
 _TLS = "org.apache.tomcat.util.net"
 
 
-def whole(offer: Offer) -> list[str]:
+def lines(offer: Offer) -> list[str]:
     """The element `Connector`."""
     versions = "+".join(f"TLSv{tls}" for tls in offer.versions)
     attributes = [f'protocols="{versions}"', 'honorCipherOrder="true"']
@@ -23,18 +22,7 @@ def whole(offer: Offer) -> list[str]:
     if offer.suites13:
         attributes.append(f'cipherSuites="{joined(offer.suites13)}"')
     attributes.append(_groups(offer.groups))
-    indent = "\n                 "
-    lines = [
-        '<Connector port="${tls.port:-8443}" address="${tls.address:-0.0.0.0}"',
-        '           protocol="org.apache.coyote.http11.Http11NioProtocol"',
-        '           SSLEnabled="true" scheme="https" secure="true"',
-        '           sslImplementationName="${tls.implementation:-'
-        f'{_TLS}.jsse.JSSEImplementation}}">',
-        *f"  <SSLHostConfig {indent.join(attributes)}>".split("\n"),
-        '    <Certificate certificateFile="${tls.certificate}" certificateKeyFile="${tls.key}" />',
-        "  </SSLHostConfig>",
-        "</Connector>",
-    ]
+    first, *more = attributes
     newer = []
     if offer.waiting:
         words = f"With a library that has it (OpenSSL 3.5 or later), {offer.order_of_all}:"
@@ -47,9 +35,19 @@ def whole(offer: Offer) -> list[str]:
             XML,
         ),
         *newer,
-        *lines,
+        '<Connector port="${tls.port:-8443}" address="${tls.address:-0.0.0.0}"',
+        '           protocol="org.apache.coyote.http11.Http11NioProtocol"',
+        '           SSLEnabled="true" scheme="https" secure="true"',
+        '           sslImplementationName="${tls.implementation:-'
+        f'{_TLS}.jsse.JSSEImplementation}}">',
+        f"  <SSLHostConfig {first}",
+        *(f"                 {attribute}" for attribute in more[:-1]),
+        f"                 {more[-1]}>",
+        '    <Certificate certificateFile="${tls.certificate}" certificateKeyFile="${tls.key}" />',
+        "  </SSLHostConfig>",
+        "</Connector>",
     ]
 
 
 def _groups(groups: Sequence[Group]) -> str:
-    return f'groups="{",".join(map(group_name, groups))}"'
+    return f'groups="{",".join(map(jsse_name, groups))}"'
