@@ -1,11 +1,41 @@
 """Figures and tables as plain data: what a page draws, with the numbers behind it."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
+from typing import Literal, TypeVar
 
 from tlslab.domain.estimate import Estimate
 
+_T = TypeVar("_T")
+
 FigureKind = Literal["line", "points", "bars", "stacked_bars", "ranking", "areas"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of a series, at `x`; `y` is None if it is missing."""
+
+    x: float | str
+    y: float | None
+    low: float | None = None
+    high: float | None = None
+    samples: tuple[float, ...] = ()
+    bound: bool = False
+    objection: str = ""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The ends of the interval, which a lower bound does not have."""
+        if self.y is None or self.bound or self.low is None or self.high is None:
+            return None
+        return self.low, self.high
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """All numbers that an axis must cover."""
+        ends = (end for end in (self.y, self.low, self.high) if end is not None)
+        return (*self.samples, *ends)
 
 
 @dataclass(frozen=True)
@@ -31,6 +61,39 @@ class Series:
     samples: tuple[tuple[float, ...], ...] = ()
     bounds: tuple[bool, ...] = ()
     objections: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The values one by one."""
+        return tuple(
+            map(
+                Point,
+                self.x,
+                self.y,
+                chain(self.low, repeat(None)),
+                chain(self.high, repeat(None)),
+                chain(self.samples, repeat(())),
+                chain(self.bounds, repeat(False)),
+                chain(self.objections, repeat("")),
+            )
+        )
+
+    def only(self, kept: Collection[int]) -> "Series":
+        """The series with some of its values, by their places."""
+
+        def some(values: tuple[_T, ...]) -> tuple[_T, ...]:
+            return tuple(values[index] for index in kept if index < len(values))
+
+        return replace(
+            self,
+            x=some(self.x),
+            y=some(self.y),
+            low=some(self.low),
+            high=some(self.high),
+            samples=some(self.samples),
+            bounds=some(self.bounds),
+            objections=some(self.objections),
+        )
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,11 @@
 """A ranking as lines of text: names, values, and every trial as a dot on one axis."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from tlslab.domain.figure import Figure, Series
+from tlslab.domain.figure import Figure, Point
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import figure as figure_text
 
@@ -49,26 +48,22 @@ def has_dots(figure: Figure) -> bool:
 
 def dot_lines(figure: Figure, width: int) -> list[DotLine]:
     """The rows of a ranking with one series, at most `width` columns wide; the best first."""
-    series = figure.series[0]
-    rows = [index for index, value in enumerate(series.y) if value is not None]
-    names = [_name(series, index) for index in rows]
-    values = [_value(series, index) for index in rows]
+    points = [point for point in figure.series[0].points if point.y is not None]
+    names = [f"{OBJECTED} " * bool(point.objection) + plain(str(point.x)) for point in points]
+    values = [f"{'≥ ' if point.bound else ''}{figure_text(point.y or 0.0)}" for point in points]
     most = int(width * _NAME_SHARE)
-    long = [cell_len(name) > most for name in names]
-    name_width = max(
-        (cell_len(n) for n, own in zip(names, long, strict=True) if not own), default=2
-    )
+    name_width = max((cell_len(name) for name in names if cell_len(name) <= most), default=2)
     value_width = max(map(cell_len, values))
     axis = _Axis(figure, max(_AXIS, width - name_width - value_width - 6))
     return [
         DotLine(
-            above=name if own else "",
-            name=("" if own else name).ljust(name_width),
+            above=name if cell_len(name) > most else "",
+            name=("" if cell_len(name) > most else name).ljust(name_width),
             value=value.rjust(value_width),
-            axis=axis.line(index),
-            objected=bool(_objection(series, index)),
+            axis=axis.line(point),
+            objected=bool(point.objection),
         )
-        for index, name, own, value in zip(rows, names, long, values, strict=True)
+        for point, name, value in zip(points, names, values, strict=True)
     ]
 
 
@@ -100,37 +95,9 @@ def marks_words(figure: Figure) -> str:
     return "; ".join(words)
 
 
-def _objection(series: Series, index: int) -> str:
-    return series.objections[index] if index < len(series.objections) else ""
-
-
-def _name(series: Series, index: int) -> str:
-    mark = f"{OBJECTED} " if _objection(series, index) else ""
-    return mark + plain(str(series.x[index]))
-
-
-def _value(series: Series, index: int) -> str:
-    value = series.y[index]
-    bound = index < len(series.bounds) and series.bounds[index]
-    return f"{'≥ ' if bound else ''}{figure_text(value if value is not None else 0.0)}"
-
-
-def _drawn(series: Series) -> Iterator[float]:
-    for index, value in enumerate(series.y):
-        if value is not None:
-            yield value
-            yield from (end for end in _interval(series, index) if end is not None)
-            yield from series.samples[index] if index < len(series.samples) else ()
-
-
-def _interval(series: Series, index: int) -> tuple[float | None, float | None]:
-    low = series.low[index] if index < len(series.low) else None
-    high = series.high[index] if index < len(series.high) else None
-    return low, high
-
-
 def _ends(figure: Figure) -> tuple[float, float]:
-    values = list(_drawn(figure.series[0]))
+    points = [point for point in figure.series[0].points if point.y is not None]
+    values = [value for point in points for value in point.numbers]
     low, high = min(values), max(values)
     if not figure.y_log and 0 <= low < high / 2:
         low = 0.0
@@ -141,7 +108,6 @@ class _Axis:
     """The positions of values on an axis of `width` columns."""
 
     def __init__(self, figure: Figure, width: int) -> None:
-        self._series = figure.series[0]
         self._log = figure.y_log
         self._width = width
         self._low, self._high = (self._at(end) for end in _ends(figure))
@@ -153,21 +119,17 @@ class _Axis:
         share = (self._at(value) - self._low) / (self._high - self._low)
         return min(self._width - 1, max(0, round(share * (self._width - 1))))
 
-    def line(self, index: int) -> str:
+    def line(self, point: Point) -> str:
         """Interval, trials and mean of a row, each drawn over the ones before."""
         columns = [" "] * self._width
-        low, high = _interval(self._series, index)
-        bound = index < len(self._series.bounds) and self._series.bounds[index]
-        if low is not None and high is not None and not bound:
-            for column in range(self._column(low), self._column(high) + 1):
-                columns[column] = _INTERVAL
-        samples = self._series.samples[index] if index < len(self._series.samples) else ()
-        for value in samples:
+        if point.interval:
+            low, high = map(self._column, point.interval)
+            columns[low : high + 1] = _INTERVAL * (high + 1 - low)
+        for value in point.samples:
             columns[self._column(value)] = _TRIAL
-        mean = self._series.y[index]
-        if mean is not None:
-            place = self._column(mean)
+        if point.y is not None:
+            place = self._column(point.y)
             columns[place] = _MEAN
-            if bound and place + 1 < self._width:
+            if point.bound and place + 1 < self._width:
                 columns[place + 1] = _MORE
         return "".join(columns).rstrip()

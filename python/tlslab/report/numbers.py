@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.figure import DataTable, Figure, Series, TableCell
+from tlslab.domain.figure import DataTable, Figure, Point, Series, TableCell
 from tlslab.domain.wording import figure as figure_text
 from tlslab.report import view
 from tlslab.report.names import long_names, short
@@ -85,14 +85,11 @@ def figure_table(figure: Figure) -> Table:
         Column(figure.x_title, figure.x_title or "x", number=not words),
         *(_column(figure, series) for series in figure.series),
     )
-    objections = {
-        x: text
-        for series in figure.series
-        for x, text in zip(series.x, series.objections, strict=False)
-    }
+    points = [{point.x: point for point in series.points} for series in figure.series]
+    objections = {p.x: p.objection for of in points for p in of.values() if p.objection}
     rows = tuple(
         Row(
-            (_place_cell(place), *(_value_at(series, place) for series in figure.series)),
+            (_place_cell(place), *(_value(of.get(place)) for of in points)),
             objection=objections.get(place, ""),
         )
         for place in places
@@ -107,9 +104,9 @@ def _points(figure: Figure) -> Table:
         Column(figure.y_title, figure.y_title or "y", number=True, spread=_spread(figure.series)),
     )
     rows = tuple(
-        Row((Cell(series.name), _place_cell(x), _value(series, index)))
+        Row((Cell(series.name), _place_cell(point.x), _value(point)))
         for series in figure.series
-        for index, x in enumerate(series.x)
+        for point in series.points
     )
     return _table(figure, columns, rows)
 
@@ -142,23 +139,15 @@ def _head(figure: Figure, series: Series) -> str:
     return f"{series.name}: {title}" if title else series.name
 
 
-def _value_at(series: Series, place: float | str) -> Cell:
-    return _value(series, series.x.index(place)) if place in series.x else Cell()
-
-
-def _value(series: Series, index: int) -> Cell:
-    value = series.y[index]
-    if value is None:
+def _value(point: Point | None) -> Cell:
+    if point is None or point.y is None:
         return Cell()
-    low = series.low[index] if index < len(series.low) else None
-    high = series.high[index] if index < len(series.high) else None
-    bound = index < len(series.bounds) and series.bounds[index]
-    text = figure_text(value)
+    text = figure_text(point.y)
     return Cell(
-        f"≥ {text}" if bound else text,
-        interval_words(low, high),
-        exact=exact(value, low, high)[:3],
-        samples=series.samples[index] if index < len(series.samples) else (),
+        f"≥ {text}" if point.bound else text,
+        interval_words(point.low, point.high),
+        exact=exact(point.y, point.low, point.high)[:3],
+        samples=point.samples,
     )
 
 

@@ -4,10 +4,10 @@ Flame graphs have one drawing, and their widest frames as a table.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Literal
 
 from markupsafe import Markup, escape
 
@@ -20,8 +20,6 @@ from tlslab.report.numbers import figure_table
 from tlslab.report.svg import draw, variants
 from tlslab.report.svg.flame import draw_flame
 from tlslab.report.table import Cell, Column, Row, Table, exact_text
-
-_Any = TypeVar("_Any")
 
 Role = Literal["picture", "figure", "half", "small", "spare-picture", "spare-figure", "spare-half"]
 
@@ -208,29 +206,8 @@ def deployable_of(figure: Figure) -> Figure | None:
 
 
 def _without_objections(series: Series) -> Series:
-    def objected(index: int) -> bool:
-        return index < len(series.objections) and bool(series.objections[index])
-
-    kept = [index for index in range(len(series.x)) if not objected(index)]
-    return replace(_only(series, kept), objections=())
-
-
-def _only(series: Series, kept: Sequence[int]) -> Series:
-    """The values of a series at some of its places."""
-
-    def some(values: tuple[_Any, ...]) -> tuple[_Any, ...]:
-        return tuple(values[index] for index in kept if index < len(values))
-
-    return replace(
-        series,
-        x=some(series.x),
-        y=some(series.y),
-        low=some(series.low),
-        high=some(series.high),
-        samples=some(series.samples),
-        bounds=some(series.bounds),
-        objections=some(series.objections),
-    )
+    kept = [index for index, point in enumerate(series.points) if not point.objection]
+    return replace(series.only(kept), objections=())
 
 
 def _without_trials(figure: Figure) -> Figure:
@@ -248,8 +225,7 @@ def _first(figure: Figure, most: int) -> Figure:
         return figure
     first = set(names[:most])
     series = tuple(
-        _only(each, [index for index, x in enumerate(each.x) if x in first])
-        for each in figure.series
+        each.only([index for index, x in enumerate(each.x) if x in first]) for each in figure.series
     )
     caption = f"{figure.caption} The first {most} of {len(names)}; summary.json has all."
     return replace(figure, caption=caption.strip(), series=series)

@@ -97,12 +97,12 @@ def times(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
 def objections_of(summary: Summary) -> dict[str, str]:
     """The objections of policies to settings, by their short names in the rankings."""
     return {
-        short(str(name)): objection
-        for each in summary.figures
-        if each.kind == "ranking"
-        for series in each.series
-        for name, objection in zip(series.x, series.objections, strict=False)
-        if objection
+        short(str(point.x)): point.objection
+        for figure in summary.figures
+        if figure.kind == "ranking"
+        for series in figure.series
+        for point in series.points
+        if point.objection
     }
 
 

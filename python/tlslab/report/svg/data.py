@@ -1,12 +1,11 @@
 """The series of a figure, prepared for drawing: sanitised names, finite numbers, equal lengths."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TypeVar
 
-from tlslab.domain.figure import Figure, Series
+from tlslab.domain import figure
 from tlslab.domain.wording import range_words
 from tlslab.report.svg.markup import clean
 from tlslab.report.svg.text import exact, value_text
@@ -17,31 +16,13 @@ COLOURS = 8
 # The length to which a name is shortened before it is measured.
 _NAME = 120
 
-T = TypeVar("T")
-
 # Arithmetic on the way to pixels must not overflow: larger numbers are missing, smaller ones zero.
 _LARGEST = 1e120
 _SMALLEST = 1e-120
 
 
-@dataclass(frozen=True)
-class Point:
-    """One value: `x` is its place or name; `y` is None if the value is missing."""
-
-    x: float | str
-    y: float | None
-    low: float | None = None
-    high: float | None = None
-    samples: tuple[float, ...] = ()
-    bound: bool = False
-    objection: str = ""
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The ends of the interval, which a lower bound does not have."""
-        if self.y is None or self.bound or self.low is None or self.high is None:
-            return None
-        return self.low, self.high
+class Point(figure.Point):
+    """One value, with finite numbers, and its texts."""
 
     @property
     def text(self) -> str:
@@ -62,12 +43,6 @@ class Point:
             return "no value"
         text = f"{self.text} ({self.range})" if self.interval else self.text
         return f"{text}; {self.objection}" if self.objection else text
-
-    @property
-    def numbers(self) -> Iterator[float]:
-        """All numbers that the axis must cover."""
-        yield from self.samples
-        yield from (end for end in (self.y, self.low, self.high) if end is not None)
 
 
 @dataclass(frozen=True)
@@ -110,9 +85,9 @@ class Line:
 Placed = tuple[Line, Point]
 
 
-def lines_of(figure: Figure) -> tuple[Line, ...]:
+def lines_of(drawn: figure.Figure) -> tuple[Line, ...]:
     """The series of a figure, ready to be drawn."""
-    names = list(dict.fromkeys(series.name for series in figure.series))
+    names = list(dict.fromkeys(series.name for series in drawn.series))
     return tuple(
         Line(
             clean(series.name, _NAME),
@@ -121,29 +96,23 @@ def lines_of(figure: Figure) -> tuple[Line, ...]:
             series.axis,
             series.dashed,
         )
-        for series in figure.series
+        for series in drawn.series
     )
 
 
-def _points(series: Series) -> Iterator[Point]:
-    for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
-        place = clean(x, _NAME) if isinstance(x, str) else _finite(x)
-        if place is None:
-            continue
-        samples = _at(series.samples, index, ())
-        yield Point(
-            place,
-            _finite(y),
-            _finite(_at(series.low, index, None)),
-            _finite(_at(series.high, index, None)),
-            tuple(value for value in map(_finite, samples) if value is not None),
-            _at(series.bounds, index, False),
-            clean(_at(series.objections, index, "")),
-        )
-
-
-def _at(values: Sequence[T], index: int, default: T) -> T:
-    return values[index] if index < len(values) else default
+def _points(series: figure.Series) -> Iterator[Point]:
+    for point in series.points:
+        place = clean(point.x, _NAME) if isinstance(point.x, str) else _finite(point.x)
+        if place is not None:
+            yield Point(
+                place,
+                _finite(point.y),
+                _finite(point.low),
+                _finite(point.high),
+                tuple(value for value in map(_finite, point.samples) if value is not None),
+                point.bound,
+                clean(point.objection),
+            )
 
 
 def _finite(value: float | None) -> float | None:
