@@ -7,6 +7,14 @@ named. Text from a server cannot create markup, links or mentions.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from tlslab.domain.estimates import (
+    CLIENT_COST,
+    CONNECTIONS,
+    HANDSHAKE,
+    MICRO,
+    SERVER_COST,
+    quantile,
+)
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
 from tlslab.domain.wording import counted
@@ -22,8 +30,7 @@ from tlslab.report.answer_words import (
 from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
 from tlslab.report.facts import facts, load_words, redo_command
 from tlslab.report.few_trials import shown
-from tlslab.report.grids import section_grid
-from tlslab.report.numbers import Grid, Place, figure_grid, table_grid
+from tlslab.report.numbers import Grid, Place, figure_grid, table_grid, word
 
 _LIMIT = 2000
 
@@ -42,6 +49,12 @@ _LAST = 4_000
 
 # The largest number of parts without room that are named.
 _NAMED = 24
+
+# The columns of a setting's table.
+_HEADS = (
+    "#", "", "connections/s", "ratio", f"server {MICRO}", f"client {MICRO}",
+    "handshake p50 ms", "verdict",
+)  # fmt: skip
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
@@ -79,7 +92,7 @@ def _document(summary: Summary) -> Iterator[str]:
     room = _Room()
     yield from room.take("Answer", _answered(summary, sections))
     for section in sections:
-        yield from room.take(section.label, table_lines(section.label, section_grid(section)))
+        yield from room.take(section.label, table_lines(section.label, _section_grid(section)))
     for table in summary.tables:
         lines = table_lines(table.title, table_grid(table), table.caption)
         yield from room.take(table.title, lines)
@@ -96,6 +109,25 @@ def _document(summary: Summary) -> Iterator[str]:
         yield from room.take(title, listing_lines(title, listed))
     yield from listing_lines("No room here; the page and --format json have it", room.without())
     yield from ("Again:", "", *_code([redo_command(summary)]), "", "</details>")
+
+
+def _section_grid(section: view.Section) -> Grid:
+    """A setting's cells, the best first."""
+    return Grid(_HEADS, tuple(_row(row) for row in section.rows))
+
+
+def _row(row: view.Row) -> tuple[Place, ...]:
+    ratio = view.Value("baseline") if row.is_baseline else row.ratio or view.Value("")
+    if row.undecided:
+        ratio = view.Value(ratio.text, f"{ratio.interval}; {row.undecided}", ratio.method)
+    shown = (row.value(name) for name in (SERVER_COST, CLIENT_COST, quantile(HANDSHAKE, 50)))
+    figures = (row.value(CONNECTIONS), ratio, *shown)
+    return (
+        word(row.rank),
+        word(row.name),
+        *(Place(figure or view.Value(""), True) for figure in figures),
+        word(row.verdict),
+    )
 
 
 def _listings(

@@ -25,7 +25,7 @@ from tlslab.domain.estimates import (
 from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
-from tlslab.domain.wording import counted
+from tlslab.domain.wording import counted, ratio_figure
 from tlslab.report import cautions, view
 from tlslab.report.answer_words import answer_lines, answering_figure, enough_words, question
 from tlslab.report.brief import Brief, Part
@@ -325,7 +325,9 @@ def _published(summary: Summary) -> Part | None:
     for heading in ("study", "ours: server", "ours: both sides"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(row.name, row.setting, row.study, _value(row.ours), _value(row.ours_both))
+        both = (row.ours, row.ours_both)
+        ours = (view.ratio_value(found) if found else None for found in both)
+        table.add_row(row.name, row.setting, ratio_figure(row.study), *map(_value, ours))
     drawn = Group(table, Text(f"  {plain(study.source)}", style="dim"), Text())
     return Part(title, counted(len(rows), "row"), drawn)
 

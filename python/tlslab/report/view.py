@@ -117,7 +117,6 @@ class Section:
 
     id: str
     label: str
-    ranked_by: str
     rows: tuple[Row, ...]
     findings: tuple[Finding, ...]
     kept_open: tuple[Row, ...] = ()
@@ -142,24 +141,9 @@ class PublishedRow:
 
     name: str
     setting: str
-    published: float
-    comparison: Comparison | None
-    comparison_of_both: Comparison | None
-
-    @property
-    def study(self) -> str:
-        """The study's ratio in figures."""
-        return ratio_figure(self.published)
-
-    @property
-    def ours(self) -> Value | None:
-        """Our ratio in figures."""
-        return ratio_value(self.comparison) if self.comparison else None
-
-    @property
-    def ours_both(self) -> Value | None:
-        """Our ratio by the processor time of both sides in figures."""
-        return ratio_value(self.comparison_of_both) if self.comparison_of_both else None
+    study: float
+    ours: Comparison | None
+    ours_both: Comparison | None
 
 
 def value(found: Estimate) -> Value:
@@ -214,7 +198,6 @@ def _section(summary: Summary, id_: str, label: str, cells: list[CellSummary]) -
     return Section(
         id=id_,
         label=label,
-        ranked_by=ranking.estimate if ranking else "",
         rows=_rows(summary, cells, ranking, CONNECTIONS),
         findings=tuple(f for f in summary.findings if f.cells and keys.issuperset(f.cells)),
         kept_open=_rows(summary, open_cells, open_ranking, OPEN_REQUESTS),
@@ -291,9 +274,9 @@ def published(summary: Summary) -> tuple[Published | None, tuple[PublishedRow, .
             PublishedRow(
                 name=varied_label(cell.factors, summary.experiment.baseline),
                 setting=cell_label(setting_of(cell.factors, summary.experiment.baseline)),
-                published=comparison.published.ratio if comparison.published else 0.0,
-                comparison=_comparable(comparison),
-                comparison_of_both=_comparable(both),
+                study=comparison.published.ratio if comparison.published else 0.0,
+                ours=_comparable(comparison),
+                ours_both=_comparable(both),
             )
         )
     return found[0].published, tuple(rows)

@@ -1,12 +1,12 @@
 """The parts of a page, each with its title and its summary line."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from tlslab.domain.figure import TextBlock
-from tlslab.domain.finding import Comparison, Finding, Published, Summary
-from tlslab.domain.wording import counted
+from tlslab.domain.finding import Comparison, Finding, Summary
+from tlslab.domain.wording import counted, ratio_figure
 from tlslab.report import view
 from tlslab.report.cautions import Caution, left_out, warnings, without_result
 from tlslab.report.facts import facts
@@ -15,12 +15,11 @@ from tlslab.report.page.drawn import Drawn, DrawnFlame
 from tlslab.report.table import Cell, Column, Row, Table, exact
 
 PartKind = Literal[
-    "table", "figures", "text", "warnings", "findings", "excluded", "cells", "published",
-    "method", "environment",
+    "table", "figures", "text", "warnings", "findings", "groups", "method", "environment",
 ]  # fmt: skip
 
-# The kind of the part with a study's ratios.
-PUBLISHED: PartKind = "published"
+# The part with a study's ratios.
+PUBLISHED = "published"
 
 # The largest length of a fold's summary line.
 _LINE = 150
@@ -102,33 +101,35 @@ def findings_part(findings: Sequence[Finding]) -> Part | None:
 
 def excluded_part(summary: Summary) -> Part | None:
     """Combinations that were not tried or are not supported, by reason; None without any."""
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in left_out(summary):
-        by_reason.setdefault(reason, []).append(short(name))
-    groups = tuple(
-        Group(reason, tuple(names))
-        for reason, names in sorted(by_reason.items(), key=lambda each: -len(each[1]))
-    )
-    if not groups:
-        return None
-    total = sum(len(group.names) for group in groups)
-    line = f"{counted(total, 'combination')}, {counted(len(groups), 'reason')}: {groups[0].reason}"
-    return Part(
-        "excluded", "excluded", "Not tried or not supported", cut(line), total, groups=groups
-    )
+    groups = _by_reason(left_out(summary))
+    groups.sort(key=lambda group: -len(group.names))
+    many = f", {counted(len(groups), 'reason')}"
+    return _groups_part("excluded", "Not tried or not supported", "combination", groups, many)
 
 
 def cells_part(summary: Summary) -> Part | None:
     """Cells without a valid result that no table shows, by reason; None without any."""
-    by_reason: dict[str, list[str]] = {}
-    for name, verdict, reason in without_result(summary):
-        by_reason.setdefault(f"{verdict}: {reason}", []).append(short(name))
-    groups = tuple(Group(reason, tuple(names)) for reason, names in by_reason.items())
+    without = without_result(summary)
+    groups = _by_reason((name, f"{verdict}: {why}") for name, verdict, why in without)
+    return _groups_part("cells", "Cells without a valid result", "cell", groups)
+
+
+def _by_reason(pairs: Iterable[tuple[str, str]]) -> list[Group]:
+    """Names by their reasons."""
+    names: dict[str, list[str]] = {}
+    for name, reason in pairs:
+        names.setdefault(reason, []).append(short(name))
+    return [Group(reason, tuple(listed)) for reason, listed in names.items()]
+
+
+def _groups_part(
+    id_: str, title: str, noun: str, groups: Sequence[Group], more: str = ""
+) -> Part | None:
     if not groups:
         return None
     total = sum(len(group.names) for group in groups)
-    line = f"{counted(total, 'cell')}: {groups[0].reason}"
-    return Part("cells", "cells", "Cells without a valid result", cut(line), total, groups=groups)
+    line = f"{counted(total, noun)}{more}: {groups[0].reason}"
+    return Part("groups", id_, title, cut(line), total, groups=tuple(groups))
 
 
 def published_part(summary: Summary) -> Part | None:
@@ -136,23 +137,12 @@ def published_part(summary: Summary) -> Part | None:
     study, rows = view.published(summary)
     if study is None:
         return None
-    baseline = view.varied_label(summary.experiment.baseline, summary.experiment.baseline)
-    line = f"ratios to {short(baseline)}: {study.source}"
-    return Part(
-        PUBLISHED,
-        "published",
-        "Published figures",
-        cut(line),
-        table=_published_table(study, rows).fitted,
-        note=(
-            f"Connections per second as ratios to {short(baseline)}. The study's client and server "
-            "shared one host, so its ratios hold the work of both; the last column counts both "
-            f"sides' processor time here. Source: {study.source}."
-        ),
+    baseline = short(view.varied_label(summary.experiment.baseline, summary.experiment.baseline))
+    caption = (
+        f"Connections per second as ratios to {baseline}. The study's client and server shared "
+        "one host, so its ratios hold the work of both; the last column counts both sides' "
+        f"processor time here. Source: {study.source}."
     )
-
-
-def _published_table(study: Published, rows: Sequence[view.PublishedRow]) -> Table:
     columns = (
         Column("", "cell"),
         Column("study", "study", number=True),
@@ -160,24 +150,20 @@ def _published_table(study: Published, rows: Sequence[view.PublishedRow]) -> Tab
         Column("here: both sides", "both_sides", number=True, spread=True),
         Column("setting", "setting", factor=True),
     )
-    return Table(
-        "published-ratios",
-        "Published figures",
-        columns,
-        tuple(
-            Row(
-                (
-                    Cell(short(row.name)),
-                    Cell(row.study, exact=exact(row.published)[:1]),
-                    _ratio(row.comparison),
-                    _ratio(row.comparison_of_both),
-                    Cell(short(row.setting)),
-                )
-            )
-            for row in rows
-        ),
-        study.source,
+    cells = (
+        (
+            Cell(short(row.name)),
+            Cell(ratio_figure(row.study), exact=exact(row.study)[:1]),
+            _ratio(row.ours),
+            _ratio(row.ours_both),
+            Cell(short(row.setting)),
+        )
+        for row in rows
     )
+    title = "Published figures"
+    table = Table("published-ratios", title, columns, tuple(map(Row, cells)), caption)
+    line = f"ratios to {baseline}: {study.source}"
+    return Part("table", PUBLISHED, title, cut(line), table=table.fitted)
 
 
 def _ratio(found: Comparison | None) -> Cell:

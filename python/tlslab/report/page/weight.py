@@ -156,7 +156,7 @@ def _place(part: Part) -> str:
     """The key of `summary.json` that has the numbers of a table."""
     if part.id in OF_CELLS:
         return "cells"
-    return "comparisons" if part.kind == PUBLISHED else "tables"
+    return "comparisons" if part.id == PUBLISHED else "tables"
 
 
 def _each_cell(table: Table, change: _Change) -> Table:
