@@ -56,10 +56,11 @@ def _estimates(summary: Summary) -> Iterator[tuple[Value, ...]]:
     )  # fmt: skip
     for cell in summary.cells:
         levels = [cell.factors.get(name) for name in factors]
-        for name, found in cell.estimates.items():
+        for name, estimate in cell.estimates.items():
             yield (
                 cell.key, *levels, cell.verdict, cell.trials, name, estimate_name(name),
-                found.value, found.low, found.high, found.n, found.unit, cell.is_bound(name),
+                estimate.value, estimate.low, estimate.high, estimate.n, estimate.unit,
+                cell.is_bound(name),
             )  # fmt: skip
 
 
@@ -68,8 +69,9 @@ def _ratios(summary: Summary) -> Iterator[tuple[Value, ...]]:
         "baseline", "candidate", "estimate", "words", "ratio", "low", "high", "n", "p",
         "adjusted_p", "may_differ", "verdict",
     )  # fmt: skip
-    for each in summary.comparisons:
+    for ratio in summary.comparisons:
         yield (
-            each.baseline, each.candidate, each.estimate, estimate_name(each.estimate), each.ratio,
-            each.low, each.high, each.n, each.p, each.adjusted_p, each.may_differ, each.verdict,
+            ratio.baseline, ratio.candidate, ratio.estimate, estimate_name(ratio.estimate),
+            ratio.ratio, ratio.low, ratio.high, ratio.n, ratio.p, ratio.adjusted_p,
+            ratio.may_differ, ratio.verdict,
         )  # fmt: skip

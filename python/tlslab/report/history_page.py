@@ -33,19 +33,19 @@ _MARGIN = 0.08
 _FLAT = 0.02
 
 
-def render_history_html(found: History) -> str:
+def render_history_html(history: History) -> str:
     """The whole page: changed cells first, the others folded, the first of them with charts."""
     style = asset("charts.css", "report.css", "history.css")
-    quiet = words.unchanged(found)
+    quiet = words.unchanged(history)
     return (
         page_environment()
         .get_template("history.html.j2")
         .render(
-            history=found,
-            changed=words.changed_cells(found),
+            history=history,
+            changed=words.changed_cells(history),
             unchanged=quiet,
             drawn=drawn(quiet),
-            many=len({each.history for each in found.cells}) > 1,
+            many=len({cell.history for cell in history.cells}) > 1,
             words=words,
             estimate_name=estimate_name,
             chart=chart,
@@ -58,8 +58,8 @@ def render_history_html(found: History) -> str:
 
 def drawn(quiet: Sequence[CellHistory]) -> int:
     """The number of series without a change that have a chart, from the first one on."""
-    taken = accumulate(len(each.values) + _FRAME for each in quiet)
-    return sum(each <= _MOST_RUNS for each in taken)
+    taken = accumulate(len(series.values) + _FRAME for series in quiet)
+    return sum(runs <= _MOST_RUNS for runs in taken)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Chart:
     bottom: int = HEIGHT - _BOTTOM
 
 
-def chart(found: History, series: CellHistory) -> Chart:
+def chart(history: History, series: CellHistory) -> Chart:
     """The chart of a series: runs from left to right in their order, values upwards."""
     low, high = min(series.values), max(series.values)
     margin = (high - low) * _MARGIN or high * _FLAT
@@ -120,14 +120,16 @@ def chart(found: History, series: CellHistory) -> Chart:
         return round(_TOP + room * (high - value) / (high - low), 1)
 
     points = (
-        Point(x(place), y(value), f"{name}, {words.moment(found.run(name).began)}: {figure(value)}")
+        Point(
+            x(place), y(value), f"{name}, {words.moment(history.run(name).began)}: {figure(value)}"
+        )
         for place, (name, value) in enumerate(zip(series.runs, series.values, strict=True))
     )
     return Chart(
         points=tuple(points),
         levels=tuple(
-            Stretch(x(each.first - 0.4), x(each.last + 0.4), y(each.value))
-            for each in series.levels
+            Stretch(x(level.first - 0.4), x(level.last + 0.4), y(level.value))
+            for level in series.levels
         ),
         changes=tuple(x(change.index - 0.5) for change in series.changes),
         ticks=tuple(Tick(y(value), figure(value)) for value in _ticks(series.values)),

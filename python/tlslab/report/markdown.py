@@ -73,13 +73,13 @@ class _Room:
 
     def take(self, title: str, lines: Iterable[str]) -> list[str]:
         """The lines of a part, if they fit."""
-        found = list(lines)
-        size = sum(len(line) + 1 for line in found)
+        taken = list(lines)
+        size = sum(len(line) + 1 for line in taken)
         if size > self._left:
             self._without.append(title)
             return []
         self._left -= size
-        return found
+        return taken
 
     def without(self) -> list[str]:
         """The parts without room; of many, the first ones and the number of the others."""
@@ -134,7 +134,7 @@ def _listings(
     summary: Summary, sections: tuple[view.Section, ...]
 ) -> Iterator[tuple[str, list[str]]]:
     """Titles and sentences of the lists."""
-    yield "Warnings", [_warning(each) for each in cautions.warnings(summary)]
+    yield "Warnings", [_warning(caution) for caution in cautions.warnings(summary)]
     for section in sections:
         yield section.label, [section.reported(finding) for finding in section.findings]
     large = view.general_findings(summary, sections)

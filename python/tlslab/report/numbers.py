@@ -127,13 +127,13 @@ def _column(figure: Figure, series: Series) -> Column:
 
 
 def _spread(series: tuple[Series, ...]) -> bool:
-    return any(end is not None for each in series for end in (*each.low, *each.high))
+    return any(end is not None for one in series for end in (*one.low, *one.high))
 
 
 def _head(figure: Figure, series: Series) -> str:
     if len(figure.series) == 1:
         return figure.y_title or series.name
-    if not any(each.axis == 2 for each in figure.series):
+    if not any(one.axis == 2 for one in figure.series):
         return series.name
     title = figure.y2_title if series.axis == 2 else figure.y_title
     return f"{series.name}: {title}" if title else series.name

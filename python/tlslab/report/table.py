@@ -176,8 +176,8 @@ class Table:
         """
         pairs = zip(row.cells, self.columns, strict=True)
         hints = [cell.hint for cell, column in pairs if cell.hint and cell.hint != column.hint]
-        found = Counter(hints).most_common(1)
-        return found[0][0] if found and found[0][1] >= SHARED else ""
+        usual = Counter(hints).most_common(1)
+        return usual[0][0] if usual and usual[0][1] >= SHARED else ""
 
     @property
     def shown(self) -> int:
@@ -214,14 +214,14 @@ def column_of(head: str, cells: Sequence[TableCell], name: str = "") -> Column:
     """A column of the summary's data, with its estimates' common unit in the heading."""
     known = [cell for cell in cells if cell is not None]
     estimates = [cell for cell in known if isinstance(cell, Estimate)]
-    unit = unit_beside(head, {each.unit for each in estimates})
-    methods = {each.method for each in estimates}
+    unit = unit_beside(head, {estimate.unit for estimate in estimates})
+    methods = {estimate.method for estimate in estimates}
     return Column(
         head=head,
         name=name or (f"{head}, {unit}" if unit else head),
         unit=unit,
         number=bool(known) and not any(isinstance(cell, str) for cell in known),
-        spread=any(each.low is not None for each in estimates),
+        spread=any(estimate.low is not None for estimate in estimates),
         factor=bool(known) and all(isinstance(cell, str) for cell in known),
         hint=methods.pop() if len(methods) == 1 else "",
     )
@@ -254,18 +254,18 @@ def cell_of(cell: TableCell) -> Cell:
             return Cell(place_text(cell), exact=(repr(cell),))
 
 
-def estimate_cell(found: Estimate, bound: bool = False, scale: float = 1.0) -> Cell:
+def estimate_cell(estimate: Estimate, bound: bool = False, scale: float = 1.0) -> Cell:
     """An estimate with its exact numbers; `bound`: a lower bound.
 
     `scale` applies to the display only.
     """
-    text = figure_text(found.value * scale)
+    text = figure_text(estimate.value * scale)
     return Cell(
         f"≥ {text}" if bound else text,
-        "" if bound else interval_words(found.low, found.high, scale),
-        exact=exact(found.value, found.low, found.high, found.n),
-        hint=f"{'a lower bound: the server may do more; ' if bound else ''}{found.method}; "
-        f"n = {found.n}",
+        "" if bound else interval_words(estimate.low, estimate.high, scale),
+        exact=exact(estimate.value, estimate.low, estimate.high, estimate.n),
+        hint=f"{'a lower bound: the server may do more; ' if bound else ''}{estimate.method}; "
+        f"n = {estimate.n}",
     )
 
 
@@ -275,7 +275,7 @@ def exact(
     """Numbers with all their digits, as in JSON."""
     if value is None:
         return ()
-    return tuple(NOTHING if each is None else repr(each) for each in (value, low, high, n))
+    return tuple(NOTHING if number is None else repr(number) for number in (value, low, high, n))
 
 
 def interval_words(low: float | None, high: float | None, scale: float = 1.0) -> str:
@@ -285,10 +285,10 @@ def interval_words(low: float | None, high: float | None, scale: float = 1.0) ->
     return range_words(figure_text(low * scale), figure_text(high * scale))
 
 
-def tile_cell(found: Estimate, bound: bool = False) -> Cell:
+def tile_cell(estimate: Estimate, bound: bool = False) -> Cell:
     """An estimate in its unit of display."""
-    _, scale = unit_shown(found.unit)
-    return estimate_cell(found, bound, scale)
+    _, scale = unit_shown(estimate.unit)
+    return estimate_cell(estimate, bound, scale)
 
 
 def place_text(place: float) -> str:
@@ -327,7 +327,7 @@ def _names(column: Column) -> Iterator[str]:
 
 
 def _fields(column: Column, cell: Cell) -> Iterator[str]:
-    numbers = ["" if each == NOTHING else each for each in cell.exact]
+    numbers = ["" if number == NOTHING else number for number in cell.exact]
     yield numbers[0] if numbers else cell.raw or cell.text
     if column.spread:
         yield from (*numbers[1:], *[""] * len(_SPREAD))[: len(_SPREAD)]

@@ -61,8 +61,8 @@ def _rows(phase: PhaseResult, rate: RateResult) -> list[tuple[Place, ...]]:
     for comparison, difference in zip(phase.comparisons, differences, strict=False):
         first = (label, n) if not rows else (word(" "), word(" "))
         quantile = word(f"p{100 * comparison.quantile:.0f}")
-        each = number(f"{difference:+,.0f}")
-        rows.append((first[0], quantile, first[1], *_comparison(comparison, rate), each))
+        by = number(f"{difference:+,.0f}")
+        rows.append((first[0], quantile, first[1], *_comparison(comparison, rate), by))
     return rows or [(label, word(" "), number("0"), *[word("")] * 5)]
 
 
@@ -82,7 +82,7 @@ def _notes(validation: Validation) -> list[str]:
         f"{rate.rate:g}/s: {rate.resolution.median_us:,.0f} and {rate.resolution.p99_us:,.0f}"
         for rate in validation.rates
     )
-    found = [
+    lines = [
         f"{plain(validation.target)}, back end {plain(validation.backend)}"
         + (f", {validation.pause_ms} ms of work per response" if validation.pause_ms else ""),
         "resolution of this machine in µs, p50 and p99: how far a program's reading of the clock "
@@ -91,12 +91,12 @@ def _notes(validation: Validation) -> list[str]:
     ]
     for rate in validation.rates:
         if not rate.valid:
-            found.append(
+            lines.append(
                 f"invalid at {rate.rate:g}/s: {rate.completed:,} completed, {rate.matched:,} found "
                 f"in the capture, {rate.missing:,} missing there, "
                 f"{counted(rate.dropped, 'packet')} dropped"
             )
-    return found
+    return lines
 
 
 def validation_csv(validation: Validation) -> str:
@@ -112,9 +112,9 @@ def _values(validation: Validation) -> Iterator[tuple[Value, ...]]:
     for rate in validation.rates:
         for phase in rate.phases:
             differences = (phase.difference_median_us, phase.difference_p99_us)
-            for each, difference in zip(phase.comparisons, differences, strict=False):
+            for times, difference in zip(phase.comparisons, differences, strict=False):
                 yield (
-                    rate.rate, rate.achieved, phase.phase, phase.n, each.quantile, each.tool_ms,
-                    each.capture_ms, each.ratio, judged_words(each, rate),
-                    difference, rate.resolution.at(each.quantile),
+                    rate.rate, rate.achieved, phase.phase, phase.n, times.quantile, times.tool_ms,
+                    times.capture_ms, times.ratio, judged_words(times, rate),
+                    difference, rate.resolution.at(times.quantile),
                 )  # fmt: skip

@@ -146,12 +146,12 @@ def _histograms(rows: Rows) -> Iterator[Metric]:
 
 def _cumulative(buckets: Buckets) -> list[tuple[str, float]]:
     """The cumulative counts up to each bound, in Prometheus' form."""
-    found = []
+    cumulative = []
     count = 0
     for bound, more in zip((*buckets.bounds_s, float("inf")), buckets.counts, strict=True):
         count += more
-        found.append(("+Inf" if bound == float("inf") else repr(float(bound)), float(count)))
-    return found
+        cumulative.append(("+Inf" if bound == float("inf") else repr(float(bound)), float(count)))
+    return cumulative
 
 
 def _gauges(snapshot: Snapshot) -> Iterator[Metric]:
@@ -161,7 +161,7 @@ def _gauges(snapshot: Snapshot) -> Iterator[Metric]:
         yield _family(GaugeMetricFamily, name, words, _HOST_LABELS, values)
     words = "1 for a generator that was lost, until it makes load again; 0 for one that makes load"
     lost = [((*run, host.name), 0) for host in snapshot.hosts]
-    lost += [((*run, each.host), 1) for each in snapshot.lost]
+    lost += [((*run, gone.host), 1) for gone in snapshot.lost]
     yield _family(GaugeMetricFamily, "host_lost", words, _HOST_LABELS, lost)
     words = "Processors that the server's processes on this machine keep busy"
     busy = snapshot.point.server if snapshot.hosts and snapshot.point is not None else None

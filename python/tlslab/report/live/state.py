@@ -56,8 +56,8 @@ class TrialsLeft:
     def seconds(self) -> float:
         """The time left, in seconds."""
         here = self.done - self.first
-        each = (self._clock() - self._start) / here if here >= _ENOUGH else self._planned
-        return each * (self.total - self.done)
+        seconds = (self._clock() - self._start) / here if here >= _ENOUGH else self._planned
+        return seconds * (self.total - self.done)
 
     def progress(self) -> Done:
         """The progress in trials."""
@@ -158,8 +158,8 @@ class State:
     def series(self) -> dict[Key, Totals]:
         """The totals of each host, cell and kind of run since the start."""
         with self._lock:
-            found = {key: series.totals for key, series in self._series.items()}
-        return {key: totals for key, totals in found.items() if totals is not None}
+            all_ = {key: series.totals for key, series in self._series.items()}
+        return {key: totals for key, totals in all_.items() if totals is not None}
 
     def _take(self, event: events.Event) -> None:
         match event:
@@ -245,7 +245,7 @@ class State:
         Hosts that report in the same second are one point.
         """
         t = float(math.floor(now - self._start))
-        hosts = [host_now(name, each, now) for name, each in self._hosts.items()]
+        hosts = [host_now(name, report, now) for name, report in self._hosts.items()]
         point = together(hosts, t, self._run, self._server)
         if self._points and self._points[-1].t == t:
             self._points.pop()
@@ -270,7 +270,7 @@ class State:
             elapsed_s=now - self._start,
             left_s=None if self._ended else self._left(now),
             times=self._times,
-            hosts=tuple(host_now(name, each, now) for name, each in self._hosts.items()),
+            hosts=tuple(host_now(name, report, now) for name, report in self._hosts.items()),
             lost=tuple(self._lost.values()),
             point=self._points[-1] if self._points else None,
             arrivals=all_.arrivals if all_ else 0,

@@ -181,8 +181,8 @@ class Drawn:
     @property
     def height(self) -> float:
         """The height of the largest drawing in pixels."""
-        found = (_HEIGHT.search(str(variant.svg)) for variant in self.variants)
-        return max((float(match[1]) for match in found if match), default=0.0)
+        heights = (_HEIGHT.search(str(variant.svg)) for variant in self.variants)
+        return max((float(match[1]) for match in heights if match), default=0.0)
 
     @property
     def line(self) -> str:
@@ -200,9 +200,9 @@ def _without_hover(svg: Markup) -> Markup:
 
 def deployable_of(figure: Figure) -> Figure | None:
     """The ranking without the levels that policies object to; None if that changes nothing."""
-    if figure.kind != "ranking" or not any(any(each.objections) for each in figure.series):
+    if figure.kind != "ranking" or not any(any(series.objections) for series in figure.series):
         return None
-    return replace(figure, series=tuple(_without_objections(each) for each in figure.series))
+    return replace(figure, series=tuple(_without_objections(series) for series in figure.series))
 
 
 def _without_objections(series: Series) -> Series:
@@ -225,7 +225,8 @@ def _first(figure: Figure, most: int) -> Figure:
         return figure
     first = set(names[:most])
     series = tuple(
-        each.only([index for index, x in enumerate(each.x) if x in first]) for each in figure.series
+        series.only([index for index, x in enumerate(series.x) if x in first])
+        for series in figure.series
     )
     caption = f"{figure.caption} The first {most} of {len(names)}; summary.json has all."
     return replace(figure, caption=caption.strip(), series=series)
@@ -286,13 +287,13 @@ class DrawnFlame:
         rows = tuple(
             Row(
                 (
-                    Cell(each.name.replace("`", ": ")),
-                    Cell(each.part),
-                    Cell(f"{100 * each.share:.1f}", exact=(repr(each.share),)),
-                    Cell(f"{each.samples:,}", exact=(repr(each.samples),)),
+                    Cell(frame.name.replace("`", ": ")),
+                    Cell(frame.part),
+                    Cell(f"{100 * frame.share:.1f}", exact=(repr(frame.share),)),
+                    Cell(f"{frame.samples:,}", exact=(repr(frame.samples),)),
                 )
             )
-            for each in _widest(self.flame)
+            for frame in _widest(self.flame)
         )
         return Table(f"flame-{self.flame.id}", self.title, columns, rows).fitted
 
@@ -301,7 +302,7 @@ def drawn_flames(summary: Summary, most: int) -> tuple[DrawnFlame, ...]:
     """The first flame graphs of a summary."""
     names = [s.name for f in summary.figures if f.id == _FIGURE for s in f.series]
     colours = {name: number for number, name in enumerate(names)}
-    return tuple(DrawnFlame(each, colours) for each in summary.flames[:most])
+    return tuple(DrawnFlame(flame, colours) for flame in summary.flames[:most])
 
 
 def _widest(flame: Flame) -> list[Frame]:

@@ -112,15 +112,15 @@ def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) 
         line = f"{len(rankings)} rankings: {', '.join(f.title for f in rankings[:3])}"
         yield page_parts.figures_part("rankings", "Other rankings", line, _halves(rankings))
     if not sections:
-        for each in summary.tables[:1]:
-            yield page_parts.table_part(data_table(each))
+        for data in summary.tables[:1]:
+            yield page_parts.table_part(data_table(data))
         for figure in _own(summary, drawn)[:2]:
             yield _figure_part(figure)
 
 
 def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) -> Iterator[Part]:
     """The contents of Details beside warnings, method and the like."""
-    found = results.times(summary, sections)
+    times = results.times(summary, sections)
     yield from _why(summary, thrift.flames)
     costs = [f for f in summary.figures if _of_section(f) and f.kind == "stacked_bars"]
     uses = [f for f in summary.figures if _of_section(f) and f.kind == "areas" and _has_area(f)]
@@ -131,8 +131,8 @@ def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) ->
             "server and client, in the program (user) and in the kernel (system)",
             _halves(costs),
         )
-    if found is not None:
-        yield page_parts.table_part(found)
+    if times is not None:
+        yield page_parts.table_part(times)
     if uses:
         most = thrift.uses
         few = f"The first {most} of {len(uses)}" if most else f"None of {len(uses)} is drawn"
@@ -145,14 +145,14 @@ def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) ->
             more,
         )
     drawn = summary.answer.figure if summary.answer else ""
-    yield from (_figure_part(each) for each in _own(summary, drawn)[0 if sections else 2 :])
-    yield from (page_parts.table_part(data_table(each)) for each in summary.tables[not sections :])
-    yield from (page_parts.text_part(each) for each in summary.texts)
+    yield from (_figure_part(figure) for figure in _own(summary, drawn)[0 if sections else 2 :])
+    yield from (page_parts.table_part(data_table(data)) for data in summary.tables[not sections :])
+    yield from (page_parts.text_part(text) for text in summary.texts)
 
 
 def _why(summary: Summary, flames: int) -> Iterator[Part]:
     """The parts of costs by samples, with their flame graphs."""
-    figures = [Drawn(each) for each in summary.figures if each.id == _WHY]
+    figures = [Drawn(figure) for figure in summary.figures if figure.id == _WHY]
     if figures:
         drawn = drawn_flames(summary, flames)
         cells = len(summary.why.cells) if summary.why else 0

@@ -82,11 +82,11 @@ def text_part(text: TextBlock) -> Part:
 
 def warnings_part(summary: Summary) -> Part | None:
     """The warnings for the reader, the gravest first; None without any."""
-    found = warnings(summary)
-    if not found:
+    listed = warnings(summary)
+    if not listed:
         return None
-    line = found[0].message
-    return Part("warnings", "warnings", "Warnings", cut(line), len(found), cautions=found)
+    line = listed[0].message
+    return Part("warnings", "warnings", "Warnings", cut(line), len(listed), cautions=listed)
 
 
 def findings_part(findings: Sequence[Finding]) -> Part | None:
@@ -166,11 +166,11 @@ def published_part(summary: Summary) -> Part | None:
     return Part("table", PUBLISHED, title, cut(line), table=table.fitted)
 
 
-def _ratio(found: Comparison | None) -> Cell:
-    if found is None:
+def _ratio(comparison: Comparison | None) -> Cell:
+    if comparison is None:
         return Cell()
-    value = view.ratio_value(found)
-    numbers = exact(found.ratio, found.low, found.high, found.n)
+    value = view.ratio_value(comparison)
+    numbers = exact(comparison.ratio, comparison.low, comparison.high, comparison.n)
     return Cell(value.text, value.interval, exact=numbers, hint=value.method)
 
 

@@ -74,10 +74,10 @@ def kept_open(summary: Summary, sections: Sequence[view.Section]) -> Table | Non
     if not rows:
         return None
     at_once = summary.experiment.workload["keep_alive"]["connections"]
-    found = _Results(summary, rows, _KEPT_OPEN).table(
+    table = _Results(summary, rows, _KEPT_OPEN).table(
         _OPEN, f"Connections kept open: {at_once} at once"
     )
-    return replace(found, caption="As many requests as the connections can carry.")
+    return replace(table, caption="As many requests as the connections can carry.")
 
 
 def times(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
@@ -85,13 +85,13 @@ def times(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
     rows = [(section, row) for section in sections for row in section.measured]
     if not any(head.name in row.cell.estimates for head in _TIMES for _, row in rows):
         return None
-    found = _Results(summary, rows, _TIMES).table(_OF_TIMES, "Times")
+    table = _Results(summary, rows, _TIMES).table(_OF_TIMES, "Times")
     connections = summary.experiment.workload.get("connections", "")
     caption = (
         f"Service time, from the actual start of each connection; {connections} connections are "
         "always in flight, so times grow as the rate falls."
     )
-    return replace(found, caption=caption)
+    return replace(table, caption=caption)
 
 
 def objections_of(summary: Summary) -> dict[str, str]:
@@ -182,10 +182,10 @@ class _Results:
     def _figure(self, row: view.Row, head: _Head, comparison: Comparison | None) -> Cell:
         if head.name == _RATIO:
             return _ratio(row, comparison)
-        found = row.cell.estimates.get(head.name)
-        if found is None:
+        estimate = row.cell.estimates.get(head.name)
+        if estimate is None:
             return Cell(hint=row.cell.not_measurable.get(head.name, ""))
-        return estimate_cell(found, row.cell.is_bound(head.name), head.scale)
+        return estimate_cell(estimate, row.cell.is_bound(head.name), head.scale)
 
 
 def _ratio(row: view.Row, comparison: Comparison | None) -> Cell:

@@ -43,10 +43,10 @@ class Thrift:
     @property
     def words(self) -> str:
         """The contents that are left out all over the page, and where they are; empty for none."""
-        found = list(self._left_out())
-        if not found:
+        parts = list(self._left_out())
+        if not parts:
             return ""
-        return f"To keep this page small, these are in summary.json alone: {'; '.join(found)}."
+        return f"To keep this page small, these are in summary.json alone: {'; '.join(parts)}."
 
     def _left_out(self) -> Iterator[str]:
         if not self.hints:
@@ -110,17 +110,17 @@ def lighter_main(parts: Iterable[Part], thrift: Thrift) -> tuple[Part, ...]:
 
 def lighter_details(parts: Iterable[Part], thrift: Thrift) -> tuple[Part, ...]:
     """Parts of Details; the first figures get the room for figures."""
-    found = []
+    lighter = []
     left = thrift.figures
     for part in parts:
         kept = part
         if part.figures and part.id != USES and left is not None:
             drawn, undrawn = part.figures[:left], part.figures[left:]
             left -= len(drawn)
-            titles = tuple(each.figure.title for each in undrawn)
+            titles = tuple(figure.figure.title for figure in undrawn)
             kept = replace(part, figures=drawn, undrawn=titles)
-        found.append(_lighter(kept, thrift, thrift.details, _most_rows(part, thrift)))
-    return tuple(found)
+        lighter.append(_lighter(kept, thrift, thrift.details, _most_rows(part, thrift)))
+    return tuple(lighter)
 
 
 def _most_rows(part: Part, thrift: Thrift) -> int | None:
@@ -129,7 +129,7 @@ def _most_rows(part: Part, thrift: Thrift) -> int | None:
 
 
 def _lighter(part: Part, thrift: Thrift, drawing: Drawing, rows: int | None) -> Part:
-    lean = replace(part, figures=tuple(each.lighter(drawing) for each in part.figures))
+    lean = replace(part, figures=tuple(figure.lighter(drawing) for figure in part.figures))
     return lean if lean.table is None else _with_lighter_table(lean, lean.table, thrift, rows)
 
 

@@ -128,12 +128,12 @@ def labelled(notes: Sequence[Note], width: float) -> tuple[Drawing, float]:
     labels = [_label(note, notes, width) for note in notes]
     lanes: list[tuple[_Label, int]] = []
     # A label that other lines cross lies in a higher lane than the labels of those lines.
-    for label in sorted(labels, key=lambda each: (each.crossed, -each.note.x)):
+    for label in sorted(labels, key=lambda one: (one.crossed, -one.note.x)):
         lanes.append((label, _lane(label, lanes)))
 
     def draw(top: float, bottom: float) -> list[Markup]:
         # The highest label first: its line may run below a lower label.
-        from_above = sorted(lanes, key=lambda each: -each[1])
+        from_above = sorted(lanes, key=lambda lane: -lane[1])
         return [_drawn(label, top - _RAISED - lane * LINE, bottom) for label, lane in from_above]
 
     return draw, max((lane + 1 for _, lane in lanes), default=0) * LINE
@@ -152,7 +152,7 @@ def _label(note: Note, notes: Sequence[Note], width: float) -> _Label:
     if not choices:
         left = min(max(0.0, note.x + _BESIDE), width - room)
         return _Label(note, text, left, left + room, len(notes))
-    return min(choices, key=lambda each: each.crossed)
+    return min(choices, key=lambda choice: choice.crossed)
 
 
 def _lane(label: _Label, lanes: Sequence[tuple[_Label, int]]) -> int:

@@ -180,7 +180,7 @@ def sign(x: float, y: float, *content: str) -> Markup:
 
 def textures(prefix: str, lines: Sequence[Line]) -> Markup:
     """Definitions of the textures that the series need, once for each colour and texture."""
-    found = {(line.colour, line.shape): line for line in lines if line.shape % COLOURS}
+    needed = {(line.colour, line.shape): line for line in lines if line.shape % COLOURS}
     patterns = (
         tag(
             "pattern",
@@ -192,9 +192,9 @@ def textures(prefix: str, lines: Sequence[Line]) -> Markup:
             patternUnits="userSpaceOnUse",
             class_=colour,
         )
-        for (colour, kind), line in found.items()
+        for (colour, kind), line in needed.items()
     )
-    return tag("defs", *patterns) if found else Markup("")
+    return tag("defs", *patterns) if needed else Markup("")
 
 
 def filling(prefix: str, line: Line) -> str | None:
@@ -291,13 +291,13 @@ def line_keys(figure: Figure, lines: Sequence[Line]) -> list[Key]:
 def sign_keys(lines: Sequence[Line]) -> list[Key]:
     """The keys of whiskers, trials, lower bounds and objections, as far as they occur."""
     points = [point for line in lines for point in line.points]
-    found = (
+    occurring = (
         (any(line.intervals for line in lines), Key("95 % interval", _interval)),
         (any(point.samples for point in points), Key("one trial", _trials)),
         (any(point.bound for point in points), Key("lower bound", _bound)),
         (any(point.objection for point in points), Key("a policy objects", _objection)),
     )
-    return [key for there, key in found if there]
+    return [key for there, key in occurring if there]
 
 
 def _interval(x: float, y: float) -> Markup:

@@ -129,13 +129,13 @@ def _horizontal(
     figure: Figure, lines: Sequence[Line], left: float, right: float, bars: bool
 ) -> tuple[Scale, tuple[str, ...], float]:
     """The horizontal scale, the names on it, and the room of one place in pixels."""
-    found = places_of(lines)
+    distinct = places_of(lines)
     if named(lines):
-        half = (right - left) / max(1, len(found)) / 2
-        last = max(1.0, len(found) - 1.0)
+        half = (right - left) / max(1, len(distinct)) / 2
+        last = max(1.0, len(distinct) - 1.0)
         whole = Scale(0.0, last, left + half, right - half, False, (), 1.0)
-        return whole, tuple(str(place) for place in found), 2 * half
-    numbers = [float(place) for place in found]
+        return whole, tuple(str(place) for place in distinct), 2 * half
+    numbers = [float(place) for place in distinct]
     inset = _INSET
     if bars:
         inset = max(inset, (right - left) / max(1, len(numbers)) / 2)
@@ -156,13 +156,13 @@ def _titles(figure: Figure, width: float, y: float, both: bool) -> tuple[Markup,
         lines = [fold(left, half, 3), fold(right, half, 3)]
     elif right:
         lines = [*lines, (right,)] if left else [(), fold(right, room)]
-    depth = max(len(each) for each in lines)
+    depth = max(len(title) for title in lines)
     parts = []
-    for index, each in enumerate(lines):
-        if each:
-            base = y + LINE * (depth - len(each) + 1) - 3
+    for index, title in enumerate(lines):
+        if title:
+            base = y + LINE * (depth - len(title) + 1) - 3
             x, anchor = ((0.0, None), (width - 1, "end"))[index]
-            parts.append(written(each, x, base, "t", anchor))
+            parts.append(written(title, x, base, "t", anchor))
     return tag("g", *parts), y + LINE * depth + 4
 
 

@@ -205,7 +205,7 @@ def _columns_of(content: Sequence[Row], width: float, signs: bool) -> _Columns:
         names = tuple(fold(row.name, width - 1, 1) for row in content)
     else:
         left += max((width_of(line) for lines in names for line in lines), default=0.0) + _GAP
-    texts = [each for row in content for each in row.values]
+    texts = [text for row in content for text in row.values]
     value = max((width_of(text) for _, text, _ in texts), default=0.0)
     beside = max((width_of(text) for _, _, text in texts), default=0.0)
     ranges = width - 1 - beside

@@ -85,7 +85,7 @@ def scale(
     number, not at round ones beyond them. `own`: a few whole numbers are themselves the ticks of a
     logarithmic scale.
     """
-    known = sorted({each for each in numbers if not log or each > 0})
+    known = sorted({value for value in numbers if not log or value > 0})
     if not known:
         return Scale(1.0, 10.0, start, end, log, (), 1.0)
     if log:
@@ -104,18 +104,18 @@ def lying(
     """A tight horizontal scale with as many ticks as their labels have room for."""
     known = list(numbers)
     most = max(_FEWEST, int(abs(end - start) / _NEAREST))
-    found = scale(known, start, end, log, most, zero, True, own)
+    made = scale(known, start, end, log, most, zero, True, own)
     for count in range(most - 1, 1, -1):
-        if _free(found):
+        if _free(made):
             break
         fewer = scale(known, start, end, log, count, zero, True, own)
         # A single tick shows no distance.
-        found = fewer if len(fewer.ticks) > 1 else found
-    return found
+        made = fewer if len(fewer.ticks) > 1 else made
+    return made
 
 
-def _free(found: Scale) -> bool:
-    boxes = [(found(tick), width_of(found.text(tick)) / 2) for tick in found.ticks]
+def _free(made: Scale) -> bool:
+    boxes = [(made(tick), width_of(made.text(tick)) / 2) for tick in made.ticks]
     return all(
         left + half + _APART <= right - other for (left, half), (right, other) in pairwise(boxes)
     )
@@ -160,7 +160,7 @@ def _log(known: list[float], start: float, end: float, count: int, tight: bool, 
         around = _decades(low, high, _DECADES, 1)
         low = max((tick for tick in around if tick <= low), default=low)
         high = min((tick for tick in around if tick >= high), default=high)
-    few = own and len(known) <= _OWN_TICKS and all(each.is_integer() for each in known)
+    few = own and len(known) <= _OWN_TICKS and all(value.is_integer() for value in known)
     ticks = tuple(known) if few else _log_ticks(low, high, count)
     return Scale(low, high, start, end, True, ticks, 0.0)
 
@@ -180,8 +180,8 @@ def _log_ticks(low: float, high: float, count: int) -> tuple[float, ...]:
         )
         if len(ticks) <= max(count, 2):
             return ticks
-        found = next(choices, None)
-        steps, every = (found, 1) if found else (steps, every + 1)
+        fewer = next(choices, None)
+        steps, every = (fewer, 1) if fewer else (steps, every + 1)
 
 
 def _decades(low: float, high: float, steps: Iterable[int], every: int) -> list[float]:

@@ -109,7 +109,7 @@ def _whole(value: float) -> bool:
 def in_full(text: str) -> str:
     """The text followed by IANA's names; empty if it has no suite with another name."""
     suites = [find_suite(name) for name in _OPENSSL.findall(text)]
-    names = dict.fromkeys(each.name for each in suites if each and each.name not in text)
+    names = dict.fromkeys(suite.name for suite in suites if suite and suite.name not in text)
     return f"{text} ({', '.join(names)})" if names else ""
 
 
@@ -206,7 +206,7 @@ def written(
 
     `anchor` is `end` or `middle`; `full` is the title for hovering, if the lines are shortened.
     """
-    classes = " ".join(each for each in (kind, anchor and anchor[0]) if each) or None
+    classes = " ".join(name for name in (kind, anchor and anchor[0]) if name) or None
     hover = tag("title", full) if full and full != " ".join(lines) else Markup("")
     if len(lines) == 1:
         return tag("text", lines[0], hover, x=x, y=y, class_=classes)
