@@ -100,7 +100,7 @@ class Column:
     """A column: its heading with the unit, and its name in copies.
 
     `number`: it contains figures only. `spread`: these have intervals. `factor`: it can be filtered
-    by its levels. `reach`: the narrowest page that shows it (`fitting_columns`). `paper`: print
+    by its levels. `reach`: the narrowest page that shows it (`Table.fitted`). `paper`: print
     shows it.
     """
 

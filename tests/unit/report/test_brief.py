@@ -102,7 +102,7 @@ def test_the_first_part_is_cut_to_its_room_and_names_the_command_that_prints_all
     assert drawn(Brief([listed("row", 10)], 10, MORE), 100).splitlines()[9] == "row 9"
 
 
-def test_what_cannot_be_cut_is_named_and_takes_no_room_from_what_comes_after_it() -> None:
+def test_a_part_that_cannot_be_cut_is_named_and_takes_no_room() -> None:
     parts = [
         Part("long", "5 lines", "a\nb\nc\nd\ne"),
         Part("three", "3 lines", "f\ng\nh"),

@@ -96,7 +96,7 @@ def test_an_offer_with_a_question_open_passes_nothing(form: Callable[[Grading], 
     assert "not wholly known" in shown
 
 
-def test_what_an_unfinished_probe_found_may_be_forbidden() -> None:
+def test_an_unfinished_probe_can_fail_a_policy() -> None:
     found = replace(old(), incomplete=ENDED)
     assert headline(found) == "localhost:8443 offers what RFC 9325 and RFC 10015 forbid."
 

@@ -109,7 +109,7 @@ def test_an_open_change_after_an_established_one_is_named() -> None:
     assert "from run-10 on, perhaps with another since." in said
 
 
-def test_what_a_series_without_a_change_leaves_open_is_no_promise() -> None:
+def test_a_series_without_a_change_names_the_step_it_would_show() -> None:
     found = history(made_runs({"X25519": [1.0] * 16}))
     text = render_history_markdown(found)
     assert "**No change was found in 2 cells" in text

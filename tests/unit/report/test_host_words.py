@@ -42,5 +42,5 @@ def test_a_host_with_all_that_is_known_of_it() -> None:
     )
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_facts_of_a_host_are_left_out() -> None:
     assert host_words(HostUse("east", "", (), 1)) == "1 run"

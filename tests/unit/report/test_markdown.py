@@ -16,7 +16,7 @@ def wide(number: int) -> DataTable:
     return DataTable(f"wide-{number}", f"Wide table {number}", "", ("row", "text"), rows)
 
 
-def test_what_has_no_room_is_named(full_summary: Summary) -> None:
+def test_parts_without_room_are_named(full_summary: Summary) -> None:
     text = render_markdown(replace(full_summary, tables=tuple(map(wide, range(40)))))
     assert len(text) <= MOST
     named = text[text.index(NO_ROOM) :].split("\n\n")[1].split("\n")

@@ -90,7 +90,7 @@ def test_the_numbers_behind_a_ranking_have_trials_bounds_and_objections() -> Non
     assert table.columns[1].trials
 
 
-def test_what_policies_object_to_can_be_left_out() -> None:
+def test_a_ranking_can_leave_out_levels_with_objections() -> None:
     found = deployable_of(RANKING)
     assert found is not None
     assert found.series[0].x == ("b", "c")
@@ -130,7 +130,7 @@ def test_an_answer_is_not_said_twice(quick_summary: Summary) -> None:
     assert texts == [summary.findings[1].text]
 
 
-def test_what_most_cells_of_a_row_say_on_hover_the_row_says_once() -> None:
+def test_a_hint_shared_by_most_cells_stands_once_on_the_row() -> None:
     def cells(*hints: str) -> tuple[Cell, ...]:
         return tuple(Cell("1", hint=hint) for hint in hints)
 

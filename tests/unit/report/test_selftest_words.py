@@ -54,7 +54,7 @@ def test_a_report_quotes_the_self_test_that_its_run_folder_has() -> None:
     assert QUOTED.replace("'", "&#39;") in render_html(summary)
 
 
-def test_what_a_folder_from_elsewhere_says_is_made_plain() -> None:
+def test_texts_of_a_foreign_folder_are_sanitised() -> None:
     hostile = replace(made_selftest(), created="\x1b[31m<b>evil", machine={"kernel": "\x1b]0;x"})
     summary = summarise(made_run(quick=True))
     environment = replace(summary.environment, selftest=hostile)

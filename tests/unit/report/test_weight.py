@@ -113,7 +113,7 @@ def test_results_and_tables_of_the_analysis_are_whole(level: int) -> None:
 
 
 @pytest.mark.parametrize("level", range(THRIFTIEST + 1))
-def test_what_a_table_leaves_out_is_said_below_it(level: int) -> None:
+def test_a_table_names_below_it_the_rows_and_columns_left_out(level: int) -> None:
     whole, found = laid_out(0), laid_out(level)
     full_parts = (*whole.main, *whole.details)
     for full, part in zip(full_parts, (*found.main, *found.details), strict=True):
@@ -129,7 +129,7 @@ def test_what_a_table_leaves_out_is_said_below_it(level: int) -> None:
 
 
 @pytest.mark.parametrize("level", range(THRIFTIEST + 1))
-def test_what_figures_leave_out_is_said(level: int) -> None:
+def test_left_out_figures_and_trials_are_named(level: int) -> None:
     whole, found = laid_out(0), laid_out(level)
     shown = {each.figure.id: each for each in drawn(level)}
     undrawn = {title for part in found.details for title in part.undrawn}

@@ -71,7 +71,7 @@ def test_gauges_are_there_only_while_something_runs() -> None:
     assert [sample.value for sample in found["tlslab_completed"]] == [200.0]
 
 
-def test_what_a_closed_loop_lacks_has_no_sample() -> None:
+def test_a_closed_loop_has_no_samples_of_an_open_one() -> None:
     closed = Watched()
     closed.seconds([pace(1.0, totals(10, open_loop=False))])
     found = scraped(closed.state)

@@ -20,7 +20,7 @@ def test_lines_fit_and_are_few(text: str, room: float, lines: int) -> None:
 
 
 @given(st.text(min_size=1, max_size=80))
-def test_what_fits_is_left_alone(text: str) -> None:
+def test_a_text_that_fits_is_unchanged(text: str) -> None:
     assert shorten(text, width_of(text)) == text
     assert fold(text, width_of(text)) == (text,)
 
