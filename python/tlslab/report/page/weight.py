@@ -1,18 +1,15 @@
 """The content that a page leaves out to be light enough, level by level."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from tlslab.report.page.drawn import WHOLE, Drawing
 from tlslab.report.page.page_parts import PUBLISHED, Part
 from tlslab.report.page.results import OF_CELLS, RESULTS
-from tlslab.report.table import NEVER, Cell, Column, Table
+from tlslab.report.table import NEVER, Table
 
 # The part whose drawings are limited separately.
 USES = "use"
-
-_Change = Callable[[Cell, Column], Cell]
 
 
 @dataclass(frozen=True)
@@ -24,8 +21,7 @@ class Thrift:
     other figures in Details. `cell_rows`, `rows`, `main_rows`: the largest numbers of rows of
     further tables of all cells in Details, of the results and other tables there, of tables before
     Details. `hints`: cells have the methods of their estimates. `hidden`: columns that no page
-    width shows are present with intervals in words, without them (the CSV has the numbers), or
-    absent.
+    width shows are present.
     """
 
     details: Drawing = WHOLE
@@ -38,7 +34,7 @@ class Thrift:
     rows: int | None = None
     main_rows: int | None = None
     hints: bool = True
-    hidden: Literal["whole", "values", "none"] = "whole"
+    hidden: bool = True
 
     @property
     def words(self) -> str:
@@ -51,8 +47,6 @@ class Thrift:
     def _left_out(self) -> Iterator[str]:
         if not self.hints:
             yield "how each estimate was made (estimates, method)"
-        if self.hidden == "values":
-            yield "intervals in words of columns behind a click (the CSV has them as numbers)"
         if not self.details.trials:
             yield "single trials of the charts in Details (figures, samples)"
 
@@ -71,9 +65,8 @@ _LEAN = Thrift(
     uses=12,
     flames=0,
     hints=False,
-    hidden="values",
 )
-_FEW = replace(_LEAN, details=_PLAIN, hidden="none")
+_FEW = replace(_LEAN, details=_PLAIN, hidden=False)
 
 # From content that nobody misses to content that only an unlimited page has: a page uses the first
 # level that makes it light enough. Tables of the analysis are complete except at the last level,
@@ -136,14 +129,12 @@ def _lighter(part: Part, thrift: Thrift, drawing: Drawing, rows: int | None) -> 
 def _with_lighter_table(part: Part, table: Table, thrift: Thrift, most: int | None) -> Part:
     left_out = []
     if not thrift.hints:
-        table = _each_cell(table, _without_hint)
-    if thrift.hidden == "values":
-        table = _each_cell(table, _without_hidden_interval)
+        table = _without_hints(table)
     hidden = [column.head for column in table.columns if column.reach == NEVER]
     if most is not None and len(table.rows) > most:
         left_out.append(f"all but the first {most} of {len(table.rows)} rows")
         table = replace(table, rows=table.rows[:most])
-    if thrift.hidden == "none" and hidden and part.id in OF_CELLS:
+    if not thrift.hidden and hidden and part.id in OF_CELLS:
         left_out.append(f"the columns {'; '.join(hidden)}")
         table = _without_hidden(table)
     if not left_out:
@@ -159,22 +150,23 @@ def _place(part: Part) -> str:
     return "comparisons" if part.id == PUBLISHED else "tables"
 
 
-def _each_cell(table: Table, change: _Change) -> Table:
-    rows = (replace(row, cells=tuple(map(change, row.cells, table.columns))) for row in table.rows)
-    return replace(table, rows=tuple(rows))
-
-
-def _without_hint(cell: Cell, column: Column) -> Cell:
-    """The cell without the method of its estimate; names keep IANA's.
+def _without_hints(table: Table) -> Table:
+    """The table without the methods of its estimates; names keep IANA's.
 
     If the hint is that of the column, it says nothing about the cell. The reason for a missing
     number stays.
     """
-    return replace(cell, hint=column.hint) if cell.exact else cell
-
-
-def _without_hidden_interval(cell: Cell, column: Column) -> Cell:
-    return replace(cell, interval="") if column.reach == NEVER else cell
+    rows = (
+        replace(
+            row,
+            cells=tuple(
+                replace(cell, hint=column.hint) if cell.exact else cell
+                for cell, column in zip(row.cells, table.columns, strict=True)
+            ),
+        )
+        for row in table.rows
+    )
+    return replace(table, rows=tuple(rows))
 
 
 def _without_hidden(table: Table) -> Table:
