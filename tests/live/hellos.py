@@ -4,7 +4,7 @@ import socket
 import struct
 from dataclasses import dataclass
 
-from tlslab.advice.clients import Client
+from tlslab.advice.simulate import Client
 
 NUMBERS = {"SSL 3.0": 0x0300, "1.0": 0x0301, "1.1": 0x0302, "1.2": 0x0303, "1.3": 0x0304}
 NAMES = {number: name for name, number in NUMBERS.items()}

@@ -13,7 +13,7 @@ import pytest
 
 from live.harness import Own, Tlslab, setting
 from live.hellos import ask
-from tlslab.advice.clients import clients
+from tlslab.advice.simulate import clients
 from tlslab.servers import Nginx
 from tlslab.servers.apache import Apache
 from tlslab.servers.configured import ConfiguredServer

@@ -6,7 +6,7 @@ from datetime import date
 from tlslab.advice.choice import Field, Recommendation
 from tlslab.advice.emit import Form, Offer
 from tlslab.advice.policy import GRADES
-from tlslab.advice.price import costs, price_lines, price_words
+from tlslab.advice.price import price_lines, price_words
 from tlslab.advice.setting_grade import is_pq_hybrid
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import estimate_name
@@ -36,22 +36,18 @@ _HEADS = {
 _UNITS = {"us": " µs", "ms": " ms", "1/s": "/s", "B": " B"}
 
 
-def heads(found: Recommendation) -> tuple[str, ...]:
-    """The sentences at the head of every text: the order, why it is this one, what it costs."""
+def comments(found: Recommendation, form: Form, offer: Offer) -> tuple[str, ...]:
+    """The sentences at the head of a file: the order, why it is this one, what it costs."""
+    by = found.trade_offs.measure
     return (
         f"tlslab recommend, aim {found.aim}: {_headline(found)}",
+        f"{form.title}: {form.use}.",
         _basis(found),
         reason(found),
-        *(f"price: {each}" for each in costs(found)),
+        *(f"price: {price_words(found, each)}" for each in found.prices if each.measure == by),
         *left_out_lines(found.field, every=True),
+        *((f"Also in this file: {offer.beside}",) if offer.beside else ()),
     )
-
-
-def comments(found: Recommendation, form: Form, offer: Offer) -> tuple[str, ...]:
-    """The sentences at the head of a whole file."""
-    first, *rest = heads(found)
-    beside = (f"Also in this file: {offer.beside}",) if offer.beside else ()
-    return (first, f"{form.title}: {form.use}.", *rest, *beside)
 
 
 def quoted(found: Recommendation) -> str:

@@ -71,14 +71,13 @@ def number_in(name: str) -> int | None:
 class Policy:
     """One source at one date; of several rules that cover a name the first one counts.
 
-    `http` limits the policy to one version of HTTP. `least_dh_bits`: the smallest Diffie-Hellman
-    modulus that it allows, if it says so.
+    `http` limits the policy to one version of HTTP. `dh` forbids Diffie-Hellman moduli below a
+    size, if the policy says so.
     """
 
     about: Source
     rules: Mapping[Topic, tuple[Rule, ...]]
     http: str | None = None
-    least_dh_bits: int | None = None
     dh: Rule | None = field(default=None, repr=False)
 
     @property
@@ -101,34 +100,11 @@ class Policy:
         """The location of the source."""
         return self.about.source
 
-    @property
-    def suites(self) -> tuple[Rule, ...]:
-        """The rules for suites."""
-        return self.rules["suite"]
-
-    @property
-    def groups(self) -> tuple[Rule, ...]:
-        """The rules for key-exchange groups."""
-        return self.rules["group"]
-
-    @property
-    def dh_reason(self) -> str:
-        """The reason for forbidding smaller Diffie-Hellman parameters."""
-        return self.dh.reason if self.dh else ""
-
     def of(self, topic: Topic, name: str) -> Rule | None:
         """The rule for an item; None if the policy does not cover it."""
         if topic == "group" and self.dh is not None and self.dh.covers(name):
             return self.dh
         return next((rule for rule in self.rules[topic] if rule.covers(name)), None)
-
-    def of_suite(self, name: str) -> Rule | None:
-        """The rule for a suite; None if the policy does not cover it."""
-        return self.of("suite", name)
-
-    def of_group(self, name: str) -> Rule | None:
-        """The rule for a key-exchange group; None if the policy does not cover it."""
-        return self.of("group", name)
 
 
 @cache
@@ -199,7 +175,7 @@ def read_policy(data: Mapping[str, Any]) -> Policy:
         successor=data.get("successor"),
     )
     rules = {topic: tuple(_rule(table) for table in data.get(topic, ())) for topic in TOPICS}
-    return Policy(about, rules, data.get("http"), dh.below if dh else None, dh)
+    return Policy(about, rules, data.get("http"), dh)
 
 
 def _rule(table: Mapping[str, Any]) -> Rule:

@@ -38,12 +38,6 @@ def price_lines(found: Recommendation) -> Iterator[str]:
         )
 
 
-def costs(found: Recommendation) -> Iterator[str]:
-    """The price by the measure that decides, one sentence per rival."""
-    by = found.trade_offs.measure
-    yield from (price_words(found, each) for each in found.prices if each.measure == by)
-
-
 def price_words(found: Recommendation, price: Price) -> str:
     """One price as a sentence."""
     rival = found.field.entry(price.cell)

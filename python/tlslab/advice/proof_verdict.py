@@ -14,10 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 
-from tlslab.advice.clients import clients
 from tlslab.advice.judge import judge
 from tlslab.advice.policy import Policy, all_policies
-from tlslab.advice.simulate import LIMITS, simulate
+from tlslab.advice.simulate import LIMITS, clients, simulate
 from tlslab.domain.answer import Answer
 from tlslab.domain.configuration import BASELINE, CANDIDATE
 from tlslab.domain.doubt import doubt_words

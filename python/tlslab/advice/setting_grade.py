@@ -103,16 +103,15 @@ def grade_suite(
     for policy in policies() if by is None else by:
         if policy.http not in (None, http):
             continue
-        if dh_bits is not None and dh_bits < (policy.least_dh_bits or 0):
-            opinions.append(Opinion(policy, "forbidden", policy.dh_reason))
-        elif (rule := policy.of_suite(name)) is not None:
+        too_small = dh_bits is not None and policy.dh and policy.dh.covers(f"DH-{dh_bits}")
+        if rule := policy.dh if too_small else policy.of("suite", name):
             opinions.append(Opinion(policy, rule.grade, rule.reason))
     return Graded(name, tuple(opinions))
 
 
 def grade_group(name: str, by: Sequence[Policy] | None = None) -> Graded:
     """A key-exchange group, by all policies or by some of them."""
-    ruled = [(policy, policy.of_group(name)) for policy in (policies() if by is None else by)]
+    ruled = [(policy, policy.of("group", name)) for policy in (policies() if by is None else by)]
     return Graded(
         name, tuple(Opinion(p, rule.grade, rule.reason) for p, rule in ruled if rule is not None)
     )

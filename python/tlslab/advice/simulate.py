@@ -1,19 +1,27 @@
 """Simulation of the clients that connect to a server, from the probe's result: nothing is sent.
 
+Known clients are the lists of a ClientHello of each (`clients.toml`).
+
 The server is assumed to choose as in RFC 8446 (section 4.1.1) and RFC 5246 (section 7.4.1.3):
 the newest common version, then the first suite, by its own order or by the client's, for which
 there is a group and a certificate that the client can use.
 """
 
-from typing import TypeVar
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar
 
-from tlslab.advice.clients import Client
-from tlslab.advice.offer import VERSIONS
 from tlslab.advice.policy import number_in
 from tlslab.domain.grading import Outcome
 from tlslab.domain.offered import ChainOffered, Listed, Numbered, Offered, SuiteOffered
 
 Item = TypeVar("Item", bound=Numbered)
+
+# Newest first.
+VERSIONS = ("1.3", "1.2", "1.1", "1.0", "SSL 3.0", "SSL 2.0")
 
 LIMITS = (
     "Simulated from the probe's result: no ClientHello of these clients was sent.",
@@ -50,6 +58,65 @@ _UNSAID_SCHEMES = (0x0201, 0x0203)
 _HYBRIDS = {0x11EB, 0x11EC, 0x11ED, 0x6399}
 
 _CURVES = {"ECDSA P-256": 0x0017, "ECDSA P-384": 0x0018, "ECDSA P-521": 0x0019}
+
+
+# The schema of `clients.toml`.
+SCHEMA = "tlslab.clients/1"
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client and its offer, as numbers of IANA's registries in the client's own order.
+
+    `groups` and `schemes` are None if the client sends no such extension. `dh_bits_at_most`: the
+    longest Diffie-Hellman prime that the client accepts, None for any. `source`: the origin of the
+    lists.
+    """
+
+    name: str
+    released: int
+    source: str
+    versions: tuple[str, ...]
+    suites: tuple[int, ...]
+    groups: tuple[int, ...] | None
+    schemes: tuple[int, ...] | None
+    shares: tuple[int, ...]
+    sni: bool
+    alpn: tuple[str, ...]
+    dh_bits_at_most: int | None = None
+
+
+@cache
+def clients() -> tuple[Client, ...]:
+    """All clients that come with tlslab, by family and age."""
+    file = resources.files("tlslab") / "advice" / "clients.toml"
+    return read_clients(tomllib.loads(file.read_text("utf-8")))
+
+
+def read_clients(data: Mapping[str, Any]) -> tuple[Client, ...]:
+    """The clients of a data file's content. Raises ValueError if it has none."""
+    if data.get("schema") != SCHEMA:
+        raise ValueError(f"the schema of clients must be {SCHEMA}")
+    return tuple(_client(table, data["sources"]) for table in data["client"])
+
+
+def _client(table: Mapping[str, Any], sources: Mapping[str, str]) -> Client:
+    def listed(key: str) -> tuple[int, ...] | None:
+        return tuple(table[key]) if key in table else None
+
+    return Client(
+        name=table["name"],
+        released=table["released"],
+        source=sources[table["source"]],
+        versions=tuple(table["versions"]),
+        suites=tuple(table["suites"]),
+        groups=listed("groups"),
+        schemes=listed("schemes"),
+        shares=tuple(table.get("shares", ())),
+        sni=table["sni"],
+        alpn=tuple(table["alpn"]),
+        dh_bits_at_most=table.get("dh_bits_at_most"),
+    )
 
 
 class _RefusedError(Exception):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from live.hellos import client_hello
-from tlslab.advice.clients import Client, clients, read_clients
+from tlslab.advice.simulate import Client, clients, read_clients
 
 PATH = Path(__file__).parents[3] / "scripts" / "client_hellos.py"
 

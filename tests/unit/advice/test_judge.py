@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from factories.offered import chain, listed, offered, silent
-from tlslab.advice.judge import fails_everyone, judge
-from tlslab.advice.offer import things
+from tlslab.advice.judge import fails_everyone, judge, things
 from tlslab.cli.grade import _conclude
 from tlslab.domain.grading import Found, Grading
 from tlslab.domain.offered import Offered

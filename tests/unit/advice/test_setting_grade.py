@@ -19,7 +19,7 @@ def test_every_policy_has_a_date_and_a_source() -> None:
     for policy in policies():
         assert policy.source.startswith("https://")
         assert policy.date >= "2022"
-        assert policy.suites
+        assert policy.rules["suite"]
 
 
 def test_every_pattern_speaks_of_something() -> None:
@@ -31,7 +31,7 @@ def test_every_pattern_speaks_of_something() -> None:
         *("TLS_DH_RSA_*", "TLS_DH_DSS_*", "TLS_ECDH_RSA_*", "TLS_ECDH_ECDSA_*"),
     )
     for policy in policies():
-        for rules, names in ((policy.suites, suites), (policy.groups, groups)):
+        for rules, names in ((policy.rules["suite"], suites), (policy.rules["group"], groups)):
             for pattern in [pattern for rule in rules for pattern in rule.names]:
                 assert pattern in beyond or fnmatch.filter(names, pattern), (policy.name, pattern)
 

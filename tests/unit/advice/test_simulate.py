@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from factories.offered import chain, listed, offered
-from tlslab.advice.clients import Client, clients, read_clients
-from tlslab.advice.simulate import simulate
+from tlslab.advice.simulate import Client, clients, read_clients, simulate
 from tlslab.domain.grading import Outcome
 
 RSA_SUITES = ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384")

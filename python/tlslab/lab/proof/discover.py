@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from tlslab.advice.clients import Client, clients
-from tlslab.advice.simulate import simulate
+from tlslab.advice.simulate import Client, clients, simulate
 from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.domain.grading import Outcome
 from tlslab.domain.names import SIGNATURE_SCHEMES, TLS_VERSIONS, find_group, find_suite
