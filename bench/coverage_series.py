@@ -18,7 +18,6 @@ from tlslab.analysis.stats.scaling import find_knee, fit_law, law_value
 from tlslab.analysis.stats.share import share
 from tlslab.analysis.stats.slope import slope
 from tlslab.analysis.stats.steady_state import classify
-from tlslab.analysis.studies.suites.orders import order_correlation
 from tlslab.domain.capacity import Objective
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.estimates import (
@@ -31,6 +30,7 @@ from tlslab.domain.estimates import (
 from tlslab.domain.loads import LoadRun, loads_of, long_enough_s, next_fraction
 from tlslab.domain.two_stage import repetitions
 from tlslab.lab.resolution import upper_end
+from tlslab.studies.suites.orders import order_correlation
 
 # The number of a queue's runs simulated at a time: several servers take a step for each arrival.
 _AT_ONCE = 20

@@ -68,7 +68,7 @@ def simulate(plan: Plan, cells: int, noise: float, seed: int, slower: float = 0.
     `noise` is the standard deviation of the logarithm of one trial's value within its block.
     """
     run = measured(plan, cells, noise, np.random.default_rng(seed), slower)
-    table = comparisons(run, BASELINE, None)
+    table = comparisons(run, BASELINE)
     pairs = differing(run, RATE)
     last = len(run) - 1
     behind = [found for (_, second), found in pairs.items() if second == last]

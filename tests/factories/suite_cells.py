@@ -7,18 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.published_figures import load_order
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.analysis.studies.suites import SuitesStudy
-from tlslab.domain.estimates import (
-    OPEN_REQUESTS,
-    OPEN_SERVER_COST,
-    SERVER_COST,
-)
+from tlslab.domain.estimates import OPEN_REQUESTS, OPEN_SERVER_COST, SERVER_COST
 from tlslab.domain.finding import CellSummary
 from tlslab.domain.names import find_suite
+from tlslab.studies.study import Additions
+from tlslab.studies.suites import SUITES
 
-STUDY = load_order("rwserve-2019")
+STUDY = SUITES.figures()
 
 # Fewer than a bootstrap needs, so that the tests are quick.
 BLOCKS = 7
@@ -68,9 +64,8 @@ def request_us(name: str) -> float:
 
 def all_cells() -> list[Measured]:
     """All suites of the study and one more, a suite of Diffie-Hellman in all sizes."""
-    assert STUDY is not None
     cells = []
-    for name in (*STUDY.order, "ECDHE-ECDSA-AES128-GCM-SHA256"):
+    for name in (*STUDY["order"], "ECDHE-ECDSA-AES128-GCM-SHA256"):
         suite = find_suite(name)
         assert suite is not None
         exchange = suite.name.removeprefix("TLS_").partition("_WITH_")[0].replace("_", "-")
@@ -84,6 +79,6 @@ def all_cells() -> list[Measured]:
     return cells
 
 
-def reported(study: SuitesStudy, code: str) -> str:
+def reported(study: Additions, code: str) -> str:
     """The findings of this code."""
     return "\n".join(finding.text for finding in study.findings if finding.code == code)

@@ -126,7 +126,7 @@ def test_the_wheel_fits_every_python_on_this_platform(dist: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     scripts = {name.rpartition("/")[2] for name in names if ".data/scripts/" in name}
     assert scripts == set(PROGRAMS[1:])
-    assert any(name == "tlslab/experiments/groups.toml" for name in names)
+    assert any(name == "tlslab/studies/groups/groups.toml" for name in names)
 
 
 def test_the_sdist_has_all_that_cargo_needs_and_nothing_that_was_built(dist: Path) -> None:

@@ -31,10 +31,7 @@ _OF_THE_RUN = (
 
 
 def summarise(contents: RunContents) -> Summary:
-    """The summary of a run, from its folder's content alone.
-
-    Pure. Raises UsageError if the experiment names a published study that is not shipped.
-    """
+    """The summary of a run, from its folder's content alone. Pure."""
     summary = ANALYSTS[contents.experiment.kind](contents)
     mixed = several_addresses(contents.trials)
     summary = replace(summary, findings=(*summary.findings, *mixed))

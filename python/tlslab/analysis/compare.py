@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from tlslab.analysis.published_figures import ESTIMATES, Study
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, false_discovery
 from tlslab.domain.enough import EQUIVALENCE
@@ -85,7 +84,6 @@ def compare(
     candidate: Measured,
     baseline: Measured,
     estimate: str,
-    study: Study | None = None,
     bounds: bool = False,
 ) -> Comparison | None:
     """Candidate over baseline, as if it were the only ratio; None if no block has both.
@@ -102,9 +100,6 @@ def compare(
     allowed = candidate.may_rank(estimate) and baseline.may_rank(estimate)
     if bounds:
         allowed = _orders(candidate, baseline, estimate, centre)
-    published = None
-    if study is not None and estimate in ESTIMATES:
-        published = study.beside(candidate.summary.factors, baseline.summary.factors)
     found = Comparison(
         baseline=baseline.summary.key,
         candidate=candidate.summary.key,
@@ -115,7 +110,6 @@ def compare(
         n=len(logs),
         method=f"paired by block; {method}",
         verdict="cannot_tell" if allowed else "not_comparable",
-        published=published,
         p=p_value(logs, anytime),
         may_differ=may_differ(low, high),
     )
@@ -182,9 +176,7 @@ def judged_together(
     )
 
 
-def comparisons(
-    cells: Sequence[Measured], baseline: Mapping[str, str], study: Study | None
-) -> tuple[Comparison, ...]:
+def comparisons(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Comparison, ...]:
     """Each cell against the cell that has the baseline's levels and is otherwise equal."""
     by_factors = {frozenset(cell.summary.factors.items()): cell for cell in cells}
     found = []
@@ -192,5 +184,5 @@ def comparisons(
         other = by_factors.get(frozenset({**cell.summary.factors, **baseline}.items()))
         if other is None or other is cell:
             continue
-        found += [compare(cell, other, estimate, study) for estimate in judged_in("cells")]
+        found += [compare(cell, other, estimate) for estimate in judged_in("cells")]
     return judged_together([comparison for comparison in found if comparison is not None])

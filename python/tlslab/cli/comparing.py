@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tlslab import analysis, report
+from tlslab import report
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, two_servers
 from tlslab.cli.console import conclude, err, say
@@ -15,7 +15,7 @@ from tlslab.domain.errors import StoreError, UsageError
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.suggest import did_you_mean
-from tlslab.lab.experiment_run import read_contents
+from tlslab.lab.results import analysed, read_contents
 from tlslab.lab.store import RunFolder
 
 EXIT_CANNOT_TELL = 4
@@ -79,7 +79,7 @@ def conclude_gate(summary: Summary, limit: float, estimates: list[str]) -> int:
 
 def _read(path: Path) -> Summary:
     """A run's summary. Raises StoreError for a run without any trial."""
-    return analysis.summarise(_contents(path))
+    return analysed(_contents(path))
 
 
 def _contents(path: Path) -> RunContents:

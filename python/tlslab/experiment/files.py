@@ -1,7 +1,9 @@
 """From a file to an experiment, and back."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from tlslab.domain.errors import UsageError
@@ -31,9 +33,20 @@ _COMMON = (
 
 def shipped() -> tuple[str, ...]:
     """The names of the experiments that come with tlslab."""
-    folder = resources.files("tlslab") / "experiments"
-    names = (entry.name for entry in folder.iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+    return tuple(sorted(_shipped()))
+
+
+@cache
+def _shipped() -> Mapping[str, Traversable]:
+    """The files of the shipped experiments by name: those of studies are in the studies' rooms."""
+    root = resources.files("tlslab")
+    rooms = [room for room in (root / "studies").iterdir() if room.is_dir()]
+    files = [file for room in (root / "experiments", *rooms) for file in room.iterdir()]
+    return {
+        file.name.removesuffix(".toml"): file
+        for file in files
+        if file.name.endswith(".toml") and file.name != "published.toml"
+    }
 
 
 def load(name: str, quick: bool = False) -> Experiment:
@@ -47,9 +60,8 @@ def load(name: str, quick: bool = False) -> Experiment:
 
 
 def _load(name: str, quick: bool) -> Experiment:
-    if name in shipped():
-        text = (resources.files("tlslab") / "experiments" / f"{name}.toml").read_text("utf-8")
-        return loads(text, f"{name}.toml", quick)
+    if name in _shipped():
+        return loads(_shipped()[name].read_text("utf-8"), f"{name}.toml", quick)
     path = Path(name)
     try:
         return loads(path.read_text("utf-8"), name, quick)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tlslab import analysis, report
+from tlslab import analysis, report, studies
 from tlslab.advice import advised
 from tlslab.advice.choice import Aim, Recommendation
 from tlslab.advice.policy import Policy
@@ -44,6 +44,14 @@ def newest_calibration(below: Path = Path("runs")) -> Path:
     return max(found)[1]
 
 
+def analysed(contents: RunContents) -> Summary:
+    """The summary of a run with what the studies add, without advice.
+
+    Raises UsageError if the experiment names an unknown study.
+    """
+    return studies.joined(analysis.summarise(contents), contents)
+
+
 def analyse(folder: RunFolder) -> Summary:
     """The summary of a run folder, with its advice; nothing is written."""
     return summary_of(read_contents(folder))
@@ -51,7 +59,7 @@ def analyse(folder: RunFolder) -> Summary:
 
 def summary_of(contents: RunContents) -> Summary:
     """The summary of a run, with its advice and its sentences."""
-    summary = analysis.explained(analysis.summarise(contents), contents)
+    summary = analysis.explained(analysed(contents), contents)
     return worded(advised(summary, recommendations(contents)))
 
 

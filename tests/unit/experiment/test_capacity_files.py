@@ -10,7 +10,8 @@ from tlslab.domain.errors import ExperimentError, UsageError
 from tlslab.experiment import dumps, load, loads
 from tlslab.experiment.capacity import required_objective
 
-TEXT = (resources.files("tlslab") / "experiments" / "capacity.toml").read_text("utf-8")
+FILE = resources.files("tlslab") / "studies" / "capacity" / "capacity.toml"
+TEXT = FILE.read_text("utf-8")
 
 
 def plan(text: str = TEXT, quick: bool = False) -> CapacityPlan:

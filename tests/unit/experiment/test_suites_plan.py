@@ -5,25 +5,24 @@ from dataclasses import replace
 
 import pytest
 
-from tlslab.analysis.published_figures import load_order
 from tlslab.domain.errors import ExperimentError
 from tlslab.domain.names import find_suite
 from tlslab.experiment import dumps, load, loads, make_cells, with_levels
 from tlslab.lab.specs import tls_spec
+from tlslab.studies.suites import SUITES as STUDY
 
 SUITES = load("suites")
 CELLS, EXCLUDED = make_cells(SUITES, "nginx")
 
 
 def test_all_suites_of_the_study_are_there_over_both_versions_of_http() -> None:
-    study = load_order("rwserve-2019")
-    assert study is not None
+    order = STUDY.figures()["order"]
     measured = Counter((cell.factors["suite"], cell.factors["http"]) for cell in CELLS)
-    for name in study.order:
+    for name in order:
         suite = find_suite(name)
         assert suite is not None
         for http in ("1.1", "2"):
-            sized = name == study.order[0]
+            sized = name == order[0]
             assert measured[suite.name, http] == (4 if sized else 1), (name, http)
 
 

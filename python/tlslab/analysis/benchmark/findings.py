@@ -1,31 +1,15 @@
-"""The findings of a benchmark: sentences on its curves, costs and faults.
-
-All ratios of processors are compared with the same suggested ratio. The sentences on them follow
-from intervals that hold for all of them at once (95 %, Bonferroni). Holm's tests would suffice to
-refute a ratio; to confirm one takes intervals.
-"""
+"""The findings of a benchmark: sentences on its curves, costs and faults."""
 
 from collections.abc import Iterator, Sequence
 
 from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.processors import Costs
-from tlslab.analysis.benchmark.published_concurrency import PublishedConcurrency
 from tlslab.analysis.enough import FEWEST
-from tlslab.analysis.stats.estimate import widened
-from tlslab.analysis.stats.families import LEVEL
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    OPERATION_COST,
-    SIGNERS_COST,
-)
 from tlslab.domain.finding import Finding
-from tlslab.domain.wording import every
 
 # A knee is not established if throughput may still grow by more than this factor beyond it.
 OPEN = 1.1
-
-# An interval that contains a suggested ratio and lies within this factor of it confirms it.
-CONFIRMED = 1.25
 
 # If throughput may still grow by more than this factor, nothing is known about a knee.
 UNKNOWN = 2.0
@@ -34,16 +18,10 @@ UNKNOWN = 2.0
 STILL_WARMING = "its processes were still warming up"
 
 
-def findings(
-    curves: Sequence[Curve],
-    found: Sequence[Costs],
-    study: PublishedConcurrency | None,
-    processors: int,
-) -> Iterator[Finding]:
+def findings(curves: Sequence[Curve], found: Sequence[Costs], processors: int) -> Iterator[Finding]:
     """The ratio of processors, then the knees, first those of curves through the cluster."""
-    family = sum(not _reservation(each) for each in found)
     for each in found:
-        yield _ratio(each, study, family)
+        yield _ratio(each)
     for curve in sorted(curves, key=lambda curve: curve.keys != "cluster"):
         if curve.knee is not None and curve.benchmark != "draw":
             yield _knee(curve, processors)
@@ -91,29 +69,17 @@ def _threads(at: Estimate) -> str:
     return words if at.low is None or at.low == at.high else f"{words} ({at.low:g} to {at.high:g})"
 
 
-def _ratio(costs: Costs, study: PublishedConcurrency | None, family: int) -> Finding:
-    """The ratio; `family` is the number of ratios that are compared with the study's."""
+def _ratio(costs: Costs) -> Finding:
     ratio, curve = costs.ratio, costs.curve
-    cells = tuple(
-        cell.summary.key
-        for cell in curve.cells.values()
-        if {OPERATION_COST, SIGNERS_COST} <= set(cell.summary.estimates)
-    )
     interval = "" if ratio.low is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
     text = (
         f"{curve.what}, {curve.name}: one general processor keeps {ratio.value:.2f}{interval} "
-        "signing processors busy"
+        f"signing processors busy{reservation(costs)}."
     )
-    if study is None:
-        return Finding("processor_ratio", f"{text}{_reservation(costs)}.", cells)
-    wanted = study.signing_per_general
-    text += f", which{_verdict(costs, wanted, family)} 1 : {wanted:g} here"
-    if family > 1 and not _reservation(costs):
-        text += f" (95 % for {every(family)} ratios together)"
-    return Finding("processor_ratio", f"{text}.", cells)
+    return Finding("processor_ratio", text, costs.cells)
 
 
-def _reservation(costs: Costs) -> str:
+def reservation(costs: Costs) -> str:
     """The reason not to rely on a ratio, after a comma; empty for a reliable one."""
     ratio = costs.ratio
     if ratio.low is None or ratio.high is None:
@@ -121,23 +87,3 @@ def _reservation(costs: Costs) -> str:
     if ratio.n < FEWEST:
         return f", from fewer than {FEWEST} forks"
     return f", while {STILL_WARMING}" if costs.curve.warming else ""
-
-
-def _verdict(costs: Costs, wanted: float, family: int) -> str:
-    """Whether the costs confirm a suggested ratio; the words precede the ratio."""
-    if reservation := _reservation(costs):
-        return f"{reservation}, neither confirms nor refutes"
-    together = widened(costs.ratio, LEVEL / family)
-    if not _holds(together, wanted):
-        return " refutes"
-    assert together.low is not None
-    assert together.high is not None
-    near = wanted / CONFIRMED <= together.low and together.high <= wanted * CONFIRMED
-    if near and _holds(costs.ratio, wanted):
-        return " confirms"
-    return " is too wide to confirm or refute"
-
-
-def _holds(found: Estimate, value: float) -> bool:
-    """Whether the interval contains the value."""
-    return found.low is not None and found.high is not None and found.low <= value <= found.high

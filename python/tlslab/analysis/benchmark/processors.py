@@ -9,12 +9,7 @@ from tlslab.analysis.benchmark.curves import Curve, find_curve, throughput_by_bl
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.scaling import Block, each_left_out, fitted_peak, jackknifed, ratio
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    OPERATION_COST,
-    OPERATION_MEAN,
-    SIGNERS_COST,
-    quantity,
-)
+from tlslab.domain.estimates import OPERATION_COST, OPERATION_MEAN, SIGNERS_COST, quantity
 
 
 @dataclass(frozen=True)
@@ -33,6 +28,12 @@ class Costs:
     signing: Estimate
     ratio: Estimate
     ceiling_share: Estimate | None
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The keys of the cells with both costs."""
+        summaries = (cell.summary for cell in self.curve.cells.values())
+        return tuple(s.key for s in summaries if {OPERATION_COST, SIGNERS_COST} <= set(s.estimates))
 
 
 def costs(curves: Sequence[Curve], processors: int) -> tuple[Costs, ...]:

@@ -10,11 +10,6 @@ from tlslab.analysis.benchmark.figures import figures
 from tlslab.analysis.benchmark.findings import findings
 from tlslab.analysis.benchmark.fork_estimates import by_cell, measure
 from tlslab.analysis.benchmark.processors import compositions, costs
-from tlslab.analysis.benchmark.published_concurrency import (
-    PublishedConcurrency,
-    beside,
-    load_published,
-)
 from tlslab.analysis.benchmark.signing_faults import (
     episodes,
     fault_figures,
@@ -39,24 +34,26 @@ from tlslab.domain.wording import counted
 COMPARED = (OPERATIONS, OPERATION_COST)
 
 
+def measured_cells(contents: RunContents) -> list[Measured]:
+    """All cells without a fault, each with its estimates by fork."""
+    trials = by_cell(contents.plan.cells, contents.trials)
+    return [
+        measure(cell, trials[cell.key], contents.plan.blocks)
+        for cell in contents.plan.cells
+        if "fault" not in cell.factors
+    ]
+
+
 @ANALYSTS.registers(BENCHMARK)
 def summarise(contents: RunContents) -> Summary:
-    """The summary of a run of benchmarks, from its folder's content alone.
-
-    Pure. Raises UsageError if the experiment names a published study that is not shipped.
-    """
+    """The summary of a run of benchmarks, from its folder's content alone. Pure."""
     experiment = contents.experiment
     settings = settings_of(experiment)
-    study = load_published(experiment.published) if experiment.published else None
     processors = len(contents.environment.target.processors)
     trials = by_cell(contents.plan.cells, contents.trials)
     blocks = contents.plan.blocks
     loads = [cell for cell in contents.plan.cells if "fault" in cell.factors]
-    cells = [
-        measure(cell, trials[cell.key], blocks)
-        for cell in contents.plan.cells
-        if "fault" not in cell.factors
-    ]
+    cells = measured_cells(contents)
     curves = make_curves(cells)
     found = costs(curves, processors)
     at, until = (settings.faults.at_s, settings.faults.until_s) if settings.faults else (0.0, 0.0)
@@ -64,8 +61,7 @@ def summarise(contents: RunContents) -> Summary:
     table = fault_table(faults)
     fewest = min((threads for curve in curves for threads in curve.cells), default=1)
     composed = compositions([c for c in curves if c.benchmark != "draw"], fewest)
-    reported = tuple(findings(curves, found, study, processors))
-    rows = beside(study, curves, found, processors) if study else ()
+    reported = tuple(findings(curves, found, processors))
     return Summary(
         experiment=summarise_experiment(contents, asdict(contents.experiment.settings)),
         environment=contents.environment,
@@ -80,8 +76,8 @@ def summarise(contents: RunContents) -> Summary:
             *fault_findings(faults),
         ),
         figures=figures(curves, composed) + fault_figures(faults),
-        tables=tables(curves, found, rows) + ((table,) if table else ()),
-        method=_method(settings, blocks, study),
+        tables=tables(curves, found) + ((table,) if table else ()),
+        method=_method(settings, blocks),
         answer=answer(contents, curves, reported, processors),
     )
 
@@ -113,10 +109,8 @@ def _comparisons(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tupl
     return judged_together([comparison for comparison in found if comparison is not None])
 
 
-def _method(
-    settings: BenchmarkSettings, blocks: int, study: PublishedConcurrency | None
-) -> tuple[str, ...]:
-    reported = [
+def _method(settings: BenchmarkSettings, blocks: int) -> tuple[str, ...]:
+    return (
         f"{counted(blocks, 'block')}; in each every cell once, in an order drawn anew. A trial is "
         f"a fork: a fresh virtual machine for each of {len(settings.modes)} modes "
         f"({', '.join(settings.modes)}), {settings.warmup_iterations} iterations of "
@@ -128,5 +122,4 @@ def _method(
         "of a message of 1,024 bytes drawn for it.",
         "Processor time is that of each process in the counted iterations, with compiler and "
         "collector. Latencies are service times.",
-    ]
-    return (*reported, f"Published: {study.source}.") if study else tuple(reported)
+    )

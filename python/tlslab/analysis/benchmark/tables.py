@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.processors import Costs, without_drawing
-from tlslab.analysis.benchmark.published_concurrency import Beside
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import (
     OPERATION,
@@ -26,15 +25,12 @@ _TIMES = {
 }
 
 
-def tables(
-    curves: Sequence[Curve], found: Sequence[Costs], beside: Sequence[Beside]
-) -> tuple[DataTable, ...]:
+def tables(curves: Sequence[Curve], found: Sequence[Costs]) -> tuple[DataTable, ...]:
     """All tables that have rows."""
     made = (
         _scaling(curves),
         _processors(found),
         _drawing(curves),
-        _published(beside),
         _cells("rates", "Throughput and processor time of all cells", curves, _RATES),
         _cells("times", "Service times of all cells", curves, _TIMES),
     )
@@ -124,16 +120,6 @@ def _drawing(curves: Sequence[Curve]) -> DataTable:
         "threads; differences are paired by block.",
         columns=("on", "drawing ms", "drawn and signed ms", "signed ms", "signed µs"),
         rows=tuple(rows),
-    )
-
-
-def _published(beside: Sequence[Beside]) -> DataTable:
-    return DataTable(
-        id="published",
-        title="Beside the published study",
-        caption="Ratios only: absolute rates mean nothing across machines.",
-        columns=("what", "published", "here", "on"),
-        rows=tuple((each.what, each.published, each.here, each.on) for each in beside),
     )
 
 

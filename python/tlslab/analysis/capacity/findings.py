@@ -20,8 +20,8 @@ from tlslab.analysis.capacity.known import (
     why_open,
 )
 from tlslab.analysis.capacity.naming import cell_names
+from tlslab.analysis.capacity.pairs import scaling_pairs, server_pairs, variant_pairs
 from tlslab.analysis.capacity.points import judged
-from tlslab.analysis.capacity.published_capacity import scaling_pairs, server_pairs, variant_pairs
 from tlslab.analysis.capacity.ratios import Ratios
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.capacity.share import of_maximum

@@ -9,7 +9,6 @@ from tlslab.analysis.capacity.answer import answer
 from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
 from tlslab.analysis.capacity.figures import figures
 from tlslab.analysis.capacity.findings import findings
-from tlslab.analysis.capacity.studies import beside
 from tlslab.analysis.capacity.tables import tables
 from tlslab.analysis.compare import comparisons
 from tlslab.analysis.experiment import summarise_experiment
@@ -36,11 +35,10 @@ def measured_cells(contents: RunContents, plan: CapacityPlan) -> list[CapacityCe
 
 @ANALYSTS.registers(CAPACITY)
 def summarise(contents: RunContents) -> Summary:
-    """The summary of the run. Pure. Raises UsageError for an unknown published study."""
+    """The summary of the run. Pure."""
     experiment = contents.experiment
     plan = plan_of(experiment)
     cells = measured_cells(contents, plan)
-    study = beside(experiment.published, cells, plan)
     measured = [cell.measured for cell in cells]
     drawn = figures(cells, plan)
     return Summary(
@@ -50,11 +48,10 @@ def summarise(contents: RunContents) -> Summary:
         environment=contents.environment,
         cells=tuple(cell.summary for cell in cells),
         excluded=contents.plan.excluded,
-        comparisons=comparisons(measured, experiment.baseline, None),
+        comparisons=comparisons(measured, experiment.baseline),
         findings=findings(cells, plan, experiment.baseline),
-        figures=(*drawn, *study.figures),
-        tables=(*tables(cells, plan), *study.tables),
-        texts=study.texts,
+        figures=drawn,
+        tables=tables(cells, plan),
         method=method(plan),
         server_side=server_side_facts(contents.trials),
         hosts=hosts_of(contents.trials),

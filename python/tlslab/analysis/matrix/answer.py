@@ -15,8 +15,8 @@ from tlslab.analysis.enough import (
     wanted_blocks,
 )
 from tlslab.analysis.matrix.findings import where_measured
+from tlslab.analysis.matrix.servers import Leading
 from tlslab.analysis.ranking import settings
-from tlslab.analysis.studies.servers import Leading
 from tlslab.domain.answer import Answer, Lacking
 from tlslab.domain.elsewhere import Cells, Led, beside, fewest, led
 from tlslab.domain.enough import EQUIVALENCE, too_wide

@@ -14,16 +14,14 @@ from tlslab.analysis.matrix.answer import answer
 from tlslab.analysis.matrix.ended import ended
 from tlslab.analysis.matrix.figures import figures
 from tlslab.analysis.matrix.findings import findings, short_measurements
+from tlslab.analysis.matrix.server_figures import servers_beside
 from tlslab.analysis.measures import Processors, not_measurable, server_cost_us
 from tlslab.analysis.open_cells import Replay, replay
 from tlslab.analysis.processor_use import cpu_over_time
-from tlslab.analysis.published_figures import load_order, load_study
 from tlslab.analysis.ranking import rankings
 from tlslab.analysis.server_side import server_side_facts, widened
 from tlslab.analysis.stats.estimate import mean_interval
 from tlslab.analysis.stats.latency import quantiles, times
-from tlslab.analysis.studies.servers import servers_study
-from tlslab.analysis.studies.suites import SuitesStudy, is_suites_study, suites_study
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import CONNECTION_TIMES
 from tlslab.domain.experiment import MATRIX
@@ -41,12 +39,8 @@ COST_RATIO_RANGE = (0.9, 1.1)
 
 @ANALYSTS.registers(MATRIX)
 def summarise(contents: RunContents) -> Summary:
-    """The summary of a run of the kind `matrix`.
-
-    Raises UsageError if the experiment names a published study that is not shipped.
-    """
+    """The summary of a run of the kind `matrix`."""
     experiment = contents.experiment
-    study = load_study(experiment.published) if experiment.published else None
     stopping = experiment.stopping
     replayed = None if stopping is None else replay(contents, stopping)
     cells = _measured(contents, replayed)
@@ -54,20 +48,18 @@ def summarise(contents: RunContents) -> Summary:
         cell.key: contents.environment.target_of(cell.deployment) for cell in contents.plan.cells
     }
     sentences = findings(cells, experiment.baseline, targets)
-    beside = servers_study(cells, study)
+    beside = servers_beside(cells)
     short = short_measurements(contents.trials)
-    suites = _suites(contents, cells)
     ranked = rankings(cells, experiment.baseline)
     return Summary(
         experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
         environment=contents.environment,
         cells=tuple(cell.summary for cell in cells),
         excluded=contents.plan.excluded,
-        comparisons=comparisons(cells, experiment.baseline, study),
+        comparisons=comparisons(cells, experiment.baseline),
         findings=(
             *sentences,
             *beside.findings,
-            *suites.findings,
             *([] if short is None else [short]),
             *(
                 []
@@ -76,8 +68,8 @@ def summarise(contents: RunContents) -> Summary:
             ),
         ),
         rankings=ranked,
-        figures=(*figures(cells, experiment.baseline, ranked), *beside.figures, *suites.figures),
-        tables=(*beside.tables, *suites.tables),
+        figures=(*figures(cells, experiment.baseline, ranked), *beside.figures),
+        tables=beside.tables,
         server_side=server_side_facts(contents.trials),
         hosts=hosts_of(contents.trials),
         answer=answer(contents, cells, ranked, beside.answer),
@@ -101,15 +93,6 @@ def _measured(contents: RunContents, replayed: Replay | None) -> list[Measured]:
         )
         for judged in judged_cells(contents)
     ]
-
-
-def _suites(contents: RunContents, cells: Sequence[Measured]) -> SuitesStudy:
-    """The additions of the suites study, if suites are compared."""
-    if not is_suites_study(contents.experiment):
-        return SuitesStudy()
-    name = contents.experiment.published
-    processors = len(contents.environment.target.processors)
-    return suites_study(cells, load_order(name) if name else None, max(1, processors))
 
 
 def _measure(judged: JudgedCell, planned: int, anytime: bool, processors: Processors) -> Measured:

@@ -7,18 +7,15 @@ from dataclasses import replace
 import pytest
 
 from factories.capacity import FIFTHS, CapacityWorld, drive, made_capacity_run, made_cell, made_plan
-from factories.capacity_summary import FIVE, figure, first_sentence, table, texts
+from factories.capacity_summary import FIVE, captured_run, figure, first_sentence, table, texts
 from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.capacity.findings import findings, longer
-from tlslab.analysis.capacity.published_capacity import load_study
 from tlslab.domain.capacity import Objective
-from tlslab.domain.errors import UsageError
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import Summary
 from tlslab.domain.record import Verdict
 from tlslab.domain.run import RunContents
-from tlslab.domain.validation import Comparison, PhaseResult, RateResult, Resolution
 from tlslab.lab.store import from_json, to_json
 
 pytestmark = pytest.mark.slow
@@ -75,8 +72,6 @@ def test_scaling_is_paired_with_an_interval(summary: Summary) -> None:
     assert len(scaling) == 2
     assert scaling[0].startswith("nginx takes 1.9")
     assert "95 %" in scaling[0]
-    rows = [row for row in table(summary, "published").rows if "processors over" in str(row[0])]
-    assert [row[1] for row in rows] == ["2.00 (linear)"] * 2
 
 
 def test_two_servers_are_overlaid_at_equal_processors(summary: Summary) -> None:
@@ -154,18 +149,6 @@ def test_fewer_than_five_repetitions_have_no_sentence() -> None:
     assert spoken <= {each.code for each in summarise(made_capacity_run(plan=FIVE)).findings}
 
 
-def test_the_study_stands_beside(summary: Summary) -> None:
-    rows = {str(row[0]): row for row in table(summary, "published").rows}
-    flat = next(row for name, row in rows.items() if name.startswith("search"))
-    assert flat[1] == "0.988 and 0.979"
-    climb = [name for name in rows if name.startswith("mean response time at 4 times")]
-    assert rows[climb[0]][1] == "5.29"
-    with pytest.raises(UsageError, match="no published study"):
-        load_study("nobody-1999")
-    with pytest.raises(UsageError, match="no study of load"):
-        load_study("domino-2021")
-
-
 def test_the_same_run_gives_the_same_summary_and_survives_the_disk(summary: Summary) -> None:
     again = summarise(made_capacity_run(plan=FIVE))
     assert to_json(again) == to_json(summary)
@@ -223,37 +206,18 @@ def test_a_shared_processor_makes_a_lower_bound() -> None:
     assert texts(summary, "scaling")[0].startswith("nginx takes at least 1.")
 
 
-def captured(dropped: int = 0) -> Summary:
-    """A run with one time beside a packet capture that lost N packets."""
-    plan = made_plan(objective=Objective("mean", 5.0))
-    contents = made_capacity_run({"nginx": CapacityWorld()}, plan)
-    comparison = Comparison(0.5, 4.02, 4.0, 1.005, "1 %")
-    phase = PhaseResult("close", 1000, (comparison,), 3.0, 9.0)
-    seen = (1000, 1000, 0, 9000, dropped)
-    result = RateResult(500, 499.8, Resolution(5, 9, 100), *seen, (phase,))
-    last = contents.trials[-1]
-    factors = {**last.factors, "stage": "validation"}
-    return summarise(
-        replace(
-            contents, trials=(*contents.trials, replace(last, factors=factors, validation=result))
-        )
-    )
-
-
 def test_an_invalid_capture_is_not_judged() -> None:
-    summary = captured(dropped=3)
+    summary = summarise(captured_run(dropped=3))
     (text,) = texts(summary, "validation")
     assert "within 1 %" not in text
     assert text.endswith("no time was compared; 1 load is invalid (500/s): packets were lost.")
     assert table(summary, "validation").rows[0][-1] == "invalid"
-    assert not any("own times" in str(row[0]) for row in table(summary, "published").rows)
 
 
 def test_a_capture_stands_in_a_table_of_its_own() -> None:
-    summary = captured()
+    summary = summarise(captured_run())
     assert "1 of 1 time agrees within 1 %" in texts(summary, "validation")[0]
     assert table(summary, "validation").rows[0][-1] == "within 1 %"
-    assert any("own times" in str(row[0]) for row in table(summary, "published").rows)
 
 
 def test_cells_that_differ_in_one_level_are_compared_with_the_baseline() -> None:

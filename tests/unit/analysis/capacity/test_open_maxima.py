@@ -5,7 +5,7 @@ import re
 import pytest
 
 from factories.capacity import CapacityWorld, Uneven, made_capacity_run
-from factories.capacity_summary import FIVE, codes, figure, first_sentence, table, texts
+from factories.capacity_summary import FIVE, codes, figure, first_sentence, texts
 from tlslab.analysis.capacity import summarise
 
 pytestmark = pytest.mark.slow
@@ -93,16 +93,6 @@ def test_of_two_lower_bounds_nothing_is_said() -> None:
         "Whether apache takes more connections/s than nginx on 1 processor is not known: both may "
         "take more than was measured."
     ]
-
-
-def test_two_servers_of_one_machine_do_not_stand_beside_two_machines_of_a_study() -> None:
-    worlds = {"nginx": CapacityWorld(alone=1100.0), "apache": CapacityWorld(alone=700.0, seed=3)}
-    summary = summarise(made_capacity_run(worlds, FIVE))
-    assert "apache takes 0." in texts(summary, "platforms")[0]
-    rows = " ".join(str(row) for row in table(summary, "published").rows)
-    assert "mean response time at 2 times the lowest rate" in rows
-    assert "apache over nginx" not in rows
-    assert "Itanium over" not in rows
 
 
 def test_a_maximum_that_other_programs_disturbed_is_not_crowned() -> None:

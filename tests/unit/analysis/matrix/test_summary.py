@@ -8,8 +8,6 @@ import pytest
 
 from factories.run import CLIENT_US, KERNEL_US, SERVER_US, TIME_SPREAD, World, made_run
 from tlslab.analysis import summarise
-from tlslab.analysis.published_figures import load_study
-from tlslab.domain.errors import UsageError
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import Comparison, Summary
 from tlslab.experiment import load, with_levels
@@ -75,27 +73,6 @@ def test_a_ratio_of_estimates_is_the_ratio_that_is_reported(full: Summary) -> No
     estimates = [full.cell(key(group)).estimates[name].value for group in ("P-521", "X25519")]
     reported = comparison(full, key("P-521"), name).ratio
     assert reported == pytest.approx(estimates[0] / estimates[1])
-
-
-def test_published_ratios_stand_beside_cells_with_the_studys_key(full: Summary) -> None:
-    beside = {c.candidate for c in full.comparisons if c.published is not None}
-    groups = ("P-256", "X448", "P-384", "P-521")
-    assert beside == {key(group, tls) for group in groups for tls in ("1.2", "1.3")}
-    published = comparison(full, key("P-384", "1.2"), "connections_per_s").published
-    assert published is not None
-    assert published.ratio == pytest.approx(369.89 / 833.76)
-    assert "TLS 1.2" in published.source
-
-
-def test_published_figures_are_the_studys() -> None:
-    study = load_study("domino-2021")
-    assert study is not None
-    rates = study.requests_per_s
-    assert rates == {
-        "X25519": 833.76, "P-256": 819.96, "X448": 621.21, "P-384": 369.89, "P-521": 350.02,
-    }  # fmt: skip
-    with pytest.raises(UsageError, match="no published study"):
-        load_study("nobody-1999")
 
 
 def test_cells_that_cannot_be_told_apart_share_their_ranks() -> None:

@@ -1,1 +1,0 @@
-"""The questions of published studies, for runs of the kind `matrix`."""

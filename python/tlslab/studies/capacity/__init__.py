@@ -1,0 +1,139 @@
+"""The study of 2001: the capacity of Apache with mod_ssl, on UltraSPARC-II and Itanium.
+
+Its figures stand beside ours as ratios. It left open what session resumption and persistent
+connections bring, which the experiment measures as remedies.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tlslab.analysis.capacity.capacity_cell import CapacityCell
+from tlslab.analysis.capacity.known import flag, over
+from tlslab.analysis.capacity.naming import cell_names
+from tlslab.analysis.capacity.pairs import scaling_pairs
+from tlslab.analysis.capacity.points import by_fraction, judged
+from tlslab.analysis.capacity.summary import measured_cells
+from tlslab.domain.capacity import plan_of
+from tlslab.domain.experiment import CAPACITY as KIND
+from tlslab.domain.figure import DataTable, TableCell
+from tlslab.domain.finding import Summary
+from tlslab.domain.run import RunContents
+from tlslab.domain.trial import Trial
+from tlslab.domain.validation import JUDGEMENT_WORDS
+from tlslab.studies.study import Additions, Figures, Study, source
+
+Row = tuple[TableCell, ...]
+
+
+def adds(contents: RunContents, summary: Summary, figures: Figures) -> Additions:
+    """The study's results and ours, both as ratios."""
+    cells = measured_cells(contents, plan_of(contents.experiment))
+    rows = (
+        *_flatness(cells, figures),
+        *_scaling(cells),
+        *_climb(cells, figures),
+        *_validation(cells, figures),
+    )
+    table = DataTable(
+        id="published",
+        title=f"Beside the study of {figures['date']}",
+        caption=f"{source(figures)}. Ratios, because absolute rates mean nothing across machines.",
+        columns=("figure", "published", "here", "n, method"),
+        rows=rows,
+    )
+    return Additions(tables=(table,) if rows else ())
+
+
+CAPACITY = Study("capacity", "coradiant-2001", KIND, adds)
+
+
+def _named(cells: Sequence[CapacityCell]) -> Iterator[tuple[str, CapacityCell]]:
+    yield from zip(cell_names([cell.factors for cell in cells]), cells, strict=True)
+
+
+def _flatness(cells: Sequence[CapacityCell], study: Figures) -> Iterator[Row]:
+    """The flatness of the search's peak: the levels next to the best one, over the best."""
+    rates = [row["connections_per_s"] for row in study["pre_test"]]
+    shares = [rate / max(rates) for rate in rates if rate < max(rates)]
+    text = " and ".join(f"{share:.3f}" for share in shares)
+    for name, cell in _named(cells):
+        levels = cell.levels
+        best = max(levels, key=lambda level: level.rate, default=None)
+        if best is None or best.rate <= 0:
+            continue
+        at = levels.index(best)
+        beside = [levels[i].rate / best.rate for i in (at - 1, at + 1) if 0 <= i < len(levels)]
+        here = " and ".join(f"{share:.3f}" for share in beside) or None
+        yield (f"search, levels beside the best, over it: {name}", text, here, "one run each")
+
+
+def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Row]:
+    for fewer, more in scaling_pairs(cells):
+        n, m = int(fewer.factors["processors"]), int(more.factors["processors"])
+        ratio = over(more, fewer)
+        if ratio is None:
+            continue
+        name = cell_names([more.factors, fewer.factors])[0]
+        yield (
+            f"connections/s with {m} processors over {n}: {more.factors.get('server', name)}",
+            f"{m / n:.2f} (linear)",
+            f"{flag(more, fewer)}{_ratio(ratio.ratio, ratio.low, ratio.high)}",
+            f"n = {ratio.n}; {ratio.method}",
+        )
+
+
+def _ratio(value: float, low: float | None, high: float | None) -> str:
+    interval = "" if low is None or high is None else f" (95 %: {low:.2f} to {high:.2f})"
+    return f"{value:.2f}{interval}"
+
+
+def _climb(cells: Sequence[CapacityCell], study: Figures) -> Iterator[Row]:
+    """The increase of the mean response time at k times the lowest rate."""
+    rows = study["validation"]
+    base = rows[0]
+    for name, cell in _named(cells):
+        groups = by_fraction([p for p in judged(cell.points) if p.kept and p.response.n])
+        if not groups:
+            continue
+        least = min(groups)
+        first = _mean(groups[least])
+        for row in rows[1:]:
+            times = row["connections_per_s"] / base["connections_per_s"]
+            group = next((g for f, g in groups.items() if abs(f / least - times) < 0.01), None)
+            if group is None:
+                continue
+            yield (
+                f"mean response time at {times:g} times the lowest rate, over that at it: {name}",
+                f"{row['client_ms'] / base['client_ms']:.2f}",
+                f"{_mean(group) / first:.2f}",
+                f"n = {len(group)} runs",
+            )
+
+
+def _mean(points: Sequence[Any]) -> float:
+    return float(sum(point.response.mean() for point in points) / len(points))
+
+
+def _validation(cells: Sequence[CapacityCell], study: Figures) -> Iterator[Row]:
+    worst = max(abs(row["client_ms"] / row["capture_ms"] - 1) for row in study["validation"])
+    for _, cell in _named(cells):
+        for trial in _validated(cell):
+            assert trial.validation is not None
+            for phase in trial.validation.phases:
+                if phase.phase != "close":
+                    continue
+                for comparison in phase.comparisons:
+                    if comparison.quantile == 0.5:
+                        judged = comparison.judged(trial.validation.resolution)
+                        yield (
+                            f"own times over a capture's, {trial.validation.achieved:,.0f}/s",
+                            f"within {worst:.1%}".replace("%", " %"),
+                            f"{comparison.ratio:.4f}",
+                            f"median of {phase.n:,} connections; {JUDGEMENT_WORDS[judged]}",
+                        )
+
+
+def _validated(cell: CapacityCell) -> list[Trial]:
+    return [
+        trial for trial in cell.trials if trial.validation is not None and trial.validation.valid
+    ]

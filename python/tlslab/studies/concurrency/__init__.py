@@ -1,0 +1,149 @@
+"""The study of 2024: mutual handshakes and signatures with the key on a cluster of signing servers.
+
+It suggested two signing processors per general one, "to be verified". The ratios here are compared
+with it by intervals that hold for all of them at once (95 %, Bonferroni): Holm's tests suffice to
+refute a ratio; to confirm one takes intervals.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from tlslab.analysis.benchmark.curves import Curve, find_curve, make_curves
+from tlslab.analysis.benchmark.findings import reservation
+from tlslab.analysis.benchmark.processors import Costs, costs
+from tlslab.analysis.benchmark.summary import measured_cells
+from tlslab.analysis.stats.estimate import widened
+from tlslab.analysis.stats.families import LEVEL
+from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import OPERATION_MEAN
+from tlslab.domain.experiment import BENCHMARK
+from tlslab.domain.figure import DataTable, TableCell
+from tlslab.domain.finding import Finding, Summary
+from tlslab.domain.run import RunContents
+from tlslab.domain.wording import every
+from tlslab.studies.study import Additions, Figures, Study, source
+
+# An interval that contains a suggested ratio and lies within this factor of it confirms it.
+CONFIRMED = 1.25
+
+VERDICTS = {
+    "confirmed": "confirms",
+    "refuted": "refutes",
+    "open": "is too wide to confirm or refute",
+    "reserved": "neither confirms nor refutes",
+}
+
+Row = tuple[TableCell, ...]
+
+
+def adds(contents: RunContents, summary: Summary, figures: Figures) -> Additions:
+    """The suggested ratio judged, and all published figures that have a counterpart."""
+    processors = len(contents.environment.target.processors)
+    curves = make_curves(measured_cells(contents))
+    found = costs(curves, processors)
+    table = DataTable(
+        id="published",
+        title="Beside the published study",
+        caption="Ratios only: absolute rates mean nothing across machines.",
+        columns=("what", "published", "here", "on"),
+        rows=tuple(_rows(figures, curves, found, processors)),
+    )
+    return Additions(
+        findings=tuple(suggested(found, figures["signing_per_general"])),
+        tables=(table,) if table.rows else (),
+        method=(f"Published: {source(figures)}.",),
+    )
+
+
+CONCURRENCY = Study("concurrency", "pix-2024", BENCHMARK, adds)
+
+
+def _rows(
+    study: Figures, curves: Sequence[Curve], found: Sequence[Costs], processors: int
+) -> Iterator[Row]:
+    for curve in curves:
+        if curve.keys == "cluster" and curve.benchmark in ("sign", "handshake-tls12"):
+            yield from _shape(study, curve, processors)
+    for each in found:
+        yield (
+            f"signing processors per general one, {each.curve.what}",
+            f"{study['signing_per_general']:g} (suggested)",
+            each.ratio,
+            each.curve.name,
+        )
+    yield from _rates(study, curves)
+    yield from _drawn(study, curves)
+
+
+def _shape(study: Figures, curve: Curve, processors: int) -> Iterator[Row]:
+    if curve.knee is None:
+        return
+    knee = curve.knee.at.value / processors
+    yield (
+        f"threads per general processor from which nothing is gained, {curve.what}",
+        f"{study['no_gain_from'] / study['general']:g}",
+        f"above {knee:g}" if curve.knee.at_end else f"{knee:g}",
+        curve.name,
+    )
+    yield (
+        f"threads per general processor up to which it is linear, {curve.what}",
+        f"{study['linear_to'] / study['general']:g}",
+        f"{curve.knee.linear_to / processors:g}",
+        curve.name,
+    )
+
+
+def _rates(study: Figures, curves: Sequence[Curve]) -> Iterator[Row]:
+    for signing in (curve for curve in curves if curve.benchmark == "sign"):
+        shaking = find_curve(curves, signing.runtime, "handshake-tls12", signing.keys)
+        if shaking is None:
+            continue
+        here = signing.best[1].value / shaking.best[1].value
+        yield (
+            "signatures per TLS 1.2 handshake at the most of each",
+            f"{study['signatures_per_s'] / study['handshakes_per_s']:g}",
+            f"{here:.2f}",
+            signing.name,
+        )
+
+
+def _drawn(study: Figures, curves: Sequence[Curve]) -> Iterator[Row]:
+    for curve in curves:
+        mean = curve.first.summary.estimates.get(OPERATION_MEAN)
+        if curve.benchmark == "draw" and mean is not None:
+            yield (
+                "drawing a message, microseconds",
+                f"{study['drawing_us']:g}",
+                f"{1000 * mean.value:.1f}",
+                curve.name,
+            )
+
+
+def suggested(found: Sequence[Costs], wanted: float) -> Iterator[Finding]:
+    """Whether each measured ratio confirms the suggested one."""
+    family = sum(not reservation(each) for each in found)
+    for each in found:
+        verdict = judge(each, wanted, family)
+        text = f"{each.curve.what}, {each.curve.name}: the ratio{reservation(each)}"
+        text += "," if verdict == "reserved" else ""
+        text += f" {VERDICTS[verdict]} the suggested 1 : {wanted:g} here"
+        if family > 1 and verdict != "reserved":
+            text += f" (95 % for {every(family)} ratios together)"
+        yield Finding("processor_ratio_suggested", f"{text}.", each.cells)
+
+
+def judge(costs: Costs, wanted: float, family: int) -> str:
+    """A key of VERDICTS: what a ratio says of the suggested one, among `family` ratios."""
+    if reservation(costs):
+        return "reserved"
+    together = widened(costs.ratio, LEVEL / family)
+    if not _holds(together, wanted):
+        return "refuted"
+    assert together.low is not None
+    assert together.high is not None
+    near = wanted / CONFIRMED <= together.low and together.high <= wanted * CONFIRMED
+    return "confirmed" if near and _holds(costs.ratio, wanted) else "open"
+
+
+def _holds(found: Estimate, value: float) -> bool:
+    """Whether the interval contains the value."""
+    return found.low is not None and found.high is not None and found.low <= value <= found.high

@@ -1,0 +1,61 @@
+"""A published study, as the lab sees it: what it adds to the summary of a run."""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.figure import DataTable, Figure, TextBlock
+from tlslab.domain.finding import Comparison, Finding, Summary
+from tlslab.domain.run import RunContents
+
+# A study's `published.toml`; empty for a run that names no study.
+Figures = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Additions:
+    """What a study adds to a summary, after the parts that every run of the kind has.
+
+    `comparisons` replace those of the summary, with published ratios; empty: they stay.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[DataTable, ...] = ()
+    texts: tuple[TextBlock, ...] = ()
+    method: tuple[str, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+
+
+def never(experiment: Experiment) -> bool:
+    """For studies that add to runs that name them only."""
+    return False
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study, in the folder `room`.
+
+    `name`: the `published` of its experiments, which are of this `kind`. `adds` is pure. `also`:
+    whether an experiment that does not name the study gets its additions, without the published
+    figures.
+    """
+
+    room: str
+    name: str
+    kind: str
+    adds: Callable[[RunContents, Summary, Figures], Additions]
+    also: Callable[[Experiment], bool] = never
+
+    def figures(self) -> Figures:
+        """The published figures."""
+        file = resources.files("tlslab") / "studies" / self.room / "published.toml"
+        return tomllib.loads(file.read_text("utf-8"))
+
+
+def source(figures: Figures) -> str:
+    """Title, date, setting and method of a study."""
+    return f"{figures['title']} ({figures['date']}): {figures['setting']}; {figures['method']}"

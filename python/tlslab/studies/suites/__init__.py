@@ -1,0 +1,70 @@
+"""The study of 2019: which cipher suite, and which Diffie-Hellman size, on RWSERVE?
+
+It left open why 2048 bits came out best and 1024 clearly worse, and how suites with ECDSA
+certificates do. `places` gathers the cells of one server and version of HTTP, `family_figures` and
+`suite_tables` show them, `orders` compares orders of suites with each other and with the published
+one, `diffie_hellman` answers what the size of the parameters costs. Handshakes and requests on
+connections kept open are measured by runs of their own, and never mixed.
+"""
+
+from collections.abc import Sequence
+
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.matrix.summary import measured
+from tlslab.domain.estimates import SERVER_COST
+from tlslab.domain.experiment import MATRIX, Experiment
+from tlslab.domain.figure import DataTable, Figure
+from tlslab.domain.finding import Finding, Summary
+from tlslab.domain.run import RunContents
+from tlslab.studies.study import Additions, Figures, Study
+from tlslab.studies.suites import answers
+from tlslab.studies.suites.dh_figures import size_figures
+from tlslab.studies.suites.diffie_hellman import Load, sizes
+from tlslab.studies.suites.family_figures import figures
+from tlslab.studies.suites.places import places
+from tlslab.studies.suites.suite_tables import handshake_table, kept_open_table, sizes_table
+
+
+def compares_suites(experiment: Experiment) -> bool:
+    """Whether an experiment of the kind `matrix` compares suites."""
+    if experiment.kind != MATRIX:
+        return False
+    return any(each.name == "suite" and len(each.levels) > 1 for each in experiment.factors)
+
+
+def adds(contents: RunContents, summary: Summary, published: Figures) -> Additions:
+    """Figures, tables and findings on suites; beside the published order, if the run names it."""
+    if not compares_suites(contents.experiment):
+        return Additions()
+    processors = max(1, len(contents.environment.target.processors))
+    return additions(measured(contents), published, processors)
+
+
+SUITES = Study("suites", "rwserve-2019", MATRIX, adds, also=compares_suites)
+
+
+def additions(cells: Sequence[Measured], published: Figures, processors: int = 1) -> Additions:
+    """The additions from measured cells; `processors` is the server's number of processors."""
+    load = Load(published.get("dh_connections", 128), published.get("dh_seconds", 10), processors)
+    drawn: list[Figure] = []
+    tables: list[DataTable] = []
+    reported: list[Finding | None] = []
+    for place in places(cells):
+        found = sizes(place, load)
+        drawn += [*figures(place), *size_figures(place, found)]
+        tables += [kept_open_table(place, published.get("order", ())), handshake_table(place)]
+        if found:
+            tables.append(sizes_table(place, found))
+        reported += [
+            answers.fastest(place, place.keep_alive),
+            answers.fastest(place, SERVER_COST),
+            answers.orders_apart(place),
+            answers.beside_the_study(place, published) if published else None,
+            answers.not_supported(place, place.cells),
+            *answers.diffie_hellman(place, found, load),
+        ]
+    return Additions(
+        findings=tuple(finding for finding in reported if finding is not None),
+        figures=tuple(drawn),
+        tables=tuple(tables),
+    )

@@ -1,0 +1,44 @@
+"""The study of capacity: its figures beside ours, as ratios."""
+
+import pytest
+
+from factories.capacity import CapacityWorld, made_capacity_run
+from factories.capacity_summary import FIVE, captured_run
+from tlslab.domain.figure import TableCell
+from tlslab.domain.run import RunContents
+from tlslab.lab.results import analysed
+
+
+def beside(contents: RunContents) -> dict[str, tuple[TableCell, ...]]:
+    """The rows of the table with the published figures, by their first cell."""
+    (table,) = (table for table in analysed(contents).tables if table.id == "published")
+    return {str(row[0]): row for row in table.rows}
+
+
+@pytest.fixture(name="rows", scope="module")
+def _rows() -> dict[str, tuple[TableCell, ...]]:
+    return beside(made_capacity_run(plan=FIVE))
+
+
+def test_search_processors_and_climb_have_their_counterparts(
+    rows: dict[str, tuple[TableCell, ...]],
+) -> None:
+    search = [row[1] for name, row in rows.items() if name.startswith("search")]
+    assert search[0] == "0.988 and 0.979"
+    climb = [row[1] for name, row in rows.items() if "at 4 times the lowest rate" in name]
+    assert climb[0] == "5.29"
+    scaling = [row[1] for name, row in rows.items() if "processors over" in name]
+    assert scaling == ["2.00 (linear)"] * 2
+
+
+def test_two_servers_of_one_machine_do_not_stand_beside_the_studys_two_machines() -> None:
+    worlds = {"nginx": CapacityWorld(alone=1100.0), "apache": CapacityWorld(alone=700.0, seed=3)}
+    names = " ".join(beside(made_capacity_run(worlds, FIVE)))
+    assert "mean response time at 2 times the lowest rate" in names
+    assert "apache over nginx" not in names
+    assert "Itanium over" not in names
+
+
+@pytest.mark.parametrize(("dropped", "compared"), [(0, True), (3, False)])
+def test_only_a_valid_capture_stands_beside_the_studys(dropped: int, compared: bool) -> None:
+    assert any("own times" in name for name in beside(captured_run(dropped))) == compared
