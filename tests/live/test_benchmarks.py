@@ -12,8 +12,7 @@ from live.studies import SECONDS, assert_whole, study_named
 from tlslab.domain.benchmark import BenchmarkSettings, settings_of
 from tlslab.experiment import load
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, find_jar, run_fork
-from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
-from tlslab.lab.benchmark.material import make_material
+from tlslab.lab.benchmark.keystores import KeyStore, KeyStores, make_material
 from tlslab.servers.jdk import find_jdks
 
 TINY = """\

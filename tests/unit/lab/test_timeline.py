@@ -8,8 +8,7 @@ import pytest
 from tlslab.domain.benchmark import BenchmarkSettings, Faults
 from tlslab.lab.benchmark import timeline
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError
-from tlslab.lab.benchmark.keystores import KeyStore
-from tlslab.lab.benchmark.material import Material
+from tlslab.lab.benchmark.keystores import KeyStore, Material
 from tlslab.servers.certificates import CertificateFiles
 from tlslab.servers.jdk import Jdk
 

@@ -1,27 +1,27 @@
 """A whole run of the kind `benchmark`: prepare, plan, carry out, keep, summarise."""
 
 import os
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 from tlslab.domain import events
 from tlslab.domain.benchmark import ENGINE, BenchmarkSettings, settings_of
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment, Factor
-from tlslab.domain.plan import Cell, Plan
+from tlslab.domain.plan import Cell, Plan, PlannedTrial
 from tlslab.domain.run import Environment, TargetInfo
+from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment import make_plan
 from tlslab.experiment.fault_trials import add_faults
-from tlslab.lab.benchmark.agenda import BenchmarkAgenda
-from tlslab.lab.benchmark.benchmark_trial import Bench
+from tlslab.lab.benchmark.benchmark_trial import LASTING, Bench, run_trial
 from tlslab.lab.benchmark.in_memory import WARMUP_S
 from tlslab.lab.benchmark.jmh import find_jar
-from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
-from tlslab.lab.benchmark.material import make_material
+from tlslab.lab.benchmark.keystores import KeyStore, KeyStores, make_material
 from tlslab.lab.benchmark.runtimes import Runtimes
-from tlslab.lab.conductor import interrupted
+from tlslab.lab.conductor import Visit, interrupted
 from tlslab.lab.environment import describe
 from tlslab.lab.generators.single import local_pool
 from tlslab.lab.opening import open_folder
@@ -31,6 +31,7 @@ from tlslab.lab.private import private_folder
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
 from tlslab.lab.store import RunFolder
+from tlslab.lab.trial import failed_trial
 from tlslab.servers.jdk import find_jdks
 
 # The time for starting two virtual machines per JMH process, opening keys and writing results.
@@ -134,3 +135,64 @@ def _open(
         return describe(info, Placement(processors, processors), request.command, warnings)
 
     return open_folder(request, experiment, info, plan_of, environment_of)
+
+
+class BenchmarkAgenda:
+    """The missing trials of a plan.
+
+    A cell that would fail in every block for the same reason is recorded once.
+    """
+
+    def __init__(self, plan: Plan, bench: Bench, observer: events.Observer) -> None:
+        self.plan = plan
+        self.bench = bench
+        self.report = observer
+        self.barred: set[str] = set()
+
+    def visits(self, earlier: Sequence[Trial]) -> Iterator[Visit]:
+        """The trials block by block."""
+        done = {trial.trial for trial in earlier}
+        self.barred = {trial.cell for trial in earlier if _lasts(trial)}
+        missing = [planned for planned in self.plan.trials if planned.trial not in done]
+        for _, block in groupby(missing, key=lambda planned: planned.block):
+            todo = [planned for planned in block if planned.cell not in self.barred]
+            if todo:
+                yield BenchmarkVisit(self, todo)
+
+    def kept(self, trial: Trial) -> None:
+        """Leaves out the later trials of a cell that would fail again for the same reason."""
+        self.report(events.TrialEnded(trial))
+        if trial.reason is not None and _lasts(trial):
+            self.barred.add(trial.cell)
+            later = sum(p.cell == trial.cell and p.block > trial.block for p in self.plan.trials)
+            self.report(events.Skipped(later, f"{trial.cell}: {trial.reason.message}"))
+
+
+class BenchmarkVisit:
+    """The trials of one block."""
+
+    def __init__(self, agenda: BenchmarkAgenda, todo: Sequence[PlannedTrial]) -> None:
+        self._agenda = agenda
+        self._todo = todo
+
+    def bench(self) -> AbstractContextManager[Bench]:
+        """The bench of the whole run."""
+        return nullcontext(self._agenda.bench)
+
+    def trials(self, bench: Bench) -> Iterator[Trial]:
+        """Runs the trials one after the other."""
+        agenda = self._agenda
+        agenda.report(events.BlockStarted(self._todo[0].block))
+        for planned in self._todo:
+            agenda.report(events.TrialStarted(planned.block, planned.cell))
+            yield run_trial(bench, planned, agenda.plan.cell(planned.cell))
+
+    def failed(self, reason: Reason) -> Iterator[Trial]:
+        """Each trial of the block, as failed."""
+        for planned in self._todo:
+            yield failed_trial(planned, self._agenda.plan.cell(planned.cell), reason)
+
+
+def _lasts(trial: Trial) -> bool:
+    """Whether the reason will be the same in the next block."""
+    return trial.reason is not None and trial.reason.class_ in LASTING

@@ -12,8 +12,7 @@ from tlslab.domain.plan import Cell, PlannedTrial
 from tlslab.domain.trial import Reason, Trial, TrialStatus
 from tlslab.lab.benchmark.in_memory import run_in_memory
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, run_fork
-from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
-from tlslab.lab.benchmark.material import Material
+from tlslab.lab.benchmark.keystores import KeyStore, KeyStores, Material
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.benchmark.timeline import run_timeline
 from tlslab.lab.generators import GeneratorPool

@@ -6,8 +6,7 @@ from typing import Any
 from tlslab.domain.benchmark import BenchmarkRun, BenchmarkSettings, Iteration, Mode
 from tlslab.domain.errors import EngineError, StoreError
 from tlslab.lab.benchmark.jmh import ForkFailedError
-from tlslab.lab.benchmark.keystores import KeyStore
-from tlslab.lab.benchmark.material import KEY
+from tlslab.lab.benchmark.keystores import KEY, KeyStore
 from tlslab.lab.generators import GeneratorPool
 
 # The parameters that the JVM's benchmarks pin, too (java/, `Pinned`).

@@ -13,7 +13,7 @@ from tlslab.domain.benchmark import FaultEvent, Faults, Slice, Timeline
 from tlslab.domain.codec import from_json
 from tlslab.domain.wording import percent
 from tlslab.lab.benchmark.jmh import HEAP, Fork, ForkFailedError, guarded
-from tlslab.lab.benchmark.material import Material
+from tlslab.lab.benchmark.keystores import Material
 from tlslab.servers.process import ServerProcess
 from tlslab.servers.signer import SigningNode
 
