@@ -3,16 +3,18 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.estimates import OPEN_REQUESTS, OPEN_SERVER_COST, SERVER_COST
-from tlslab.domain.finding import CellSummary
+from tlslab.domain.finding import CellSummary, Summary, Values
 from tlslab.domain.names import find_suite
 from tlslab.studies.study import Additions
 from tlslab.studies.suites import SUITES
+from tlslab.studies.suites.words import SENTENCES
 
 STUDY = SUITES.figures()
 
@@ -23,6 +25,10 @@ BLOCKS = 7
 REQUEST_US = {"GCM": 20.0, "CCM": 24.0, "CHACHA20": 26.0, "SHA": 30.0}
 CONNECTION_US = {"ECDHE-ECDSA": 300.0, "ECDHE-RSA": 800.0, "DHE-RSA": 1500.0, "RSA": 620.0}
 DH_US = {1024: 1050.0, 2048: 1500.0, 3072: 2500.0, 4096: 4000.0}
+
+
+# The sentences take all they need from the values of a finding.
+NO_RUN = cast("Summary", None)
 
 
 def cell(
@@ -79,6 +85,15 @@ def all_cells() -> list[Measured]:
     return cells
 
 
-def reported(study: Additions, code: str) -> str:
-    """The findings of this code."""
-    return "\n".join(finding.text for finding in study.findings if finding.code == code)
+def stated(study: Additions, code: str) -> Values:
+    """The values of the finding of this code; empty without one."""
+    found = [finding.values for finding in study.findings if finding.code == code]
+    assert len(found) < 2
+    return found[0] if found else {}
+
+
+def said(study: Additions) -> dict[str, str]:
+    """The sentences of the findings, by code."""
+    return {
+        each.code: SENTENCES[each.code](each.values, each.cells, NO_RUN) for each in study.findings
+    }

@@ -45,18 +45,18 @@ def joined(summary: Summary, contents: RunContents) -> Summary:
     own = named(contents.experiment)
     for study in STUDIES:
         if study is own:
-            summary = _with(summary, study.adds(contents, summary, study.figures()))
+            summary = _with(summary, study, study.adds(contents, summary, study.figures()))
         elif study.also(contents.experiment):
-            summary = _with(summary, study.adds(contents, summary, {}))
+            summary = _with(summary, study, study.adds(contents, summary, {}))
     return summary
 
 
-def _with(summary: Summary, added: Additions) -> Summary:
+def _with(summary: Summary, study: Study, added: Additions) -> Summary:
     lacking = None if summary.answer is None else summary.answer.lacking
     few = lacking is not None and lacking.few
     return replace(
         summary,
-        findings=(*summary.findings, *(() if few else added.findings)),
+        findings=(*summary.findings, *study.worded(() if few else added.findings, summary)),
         figures=(*summary.figures, *added.figures),
         tables=(*summary.tables, *added.tables),
         texts=(*summary.texts, *added.texts),

@@ -1,8 +1,8 @@
 """A published study, as the lab sees it: what it adds to the summary of a run."""
 
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
@@ -10,6 +10,7 @@ from tlslab.domain.experiment import Experiment
 from tlslab.domain.figure import DataTable, Figure, TextBlock
 from tlslab.domain.finding import Comparison, Finding, Summary
 from tlslab.domain.run import RunContents
+from tlslab.words.sentence import Sentences
 
 # A study's `published.toml`; empty for a run that names no study.
 Figures = Mapping[str, Any]
@@ -39,21 +40,29 @@ def never(experiment: Experiment) -> bool:
 class Study:
     """A study, in the folder `room`.
 
-    `name`: the `published` of its experiments, which are of this `kind`. `adds` is pure. `also`:
-    whether an experiment that does not name the study gets its additions, without the published
-    figures.
+    `name`: the `published` of its experiments, which are of this `kind`. `adds` is pure. Its
+    findings become text by `sentences`. `also`: whether an experiment that does not name the study
+    gets its additions, without the published figures.
     """
 
     room: str
     name: str
     kind: str
     adds: Callable[[RunContents, Summary, Figures], Additions]
+    sentences: Sentences = field(default_factory=dict)
     also: Callable[[Experiment], bool] = never
 
     def figures(self) -> Figures:
         """The published figures."""
         file = resources.files("tlslab") / "studies" / self.room / "published.toml"
         return tomllib.loads(file.read_text("utf-8"))
+
+    def worded(self, findings: Sequence[Finding], summary: Summary) -> tuple[Finding, ...]:
+        """The study's findings with their sentences."""
+        return tuple(
+            replace(each, text=self.sentences[each.code](each.values, each.cells, summary))
+            for each in findings
+        )
 
 
 def source(figures: Figures) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from factories.suite_cells import DH_US, STUDY, all_cells, cell, reported, request_us
+from factories.suite_cells import DH_US, STUDY, all_cells, cell, request_us, said, stated
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.families import false_discovery
 from tlslab.studies.study import Additions
@@ -27,15 +27,13 @@ def study() -> Additions:
 
 
 def test_the_size_makes_handshakes_dear_and_leaves_requests_alone(study: Additions) -> None:
-    handshake, keep_alive = reported(study, "dh_handshake"), reported(study, "dh_keep_alive")
-    assert "with 1024 bits 0.70" in handshake
-    assert "with 4096 bits 2.6" in handshake
-    assert "no difference of 1 % or more is established" in keep_alive
-    share = reported(study, "dh_share")
-    assert re.search(
-        r"is open, by a difference of up to \d\.\d % \(95 % for this ratio alone\)", share
-    )
-    assert share.endswith("what the study saw is neither confirmed nor refuted.")
+    ratios = stated(study, "dh_handshake")["ratios"]
+    assert ratios[1024].value == pytest.approx(0.7, abs=0.01)
+    assert ratios[4096].value == pytest.approx(2.67, abs=0.03)
+    assert stated(study, "dh_keep_alive")["differing"] == []
+    share = stated(study, "dh_share")
+    assert share["verdict"] == "open"
+    assert 0 < share["open"] < 0.1
     table = next(table for table in study.tables if table.id.startswith("dh"))
     assert [row[1] for row in table.rows] == [1024, 2048, 3072, 4096]
 
@@ -45,17 +43,15 @@ def test_a_real_difference_between_sizes_is_reported() -> None:
     slow = cell("DHE-RSA-AES128-GCM-SHA256", request_us("GCM") * 1.3, DH_US[1024], 1024)
     cells = [slow if c.summary.key == slow.summary.key else c for c in cells]
     study = additions(cells, STUDY)
-    assert "a difference is detected with 1024 bits (" in reported(study, "dh_keep_alive")
-    assert "seen again" in reported(study, "dh_share")
+    assert stated(study, "dh_keep_alive")["differing"] == [1024]
+    assert stated(study, "dh_share")["verdict"] == "seen_again"
 
 
 @pytest.mark.parametrize("noise", [0.0005, 0.01, 0.1])
 def test_no_run_without_a_difference_names_a_cause(noise: float) -> None:
     """The sentence follows the run's ratio: however narrow, it does not say what the study saw."""
     found = [cell(DHE, 20.0, DH_US[bits], bits, noise) for bits in (1024, 2048, 4096)]
-    text = " ".join(each.text for each in additions(found, STUDY).findings)
-    assert "neither confirmed nor refuted" in text
-    assert not re.search("cause|makes it slow|seen again|opposite", text)
+    assert stated(additions(found, STUDY), "dh_share")["verdict"] == "open"
 
 
 DHE = "DHE-RSA-AES128-GCM-SHA256"
@@ -74,11 +70,10 @@ def test_a_difference_that_matters_to_nobody_is_none_in_both_sentences(ratio: fl
     assert small is not None
     assert small.differs
     found = additions(cells, STUDY)
-    assert "no difference of 1 % or more is established" in reported(found, "dh_keep_alive")
-    share = reported(found, "dh_share")
-    assert re.search(r"open, by a difference of up to 0\.\d % \(95 % for this ratio alone\)", share)
-    assert "seen again" not in share
-    assert "opposite" not in share
+    assert stated(found, "dh_keep_alive")["differing"] == []
+    share = stated(found, "dh_share")
+    assert share["verdict"] == "open"
+    assert share["open"] < 0.01
 
 
 def test_the_bound_of_sizes_is_never_said_to_be_less() -> None:
@@ -87,10 +82,10 @@ def test_the_bound_of_sizes_is_never_said_to_be_less() -> None:
         (place,) = places(cells)
         bound = keep_alive_bound(sizes(place, Load(128, 10, 1))[DHE])
         assert bound is not None
-        text = reported(additions(cells, STUDY), "dh_keep_alive")
-        said = re.search(r"each interval by itself leaves (\d+) % open at most\.$", text)
-        assert said is not None
-        assert 100 * bound <= int(said[1])
+        text = said(additions(cells, STUDY))["dh_keep_alive"]
+        found = re.search(r"each interval by itself leaves (\d+) % open at most\.$", text)
+        assert found is not None
+        assert 100 * bound <= int(found[1])
 
 
 def test_a_size_without_a_valid_result_is_named_and_not_compared() -> None:
@@ -98,12 +93,11 @@ def test_a_size_without_a_valid_result_is_named_and_not_compared() -> None:
     invalid = Measured(replace(first.summary, verdict="invalid"), first.values)
     found = additions([invalid, *others], STUDY)
     for code in ("dh_handshake", "dh_keep_alive"):
-        text = reported(found, code)
-        assert text.endswith("; 1024 bits: no valid result.")
-        assert text.count("1024") == 1
-    share = reported(found, "dh_share")
-    assert "1024" not in share
-    assert share.endswith("they are none of it.")
+        assert stated(found, code)["without"] == {1024: False}
+        assert set(stated(found, code)["ratios"]) == {4096}
+    share = stated(found, "dh_share")
+    assert set(share["shares"]) == {2048, 4096}
+    assert share["verdict"] is None
     table = next(table for table in found.tables if table.id.startswith("dh"))
     assert table.rows[0][3] == table.rows[0][5] == "not comparable"
     assert table.rows[0][6] is None
@@ -111,13 +105,13 @@ def test_a_size_without_a_valid_result_is_named_and_not_compared() -> None:
 
 def test_the_size_that_others_are_compared_with_is_named() -> None:
     found = additions(of_sizes({4096: 20.0, 3072: 20.0}), STUDY)
-    assert "against 3072 bits" in reported(found, "dh_handshake")
-    assert "against 3072 bits" in reported(found, "dh_keep_alive")
+    assert stated(found, "dh_handshake")["against"] == 3072
+    assert stated(found, "dh_keep_alive")["against"] == 3072
     captions = [table.caption for table in found.tables]
     captions += [figure.caption for figure in found.figures]
     assert sum("DHE with 3072 bits." in caption for caption in captions) == 4
     assert any("Ratios to 3072 bits" in caption for caption in captions)
-    texts = [*captions, *(finding.text for finding in found.findings)]
+    texts = [*captions, *said(found).values()]
     assert not any("2048" in text for text in texts)
     (alone,) = places([cell("AES128-SHA", 20.0, 300.0)])
     assert alone.dhe_words == ""

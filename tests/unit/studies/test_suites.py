@@ -1,13 +1,13 @@
 """The suites study: orders with ties, correlation with a published order, omitted suites."""
 
-import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from factories.suite_cells import STUDY, all_cells, cell, reported
+from factories.suite_cells import STUDY, all_cells, cell, said, stated
 from tlslab.analysis.compare import Measured
 from tlslab.domain.estimates import OPEN_REQUESTS, OPEN_SERVER_COST, SERVER_COST
 from tlslab.domain.finding import CellSummary, Note
@@ -51,24 +51,22 @@ def test_suites_that_cannot_be_told_apart_share_a_rank(study: Additions) -> None
     by_name = {short_name(c): found[c.summary.key] for c in place.usual}
     assert by_name["AES128-GCM-SHA256"] == "1–7"
     assert by_name["AES256-SHA256"] not in ("1", "1=")
-    assert re.search(
-        r"cannot be distinguished from the best: a difference of up to [\d.]+ % stays open",
-        reported(study, f"suites_{OPEN_REQUESTS}"),
-    )
-    assert " is first with " in reported(study, f"suites_{OPEN_REQUESTS}")
+    fastest = stated(study, f"suites_{OPEN_REQUESTS}")
+    assert (fastest["best"], fastest["ties"], fastest["n"]) == (False, 6, 24)
+    assert 0 < fastest["open"] < 0.05
 
 
 def test_a_suite_is_best_only_where_that_is_established() -> None:
     fast, slow = cell("AES128-GCM-SHA256", 20.0, 620.0), cell("AES256-SHA256", 30.0, 620.0)
     equal = cell("AES256-GCM-SHA384", 20.0, 620.0)
-    said = []
+    best = []
     for cells in ([fast, slow], [fast, equal, slow]):
         (place,) = places(cells)
         found = fastest(place, OPEN_REQUESTS)
         assert found is not None
-        said.append(found.text)
-    assert "AES128-GCM-SHA256 is best with " in said[0]
-    assert " is first with " in said[1]
+        best.append((found.values["best"], found.values["names"]))
+    names = ["AES128-GCM-SHA256", "AES256-SHA256"]
+    assert best == [(True, names), (False, names)]
 
 
 def test_bars_are_grouped_by_family_best_first(study: Additions) -> None:
@@ -155,14 +153,14 @@ def test_what_is_found_about_orders_names_its_cells_and_is_no_warning(study: Add
 
 
 def test_the_study_is_beside_ours_only_where_it_applies(study: Additions) -> None:
-    assert "Kendall's tau" in reported(study, "suites_beside_the_study")
-    assert "1.39" in reported(study, "suites_beside_the_study")
-    assert "chosen by the same measurements" in reported(study, "suites_beside_the_study")
+    values = stated(study, "suites_beside_the_study")
+    assert (values["n"], values["tau"].n) == (23, 23)
+    assert values["published"] == pytest.approx(10_142 / 7_302)
     other = [
         Measured(replace(c.summary, factors={**c.summary.factors, "http": "1.1"}), c.values)
         for c in all_cells()
     ]
-    assert reported(additions(other, STUDY), "suites_beside_the_study") == ""
+    assert not stated(additions(other, STUDY), "suites_beside_the_study")
     assert len(additions([*all_cells(), *other], STUDY).tables) == 6
 
 
@@ -173,9 +171,9 @@ def test_where_the_generator_was_the_limit_the_cost_of_a_request_decides() -> No
     (place,) = places(cells)
     assert place.keep_alive == OPEN_SERVER_COST
     study = additions(cells, STUDY)
-    assert reported(study, f"suites_{OPEN_SERVER_COST}")
-    assert "here it is 1.5" in reported(study, "suites_beside_the_study")
-    assert "no difference of 1 % or more is established" in reported(study, "dh_keep_alive")
+    assert stated(study, f"suites_{OPEN_SERVER_COST}")
+    assert stated(study, "suites_beside_the_study")["ratio"].value == pytest.approx(1.5, rel=0.02)
+    assert stated(study, "dh_keep_alive")["differing"] == []
 
 
 def test_a_refused_suite_keeps_its_reason() -> None:
@@ -184,7 +182,7 @@ def test_a_refused_suite_keeps_its_reason() -> None:
     refused = replace(cells[8].summary, verdict="unsupported", reasons=(note,), estimates={})
     cells[8] = Measured(refused, {})
     study = additions(cells, STUDY)
-    assert "AES128-CCM (the server sent the alert" in reported(study, "suites_unsupported")
+    assert stated(study, "suites_unsupported")["reasons"] == {note.message: ["AES128-CCM"]}
     table = next(table for table in study.tables if table.id.startswith("suites"))
     row = next(row for row in table.rows if row[0] == "AES128-CCM")
     assert "handshake_failure" in str(row[1])
@@ -200,7 +198,7 @@ def test_without_keep_alive_runs_handshakes_are_still_reported() -> None:
         for c in all_cells()
     ]
     study = additions(cells, {})
-    assert reported(study, f"suites_{SERVER_COST}")
+    assert stated(study, f"suites_{SERVER_COST}")
     assert not any("keep-alive" in figure.id for figure in study.figures)
 
 
@@ -214,9 +212,14 @@ def test_suites_without_a_bar_are_named() -> None:
     first, *others = all_cells()
     bound = Measured(replace(first.summary, lower_bounds=(OPEN_REQUESTS,)), first.values)
     found = {figure.id: figure.caption for figure in additions([bound, *others], STUDY).figures}
-    said = f"Not drawn, being lower bounds or not valid: {short_name(first)}."
-    assert {id_ for id_, caption in found.items() if said in caption} == {
+    left_out = f"Not drawn, being lower bounds or not valid: {short_name(first)}."
+    assert {id_ for id_, caption in found.items() if left_out in caption} == {
         id_ for id_ in found if "keep-alive-requests" in id_
     }
     whole = additions(all_cells(), STUDY)
     assert not any("Not drawn" in figure.caption for figure in whole.figures)
+
+
+def test_the_sentences_of_a_run(study: Additions) -> None:
+    text = "".join(f"{code}\n{text}\n\n" for code, text in said(study).items())
+    assert text == (Path(__file__).parent / "golden" / "suites.txt").read_text("utf-8")

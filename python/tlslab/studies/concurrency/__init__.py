@@ -17,7 +17,7 @@ from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import OPERATION_MEAN
 from tlslab.domain.experiment import BENCHMARK
 from tlslab.domain.figure import DataTable, TableCell
-from tlslab.domain.finding import Finding, Summary
+from tlslab.domain.finding import Finding, Summary, Values
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import every
 from tlslab.studies.study import Additions, Figures, Study, source
@@ -52,9 +52,6 @@ def adds(contents: RunContents, summary: Summary, figures: Figures) -> Additions
         tables=(table,) if table.rows else (),
         method=(f"Published: {source(figures)}.",),
     )
-
-
-CONCURRENCY = Study("concurrency", "pix-2024", BENCHMARK, adds)
 
 
 def _rows(
@@ -119,16 +116,26 @@ def _drawn(study: Figures, curves: Sequence[Curve]) -> Iterator[Row]:
 
 
 def suggested(found: Sequence[Costs], wanted: float) -> Iterator[Finding]:
-    """Whether each measured ratio confirms the suggested one."""
+    """Whether each measured ratio confirms the suggested one; those that can say are a family."""
     family = sum(not reservation(each) for each in found)
     for each in found:
-        verdict = judge(each, wanted, family)
-        text = f"{each.curve.what}, {each.curve.name}: the ratio{reservation(each)}"
-        text += "," if verdict == "reserved" else ""
-        text += f" {VERDICTS[verdict]} the suggested 1 : {wanted:g} here"
-        if family > 1 and verdict != "reserved":
-            text += f" (95 % for {every(family)} ratios together)"
-        yield Finding("processor_ratio_suggested", f"{text}.", each.cells)
+        values = {
+            "where": f"{each.curve.what}, {each.curve.name}",
+            "wanted": wanted,
+            "verdict": judge(each, wanted, family),
+            "reservation": reservation(each),
+            "family": family,
+        }
+        yield Finding("processor_ratio_suggested", cells=each.cells, values=values)
+
+
+def _suggested_words(v: Values, cells: tuple[str, ...], summary: Summary) -> str:
+    reserved = v["verdict"] == "reserved"
+    text = f"{v['where']}: the ratio{v['reservation']}{',' * reserved} {VERDICTS[v['verdict']]}"
+    together = ""
+    if v["family"] > 1 and not reserved:
+        together = f" (95 % for {every(v['family'])} ratios together)"
+    return f"{text} the suggested 1 : {v['wanted']:g} here{together}."
 
 
 def judge(costs: Costs, wanted: float, family: int) -> str:
@@ -147,3 +154,12 @@ def judge(costs: Costs, wanted: float, family: int) -> str:
 def _holds(found: Estimate, value: float) -> bool:
     """Whether the interval contains the value."""
     return found.low is not None and found.high is not None and found.low <= value <= found.high
+
+
+CONCURRENCY = Study(
+    "concurrency",
+    "pix-2024",
+    BENCHMARK,
+    adds,
+    {"processor_ratio_suggested": _suggested_words},
+)

@@ -5,7 +5,6 @@ Beside our ratios of rates stand the study's, where client and server shared one
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from tlslab.domain.deployment import NO_FRONT
 from tlslab.domain.estimates import CONNECTIONS, CONNECTIONS_PER_CPU
@@ -13,6 +12,7 @@ from tlslab.domain.experiment import MATRIX
 from tlslab.domain.finding import Comparison, Finding, Published, Summary
 from tlslab.domain.run import RunContents
 from tlslab.studies.study import Additions, Figures, Study, source
+from tlslab.words.sentence import Sentences
 
 # The estimates beside which the study's requests per second on new connections stand. The second
 # counts the work of both sides, as the study's client and server shared one host.
@@ -28,9 +28,6 @@ def adds(contents: RunContents, summary: Summary, figures: Figures) -> Additions
             for each in summary.comparisons
         ),
     )
-
-
-GROUPS = Study("groups", "domino-2021", MATRIX, adds)
 
 
 def published(summary: Summary, comparison: Comparison, figures: Figures) -> Published | None:
@@ -54,28 +51,32 @@ def _behind(factors: Mapping[str, str]) -> bool:
     return factors.get("front", NO_FRONT) != NO_FRONT
 
 
-def _servers(summary: Summary, study: Mapping[str, Any]) -> Iterator[Finding]:
+def _servers(summary: Summary, study: Figures) -> Iterator[Finding]:
     """The study's ratio of two servers, if here, too, an ECDSA server is ahead of an RSA one."""
     for finding in summary.findings:
         if finding.code != "servers":
             continue
         best, other = (summary.cell(key).factors.get("key", "") for key in finding.cells[:2])
         if best.startswith("ecdsa-") and other.startswith("rsa-"):
-            text = (
-                f"The study found {study['ratio']:.2f} between its two servers: {study['words']}."
-            )
-            yield Finding("servers_published", text, finding.cells[:2])
+            yield Finding("servers_published", cells=finding.cells[:2], values=study)
 
 
-def _offload(summary: Summary, study: Mapping[str, Any]) -> Iterator[Finding]:
-    """The study's ratios of an offloader to its server alone, beside each of ours."""
-    measured = [each for each in summary.findings if each.code == "offload"]
-    cells = [each.cells[0] for each in measured]
-    cells = [key for key in cells if summary.cell(key).factors["group"] == study["group"]]
+def _offload(summary: Summary, study: Figures) -> Iterator[Finding]:
+    """The study's ratios of an offloader to its server alone, for fronts with its group."""
+    measured = [each.cells[0] for each in summary.findings if each.code == "offload"]
+    cells = [key for key in measured if summary.cell(key).factors["group"] == study["group"]]
     if cells:
-        low, high = study["to_same"]
-        text = (
-            f"For an offloader the study found {low:.2f} to {high:.2f} and "
-            f"{study['to_fastest']:.2f}: {study['words']}."
-        )
-        yield Finding("offload_published", text, tuple(cells))
+        yield Finding("offload_published", cells=tuple(cells), values=study)
+
+
+SENTENCES: Sentences = {
+    "servers_published": lambda v, *_: (
+        f"The study found {v['ratio']:.2f} between its two servers: {v['words']}."
+    ),
+    "offload_published": lambda v, *_: (
+        f"For an offloader the study found {v['to_same'][0]:.2f} to {v['to_same'][1]:.2f} and "
+        f"{v['to_fastest']:.2f}: {v['words']}."
+    ),
+}
+
+GROUPS = Study("groups", "domino-2021", MATRIX, adds, SENTENCES)

@@ -8,6 +8,7 @@ connections kept open are measured by runs of their own, and never mixed.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.matrix.summary import measured
@@ -23,6 +24,8 @@ from tlslab.studies.suites.diffie_hellman import Load, sizes
 from tlslab.studies.suites.family_figures import figures
 from tlslab.studies.suites.places import places
 from tlslab.studies.suites.suite_tables import handshake_table, kept_open_table, sizes_table
+from tlslab.studies.suites.words import SENTENCES
+from tlslab.words import worded
 
 
 def compares_suites(experiment: Experiment) -> bool:
@@ -37,10 +40,12 @@ def adds(contents: RunContents, summary: Summary, published: Figures) -> Additio
     if not compares_suites(contents.experiment):
         return Additions()
     processors = max(1, len(contents.environment.target.processors))
-    return additions(measured(contents), published, processors)
+    spoken = worded(summary)
+    cells = [replace(cell, summary=spoken.cell(cell.summary.key)) for cell in measured(contents)]
+    return additions(cells, published, processors)
 
 
-SUITES = Study("suites", "rwserve-2019", MATRIX, adds, also=compares_suites)
+SUITES = Study("suites", "rwserve-2019", MATRIX, adds, SENTENCES, also=compares_suites)
 
 
 def additions(cells: Sequence[Measured], published: Figures, processors: int = 1) -> Additions:

@@ -149,13 +149,3 @@ def tau_bounds(n: int, one: Mapping[Pair, int], other: Mapping[Pair, int]) -> tu
     pairs = n * (n - 1) // 2
     left = pairs - len(agreeing)
     return (sum(agreeing) - left) / pairs, (sum(agreeing) + left) / pairs
-
-
-def tau_words(tau: Tau) -> str:
-    """`0.61 (95 %, by the suites that can be told apart: 0.31 to 0.83; p = 0.0001; 23 suites)`."""
-    interval = ""
-    if tau.low is not None and tau.high is not None:
-        ends = f"{tau.low:.2f} to {tau.high:.2f}"
-        interval = f"95 %, by the suites that can be told apart: {ends}; "
-    p = "p < 0.001" if tau.p < 0.001 else f"p = {tau.p:.2g}"
-    return f"{tau.value:.2f} ({interval}{p}; {tau.n} suites)"
