@@ -274,8 +274,7 @@ class Price:
     @property
     def ratio(self) -> Estimate:
         """The choice's value over the rival's."""
-        judged = self.comparison
-        return Estimate(judged.ratio, judged.low, judged.high, judged.n, "ratio", judged.method)
+        return self.comparison.as_estimate
 
     @property
     def established(self) -> bool:

@@ -1,6 +1,6 @@
 """A number with its interval."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -16,3 +16,8 @@ class Estimate:
     n: int
     unit: str
     method: str
+
+    def scaled(self, by: float, unit: str) -> "Estimate":
+        """The same number in another unit."""
+        low, high = (None if end is None else end * by for end in (self.low, self.high))
+        return replace(self, value=self.value * by, low=low, high=high, unit=unit)

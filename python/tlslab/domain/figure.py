@@ -1,6 +1,6 @@
 """Figures and tables as plain data: what a page draws, with the numbers behind it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Literal, TypeVar
@@ -93,6 +93,18 @@ class Series:
             samples=some(self.samples),
             bounds=some(self.bounds),
             objections=some(self.objections),
+        )
+
+    @classmethod
+    def of(cls, name: str, points: Iterable[tuple[float | str, Estimate]]) -> "Series":
+        """The series of estimates over `x`, with their intervals."""
+        known = tuple(points)
+        return cls(
+            name,
+            x=tuple(x for x, _ in known),
+            y=tuple(estimate.value for _, estimate in known),
+            low=tuple(estimate.low for _, estimate in known),
+            high=tuple(estimate.high for _, estimate in known),
         )
 
 

@@ -190,6 +190,11 @@ class Comparison:
         """Whether a difference is established."""
         return self.verdict in DIFFERS
 
+    @property
+    def as_estimate(self) -> Estimate:
+        """The ratio with its interval, as tables and sentences take it."""
+        return Estimate(self.ratio, self.low, self.high, self.n, "ratio", self.method)
+
 
 @dataclass(frozen=True)
 class Place:

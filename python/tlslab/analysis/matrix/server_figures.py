@@ -72,19 +72,13 @@ def _rates(cells: Sequence[Measured], found: Sequence[Place]) -> tuple[Figure, .
     series = []
     name = _namer(cells)
     for place in found:
-        mine = [c for levels, members in by_place(cells) if (c := members.get(place)) is not None]
-        mine = [cell for cell in mine if CONNECTIONS in cell.summary.estimates]
-        estimates = [cell.summary.estimates[CONNECTIONS] for cell in mine]
-        if mine:
-            series.append(
-                Series(
-                    name=place.label,
-                    x=tuple(name(others(cell)) for cell in mine),
-                    y=tuple(estimate.value for estimate in estimates),
-                    low=tuple(estimate.low for estimate in estimates),
-                    high=tuple(estimate.high for estimate in estimates),
-                )
-            )
+        bars = [
+            (name(levels), cell.summary.estimates[CONNECTIONS])
+            for levels, members in by_place(cells)
+            if (cell := members.get(place)) and CONNECTIONS in cell.summary.estimates
+        ]
+        if bars:
+            series.append(Series.of(place.label, bars))
     if not series:
         return ()
     return (

@@ -88,9 +88,7 @@ def by_place(
 def ratio(candidate: Measured | None, baseline: Measured | None, name: str) -> Estimate | None:
     """Candidate over baseline; None if they may not be compared."""
     found = compared(candidate, baseline, name)
-    if found is None:
-        return None
-    return Estimate(found.ratio, found.low, found.high, found.n, "ratio", found.method)
+    return None if found is None else found.as_estimate
 
 
 def compared(candidate: Measured | None, baseline: Measured | None, name: str) -> Comparison | None:
@@ -273,7 +271,7 @@ def offloaded(cells: Sequence[Measured]) -> list[Finding]:
         for place in places(cells)
         for cell in cells
         if place_of(cell) == place and not place.direct
-        if cell.summary.factors.get("group") == groups[-1] and cell.may_rank(CONNECTIONS)
+        if cell.summary.factors.get("group") in groups[-1:] and cell.may_rank(CONNECTIONS)
     ]
     return [finding for finding in found if finding is not None]
 

@@ -1,7 +1,7 @@
 """The study of 2019: which cipher suite, and which Diffie-Hellman size, on RWSERVE?
 
 It left open why 2048 bits came out best and 1024 clearly worse, and how suites with ECDSA
-certificates do. `places` gathers the cells of one server and version of HTTP, `family_figures` and
+certificates do. `places` gathers the cells of one server and version of HTTP, `figures` and
 `suite_tables` show them, `orders` compares orders of suites with each other and with the published
 one, `diffie_hellman` answers what the size of the parameters costs. Handshakes and requests on
 connections kept open are measured by runs of their own, and never mixed.
@@ -19,9 +19,8 @@ from tlslab.domain.finding import Finding, Summary
 from tlslab.domain.run import RunContents
 from tlslab.studies.study import Additions, Figures, Study
 from tlslab.studies.suites import answers
-from tlslab.studies.suites.dh_figures import size_figures
 from tlslab.studies.suites.diffie_hellman import Load, sizes
-from tlslab.studies.suites.family_figures import figures
+from tlslab.studies.suites.figures import family_figures, size_figures
 from tlslab.studies.suites.places import places
 from tlslab.studies.suites.suite_tables import handshake_table, kept_open_table, sizes_table
 from tlslab.studies.suites.words import SENTENCES
@@ -56,7 +55,7 @@ def additions(cells: Sequence[Measured], published: Figures, processors: int = 1
     reported: list[Finding | None] = []
     for place in places(cells):
         found = sizes(place, load)
-        drawn += [*figures(place), *size_figures(place, found)]
+        drawn += [*family_figures(place), *size_figures(place, found)]
         tables += [kept_open_table(place, published.get("order", ())), handshake_table(place)]
         if found:
             tables.append(sizes_table(place, found))

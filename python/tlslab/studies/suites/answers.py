@@ -12,7 +12,6 @@ from tlslab.studies.study import Figures
 from tlslab.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
 from tlslab.studies.suites.orders import correlation_with, order_correlation
 from tlslab.studies.suites.places import Place, short_name
-from tlslab.studies.suites.suite_tables import ratio
 
 # Smaller differences between sizes are irrelevant, and among several comparisons one may arise by
 # chance.
@@ -85,8 +84,10 @@ def beside_the_study(place: Place, study: Figures) -> Finding | None:
 
 def _upright(comparison: Comparison | None) -> Estimate | None:
     """The ratio, inverted if necessary, so that it is above 1."""
-    found = ratio(comparison)
-    if found is None or found.value >= 1:
+    if comparison is None:
+        return None
+    found = comparison.as_estimate
+    if found.value >= 1:
         return found
     low, high = (None if end is None else 1 / end for end in (found.high, found.low))
     return Estimate(1 / found.value, low, high, found.n, found.unit, found.method)
@@ -99,11 +100,11 @@ def diffie_hellman(
     for suite, rows in found.items():
         keys = _keys([row.cell for row in rows])
         where = {"where": place.label, "suite": suite, "against": rows[0].against}
-        handshakes = {row.bits: ratio(row.handshake) for row in rows if _able(row.handshake)}
+        handshakes = {row.bits: each.as_estimate for row in rows if _able(each := row.handshake)}
         if handshakes:
             values = {**where, "ratios": handshakes, "without": _without(rows, SERVER_COST)}
             yield Finding("dh_handshake", cells=keys, values=values)
-        requests = {row.bits: ratio(row.keep_alive) for row in rows if _able(row.keep_alive)}
+        requests = {row.bits: each.as_estimate for row in rows if _able(each := row.keep_alive)}
         if requests:
             values = {
                 **where,

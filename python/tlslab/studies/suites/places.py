@@ -17,7 +17,8 @@ COMPARED = ("suite", "key", "dh_bits")
 # The usual size of today's servers, with which DHE suites stand among the others.
 USUAL_DH_BITS = 2048
 
-FAMILIES = ("ECDHE-ECDSA", "ECDHE-RSA", "DHE-RSA", "RSA")
+# Families by key exchange and authentication; suites of TLS 1.3 name neither.
+FAMILIES = ("ECDHE-ECDSA", "ECDHE-RSA", "DHE-RSA", "RSA", "TLS 1.3")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Tables of the suites study: all numbers of a suite, and those of each Diffie-Hellman size."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tlslab.analysis.compare import Measured
 from tlslab.domain.estimate import Estimate
@@ -20,8 +19,6 @@ from tlslab.domain.wording import joined
 from tlslab.studies.suites.diffie_hellman import SizeCell
 from tlslab.studies.suites.orders import ranks
 from tlslab.studies.suites.places import Place, short_name, value
-
-_MEGA = 1e6
 
 
 def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
@@ -93,15 +90,7 @@ def _refused(cell: Measured, columns: int) -> tuple[TableCell, ...] | None:
 
 def _mega(number: Estimate | None) -> Estimate | None:
     """Bytes as millions of them."""
-    if number is None:
-        return None
-    return replace(
-        number,
-        value=number.value / _MEGA,
-        low=None if number.low is None else number.low / _MEGA,
-        high=None if number.high is None else number.high / _MEGA,
-        unit=number.unit.replace("B", "MB"),
-    )
+    return None if number is None else number.scaled(1e-6, number.unit.replace("B", "MB"))
 
 
 def _place_in(published: Sequence[str], cell: Measured) -> str:
@@ -155,18 +144,4 @@ def _ratio_cell(comparison: Comparison | None) -> Estimate | str | None:
     """A ratio, unless a side of it is invalid or a lower bound."""
     if comparison is not None and comparison.verdict == "not_comparable":
         return "not comparable"
-    return ratio(comparison)
-
-
-def ratio(comparison: Comparison | None) -> Estimate | None:
-    """A comparison's ratio with its interval, as a table shows numbers."""
-    if comparison is None:
-        return None
-    return Estimate(
-        comparison.ratio,
-        comparison.low,
-        comparison.high,
-        comparison.n,
-        "ratio",
-        comparison.method,
-    )
+    return None if comparison is None else comparison.as_estimate
