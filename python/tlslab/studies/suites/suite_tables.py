@@ -1,6 +1,7 @@
 """Tables of the suites study: all numbers of a suite, and those of each Diffie-Hellman size."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tlslab.analysis.compare import Measured
 from tlslab.domain.estimate import Estimate
@@ -19,6 +20,8 @@ from tlslab.domain.wording import joined
 from tlslab.studies.suites.diffie_hellman import SizeCell
 from tlslab.studies.suites.orders import ranks
 from tlslab.studies.suites.places import Place, short_name, value
+
+_MEGA = 1e6
 
 
 def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
@@ -90,7 +93,11 @@ def _refused(cell: Measured, columns: int) -> tuple[TableCell, ...] | None:
 
 def _mega(number: Estimate | None) -> Estimate | None:
     """Bytes as millions of them."""
-    return None if number is None else number.scaled(1e-6, number.unit.replace("B", "MB"))
+    if number is None:
+        return None
+    low, high = (None if end is None else end / _MEGA for end in (number.low, number.high))
+    unit = number.unit.replace("B", "MB")
+    return replace(number, value=number.value / _MEGA, low=low, high=high, unit=unit)
 
 
 def _place_in(published: Sequence[str], cell: Measured) -> str:
