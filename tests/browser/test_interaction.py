@@ -22,7 +22,7 @@ def test_the_levels_that_policies_object_to_can_be_hidden(
         rows = page.locator("#grid-results tbody tr:visible")
         objected = page.locator("#grid-results tr.objected:visible")
         drawing = page.locator("figure.picture .drawing:visible")
-        assert "you may deploy" in (page.text_content("#answer .headline") or "")
+        assert "is recommended on" in (page.text_content("#answer .headline") or "")
         assert objected.count() > 0
         assert drawing.count() == 1
         assert OBJECTED in (drawing.text_content() or "")

@@ -154,7 +154,7 @@ def _recommended(
     shown = figure_id(number, RANKED_FIGURES.get(quotable.trade_offs.measure, ""))
     return replace(
         answer,
-        sentences=(capital(quoted(quotable)), fastest_words(quotable) or objected),
+        sentences=(quoted(quotable), fastest_words(quotable) or objected),
         confidence=(
             f"{counted(quotable.trade_offs.blocks, 'block')} with all candidates; probabilities by "
             "the Bayesian bootstrap over blocks"

@@ -53,8 +53,8 @@ def comments(found: Recommendation, form: Form, offer: Offer) -> tuple[str, ...]
 def quoted(found: Recommendation) -> str:
     """The recommendation for a report, in sentences."""
     field = found.field
-    where = f"{field.where}: " if field.where else ""
-    text = f"{where}recommended on {field.server}, aim {found.aim}: {found.chosen.short}."
+    where = f" ({field.where})" if field.where else ""
+    text = f"{found.chosen.short} is recommended on {field.server}{where}, aim {found.aim}."
     text = f"{text} {reason(found)}"
     if unmeasured := [_name(found, key) for key in found.trade_offs.unmeasured]:
         text += f" No valid measurement, and {_place(found)}: {few(unmeasured)}."

@@ -1,6 +1,6 @@
 """The sentences beside the leader of a setting: connections kept open, other settings. Pure."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.domain.estimates import (
@@ -18,7 +18,7 @@ _NAMED = 2
 
 @dataclass(frozen=True)
 class Led:
-    """A ranking, and its leaders among the allowed cells."""
+    """A ranking, and its leaders."""
 
     ranking: Ranking
     lead: Lead
@@ -26,14 +26,10 @@ class Led:
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells that sentences mention: each by key, its name, and which cells are allowed.
-
-    `allowed` is None if all are.
-    """
+    """The cells that sentences mention: each by key, and its name."""
 
     cell: Callable[[str], CellSummary]
     name: Callable[[str], str]
-    allowed: Collection[str] | None = None
 
 
 def led(rankings: Sequence[Ranking], setting: Mapping[str, str], cells: Cells) -> Led | None:
@@ -41,7 +37,7 @@ def led(rankings: Sequence[Ranking], setting: Mapping[str, str], cells: Cells) -
     for estimate in RANKED_FIGURES:
         for each in rankings:
             if each.setting == setting and each.estimate == estimate:
-                found = lead(each, cells.allowed)
+                found = lead(each)
                 return None if found is None else Led(each, found)
     return None
 
@@ -69,13 +65,12 @@ def _kept_open(ranking: Ranking, rankings: Sequence[Ranking], cells: Cells) -> s
     other = next(
         (r for r in rankings if r.setting == ranking.setting and r.estimate == OPEN_REQUESTS), None
     )
-    found = None if other is None else lead(other, cells.allowed)
+    found = None if other is None else lead(other)
     if other is None or found is None or ranking.estimate == OPEN_REQUESTS or not found.slower:
         return ""
     if fewest(Led(other, found), cells) < LEAST_BLOCKS:
         return ""
-    noun = "" if cells.allowed is None else "Of those that you may deploy, "
-    return f"{noun}{lead_words(found, other, cells.cell, cells.name)}."
+    return f"{lead_words(found, other, cells.cell, cells.name)}."
 
 
 def _in_other_settings(first: Led, others: Sequence[Led], cells: Cells) -> tuple[str, ...]:

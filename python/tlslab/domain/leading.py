@@ -1,6 +1,6 @@
-"""The leading cells of a ranking, among all cells or among the allowed ones; as a sentence."""
+"""The leading cells of a ranking, as a sentence."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tlslab.domain.answer import Tile
@@ -38,15 +38,11 @@ class Lead:
     open: tuple[str, ...] = ()
 
 
-def lead(ranking: Ranking, allowed: Collection[str] | None = None) -> Lead | None:
-    """The leading cells among the allowed ones, by default among all; None if there are none."""
-    places = {
-        number: place
-        for number, place in enumerate(ranking.places)
-        if allowed is None or place.cell in allowed
-    }
-    beaten = {number for place in places.values() for number in place.beats}
-    unbeaten = [number for number in places if number not in beaten]
+def lead(ranking: Ranking) -> Lead | None:
+    """The leading cells; None for a ranking without cells."""
+    places = ranking.places
+    beaten = {number for place in places for number in place.beats}
+    unbeaten = [number for number in range(len(places)) if number not in beaten]
     if not unbeaten:
         return None
     first, *others = unbeaten
@@ -58,13 +54,13 @@ def lead(ranking: Ranking, allowed: Collection[str] | None = None) -> Lead | Non
         if places[number].cell in bounds
         and (
             places[first].cell not in bounds
-            or not set(places[first].beats) & places.keys() <= set(places[number].beats)
+            or not set(places[first].beats) <= set(places[number].beats)
         )
     }
     return Lead(
         places[first].cell,
         tuple(places[number].cell for number in others if number not in below),
-        tuple(place.cell for number, place in places.items() if number in beaten),
+        tuple(place.cell for number, place in enumerate(places) if number in beaten),
         tuple(places[number].cell for number in others if number in below),
     )
 
