@@ -34,14 +34,14 @@ def made_parts(summary: Summary) -> list[Part]:
     """The tables, the numbers behind the figures, the texts, each with its title and caption."""
     parts: list[Part] = []
     for table in summary.tables:
-        parts.append(_part(table.title, table.caption, table_grid(table)))
+        parts.append(grid_part(table.title, table.caption, table_grid(table)))
     for figure in summary.figures:
         if figure.id.startswith(view.OF_SECTIONS):
             continue
         grid = figure_grid(figure)
         if len(grid.rows) <= _ROWS and len(grid.columns) <= _COLUMNS:
             unit = f"{figure.y_title}. " if figure.y_title not in " ".join(grid.columns) else ""
-            parts.append(_part(figure.title, f"{unit}{figure.caption}", grid))
+            parts.append(grid_part(figure.title, f"{unit}{figure.caption}", grid))
         else:
             points = counted(len(grid.rows), "point")
             line = Text(f"{plain(figure.title)}: {points}, drawn on the page", style="dim")
@@ -203,7 +203,8 @@ def fitting(title: str, grid: Grid) -> RenderableType:
     return _Fitting(title, grid)
 
 
-def _part(title: str, caption: str, grid: Grid) -> Part:
+def grid_part(title: str, caption: str, grid: Grid) -> Part:
+    """A grid below its title, with its caption; its first rows if there is little room."""
     count = len(grid.rows)
     drawn = partial(_drawn, title, caption, grid)
     # Where the rows stand in columns, each column is a row.

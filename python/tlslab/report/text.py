@@ -35,8 +35,9 @@ from tlslab.report.facts import load_words, redo_words
 from tlslab.report.few_trials import shown
 from tlslab.report.host_words import host_words
 from tlslab.report.legend import legend
+from tlslab.report.numbers import Grid, Place, number, word
 from tlslab.report.selftest_words import selftest_words
-from tlslab.report.terminal_tables import made_parts, new_table
+from tlslab.report.terminal_tables import grid_part, made_parts, new_table
 
 _STYLES = {
     "valid": "",
@@ -97,9 +98,9 @@ def render_text(summary: Summary, more: Sequence[str] = ()) -> RenderableType:
 def _section_parts(summary: Summary, sections: tuple[view.Section, ...]) -> list[Part]:
     """The tables of each setting, the first with its legend."""
     parts = []
-    for number, section in enumerate(sections):
+    for place, section in enumerate(sections):
         count = len(section.rows)
-        below = [_Legend(summary, sections)] if number == 0 else []
+        below = [_Legend(summary, sections)] if place == 0 else []
         drawn = partial(_section, section, below)
         parts.append(Part(section.label, counted(count, "cell"), drawn(), count, drawn, FIRST))
     return parts
@@ -319,17 +320,14 @@ def _published(summary: Summary) -> Part | None:
         return None
     baseline = view.varied_label(summary.experiment.baseline, summary.experiment.baseline)
     title = f"Published ratios to {baseline} beside ours"
-    table = new_table(title)
-    table.add_column("", overflow="fold")
-    table.add_column("here", overflow="fold")
-    for heading in ("study", "ours: server", "ours: both sides"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    lines = []
     for row in rows:
         both = (row.ours, row.ours_both)
-        ours = (view.ratio_value(found) if found else None for found in both)
-        table.add_row(row.name, row.setting, ratio_figure(row.study), *map(_value, ours))
-    drawn = Group(table, Text(f"  {plain(study.source)}", style="dim"), Text())
-    return Part(title, counted(len(rows), "row"), drawn)
+        ours = (view.ratio_value(found) if found else view.Value("") for found in both)
+        ratios = (number(ratio_figure(row.study)), *(Place(value, True) for value in ours))
+        lines.append((word(row.name), word(row.setting), *ratios))
+    heads = ("", "here", "study", "ours: server", "ours: both sides")
+    return grid_part(title, study.source, Grid(heads, tuple(lines)))
 
 
 def _list_part(

@@ -120,7 +120,7 @@ def test_a_table_of_many_rows_that_is_low_on_its_side_has_room() -> None:
     heads = tuple(f"{number}: {8 * 'long '}" for number in range(5))
     one = Place(Value("1"), True)
     cells = tuple((Place(Value(f"{n}"), False), *5 * (one,)) for n in range(30))
-    table = terminal_tables._part("low", "", Grid(("name", *heads), cells))
+    table = terminal_tables.grid_part("low", "", Grid(("name", *heads), cells))
     text = drawn(Brief([Part("first", "1 line", "a"), table], 25, MORE), 200)
     assert "Not shown here" not in text
     assert len(text.splitlines()) <= 25
