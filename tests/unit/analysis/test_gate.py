@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import judged_together, may_differ
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import independent
 from tlslab.analysis.stats.estimate import estimate
+from tlslab.domain.estimates import OPEN_REQUESTS
 from tlslab.domain.finding import Comparison
 
 RATE = "connections_per_s"
@@ -132,7 +132,7 @@ def test_ten_percent_is_found_and_nothing_passes() -> None:
 
 
 def test_a_gate_looks_at_requests_on_open_connections_by_default() -> None:
-    both = [comparison(1.0, 0.001), comparison(0.5, 0.001, keep_alive.REQUESTS)]
+    both = [comparison(1.0, 0.001), comparison(0.5, 0.001, OPEN_REQUESTS)]
     assert gate(both, 0.03).verdict == "slower"
     assert gate(both, 0.03, [RATE]).verdict == "passed"
 

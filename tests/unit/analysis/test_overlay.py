@@ -12,7 +12,7 @@ from factories.benchmarks import made_contents
 from factories.capacity import CapacityWorld, Uneven, made_capacity_run, made_plan
 from factories.run import SERVER_US, World, made_run
 from factories.selftest import made_selftest
-from tlslab.analysis import keep_alive, summarise
+from tlslab.analysis import summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay
@@ -21,7 +21,7 @@ from tlslab.analysis.overlay.ratio_tables import verdict_words
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.errors import UsageError
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import estimate_name
+from tlslab.domain.estimates import OPEN_CLIENT_COST, OPEN_REQUESTS, OPEN_SERVER_COST, estimate_name
 from tlslab.domain.finding import CellSummary, Comparison, ComparisonVerdict, Summary
 from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load, with_levels
@@ -422,7 +422,7 @@ def scaled(summary: Summary, name: str, times: float) -> Summary:
 @pytest.mark.parametrize(
     "name",
     [
-        keep_alive.REQUESTS, keep_alive.SERVER, keep_alive.CLIENT, "handshake_ms_p50",
+        OPEN_REQUESTS, OPEN_SERVER_COST, OPEN_CLIENT_COST, "handshake_ms_p50",
         "handshake_ms_p99", "wire_bytes_per_handshake", "keep_alive_server_memory_bytes",
     ],
 )  # fmt: skip
@@ -434,16 +434,16 @@ def test_whatever_a_run_measured_is_compared(kept_open: Summary, name: str) -> N
 
 def test_half_the_requests_on_open_connections_stop_a_gate(kept_open: Summary) -> None:
     assert gated(kept_open, kept_open) == ("passed", [])
-    assert gated(kept_open, scaled(kept_open, keep_alive.REQUESTS, 0.5))[0] == "slower"
+    assert gated(kept_open, scaled(kept_open, OPEN_REQUESTS, 0.5))[0] == "slower"
 
 
 def test_open_connections_that_died_keep_the_gate_open(kept_open: Summary) -> None:
-    bare = {n: e for n, e in kept_open.cells[0].estimates.items() if n != keep_alive.REQUESTS}
+    bare = {n: e for n, e in kept_open.cells[0].estimates.items() if n != OPEN_REQUESTS}
     dead = replace(kept_open, cells=(replace(kept_open.cells[0], estimates=bare),))
     one = replace(kept_open, cells=kept_open.cells[:1])
     for first, second in ((one, dead), (dead, one)):
         verdict, (open_,) = gated(first, second)
-        assert (verdict, open_.estimate) == ("cannot_tell", keep_alive.REQUESTS)
+        assert (verdict, open_.estimate) == ("cannot_tell", OPEN_REQUESTS)
 
 
 @pytest.fixture(name="benchmark", scope="module")

@@ -136,7 +136,7 @@ def test_json_has_everything(graded: Any) -> None:
 
 
 def test_markdown(graded: Any) -> None:
-    assert graded("--format=markdown").stdout.startswith("# localhost:8443 offers nothing")
+    assert graded("--format=markdown").stdout.startswith("## localhost:8443 offers nothing")
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from factories.history import made_runs
-from tlslab.analysis import keep_alive
 from tlslab.analysis.history import LEAST_RUNS, Run, history
 from tlslab.analysis.history.changes import welch
 from tlslab.domain.errors import StoreError
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import OPEN_REQUESTS, OPEN_SERVER_COST
 from tlslab.domain.history import CellHistory, Change, History
 from tlslab.report.history_words import headline, reason
 
@@ -216,8 +216,8 @@ def noisy(*steps: tuple[float, int]) -> list[float]:
 @pytest.mark.parametrize(
     ("name", "before", "after"),
     [
-        (keep_alive.REQUESTS, 40_000.0, 30_000.0),
-        (keep_alive.SERVER, 20.0, 25.0),
+        (OPEN_REQUESTS, 40_000.0, 30_000.0),
+        (OPEN_SERVER_COST, 20.0, 25.0),
         ("handshake_ms_p99", 4.0, 5.0),
         ("operations_per_s", 500.0, 400.0),
         ("signers_cpu_us_per_operation", 900.0, 1100.0),
