@@ -16,6 +16,6 @@ def command(
     ] = None,
 ) -> None:
     """Load a server with tlslab-load; also report the processor time of server and machine."""
-    from tlslab.cli.loading import load
+    from tlslab.cli.load_run import load
 
     raise typer.Exit(load(arguments or ["--help"]))

@@ -1,6 +1,7 @@
 """The command line of `tlslab load`: the lab's own options among the engine's."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from tlslab.cli.watching import spelled_out
 from tlslab.domain.errors import UsageError
@@ -43,6 +44,27 @@ OWN = {
     ON_LOST_HOST: "fail or keep",
 }
 
+OWN_HELP = f"""
+Added by tlslab load:
+      {SERVER_METRICS} <URL>
+          URL of a node_exporter on the server's host, for the server's processor time:
+          http://HOST:9100/metrics
+      {METRICS} <HOST:PORT>
+          Serve Prometheus metrics of the run at this address: 127.0.0.1:9464. Other hosts need an
+          address of this machine that they can reach
+      {LIVE}[=<HOST:PORT>]
+          Serve a page that shows the run in progress; on a free port of loopback by default
+      {GENERATORS} <N|auto|ray://HOST:PORT>
+          Load from several generators and merge their records: N processes of this machine, or N
+          hosts of the Ray cluster of RAY_ADDRESS; auto or ray://HOST:PORT: all hosts of a cluster
+      {ON_LOST_HOST} <fail|keep>
+          If a generator is lost: end the load, or finish it with the others as not valid
+          [default: fail]
+"""
+
+# The option for the record's file.
+_SHORT, _LONG = "-o", "--output"
+
 
 def mode_of(given: Sequence[str]) -> tuple[str, Sequence[str]]:
     """The engine's mode, and the arguments without the mode's word."""
@@ -70,17 +92,42 @@ def own_options(given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def engine_arguments(given: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """The engine's command line: the given arguments, the allowed hosts, and --json."""
+    """The engine's command line: the given arguments, and the allowed hosts."""
     mode, rest = mode_of(given)
     alone = mode in _LONE_MODES or has(given, _ALONE)
     hosts = [] if alone else [word for host in allowed for word in ("--allow", host)]
-    if mode != RUN:
-        return [mode, *hosts, *rest]
-    own = [] if has(rest, OTHER + FORMS) else ["--json"]
-    live = [] if has(rest, ("--events", *OTHER, *FORMS)) else ["--events"]
-    return [*own, *live, *hosts, *rest]
+    return [*([] if mode == RUN else [mode]), *hosts, *rest]
 
 
 def has(arguments: Sequence[str], options: Sequence[str]) -> bool:
     """Whether one of the options is among the arguments."""
     return any(word in options or word.partition("=")[0] in options for word in arguments)
+
+
+def without_output(given: Sequence[str]) -> tuple[list[str], Path | None]:
+    """The options without the record's output file, and that file. Raises UsageError."""
+    rest: list[str] = []
+    output = None
+    words = iter(given)
+    for word in words:
+        if word == "--":
+            return [*rest, word, *words], output
+        if word in (_SHORT, _LONG):
+            name = next(words, "")
+        elif (attached := _attached(word)) is not None:
+            name = attached
+        else:
+            rest.append(word)
+            continue
+        if not name:
+            raise UsageError(f"{word} needs a value", "give a file for the record")
+        output = Path(name)
+    return rest, output
+
+
+def _attached(word: str) -> str | None:
+    """The file in the option itself, `-oFILE` or `--output=FILE`; None for other words."""
+    name, _, value = word.partition("=")
+    if name == _LONG:
+        return value
+    return word.removeprefix(_SHORT).removeprefix("=") if word.startswith(_SHORT) else None

@@ -1,21 +1,57 @@
-"""One run of the engine for `tlslab load`, with its events read and its progress shown."""
+"""The work of `tlslab load`: tlslab-load with its own output, and the use of the machine beside it.
+
+Standard output is the engine's. The lab reads the events on standard error: with them it meters the
+server, shows a line for each second, and serves the page and the metrics of the run.
+"""
 
 import json
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import IO, Any
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal
 
-from tlslab.cli.console import say
-from tlslab.cli.engine_error import PREFIX, is_conclusion
-from tlslab.domain.errors import EngineError
+from tlslab.cli.allow import read_allow_file
+from tlslab.cli.console import out, say, show_error
+from tlslab.cli.load_arguments import (
+    FORMS,
+    GENERATORS,
+    HELP,
+    LIVE,
+    METRICS,
+    ON_LOST_HOST,
+    OTHER,
+    OWN,
+    OWN_HELP,
+    RUN,
+    SERVER_METRICS,
+    WORDS,
+    engine_arguments,
+    has,
+    mode_of,
+    own_options,
+    without_output,
+)
+from tlslab.cli.load_beside import beside_table
+from tlslab.cli.shared_words import lost_words
+from tlslab.cli.watching import Watching, watched
+from tlslab.domain.codec import to_json
+from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.domain.events import EngineEnded, GeneratorLost, Pace, Rate, RunEnded
-from tlslab.domain.server_side import ServerSide
-from tlslab.domain.trial import MachineUsage, ServerUsage
+from tlslab.domain.record import RunRecord
+from tlslab.domain.trial import MachineUsage
+from tlslab.domain.wording import counted
 from tlslab.lab.accounting import Meter
+from tlslab.lab.engine_output import Event, EventLines, answer
+from tlslab.lab.generators.choose import check_generators, check_policy, several_generators
+from tlslab.lab.generators.pool import LostInRunError
+from tlslab.lab.generators.several import SeveralHosts
+from tlslab.lab.programs import require_program
 from tlslab.lab.server_side.side import Side, SideMeter
 from tlslab.report.live.state import State
 from tlslab.servers.guard import bound
@@ -23,219 +59,200 @@ from tlslab.servers.guard import bound
 # Phases of the engine after the measurement.
 _OVER = ("drain", "done")
 
-# The kind of run for outside observers.
-RUN = "load"
+# How the run is called outside.
+_LOAD = "load"
 
-# The engine's exit codes for wrong usage, and for a run that was impossible.
-_ERRORS = (2, 3)
+# Options of a single engine on this machine, not available for several generators.
+_OF_ONE = ("--trace", "--keylog", "--client-key", "--client-cert", "--source", "--barrier")
+
+# Options for the engine's output, which the lab replaces by its own for several generators.
+_SHOWN = ("--json", "--events", "--progress")
+
+# The time limit for the engine to print a specification, in seconds.
+_PRINT_S = 30.0
+
+_REASONS = {
+    0: "valid",
+    1: "a verdict is against the result",
+    2: "wrong usage",
+    130: "interrupted",
+}
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """The engine's exit code and standard output, and the machine's use over the engine's life.
+def load(arguments: Sequence[str]) -> int:
+    """Runs the engine with these arguments; returns the exit code.
 
-    `machine` is None if its processors changed. `server` and `side` are those of the measurement
-    alone; None if the engine did not measure. `error` is the engine's error line; empty without an
-    error. `conclusion` is the engine's last line for people, with the reason of the exit code; it
-    belongs after the output, and is empty if there was none.
+    Raises UsageError, CannotRunError.
     """
-
-    code: int
-    output: bytes
-    machine: MachineUsage | None
-    server: ServerUsage | None = None
-    side: ServerSide | None = None
-    error: str = ""
-    conclusion: str = ""
-
-
-def run_plainly(command_line: Sequence[str]) -> Loaded:
-    """Runs the engine with its standard error passed through, except for its last line."""
-    lines = Lines()
-    meter = Meter([])
-    meter.start()
-    code, output = _converse(command_line, lines)
-    meter.end()
-    error = lines.error(code)
-    return Loaded(code, output, machine_of(meter), error=error, conclusion=lines.conclusion)
-
-
-def machine_of(meter: Meter) -> MachineUsage | None:
-    """The machine's use; None, with a warning, if its processors changed."""
-    try:
-        return meter.machine()
-    except EngineError as error:
-        say(f"warning: {error.message}")
-        return None
-
-
-@dataclass(frozen=True)
-class Shown:
-    """The content of standard error: raw events, or a line for each second."""
-
-    raw: bool
-    lines: bool
+    given, own = own_options(arguments)
+    mode, rest = mode_of(given)
+    is_load = mode == RUN and not has(given, (*OTHER, *WORDS))
+    watching = Watching.of(own.get(METRICS), own.get(LIVE))
+    if GENERATORS in own:
+        if not is_load:
+            raise UsageError(
+                f"{GENERATORS} is for a load, not for the engine's other modes",
+                f"leave {GENERATORS} out, or the other mode",
+            )
+        return _by_several(rest, own, watching)
+    as_it_is = not is_load or has(given, FORMS)
+    _refuse(own, () if not as_it_is else (SERVER_METRICS,) if is_load else tuple(OWN))
+    line = [require_program("tlslab-load"), *engine_arguments(given, read_allow_file())]
+    if not is_load or (as_it_is and not watching.is_wanted):
+        code = run_engine(line, _pass_on)
+        if mode == RUN and has(given, HELP) and code == 0:
+            sys.stdout.write(OWN_HELP)
+        return code
+    events = [] if has(line, ("--events",)) else ["--events"]
+    shows_lines = not as_it_is or has(given, ("--progress",))
+    side = Side.of(own.get(SERVER_METRICS))
+    with watched(_LOAD, watching) as state, _Beside(side, state, "unlimited" in given) as beside:
+        follow = _Shown(beside, has(given, ("--events",)), shows_lines).line
+        code = run_engine([line[0], *events, *line[1:]], follow)
+        state.finish(_reason(code))
+    if not as_it_is:
+        beside.show()
+    return code
 
 
-def run_watched(command_line: Sequence[str], side: Side, shown: Shown, state: State) -> Loaded:
-    """Runs the engine with `--events`, and reads the server's side during its measurement.
-
-    `state` follows the run.
-    """
-    watcher = _Watcher(SideMeter(side), shown, state)
-    meter = Meter([])
-    meter.start()
-    try:
-        code, output = _converse(command_line, watcher)
-    finally:
-        meter.end()
-        watcher.follower.close()
-    error = watcher.error(code)
-    loaded = Loaded(code, output, machine_of(meter), error=error, conclusion=watcher.conclusion)
-    return watcher.follower.with_side(loaded)
+def _refuse(own: Mapping[str, str], options: Sequence[str]) -> None:
+    """Refuses options that belong to the lab. Raises UsageError."""
+    for name in options:
+        if name in own:
+            raise UsageError(
+                f"{name} has no place in the engine's own output",
+                f"leave {name} out, or the option or mode that selects that output",
+            )
 
 
-def _converse(command_line: Sequence[str], lines: "Lines") -> tuple[int, bytes]:
-    """The engine's exit code and standard output.
+def _reason(code: int) -> str:
+    return _REASONS.get(code, "it could not be done")
 
-    The engine ends with the lab, even if the lab is killed. The lab passes an interruption on, so
+
+def run_engine(command_line: Sequence[str], take: Callable[[bytes], None]) -> int:
+    """The engine's exit code. Its standard output is ours; `take` gets the lines of its standard
+    error.
+
+    The engine ends with the lab, even if the lab is killed. An interruption is passed on once, so
     that the engine can still print the record so far.
     """
+    sys.stdout.flush()
     child = subprocess.Popen(
-        [*bound("KILL"), *command_line],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
+        [*bound("KILL"), *command_line], stderr=subprocess.PIPE, start_new_session=True
     )
-    reader = _Reader(child.stdout)
     try:
-        reader.start()
-        _watch(child, lines)
-        reader.join()
-        child.wait()
-    except KeyboardInterrupt:
-        child.send_signal(signal.SIGINT)
-        _watch(child, lines)
-        reader.join()
-        child.wait()
+        try:
+            return _conversed(child, take)
+        except KeyboardInterrupt:
+            child.send_signal(signal.SIGINT)
+            return _conversed(child, take)
     finally:
         if child.poll() is None:
             child.kill()
             child.wait()
-    return child.returncode, reader.output
 
 
-def _watch(child: subprocess.Popen[bytes], lines: "Lines") -> None:
+def _conversed(child: subprocess.Popen[bytes], take: Callable[[bytes], None]) -> int:
     for line in child.stderr or ():
-        lines.line(line)
+        take(line)
+    return child.wait()
 
 
-class _Reader(threading.Thread):
-    """Reads standard output to its end."""
-
-    def __init__(self, stream: IO[bytes] | None) -> None:
-        super().__init__(name="reader", daemon=True)
-        self._stream = stream
-        self.output = b""
-
-    def run(self) -> None:
-        if self._stream is not None:
-            self.output = self._stream.read()
+def _pass_on(line: bytes) -> None:
+    sys.stderr.write(line.decode("utf-8", "replace"))
+    sys.stderr.flush()
 
 
-class Follower:
-    """Reads the server's side during the measurement of a run, by the run's events.
+class _Beside:
+    """Meters machine and server beside a run, by its events; `state` follows it for outsiders."""
 
-    `state` follows the run for outside observers.
-    """
-
-    def __init__(self, meter: SideMeter, state: State) -> None:
-        self._meter = meter
+    def __init__(self, side: Side, state: State, kept_open: bool) -> None:
+        self._kept_open = kept_open
+        self._server = SideMeter(side)
+        self._machine = Meter([])
         self._state = state
         self._address = ""
+        self._ended: EngineEnded | None = None
+
+    def __enter__(self) -> "_Beside":
+        self._machine.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._machine.end()
+        self._server.close()
 
     def follow(self, event: Mapping[str, Any]) -> None:
         """Takes the next event."""
         match event["event"]:
             case "preflight":
                 self._address = str(event.get("address"))
-                self._meter.locate(self._address)
+                self._server.locate(self._address)
                 self._state.locate(self._address)
             case "phase":
                 self._phase(str(event.get("phase")))
             case "progress":
-                busy = self._meter.meter.server_processors()
+                busy = self._server.meter.server_processors()
                 pace = replace(Pace.of(event), server_processors=busy)
-                self._state.take(Rate(self._address, RUN, pace))
+                self._state.take(Rate(self._address, _LOAD, pace))
             case "ended":
-                self._state.take(RunEnded(self._address, RUN, EngineEnded.of(event)))
+                self._ended = EngineEnded.of(event)
+                self._state.take(RunEnded(self._address, _LOAD, self._ended))
             case "lost":
                 self._state.take(GeneratorLost.of(event))
 
     def _phase(self, phase: str) -> None:
         if phase == "measure":
-            self._meter.start()
-        elif phase in _OVER and not self._meter.meter.complete:
-            self._meter.end()
+            self._server.start()
+        elif phase in _OVER and not self._server.meter.complete:
+            self._server.end()
 
-    def close(self) -> None:
-        """Ends everything that reads beside the run."""
-        self._meter.close()
+    def show(self) -> None:
+        """Prints what the machine and the server used, after the run."""
+        complete = self._server.meter.complete
+        server, side = self._server.result() if complete else (None, None)
+        table = beside_table(self._used(), server, side, self._ended, self._kept_open)
+        if table.row_count:
+            out.print(table)
 
-    def with_side(self, loaded: Loaded) -> Loaded:
-        """The result with the use of the server's side, if there was a measurement."""
-        if not self._meter.meter.complete:
-            return loaded
-        server, side = self._meter.result()
-        return replace(loaded, server=server, side=side)
-
-
-class Lines:
-    """Passes the engine's lines on, except the last one that may be its error.
-
-    `conclusion`: the line with the reason of the exit code, if there was one.
-    """
-
-    def __init__(self) -> None:
-        self._kept = ""
-        self.conclusion = ""
-
-    def line(self, line: bytes) -> None:
-        """Takes one line of standard error."""
-        text = line.decode("utf-8", "replace")
-        if is_conclusion(text):
-            self.conclusion = text.strip()
-            return
-        if text.startswith(PREFIX):
-            text, self._kept = self._kept, text
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-    def error(self, code: int) -> str:
-        """The engine's error; with another exit code, empty, and the line is passed on."""
-        if code in _ERRORS:
-            return self._kept
-        sys.stderr.write(self._kept)
-        return ""
+    def _used(self) -> MachineUsage | None:
+        """The machine's use; None, with a warning, if its processors changed."""
+        try:
+            return self._machine.machine()
+        except EngineError as error:
+            say(f"warning: {error.message}")
+            return None
 
 
-class _Watcher(Lines):
-    """Takes the engine's lines: meters by its phases, shows its progress, passes on the rest."""
+class _Shown:
+    """Shows a run's events on standard error: as they are, or a line for each second."""
 
-    def __init__(self, meter: SideMeter, shown: Shown, state: State) -> None:
-        super().__init__()
-        self.follower = Follower(meter, state)
-        self._shown = shown
+    def __init__(self, beside: _Beside, events: bool, lines: bool) -> None:
+        self._beside = beside
+        self._events = events
+        self._lines = lines
 
     def line(self, line: bytes) -> None:
-        """Takes one line of standard error."""
+        """Takes one line of an engine's standard error."""
         event = _event(line)
-        if event is None or self._shown.raw:
-            super().line(line)
-        if event is None:
+        if event is None or self._events:
+            _pass_on(line)
+        if event is not None:
+            self._take(event)
+
+    def __call__(self, event: Event) -> None:
+        """Takes the next event of several generators."""
+        if self._events:
+            _pass_on(json.dumps(event).encode() + b"\n")
+        self._take(event)
+
+    def _take(self, event: Mapping[str, Any]) -> None:
+        self._beside.follow(event)
+        if self._events:
             return
-        self.follower.follow(event)
-        if event["event"] == "progress" and self._shown.lines and not self._shown.raw:
+        if event["event"] == "lost":
+            say(lost_words(event["host"], event["reason"]))
+        elif event["event"] == "progress" and self._lines:
             say(progress_line(event))
 
 
@@ -262,3 +279,104 @@ def progress_line(event: Mapping[str, Any]) -> str:
         if times and not (name == "exchange" and event.get("service")):
             line += f"  {name} p50 {times['p50_ms']:.2f} p99 {times['p99_ms']:.2f} ms"
     return line
+
+
+def _by_several(given: Sequence[str], own: Mapping[str, str], watching: Watching) -> int:
+    """Runs a load by several generators; returns the exit code."""
+    wanted = check_generators(own[GENERATORS])
+    assert wanted is not None
+    policy = check_policy(own.get(ON_LOST_HOST, "fail"), wanted)
+    spec, output = pool_spec(given, read_allow_file())
+    if output is not None:
+        # An earlier record stays until there is a new one.
+        _into(output, "ab", b"")
+    side = Side.of(own.get(SERVER_METRICS))
+    with watched(_LOAD, watching) as state, several_generators(wanted, policy) as pool:
+        kept_open = spec.get("requests_per_connection") == "unlimited"
+        with _Beside(side, state, kept_open) as beside, _interrupted_once(pool):
+            record = _measured(pool, spec, _Shown(beside, has(given, ("--events",)), True))
+        made, there = len(record.hosts), pool.size
+        if made < there:
+            # Each needs at least one connection.
+            say(f"note: the load is enough for {made} of {counted(there, 'generator')}")
+    data = json.dumps(to_json(record)).encode() + b"\n"
+    if output is not None:
+        _into(output, "wb", data)
+    code = show_record(data, has(given, ("--json",)))
+    state.finish(_reason(code))
+    if not has(given, ("--json",)):
+        beside.show()
+    return code
+
+
+def show_record(data: bytes, as_json: bool) -> int:
+    """Prints a record, as text or as it is, by the engine; returns its exit code."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        file.write(data)
+        file.flush()
+        form = ["--json"] if as_json else []
+        return run_engine([require_program("tlslab-load"), "merge", *form, file.name], _pass_on)
+
+
+def pool_spec(given: Sequence[str], allowed: Sequence[str]) -> tuple[dict[str, Any], Path | None]:
+    """The specification for the engine's options, and the file for the record.
+
+    Raises UsageError for options that several generators cannot have, EngineError for wrong ones.
+    """
+    for option in (word.partition("=")[0] for word in given):
+        if option in (*_OF_ONE, "--format"):
+            raise UsageError(
+                f"{option} is for one generator", f"leave {option} out, or --generators"
+            )
+    line, output = without_output([word for word in given if word not in _SHOWN])
+    hosts = [word for host in allowed for word in ("--allow", host)]
+    command = [require_program("tlslab-load"), "--json", "--print-spec", *hosts, *line]
+    done = subprocess.run(command, capture_output=True, timeout=_PRINT_S, check=False)
+    lines = EventLines(lambda event: None)
+    lines.feed(done.stderr + b"\n")
+    return answer(done.stdout, done.returncode, lines.words), output
+
+
+def _into(output: Path, mode: Literal["ab", "wb"], record: bytes) -> None:
+    """Raises CannotRunError. A record that cannot be stored is printed: it is not lost."""
+    try:
+        with output.open(mode) as file:
+            file.write(record)
+    except OSError as error:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(record)
+        raise CannotRunError(
+            f"cannot write {output}: {error.strerror or error}", "name another file with --output"
+        ) from None
+
+
+def _measured(pool: SeveralHosts, spec: Mapping[str, Any], take: _Shown) -> RunRecord:
+    """The record; if a generator was lost, that of the measurement until then, which is not valid.
+
+    Raises EngineError.
+    """
+    try:
+        return pool.run(spec, take)
+    except LostInRunError as error:
+        if error.record is None:
+            raise
+        show_error(error.message, error.remedy)
+        return error.record
+
+
+@contextmanager
+def _interrupted_once(pool: SeveralHosts) -> Iterator[None]:
+    """Makes an interruption end the load with a record of the measurement.
+
+    A second one ends everything.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        pool.interrupt()
+
+    earlier = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, earlier)

@@ -59,7 +59,8 @@ impl MergeCommand {
     }
 }
 
-/// Merges the records; the exit code follows the merged verdicts, as for a single run.
+/// Merges the records; the exit code follows the merged verdicts, as for a single run. A single
+/// record that is merged already is printed.
 ///
 /// # Errors
 /// A record cannot be read, or the records belong to different loads.
@@ -67,7 +68,11 @@ pub fn carry_out(command: &MergeCommand) -> Result<Ending, Problem> {
     let parts: Vec<Named> =
         command.records.iter().map(|word| read(word)).collect::<Result<_, _>>()?;
     let output = command.output.as_deref().map(OutputFile::open).transpose()?;
-    let record = merge(&parts, &command.findings()?).map_err(|error| problem(&error))?;
+    let record = match &parts[..] {
+        // A record that is merged already is what it is: to print it in another form.
+        [Named { record, .. }] if !record.hosts.is_empty() => record.clone(),
+        parts => merge(parts, &command.findings()?).map_err(|error| problem(&error))?,
+    };
     let format = if command.json { Format::Json } else { command.format };
     deliver(&record, None, format, output)
 }
