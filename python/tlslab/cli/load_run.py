@@ -17,7 +17,8 @@ from types import FrameType
 from typing import Any, Literal
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import out, say, show_error
+from tlslab.cli.console import conclude, out, say, show_error
+from tlslab.cli.ending import EXIT_INTERRUPTED, EXIT_VERDICT
 from tlslab.cli.load_arguments import (
     FORMS,
     GENERATORS,
@@ -58,6 +59,9 @@ from tlslab.servers.guard import bound
 
 # Phases of the engine after the measurement.
 _OVER = ("drain", "done")
+
+# Exit codes of a run that measured.
+_MEASURED = (0, 1, 130)
 
 # How the run is called outside.
 _LOAD = "load"
@@ -110,7 +114,7 @@ def load(arguments: Sequence[str]) -> int:
         follow = _Shown(beside, has(given, ("--events",)), shows_lines).line
         code = run_engine([line[0], *events, *line[1:]], follow)
         state.finish(_reason(code))
-    if not as_it_is:
+    if not as_it_is and code in _MEASURED:
         beside.show()
     return code
 
@@ -207,10 +211,15 @@ class _Beside:
         elif phase in _OVER and not self._server.meter.complete:
             self._server.end()
 
-    def show(self) -> None:
-        """Prints what the machine and the server used, after the run."""
+    def show(self, of_engine: bool = True) -> None:
+        """Prints what the machine and the server used, after the run.
+
+        `of_engine`: the engine has printed the time of the server's process tree.
+        """
         complete = self._server.meter.complete
         server, side = self._server.result() if complete else (None, None)
+        if of_engine and side is not None and side.used == "process_tree" and not side.missing:
+            side = None
         table = beside_table(self._used(), server, side, self._ended, self._kept_open)
         if table.row_count:
             out.print(table)
@@ -294,7 +303,7 @@ def _by_several(given: Sequence[str], own: Mapping[str, str], watching: Watching
     with watched(_LOAD, watching) as state, several_generators(wanted, policy) as pool:
         kept_open = spec.get("requests_per_connection") == "unlimited"
         with _Beside(side, state, kept_open) as beside, _interrupted_once(pool):
-            record = _measured(pool, spec, _Shown(beside, has(given, ("--events",)), True))
+            record, code = _measured(pool, spec, _Shown(beside, has(given, ("--events",)), True))
         made, there = len(record.hosts), pool.size
         if made < there:
             # Each needs at least one connection.
@@ -302,20 +311,28 @@ def _by_several(given: Sequence[str], own: Mapping[str, str], watching: Watching
     data = json.dumps(to_json(record)).encode() + b"\n"
     if output is not None:
         _into(output, "wb", data)
-    code = show_record(data, has(given, ("--json",)))
     state.finish(_reason(code))
-    if not has(given, ("--json",)):
-        beside.show()
-    return code
+    if has(given, ("--json",)):
+        _write(data)
+        return code
+    _show_record(data)
+    beside.show(of_engine=False)
+    return conclude(_reason(code), code)
 
 
-def show_record(data: bytes, as_json: bool) -> int:
-    """Prints a record, as text or as it is, by the engine; returns its exit code."""
+def _show_record(data: bytes) -> None:
+    """Prints a merged record as the engine does."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(data)
         file.flush()
-        form = ["--json"] if as_json else []
-        return run_engine([require_program("tlslab-load"), "merge", *form, file.name], _pass_on)
+        # Its last line has the exit code of `merge`.
+        run_engine([require_program("tlslab-load"), "merge", file.name], lambda line: None)
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def pool_spec(given: Sequence[str], allowed: Sequence[str]) -> tuple[dict[str, Any], Path | None]:
@@ -343,25 +360,28 @@ def _into(output: Path, mode: Literal["ab", "wb"], record: bytes) -> None:
         with output.open(mode) as file:
             file.write(record)
     except OSError as error:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(record)
+        _write(record)
         raise CannotRunError(
             f"cannot write {output}: {error.strerror or error}", "name another file with --output"
         ) from None
 
 
-def _measured(pool: SeveralHosts, spec: Mapping[str, Any], take: _Shown) -> RunRecord:
-    """The record; if a generator was lost, that of the measurement until then, which is not valid.
+def _measured(pool: SeveralHosts, spec: Mapping[str, Any], take: _Shown) -> tuple[RunRecord, int]:
+    """The record and the exit code.
 
-    Raises EngineError.
+    If a generator was lost: the measurement until then, which is never valid. Raises EngineError.
     """
     try:
-        return pool.run(spec, take)
+        record = pool.run(spec, take)
     except LostInRunError as error:
         if error.record is None:
             raise
         show_error(error.message, error.remedy)
-        return error.record
+        return error.record, EXIT_VERDICT
+    codes = {verdict.code for verdict in record.verdicts}
+    if "interrupted" in codes:
+        return record, EXIT_INTERRUPTED
+    return record, 0 if "valid" in codes else EXIT_VERDICT
 
 
 @contextmanager
