@@ -220,17 +220,18 @@ class _Beside:
         server, side = self._server.result() if complete else (None, None)
         if of_engine and side is not None and side.used == "process_tree" and not side.missing:
             side = None
-        table = beside_table(self._used(), server, side, self._ended, self._kept_open)
+        table = beside_table(machine_of(self._machine), server, side, self._ended, self._kept_open)
         if table.row_count:
             out.print(table)
 
-    def _used(self) -> MachineUsage | None:
-        """The machine's use; None, with a warning, if its processors changed."""
-        try:
-            return self._machine.machine()
-        except EngineError as error:
-            say(f"warning: {error.message}")
-            return None
+
+def machine_of(meter: Meter) -> MachineUsage | None:
+    """The machine's use; None, with a warning, if its processors changed."""
+    try:
+        return meter.machine()
+    except EngineError as error:
+        say(f"warning: {error.message}")
+        return None
 
 
 class _Shown:
