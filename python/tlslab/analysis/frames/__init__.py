@@ -7,12 +7,8 @@ of a run, `histograms` for each counted value, `hosts` for each of several gener
 
 from collections.abc import Callable, Mapping
 
-from tlslab.analysis.frames.benchmarks import benchmarks
-from tlslab.analysis.frames.histograms import histograms
-from tlslab.analysis.frames.hosts import hosts
-from tlslab.analysis.frames.runs import runs
-from tlslab.analysis.frames.seconds import seconds
-from tlslab.analysis.frames.trials import trials
+from tlslab.analysis.frames.engine_tables import histograms, hosts, runs, seconds
+from tlslab.analysis.frames.trials import benchmarks, trials
 from tlslab.domain.frame import Frame
 from tlslab.domain.run import RunContents
 

@@ -1,4 +1,4 @@
-"""The trials: the values measured in each, and whether they may be used."""
+"""The trials, with the values measured in each, and the iterations of benchmarks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from tlslab.analysis.benchmark.fork_estimates import trial_values as benchmark_values
 from tlslab.analysis.frames.rows import trial_fields
 from tlslab.analysis.measures import Processors, loading_values, trial_values
-from tlslab.domain.estimates import (
-    quantity,
-)
+from tlslab.domain.benchmark import BenchmarkRun, Iteration
+from tlslab.domain.estimates import quantity
 from tlslab.domain.frame import Column, Field, Frame, field, make_frame
 from tlslab.domain.run import RunContents
 from tlslab.domain.run_faults import run_faults
@@ -74,3 +73,36 @@ def _values(contents: RunContents, trial: Trial) -> dict[str, float]:
 def _value(name: str) -> Field[_Row]:
     row = quantity(name)
     return Field(Column(name, "number", row.unit, row.label), lambda each: each.values.get(name))
+
+
+@dataclass(frozen=True)
+class _Counted:
+    trial: Trial
+    run: BenchmarkRun
+    number: int
+    iteration: Iteration
+
+
+def benchmarks(contents: RunContents) -> Frame:
+    """A row for each counted iteration of each process."""
+    rows = (
+        _Counted(trial, run, number, iteration)
+        for trial in contents.trials
+        for run in trial.benchmarks.values()
+        for number, iteration in enumerate(run.iterations, start=1)
+    )
+    fields: list[Field[_Counted]] = [
+        *trial_fields(contents.trials),
+        field("mode", "text", "", "throughput or sample", lambda r: r.run.mode),
+        field("program", "text", "", "JMH or the engine, versioned", lambda r: r.run.program),
+        field("version", "text", "", "virtual machine or TLS library", lambda r: r.run.runtime),
+        field("iteration", "integer", "", "number, from 1", lambda r: r.number),
+        field("operations", "integer", "", "of all threads", lambda r: r.iteration.operations),
+        field("seconds", "number", "s", "length", lambda r: r.iteration.seconds),
+        field("cpu_us", "number", "us", "the benchmark's process", lambda r: r.iteration.cpu_us),
+        field(
+            "signers_cpu_us", "number", "us", "processes that sign for it elsewhere",
+            lambda r: r.iteration.signers_cpu_us,
+        ),
+    ]  # fmt: skip
+    return make_frame("benchmarks", fields, rows)
