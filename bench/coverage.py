@@ -23,7 +23,7 @@ import numpy as np
 
 from bench.coverage_rows import Row, rows
 from bench.provenance import ROOT, Made, made
-from tlslab.analysis.stats.proportion import proportion_interval
+from tlslab.analysis.stats.share import proportion_interval
 
 FILE = ROOT / "bench" / "coverage.json"
 PAGE = ROOT / "docs" / "validity-coverage.md"

@@ -8,7 +8,7 @@ from bench.noise import Draw, Noise, Trial, cell, holds
 from bench.simulated import FACTOR, NAMES, RATE, SEQUENTIAL, measured, stopped
 from tlslab.analysis.compare import compare
 from tlslab.analysis.gate import gate
-from tlslab.analysis.history.changes import find, welch
+from tlslab.analysis.history.run_history import find, welch
 from tlslab.analysis.overlay import independent
 from tlslab.analysis.proof.deciding_ratios import figures
 from tlslab.analysis.proof.sides import RATES, Sides

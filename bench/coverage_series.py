@@ -13,9 +13,8 @@ from tlslab.analysis.benchmark.processors import costs
 from tlslab.analysis.capacity.saturation import capacity
 from tlslab.analysis.stats.estimate import estimate, ratio_of, two_stage_estimate
 from tlslab.analysis.stats.latency import quantiles
-from tlslab.analysis.stats.proportion import proportion_interval
 from tlslab.analysis.stats.scaling import find_knee, fit_law, law_value
-from tlslab.analysis.stats.share import share
+from tlslab.analysis.stats.share import proportion_interval, share
 from tlslab.analysis.stats.slope import slope
 from tlslab.analysis.stats.steady_state import classify
 from tlslab.domain.capacity import Objective

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.provenance import ROOT, Made
-from tlslab.analysis.stats.proportion import proportion_interval
+from tlslab.analysis.stats.share import proportion_interval
 
 FILE = ROOT / "bench" / "validity.json"
 

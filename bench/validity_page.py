@@ -17,7 +17,7 @@ from bench.validity_file import (
     Real,
     write,
 )
-from tlslab.analysis.stats.proportion import proportion_interval
+from tlslab.analysis.stats.share import proportion_interval
 
 PAGE = ROOT / "docs" / "validity.md"
 

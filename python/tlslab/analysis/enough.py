@@ -2,15 +2,18 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
+from statistics import fmean, median
 
 import numpy as np
 
-from tlslab.analysis.distances import seconds_apart
 from tlslab.analysis.stats.power import detectable
 from tlslab.domain.answer import Lacking
 from tlslab.domain.commands import ONE_RUN, without_options
+from tlslab.domain.instant import instant
 from tlslab.domain.run import RunContents
 from tlslab.domain.stopping import LEAST_BLOCKS
+from tlslab.domain.trial import Trial
 from tlslab.domain.wording import counted
 
 # With fewer blocks or repetitions there is no finding: half of an interval's width would be due to
@@ -79,3 +82,24 @@ def minutes(contents: RunContents, times: float) -> float | None:
     whole = apart * len(contents.trials)
     # Rounded up to a tenth, so that a run of seconds does not take 0 minutes.
     return math.ceil(whole * times / 6) / 10
+
+
+# A distance of more than this many usual ones is a pause: the run was interrupted and resumed, or
+# the clock was set. The start and the warm-up of a server between two trials take less than
+# _LEAST_PAUSE_S seconds.
+_PAUSE = 10
+_LEAST_PAUSE_S = 120.0
+
+
+def seconds_apart(trials: Sequence[Trial]) -> float | None:
+    """The mean distance between the starts of successive trials, in the order in which they ran.
+
+    Pauses do not count, nor steps of the clock. None if the trials do not show it.
+    """
+    starts = [instant(trial.started) for trial in trials]
+    apart = [(later - earlier).total_seconds() for earlier, later in pairwise(starts)]
+    forward = [each for each in apart if each > 0]
+    if not forward:
+        return None
+    longest = max(_LEAST_PAUSE_S, _PAUSE * median(forward))
+    return fmean(each for each in forward if each <= longest)

@@ -17,42 +17,15 @@ that a ratio of 1 cannot be reached.
 
 import math
 
-from tlslab.domain.estimates import CLIENT_LIMIT, SERVER_LIMIT
 from tlslab.domain.handshake import Facts
 from tlslab.domain.primitives import Primitives
 from tlslab.domain.record import RunRecord
-from tlslab.domain.trial import Trial
 
 # The most plaintext that a record holds (RFC 8446, section 5.1).
 _RECORD = 16_384
 
 # A ServerHello without its key share; in TLS 1.3 everything after it is encrypted.
 _SERVER_HELLO = 90
-
-
-def limit_ratios(trial: Trial, primitives: Primitives | None) -> dict[str, float]:
-    """The cost of each side as a multiple of its limit, if all of the side's primitives are known.
-
-    The client's is from the run with the full client, the server's from the run that loads it.
-    """
-    ratios: dict[str, float] = {}
-    if primitives is None:
-        return ratios
-    if (run := trial.runs.get("client_cost")) is not None and run.record.outcomes.completed:
-        limit = client_limit_us(run.record, primitives)
-        if limit is not None:
-            cost = run.record.cpu.total_us / run.record.outcomes.completed
-            ratios[CLIENT_LIMIT] = cost / limit
-    run = trial.runs.get("capacity")
-    # The primitives are those of this machine.
-    here = run is not None and run.server is not None and run.server.source != "node_exporter"
-    if here and run and run.server and run.record.outcomes.completed:
-        limit = server_limit_us(run.record, primitives)
-        if limit is not None:
-            used_us = (run.server.user_us + run.server.system_us) / run.server.seconds
-            cost = used_us * run.record.seconds / run.record.outcomes.completed
-            ratios[SERVER_LIMIT] = cost / limit
-    return ratios
 
 
 def client_limit_us(record: RunRecord, primitives: Primitives) -> float | None:

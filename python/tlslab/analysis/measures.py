@@ -7,11 +7,12 @@ A function computes an estimate from a run of the engine; it has the name of the
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlslab.analysis.limit import limit_ratios
+from tlslab.analysis.limit import client_limit_us, server_limit_us
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.estimates import (
     CLIENT_BUSY,
     CLIENT_COST,
+    CLIENT_LIMIT,
     CONNECTIONS,
     CONNECTIONS_PER_CPU,
     OCSP_BYTES,
@@ -25,12 +26,14 @@ from tlslab.domain.estimates import (
     REQUESTS,
     SERVER_BUSY,
     SERVER_COST,
+    SERVER_LIMIT,
     SERVER_MEMORY,
     WIRE_BYTES,
     parts_of,
 )
 from tlslab.domain.generator import generator_busy
 from tlslab.domain.primitives import Primitives
+from tlslab.domain.record import RunRecord
 from tlslab.domain.run import Environment
 from tlslab.domain.trial import RunKind, Trial, TrialRun
 
@@ -83,7 +86,22 @@ def trial_values(
     if client is not None and server is not None and not _elsewhere(trial):
         # The rate of a host that does the work of both sides, as published studies have it.
         values[CONNECTIONS_PER_CPU] = 1e6 / (client + server)
-    return values | limit_ratios(trial, primitives)
+    return values if primitives is None else values | _limit_ratios(trial, values, primitives)
+
+
+def _limit_ratios(
+    trial: Trial, values: Mapping[str, float], primitives: Primitives
+) -> dict[str, float]:
+    """The cost of each side over its physical limit, if all of the side's primitives are known."""
+    found: dict[str, float] = {}
+    for name, (kind, cost, limit_us) in _LIMITS.items():
+        # The primitives are those of this machine.
+        here = name == CLIENT_LIMIT or not _elsewhere(trial)
+        if cost in values and here:
+            limit = limit_us(trial.runs[kind].record, primitives)
+            if limit is not None:
+                found[name] = values[cost] / limit
+    return found
 
 
 def loading_values(run: TrialRun, processors: Processors) -> dict[str, float]:
@@ -267,6 +285,12 @@ _KEPT_OPEN: Mapping[str, _Read] = {
     OPEN_SERVER_COST: lambda run, _: _server_cost(run, run.record.requests),
     OPEN_MEMORY: _memory,
     OPEN_SERVER_BUSY: server_busy,
+}
+
+# A side's cost over its limit: the run with the cost, the cost, the limit.
+_LIMITS: Mapping[str, tuple[RunKind, str, Callable[[RunRecord, Primitives], float | None]]] = {
+    CLIENT_LIMIT: ("client_cost", CLIENT_COST, client_limit_us),
+    SERVER_LIMIT: ("capacity", SERVER_COST, server_limit_us),
 }
 
 _BY_RUN: Mapping[RunKind, Mapping[str, _Read]] = {

@@ -23,7 +23,7 @@ from statistics import fmean, median
 import numpy as np
 
 from tlslab.analysis.components import Components, components
-from tlslab.analysis.distances import seconds_apart
+from tlslab.analysis.enough import seconds_apart
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.families import LEVEL
 from tlslab.analysis.stats.steady_state import rates

@@ -15,7 +15,7 @@ from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.ranking import differing
 from tlslab.analysis.stats.power import detectable
-from tlslab.analysis.stats.proportion import proportion_interval
+from tlslab.analysis.stats.share import proportion_interval
 from tlslab.domain.estimates import CONNECTIONS, SERVER_COST, quantity
 from tlslab.domain.run import RunContents
 from tlslab.domain.selftest import SCHEMA, Ability, Detectable, Planted, Selftest, Tries

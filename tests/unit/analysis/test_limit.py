@@ -7,7 +7,9 @@ import pytest
 from factories.primitives import PRIMITIVES_US, made_primitives
 from factories.run import CLIENT_US, SERVER_US, made_run
 from tlslab.analysis import summarise
-from tlslab.analysis.limit import _sum, client_limit_us, limit_ratios, server_limit_us
+from tlslab.analysis.limit import _sum, client_limit_us, server_limit_us
+from tlslab.analysis.measures import Processors, trial_values
+from tlslab.domain.estimates import CLIENT_LIMIT, SERVER_LIMIT
 from tlslab.domain.primitives import Primitive, Primitives
 from tlslab.domain.record import RunRecord
 from tlslab.domain.run import RunContents
@@ -17,6 +19,12 @@ from tlslab.domain.trial import RunKind, Trial, TrialRun
 @pytest.fixture(name="contents")
 def _contents() -> RunContents:
     return made_run(quick=True)
+
+
+def limit_ratios(trial: Trial, primitives: Primitives | None) -> dict[str, float]:
+    """The ratios to the limits among a trial's values."""
+    values = trial_values(trial, Processors((0,), (1,)), primitives)
+    return {name: values[name] for name in (CLIENT_LIMIT, SERVER_LIMIT) if name in values}
 
 
 def trial_of(contents: RunContents, group: str) -> Trial:

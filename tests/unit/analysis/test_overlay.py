@@ -17,7 +17,7 @@ from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.overlay.differences import answer as opening
-from tlslab.analysis.overlay.ratio_tables import verdict_words
+from tlslab.analysis.overlay.tables_and_figures import verdict_words
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.errors import UsageError
 from tlslab.domain.estimate import Estimate

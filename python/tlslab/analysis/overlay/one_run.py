@@ -15,8 +15,7 @@ import scipy
 
 from tlslab.analysis.analysts import ANALYSTS, MEASURED, summarise
 from tlslab.analysis.compare import Measured, compare, paired_logs
-from tlslab.analysis.overlay.pairs import Pair, Side
-from tlslab.analysis.overlay.ratios import Paired
+from tlslab.analysis.overlay.ratios import Pair, Paired, Side
 from tlslab.analysis.overlay.two_runs import overlay
 from tlslab.analysis.stats.estimate import CONFIDENCE
 from tlslab.domain.errors import UsageError

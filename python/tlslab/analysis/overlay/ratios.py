@@ -1,30 +1,136 @@
-"""Ratios of the cells that two sides share, and the values that one of them lacks.
+"""Ratios of the cells that two sides share, and the values that one of them lacks. Pure.
 
 Two runs are independent: no block of one belongs to a block of the other. The interval of a ratio
 is put together from the intervals of both sides (stats.estimate.ratio_of), its p-value is Welch's
-(stats.estimate.spread_of_ratio), both with the spread from run to run (run_to_run). Two servers of
-one run share blocks: their ratios of values by block come paired (overlay.one_run), those of other
-estimates are made of the two intervals alone.
+(stats.estimate.spread_of_ratio), both with the spread from run to run. Two servers of one run share
+blocks: their ratios of values by block come paired (overlay.one_run), those of other estimates are
+made of the two intervals alone.
+
+The spread from run to run: two runs are made one after the other. What else uses the machine (its
+neighbours, its clock) may be constant for the length of a run and another in the next one: the
+blocks of a run then agree better with each other than with those of another run. A difference of
+two runs has to exceed this, too. How much a run may be off as a whole is taken from the self-test
+of the machine, whose tries are short runs one after the other; it counts more if the blocks of the
+run differ more than those of the self-test did. Without a self-test a whole run is taken to be off
+by as much as one of its blocks.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tlslab.analysis.compare import may_differ
 from tlslab.analysis.judged_estimates import gated_rates, judged_names, leading_rate, left_open
-from tlslab.analysis.overlay.pairs import Pair, Side
-from tlslab.analysis.overlay.run_to_run import (
-    BY_BLOCKS,
-    BY_SELFTEST,
-    as_of_any_run,
-    selftests_know,
-)
 from tlslab.analysis.server_side import comparable
-from tlslab.analysis.stats.estimate import MOVER, ratio_of, spread_of_ratio
+from tlslab.analysis.stats import sequence
+from tlslab.analysis.stats.estimate import (
+    CONFIDENCE,
+    MOVER,
+    SEQUENCE,
+    Spread,
+    log_spread,
+    ratio_of,
+    spread_of_ratio,
+)
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import RATIO
 from tlslab.domain.finding import CellSummary, Comparison, Summary
+from tlslab.domain.selftest import Ability
+from tlslab.domain.wording import cell_label
+
+
+@dataclass(frozen=True)
+class Side:
+    """A run with its name in the comparison; or one server of a run, as its `noun` says."""
+
+    name: str
+    summary: Summary
+    noun: str = "run"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A cell of the first run, and the corresponding cell of the second."""
+
+    label: str
+    first: CellSummary
+    second: CellSummary
+
+
+def shared_cells(first: Summary, second: Summary) -> list[Pair]:
+    """Cells with equal levels; a factor may differ if each run has only one level of it.
+
+    This way two runs of one server each are compared as two platforms.
+    """
+    alone = {
+        name
+        for name in {*first.experiment.factors, *second.experiment.factors}
+        if all(len(_levels(summary, name)) <= 1 for summary in (first, second))
+    }
+
+    def key(cell: CellSummary) -> frozenset[tuple[str, str]]:
+        return frozenset((n, level) for n, level in cell.factors.items() if n not in alone)
+
+    others = {key(cell): cell for cell in second.cells}
+    pairs = []
+    for cell in first.cells:
+        other = others.get(key(cell))
+        if other is not None:
+            label = cell_label({n: v for n, v in cell.factors.items() if n not in alone})
+            pairs.append(Pair(label, cell, other))
+    return pairs
+
+
+def _levels(summary: Summary, factor: str) -> set[str]:
+    return {cell.factors[factor] for cell in summary.cells if factor in cell.factors}
+
+
+BY_SELFTEST = "the spread from run to run by the self-test"
+BY_BLOCKS = "the spread from run to run by that of the blocks"
+
+
+def selftests_know(first: Side, second: Side, name: str) -> bool:
+    """Whether the self-tests of both runs' machines have the spread of an estimate."""
+    return all(_ability(side, name) is not None for side in (first, second))
+
+
+def as_of_any_run(side: Side, name: str, found: Estimate, by_selftest: bool) -> Estimate:
+    """The estimate with an interval that contains the spread from run to run.
+
+    `by_selftest`: that of the self-test, or else of the blocks. Unchanged without an interval.
+    """
+    spread = log_spread(found)
+    if spread is None or found.low is None or found.high is None:
+        return found
+    block = _of_a_block(found, spread)
+    whole = block
+    ability = _ability(side, name) if by_selftest else None
+    if ability is not None:
+        assert ability.between is not None
+        whole = ability.between
+        if ability.within:
+            whole *= max(1.0, block / ability.within)
+    share = (1 + CONFIDENCE) / 2
+    student = Spread(whole, found.n - 1).quantile(share)
+    half = math.hypot(spread.quantile(share) * spread.error, student * whole)
+    return replace(found, low=found.value * math.exp(-half), high=found.value * math.exp(half))
+
+
+def _of_a_block(found: Estimate, spread: Spread) -> float:
+    """The standard deviation of a block's logarithm, from the interval of their mean."""
+    if found.method.startswith(SEQUENCE):
+        unit = sequence.half_width(found.n, 1.0, 1 - CONFIDENCE)
+        if unit is not None:
+            return spread.error * spread.quantile((1 + CONFIDENCE) / 2) / unit
+    return spread.error * math.sqrt(found.n)
+
+
+def _ability(side: Side, name: str) -> Ability | None:
+    """The self-test's result by this estimate, if it has the spread of its tries."""
+    kept = side.summary.environment.selftest
+    found = () if kept is None else kept.by
+    return next((a for a in found if a.estimate == name and a.between is not None), None)
+
 
 METHOD = f"independent runs; {MOVER}"
 # Between runs, the spread from run to run counts as well.

@@ -9,10 +9,16 @@ from dataclasses import replace
 from tlslab.analysis.compare import judged_together
 from tlslab.analysis.judged_estimates import WORDS
 from tlslab.analysis.overlay.differences import answer
-from tlslab.analysis.overlay.overlaid_figures import laid_over
-from tlslab.analysis.overlay.pairs import Pair, Side, shared_cells
-from tlslab.analysis.overlay.ratio_tables import difference_table, ratio_table
-from tlslab.analysis.overlay.ratios import METHOD, Paired, missing, ratios_of
+from tlslab.analysis.overlay.ratios import (
+    METHOD,
+    Pair,
+    Paired,
+    Side,
+    missing,
+    ratios_of,
+    shared_cells,
+)
+from tlslab.analysis.overlay.tables_and_figures import difference_table, laid_over, ratio_table
 from tlslab.analysis.stats.estimate import MOVER
 from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.errors import UsageError

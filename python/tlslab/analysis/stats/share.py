@@ -1,11 +1,12 @@
-"""The mean of a share over trials, with an interval that stays between 0 and 1."""
+"""Intervals of shares: the mean of one share per trial, and k of n. Pure."""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 
-from tlslab.analysis.stats.estimate import estimate, mean_interval
+from tlslab.analysis.stats.estimate import CONFIDENCE, estimate, mean_interval
 from tlslab.domain.estimate import Estimate
 
 
@@ -40,3 +41,20 @@ def _cut(values: Sequence[float], anytime: bool) -> Estimate:
 
 def _back(odds: float) -> float:
     return 1 / (1 + math.exp(-odds))
+
+
+def proportion_interval(k: int, n: int, level: float = 1 - CONFIDENCE) -> tuple[float, float]:
+    """The exact interval of a share, with k successes in n trials; 0 to 1 for n = 0.
+
+    The error probability is `level` at most, by default 5 %.
+
+    Clopper and Pearson 1934, "The use of confidence or fiducial limits illustrated in the case of
+    the binomial", Biometrika 26: the level holds for every n. Raises ValueError if k is not a
+    number from 0 to n.
+    """
+    if not 0 <= k <= n:
+        raise ValueError(f"{k} of {n}")
+    if n == 0:
+        return 0.0, 1.0
+    interval = scipy.stats.binomtest(k, n).proportion_ci(1 - level, method="exact")
+    return float(interval.low), float(interval.high)

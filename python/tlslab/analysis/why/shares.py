@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from tlslab.analysis.stats.estimate import CONFIDENCE
-from tlslab.analysis.stats.proportion import proportion_interval
+from tlslab.analysis.stats.share import proportion_interval
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, stacks_of
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import (

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tlslab.analysis.history.changes import Found, find, welch
+from tlslab.analysis.history.run_history import Found, find, welch
 from tlslab.analysis.stats.change_points import segments
 
 pytestmark = pytest.mark.simulation

@@ -9,7 +9,7 @@ import pytest
 
 from factories.history import made_runs
 from tlslab.analysis.history import LEAST_RUNS, Run, history
-from tlslab.analysis.history.changes import welch
+from tlslab.analysis.history.run_history import welch
 from tlslab.domain.errors import StoreError
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import OPEN_REQUESTS, OPEN_SERVER_COST

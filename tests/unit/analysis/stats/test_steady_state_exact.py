@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tlslab.analysis.stats.robust_fit import likelihood
 from tlslab.analysis.stats.steady_state import (
     Array,
     _best_single,
@@ -16,6 +15,7 @@ from tlslab.analysis.stats.steady_state import (
     _Level,
     _proposals,
     _steps,
+    likelihood,
 )
 
 STEADY_STATE = "tlslab.analysis.stats.steady_state"

@@ -8,7 +8,7 @@ import scipy
 
 from tlslab.analysis.stats.estimate import p_value
 from tlslab.analysis.stats.power import detectable
-from tlslab.analysis.stats.proportion import proportion_interval
+from tlslab.analysis.stats.share import proportion_interval
 
 
 def test_the_interval_is_that_of_the_published_tables() -> None:
