@@ -52,10 +52,10 @@ QUANTILE = re.compile(
 # The first words of the rows that check a module's intervals.
 JUDGED = {
     "analysis/components.py": ("variance of a trial", "variance of a start"),
-    "analysis/history/changes.py": ("change of level",),
+    "analysis/history/run_history.py": ("change of level",),
     "analysis/stats/estimate.py": ("mean of", "ratio", "proof", "gate"),
     "analysis/stats/latency.py": ("p50", "p99"),
-    "analysis/stats/proportion.py": ("share of",),
+    "analysis/stats/share.py": ("share of",),
     "analysis/stats/scaling.py": ("scalability law", "peak over"),
     "analysis/stats/sequence.py": ("confidence sequence", "ratio, run until"),
     "analysis/stats/slope.py": ("memory of a connection, 3", "memory of a connection, 5"),
