@@ -1,7 +1,7 @@
 """The trials of a cell with their judgements and values, without estimates."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.measures import Processors, trial_values
@@ -13,6 +13,7 @@ from tlslab.analysis.validity import (
     unsaturated,
 )
 from tlslab.domain.finding import CellSummary
+from tlslab.domain.handshake import Facts
 from tlslab.domain.plan import Cell
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Trial
@@ -91,3 +92,19 @@ def _judged(contents: RunContents, cell: Cell, trials: Sequence[Trial]) -> Itera
         if judgement is not None and not judgement.faults:
             values = trial_values(trial, processors, contents.environment.primitives)
         yield JudgedTrial(trial, judgement, values)
+
+
+def backend(trials: Iterable[Trial]) -> str | None:
+    """The client's TLS library; None without a run."""
+    return next((run.record.backend for trial in trials for run in trial.runs.values()), None)
+
+
+def negotiated(trials: Iterable[Trial]) -> Facts | None:
+    """The facts that most connections of one kind negotiated; None without any."""
+    runs = (run for trial in trials for run in trial.runs.values())
+    counted = [facts for run in runs for facts in run.record.facts]
+    if not counted:
+        return None
+    fields = asdict(max(counted, key=lambda facts: facts.count))
+    del fields["count"]
+    return Facts(**fields)

@@ -1,7 +1,7 @@
 """A cell of a capacity experiment: its trials by stage, its verdict, its estimates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from tlslab.analysis import steadiness
 from tlslab.analysis.capacity.openness import is_least, open_codes, open_words
@@ -17,6 +17,7 @@ from tlslab.analysis.capacity.verdict import disturbances, judge, limit_words
 from tlslab.analysis.capacity.warm_up_outcome import all_warm
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.enough import FEWEST
+from tlslab.analysis.judged import backend, negotiated
 from tlslab.analysis.measures import Processors, loading_values
 from tlslab.analysis.processor_use import cpu_over_time
 from tlslab.analysis.server_side import widened
@@ -36,7 +37,6 @@ from tlslab.domain.estimates import (
     quantity,
 )
 from tlslab.domain.finding import CellSummary
-from tlslab.domain.handshake import CountedFacts, Facts
 from tlslab.domain.loads import loads_of
 from tlslab.domain.plan import Cell
 from tlslab.domain.run import Environment
@@ -159,7 +159,6 @@ def measure(
     open_ = open_codes(reasons, counted_in, processors, labels, warm)
     rates = [name for name in values if quantity(name).is_bounded]
     least = rates if is_least(open_, estimates.get(SERVER_BUSY)) else []
-    records = [run.record for trial in trials for run in trial.runs.values()]
     summary = CellSummary(
         key=cell.key,
         factors=dict(cell.factors),
@@ -171,8 +170,8 @@ def measure(
         lower_bounds=(*least, *({CAPACITY} & set(estimates))),
         left_open=dict.fromkeys(rates, open_words(open_)) if open_ else {},
         cpu_over_time=cpu_over_time(counted_in, "maximum", len(processors.server) or None),
-        backend=records[0].backend if records else None,
-        negotiated=_negotiated([facts for record in records for facts in record.facts]),
+        backend=backend(trials),
+        negotiated=negotiated(trials),
     )
     return CapacityCell(
         cell=cell,
@@ -231,12 +230,3 @@ def _times(
         found |= {at_load(name, fraction): value for name, value in estimates.items()}
         missing |= {at_load(name, fraction): reason for name, reason in reasons.items()}
     return found, missing
-
-
-def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
-    """The facts that most connections negotiated."""
-    if not counted:
-        return None
-    fields = asdict(max(counted, key=lambda facts: facts.count))
-    del fields["count"]
-    return Facts(**fields)

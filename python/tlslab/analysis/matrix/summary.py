@@ -8,7 +8,7 @@ from tlslab.analysis.analysts import ANALYSTS, MEASURED
 from tlslab.analysis.compare import Measured, comparisons, paired_logs
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.hosts_of_run import hosts_of
-from tlslab.analysis.judged import JudgedCell, judged_cells
+from tlslab.analysis.judged import JudgedCell, backend, judged_cells, negotiated
 from tlslab.analysis.matrix.ab import ab_block
 from tlslab.analysis.matrix.answer import answer
 from tlslab.analysis.matrix.ended import ended
@@ -26,7 +26,6 @@ from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import CONNECTION_TIMES
 from tlslab.domain.experiment import MATRIX
 from tlslab.domain.finding import Note, Summary
-from tlslab.domain.handshake import CountedFacts, Facts
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import RunKind, Trial
 from tlslab.domain.wording import ratio_figure
@@ -99,7 +98,6 @@ def _measure(judged: JudgedCell, planned: int, anytime: bool, processors: Proces
     """A cell's verdict, and its estimates over the trials without a fault."""
     found, usable = judged.measured(planned, anytime), judged.usable
     latencies, missing = _latencies(usable, anytime)
-    records = [run.record for trial in usable for run in trial.runs.values()]
     summary = replace(
         found.summary,
         reasons=(*found.summary.reasons, *_cost_mismatch(usable)),
@@ -107,8 +105,8 @@ def _measure(judged: JudgedCell, planned: int, anytime: bool, processors: Proces
         not_measurable=missing | not_measurable(usable),
         ab=ab_block(usable),
         cpu_over_time=cpu_over_time(usable, processors=len(processors.server) or None),
-        backend=records[0].backend if records else None,
-        negotiated=_negotiated([facts for record in records for facts in record.facts]),
+        backend=backend(usable),
+        negotiated=negotiated(usable),
     )
     return replace(found, summary=summary)
 
@@ -124,15 +122,6 @@ def _latencies(
             found |= estimates
             missing |= reasons
     return found, missing
-
-
-def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
-    """The facts that most connections negotiated."""
-    if not counted:
-        return None
-    fields = asdict(max(counted, key=lambda facts: facts.count))
-    del fields["count"]
-    return Facts(**fields)
 
 
 def _cost_mismatch(trials: Sequence[Trial]) -> tuple[Note, ...]:

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.experiment import summarise_experiment
-from tlslab.analysis.judged import judged_cells
+from tlslab.analysis.judged import backend, judged_cells
 from tlslab.analysis.proof.answer import answer
 from tlslab.analysis.proof.deciding_ratios import figures_of, verdict_of
 from tlslab.analysis.proof.findings import findings
@@ -57,7 +57,6 @@ def _estimated(found: Measured, trials: Sequence[Trial]) -> Measured:
     """The cell with its estimates."""
     parts = times(trials, CONNECTION_TIMES[HANDSHAKE])
     latencies, missing = quantiles(HANDSHAKE, parts) if parts else ({}, {})
-    records = [run.record for trial in trials for run in trial.runs.values()]
     estimates = found.estimated()
     # The quantile of all values is the estimate; those of the blocks only make the ratio.
     estimates.pop(HANDSHAKE_P99, None)
@@ -65,7 +64,7 @@ def _estimated(found: Measured, trials: Sequence[Trial]) -> Measured:
         found.summary,
         estimates={**estimates, **latencies},
         not_measurable=missing,
-        backend=records[0].backend if records else None,
+        backend=backend(trials),
     )
     return replace(found, summary=summary)
 

@@ -177,7 +177,7 @@ _FREEDOM = 4.0
 
 _ROUNDS = 6
 
-_COEFFICIENTS = np.arange(10) / 10
+_FITTED_COEFFICIENTS = np.arange(10) / 10
 
 # For a coefficient near 1 the columns of the design can almost vanish.
 _RIDGE = 1e-12
@@ -190,7 +190,8 @@ def likelihood(values: Array, design: Array, least: float) -> tuple[float, Array
     designs. `least`: the smallest plausible scale of the innovations.
     """
     n, k = design.shape
-    y, x = transformed(values[:, None], _COEFFICIENTS)[..., 0], transformed(design, _COEFFICIENTS)
+    y = transformed(values[:, None], _FITTED_COEFFICIENTS)[..., 0]
+    x = transformed(design, _FITTED_COEFFICIENTS)
     weights = np.ones_like(y)
     for _ in range(_ROUNDS):
         weighted = x * weights[..., None]
@@ -201,7 +202,7 @@ def likelihood(values: Array, design: Array, least: float) -> tuple[float, Array
         scale = np.maximum((weights * residuals).mean(axis=1), least**2)
         weights = (_FREEDOM + 1) / (_FREEDOM + residuals / scale[:, None])
     tails = np.log1p(residuals / (_FREEDOM * scale[:, None])).sum(axis=1)
-    stationary = np.log(1 - _COEFFICIENTS**2)
+    stationary = np.log(1 - _FITTED_COEFFICIENTS**2)
     found = stationary - n * np.log(scale) - (_FREEDOM + 1) * tails
     best = int(found.argmax())
     return float(found[best]), parameters[best]
