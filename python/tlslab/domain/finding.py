@@ -6,9 +6,7 @@ from typing import Any, Literal
 
 from tlslab.domain.answer import Answer
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    quantity,
-)
+from tlslab.domain.estimates import RATIO, quantity
 from tlslab.domain.figure import DataTable, Figure, TextBlock
 from tlslab.domain.handshake import Facts
 from tlslab.domain.host_use import HostUse
@@ -192,8 +190,8 @@ class Comparison:
 
     @property
     def as_estimate(self) -> Estimate:
-        """The ratio with its interval, as tables and sentences take it."""
-        return Estimate(self.ratio, self.low, self.high, self.n, "ratio", self.method)
+        """The ratio, with its interval."""
+        return Estimate(self.ratio, self.low, self.high, self.n, RATIO, self.method)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import (
+    CLIENT_BUSY,
     PER_SECOND,
     RESPONSE,
     SERVER_BUSY,
@@ -61,7 +62,7 @@ def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> Da
             cell.maximum,
             found.get(SERVER_COST),
             found.get(SERVER_BUSY),
-            found.get("client_busy"),
+            found.get(CLIENT_BUSY),
             _megabytes(found.get(SERVER_MEMORY)),
             cell.summary.verdict.replace("_", " "),
         ]

@@ -6,8 +6,7 @@ from tlslab.analysis.enough import AIM, DOTS_ONLY, FEWEST, OWN
 from tlslab.domain.answer import Answer, Lacking, Tile
 from tlslab.domain.commands import without_options
 from tlslab.domain.enough import WIDE
-from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import RATIO, estimate_name, quantity
+from tlslab.domain.estimates import estimate_name, quantity
 from tlslab.domain.finding import Comparison
 from tlslab.domain.wording import capital, counted, difference, ratio_figure
 
@@ -189,5 +188,4 @@ def _words(label: str, found: Comparison) -> str:
 def _tile(label: str, found: Comparison) -> Tile:
     name = estimate_name(found.estimate)
     title = f"{capital(name)}: {label}"
-    ratio = Estimate(found.ratio, found.low, found.high, found.n, RATIO, found.method)
-    return Tile(title, ratio)
+    return Tile(title, found.as_estimate)

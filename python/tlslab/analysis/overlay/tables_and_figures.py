@@ -10,7 +10,6 @@ from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import (
     CLIENT_COST,
     CONNECTIONS,
-    RATIO,
     SERVER_COST,
     axis_title,
     estimate_name,
@@ -103,21 +102,13 @@ def ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTable
     for pair, name, comparison in ratios:
         if is_equal_amount(comparison):
             continue
-        ratio = Estimate(
-            comparison.ratio,
-            comparison.low,
-            comparison.high,
-            comparison.n,
-            RATIO,
-            comparison.method,
-        )
         rows.append(
             (
                 pair.label,
                 _measure(name, pair.first.estimates[name]),
                 _as_shown(pair.first.estimates[name]),
                 _as_shown(pair.second.estimates[name]),
-                ratio,
+                comparison.as_estimate,
                 verdict_words(comparison),
             )
         )

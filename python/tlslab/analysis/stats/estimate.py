@@ -26,13 +26,12 @@ import scipy
 
 from tlslab.analysis.stats import sequence
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.estimates import SHARE
 from tlslab.domain.two_stage import half_width
 
 CONFIDENCE = 0.95
 BOOTSTRAP_MIN_N = 8
 
-# The unit of shares of a whole (analysis.measures).
-_SHARE = "share"
 # The parts of a method's text that identify the degrees of freedom of its interval.
 SEQUENCE = "confidence sequence"
 _BY_FIRST = "by the spread of the first {}"
@@ -78,14 +77,14 @@ def _possible(
     """Cut to possible values: nothing below zero unless a value is, no share above the whole."""
     if low is not None and least >= 0:
         low = max(0.0, low)
-    if unit != _SHARE:
+    if unit != SHARE:
         return value, low, high
     value = min(1.0, value)
     return value, None if low is None else min(1.0, low), None if high is None else min(1.0, high)
 
 
 def two_stage_estimate(values: Sequence[float], unit: str, first: int) -> Estimate:
-    """The mean of values whose first ones determined their number (model.two_stage).
+    """The mean of values whose first ones determined their number (domain.two_stage).
 
     With only the first values, or with values at or below zero, an ordinary estimate.
     """
