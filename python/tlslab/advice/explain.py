@@ -9,7 +9,7 @@ from tlslab.advice.policy import GRADES
 from tlslab.advice.price import price_lines, price_words
 from tlslab.advice.setting_grade import is_pq_hybrid
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import estimate_name
+from tlslab.domain.estimates import estimate_name, quantity
 from tlslab.domain.figure import DataTable
 from tlslab.domain.grading import age_words, as_of, successor_words
 from tlslab.domain.trade_off import probability_words
@@ -20,18 +20,6 @@ LIKELY = 0.5
 
 # The largest number of objections in a brief list.
 _OBJECTIONS = 8
-
-_HEADS = {
-    "server_cpu_us_per_connection": "server µs a connection",
-    "keep_alive_server_cpu_us_per_request": "server µs a request",
-    "service_ms_p99": "service ms p99",
-    "service_ms_p95": "service ms p95",
-    "service_ms_p50": "service ms p50",
-    "wire_bytes_per_handshake": "bytes a handshake",
-    "server_memory_bytes": "memory MiB",
-    "connections_per_s": "new conn. /s",
-    "keep_alive_requests_per_s": "requests /s",
-}
 
 _UNITS = {"us": " µs", "ms": " ms", "1/s": "/s", "B": " B"}
 
@@ -296,7 +284,7 @@ def pareto_table(found: Recommendation) -> DataTable | None:
             "Below each value: the probability that it is the best one. Pareto: the probability "
             "that no other is as good in everything and better in something."
         ),
-        columns=("", "security rank", *(_HEADS[name] for name in names), "Pareto"),
+        columns=("", "security rank", *(quantity(name).short for name in names), "Pareto"),
         rows=tuple(rows),
     )
 

@@ -86,6 +86,7 @@ class Quantity:
 
     `unit`: as stored. `label`: the name in a sentence, at an axis, in a comparison. `families`:
     where it is judged. `tile`: its title among the figures of the leading cell, if it is one.
+    `short`: the head of a narrow column of text, with the unit.
     `keep_alive`: of requests on connections that are kept open. `of_server`: it contains the
     server's processor time. `of_maximum`: measured at the server's highest rate, or at a share of
     it, so that it is left open if that is.
@@ -101,6 +102,7 @@ class Quantity:
     label: str
     families: tuple[Family, ...] = ()
     tile: str = ""
+    short: str = ""
     head: str = ""
     place: int = 0
     hidden: bool = False
@@ -123,6 +125,11 @@ class Quantity:
     def more_is_better(self) -> bool:
         """Whether a higher value is better. Less is better of costs and times."""
         return self.dimension in ("rate", "efficiency")
+
+    @property
+    def column(self) -> tuple[str, float]:
+        """The unit in a column of its values, and the factor to it."""
+        return (f"M{self.unit}", 1e-6) if self.mega else unit_shown(self.unit)
 
     @property
     def is_amount(self) -> bool:
@@ -153,7 +160,7 @@ def _with_parts(whole: Quantity, families: tuple[Family, ...] = ()) -> Iterator[
     yield whole
     for part, words in _PARTS.items():
         yield replace(
-            whole, name=f"{whole.name}_{part}", label=f"{whole.label}, {words}", tile="",
+            whole, name=f"{whole.name}_{part}", label=f"{whole.label}, {words}", tile="", short="",
             head=f"{whole.head}, {words}", hidden=True, families=families,
         )  # fmt: skip
 
@@ -169,7 +176,8 @@ def _statistics(
     """Mean and quantiles of a time; p50 and p99 are judged, `tile` and `place` are the median's."""
     for name, words in _STATISTICS.items():
         row = Quantity(f"{time}_{name}", MILLISECONDS, "time", f"{label} {words}")
-        row = replace(row, head=f"{head} {words}" if head else "")
+        if head:
+            row = replace(row, head=f"{head} {words}", short=f"{head} ms {words}")
         if name in ("p50", "p99"):
             row = replace(row, families=judged)
         yield replace(row, tile=tile, place=place) if name == "p50" else row
@@ -178,7 +186,8 @@ def _statistics(
 _ROWS = (
     Quantity(
         CONNECTIONS, PER_SECOND, "rate", "new connections/s", _ALL,
-        tile="New connections/s", head="connections", place=1, of_maximum=True,
+        tile="New connections/s", short="new conn. /s", head="connections", place=1,
+        of_maximum=True,
     ),
     Quantity("handshakes_per_s", PER_SECOND, "rate", "handshakes/s"),
     Quantity(REQUESTS, PER_SECOND, "rate", "requests/s", _RUNS, of_maximum=True),
@@ -188,7 +197,8 @@ _ROWS = (
     ),
     Quantity(
         OPEN_REQUESTS, PER_SECOND, "rate", f"requests/s {_OPEN}", _ALL,
-        tile="Requests/s, connections kept open", head="requests", place=1, keep_alive=True,
+        tile="Requests/s, connections kept open", short="requests /s", head="requests", place=1,
+        keep_alive=True,
     ),
     Quantity(
         OPEN_BYTES, BYTES_PER_SECOND, "rate", f"bytes/s {_OPEN}", ("cells",),
@@ -198,7 +208,8 @@ _ROWS = (
     *_with_parts(
         Quantity(
             SERVER_COST, MICROSECONDS, "cost", f"{_SERVER_CPU} for a new connection", _ALL,
-            tile="Server's processor time", head="server CPU", place=2, of_server=True,
+            tile="Server's processor time", short="server µs a connection", head="server CPU",
+            place=2, of_server=True,
         ),
         ("cells",),
     ),
@@ -217,7 +228,8 @@ _ROWS = (
     *_with_parts(
         Quantity(
             OPEN_SERVER_COST, MICROSECONDS, "cost", f"{_SERVER_CPU} for a request {_OPEN}", _ALL,
-            head="server CPU", place=2, keep_alive=True, of_server=True,
+            short="server µs a request", head="server CPU", place=2, keep_alive=True,
+            of_server=True,
         ),
         ("cells",),
     ),
@@ -236,7 +248,8 @@ _ROWS = (
         "processor time of the signing processes for an operation", _RUNS,
     ),
     Quantity(
-        SERVER_MEMORY, BYTES, "amount", _MEMORY, _RUNS, head="server memory", place=9, mega=True,
+        SERVER_MEMORY, BYTES, "amount", _MEMORY, _RUNS, short="memory MiB",
+        head="server memory", place=9, mega=True,
     ),
     Quantity(
         OPEN_MEMORY, BYTES, "amount", f"{_MEMORY} {_OPEN}", ("runs", "cells"),
@@ -244,7 +257,7 @@ _ROWS = (
     ),
     Quantity(
         WIRE_BYTES, BYTES, "amount", "bytes of a handshake on the wire", _RUNS,
-        tile="Handshake on the wire", head="handshake", place=5,
+        tile="Handshake on the wire", short="bytes a handshake", head="handshake", place=5,
     ),
     Quantity(
         OCSP_BYTES, BYTES, "amount", "bytes of a stapled OCSP response", _RUNS,

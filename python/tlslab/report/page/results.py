@@ -9,7 +9,6 @@ from tlslab.domain.estimates import (
     columns,
     quantile,
     quantity,
-    unit_shown,
 )
 from tlslab.domain.finding import Comparison, Summary
 from tlslab.domain.wording import level_label
@@ -39,9 +38,8 @@ def _heads(rows: Iterable[Quantity]) -> list[_Head]:
     """The columns of estimates, in their units of display."""
     heads = []
     for row in rows:
-        unit, scale = unit_beside(row.head, [row.unit]), unit_shown(row.unit)[1]
-        if row.mega:
-            unit, scale = f"M{row.unit}", 1e-6
+        unit, scale = row.column
+        unit = unit if row.mega else unit_beside(row.head, [row.unit])
         heads.append(_Head(row.name, row.head, unit, scale, row.hidden))
     return heads
 
