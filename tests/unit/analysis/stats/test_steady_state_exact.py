@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from tlslab.analysis.stats.steady_state import (
-    Array,
     _best_single,
     _cut,
     _ends,
@@ -17,6 +16,7 @@ from tlslab.analysis.stats.steady_state import (
     _steps,
     likelihood,
 )
+from tlslab.domain.autoregression import Array
 
 STEADY_STATE = "tlslab.analysis.stats.steady_state"
 
