@@ -14,9 +14,7 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.why.effects import effect_checks
 from tlslab.analysis.why.shares import share_of
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    SERVER_COST,
-)
+from tlslab.domain.estimates import SERVER_COST
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.stacks import CellWhy, CostPart
 from tlslab.experiment import load

@@ -7,10 +7,7 @@ the sentence says that the two cannot be told apart, and which difference is exc
 from collections.abc import Iterator
 
 from tlslab.advice.choice import Price, Recommendation
-from tlslab.domain.estimates import (
-    estimate_name,
-    quantity,
-)
+from tlslab.domain.estimates import estimate_name, quantity
 from tlslab.domain.finding import Comparison
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.trade_off import TOLERANCE, probability_words

@@ -7,13 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from tlslab.analysis.compare import (
-    Measured,
-    compare,
-    judged,
-    may_differ,
-    paired_logs,
-)
+from tlslab.analysis.compare import Measured, compare, judged, may_differ, paired_logs
 from tlslab.analysis.stats.estimate import family_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.domain.estimates import judged_in, quantity

@@ -7,15 +7,7 @@ import typer
 
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, err, out
-from tlslab.cli.options import (
-    Allow,
-    AsJson,
-    Authorities,
-    Insecure,
-    Status,
-    Target,
-    Version,
-)
+from tlslab.cli.options import Allow, AsJson, Authorities, Insecure, Status, Target, Version
 from tlslab.cli.values import as_url
 from tlslab.domain.errors import UsageError
 from tlslab.domain.scale import Reading

@@ -3,9 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlslab.domain.estimates import (
-    OPEN_REQUESTS,
-)
+from tlslab.domain.estimates import OPEN_REQUESTS
 from tlslab.domain.finding import CellSummary, Ranking
 from tlslab.domain.leading import Lead, lead, lead_words
 from tlslab.domain.setting import RANKED_FIGURES

@@ -5,14 +5,8 @@ from dataclasses import dataclass
 
 from tlslab.domain.answer import Tile
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    estimate_name,
-    quantity,
-    shown,
-)
-from tlslab.domain.estimates import (
-    tiles as tile_rows,
-)
+from tlslab.domain.estimates import estimate_name, quantity, shown
+from tlslab.domain.estimates import tiles as tile_rows
 from tlslab.domain.finding import CellSummary, Ranking
 from tlslab.domain.wording import counted, difference, few, figure, joined
 

@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from tlslab.domain.estimates import (
-    quantity,
-)
+from tlslab.domain.estimates import quantity
 from tlslab.domain.proof import Direction, Proof, ProofFigure, ProofVerdict, RoundTrips
 from tlslab.domain.proof_settings import Measure
 from tlslab.domain.stopping import LEAST_BLOCKS

@@ -2,12 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from tlslab.domain.estimates import (
-    CLIENT_COST,
-    CONNECTIONS,
-    OPEN_REQUESTS,
-    SERVER_COST,
-)
+from tlslab.domain.estimates import CLIENT_COST, CONNECTIONS, OPEN_REQUESTS, SERVER_COST
 from tlslab.domain.wording import setting_of
 
 

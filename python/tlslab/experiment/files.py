@@ -7,13 +7,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from tlslab.domain.errors import UsageError
-from tlslab.domain.experiment import (
-    DEFAULT_KIND,
-    ConditionalFactor,
-    Exclusion,
-    Experiment,
-    Pin,
-)
+from tlslab.domain.experiment import DEFAULT_KIND, ConditionalFactor, Exclusion, Experiment, Pin
 from tlslab.domain.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
 from tlslab.domain.suggest import did_you_mean
 from tlslab.experiment.factors import RULES, change_levels, read_baseline, read_factors

@@ -7,11 +7,7 @@ mislead a reader, jinja2 escapes for HTML, `svg` for its drawings.
 from tlslab.report.ab import render_ab
 from tlslab.report.csv import render_csv
 from tlslab.report.facts import resume_command
-from tlslab.report.history import (
-    render_history_csv,
-    render_history_markdown,
-    render_history_text,
-)
+from tlslab.report.history import render_history_csv, render_history_markdown, render_history_text
 from tlslab.report.history_page import render_history_html
 from tlslab.report.history_words import reason as history_reason
 from tlslab.report.html import render_html

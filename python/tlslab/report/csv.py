@@ -4,9 +4,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from tlslab.domain.estimates import (
-    estimate_name,
-)
+from tlslab.domain.estimates import estimate_name
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain
 

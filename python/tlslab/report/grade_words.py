@@ -3,16 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlslab.domain.grading import (
-    GRADES,
-    Found,
-    Grade,
-    Grading,
-    Outcome,
-    Topic,
-    as_of,
-    objects,
-)
+from tlslab.domain.grading import GRADES, Found, Grade, Grading, Outcome, Topic, as_of, objects
 from tlslab.domain.names import SUITES
 
 MARKS: dict[Grade, str] = {

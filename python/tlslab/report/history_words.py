@@ -3,11 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlslab.domain.estimates import (
-    PER_SECOND,
-    estimate_name,
-    unit_shown,
-)
+from tlslab.domain.estimates import PER_SECOND, estimate_name, unit_shown
 from tlslab.domain.history import CellHistory, Change, History, missing
 from tlslab.domain.wording import counted, difference, figure, joined
 

@@ -12,10 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tlslab.domain.estimates import (
-    bounded_by_verdict,
-    unit_shown,
-)
+from tlslab.domain.estimates import bounded_by_verdict, unit_shown
 from tlslab.domain.finding import Summary
 from tlslab.domain.machine import machine_words
 from tlslab.domain.plain import plain

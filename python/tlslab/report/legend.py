@@ -2,12 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tlslab.domain.estimates import (
-    CLIENT_COST,
-    CONNECTIONS,
-    MICRO,
-    SERVER_COST,
-)
+from tlslab.domain.estimates import CLIENT_COST, CONNECTIONS, MICRO, SERVER_COST
 from tlslab.domain.finding import Summary
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import RANGE

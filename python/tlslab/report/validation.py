@@ -4,9 +4,7 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
-from tlslab.domain.estimates import (
-    MICRO,
-)
+from tlslab.domain.estimates import MICRO
 from tlslab.domain.plain import plain
 from tlslab.domain.validation import (
     Comparison,

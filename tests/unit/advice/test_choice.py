@@ -11,14 +11,7 @@ import pytest
 from factories.run import made_run
 from tlslab.advice.choice import Aim, Entry, Field, Recommendation, decide, field_of, measures
 from tlslab.advice.emit import FORMS, offer_of
-from tlslab.advice.explain import (
-    comments,
-    explanation,
-    front,
-    left_out_lines,
-    pareto_table,
-    reason,
-)
+from tlslab.advice.explain import comments, explanation, front, left_out_lines, pareto_table, reason
 from tlslab.advice.policy import policies, policies_named
 from tlslab.advice.setting_grade import Graded, Opinion
 from tlslab.analysis.compare import Measured

@@ -7,12 +7,7 @@ import pytest
 
 from tlslab.advice.emit import FORMS, Offer, Preference, offer_of
 from tlslab.advice.policy import policies, policies_named
-from tlslab.advice.setting_grade import (
-    Subject,
-    grade_suite,
-    unmeasured_groups,
-    unmeasured_suites,
-)
+from tlslab.advice.setting_grade import Subject, grade_suite, unmeasured_groups, unmeasured_suites
 
 GROUPS = ("P-384", "X25519MLKEM768", "X25519")
 SUITES = ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")

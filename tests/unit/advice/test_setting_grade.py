@@ -5,13 +5,7 @@ import fnmatch
 import pytest
 
 from tlslab.advice.policy import GRADES, policies, policies_named, read_policy
-from tlslab.advice.setting_grade import (
-    grade_group,
-    grade_suite,
-    is_pq_hybrid,
-    ranks,
-    strength,
-)
+from tlslab.advice.setting_grade import grade_group, grade_suite, is_pq_hybrid, ranks, strength
 from tlslab.domain.names import GROUPS, OBSOLETE_SUITES, SUITES
 
 

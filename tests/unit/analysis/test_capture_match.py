@@ -3,12 +3,7 @@
 import pytest
 
 from tlslab.analysis.capture_match import NEAR_NS, Pair, compare, match
-from tlslab.domain.validation import (
-    CapturedConnection,
-    PhaseResult,
-    Resolution,
-    TracedConnection,
-)
+from tlslab.domain.validation import CapturedConnection, PhaseResult, Resolution, TracedConnection
 
 MS = 1_000_000
 RESOLUTION = Resolution(median_us=40, p99_us=100, n=1000)

@@ -12,12 +12,7 @@ from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.families import false_discovery
 from tlslab.studies.study import Additions
 from tlslab.studies.suites import additions
-from tlslab.studies.suites.diffie_hellman import (
-    Load,
-    handshake_share,
-    keep_alive_bound,
-    sizes,
-)
+from tlslab.studies.suites.diffie_hellman import Load, handshake_share, keep_alive_bound, sizes
 from tlslab.studies.suites.places import places
 
 

@@ -15,12 +15,7 @@ from tlslab.domain.names import find_suite
 from tlslab.studies.study import Additions
 from tlslab.studies.suites import additions
 from tlslab.studies.suites.answers import fastest
-from tlslab.studies.suites.orders import (
-    correlation_with,
-    order_correlation,
-    ranks,
-    tau_bounds,
-)
+from tlslab.studies.suites.orders import correlation_with, order_correlation, ranks, tau_bounds
 from tlslab.studies.suites.places import family, places, short_name
 
 

@@ -8,9 +8,7 @@ from tlslab.analysis.compare import Measured
 from tlslab.analysis.stats.scaling import Block, Knee, Law, find_knee, fit_law
 from tlslab.domain.benchmark import ENGINE
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    OPERATIONS,
-)
+from tlslab.domain.estimates import OPERATIONS
 from tlslab.domain.wording import joined
 
 BENCHMARK_WORDS: Mapping[str, str] = {

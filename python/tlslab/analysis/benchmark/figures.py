@@ -5,12 +5,7 @@ from collections.abc import Sequence
 from tlslab.analysis.benchmark.curves import BENCHMARK_WORDS, Curve
 from tlslab.analysis.benchmark.processors import Composition
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    OPERATION,
-    OPERATION_MEAN,
-    OPERATIONS,
-    quantile,
-)
+from tlslab.domain.estimates import OPERATION, OPERATION_MEAN, OPERATIONS, quantile
 from tlslab.domain.figure import Figure, Mark, Series
 
 Point = tuple[int, Estimate]

@@ -20,10 +20,7 @@ from tlslab.analysis.benchmark.tables import tables
 from tlslab.analysis.compare import Measured, compare, judged_together
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.domain.benchmark import BenchmarkSettings, settings_of
-from tlslab.domain.estimates import (
-    OPERATION_COST,
-    OPERATIONS,
-)
+from tlslab.domain.estimates import OPERATION_COST, OPERATIONS
 from tlslab.domain.experiment import BENCHMARK
 from tlslab.domain.finding import CellSummary, Comparison, Note, Summary
 from tlslab.domain.plan import Cell

@@ -5,13 +5,7 @@ from dataclasses import dataclass
 
 from tlslab.analysis import steadiness
 from tlslab.analysis.capacity.openness import is_least, open_codes, open_words
-from tlslab.analysis.capacity.points import (
-    Point,
-    by_fraction,
-    judged,
-    point,
-    time_estimates,
-)
+from tlslab.analysis.capacity.points import Point, by_fraction, judged, point, time_estimates
 from tlslab.analysis.capacity.saturation import Capacity, capacity
 from tlslab.analysis.capacity.verdict import disturbances, judge, limit_words
 from tlslab.analysis.capacity.warm_up_outcome import all_warm
@@ -41,14 +35,7 @@ from tlslab.domain.loads import loads_of
 from tlslab.domain.plan import Cell
 from tlslab.domain.run import Environment
 from tlslab.domain.run_faults import usable
-from tlslab.domain.search import (
-    Level,
-    Next,
-    SearchState,
-    pooled,
-    search_levels,
-    search_state,
-)
+from tlslab.domain.search import Level, Next, SearchState, pooled, search_levels, search_state
 from tlslab.domain.trial import Trial
 
 # The estimate of the highest load that meets the objective. Only a confirmed load is one.

@@ -7,21 +7,12 @@ from dataclasses import replace
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.known import has_maximum, is_bound, open_label
 from tlslab.analysis.capacity.naming import cell_name, cell_names, percent_of_maximum
-from tlslab.analysis.capacity.points import (
-    Point,
-    by_fraction,
-    judged,
-    time_estimates,
-)
+from tlslab.analysis.capacity.points import Point, by_fraction, judged, time_estimates
 from tlslab.analysis.capacity.remedies import remedies
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    CONNECTIONS,
-    RESPONSE,
-    statistic,
-)
+from tlslab.domain.estimates import CONNECTIONS, RESPONSE, statistic
 from tlslab.domain.figure import Figure, Mark, Series
 from tlslab.domain.loads import LoadVerdict
 from tlslab.domain.stopping import LEAST_BLOCKS

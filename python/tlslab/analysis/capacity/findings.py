@@ -30,22 +30,11 @@ from tlslab.analysis.stats.estimate import spread_of_ratio
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    RESPONSE,
-    at_load,
-    statistic,
-)
+from tlslab.domain.estimates import RESPONSE, at_load, statistic
 from tlslab.domain.finding import Finding
 from tlslab.domain.search import Inconclusive
 from tlslab.domain.validation import RateResult, results_words
-from tlslab.domain.wording import (
-    counted,
-    every,
-    joined,
-    percent,
-    ratio_figure,
-    with_interval,
-)
+from tlslab.domain.wording import counted, every, joined, percent, ratio_figure, with_interval
 
 Named = Sequence[tuple[str, CapacityCell]]
 

@@ -3,10 +3,7 @@
 from tlslab.analysis.capacity import openness
 from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.compare import compare
-from tlslab.domain.estimates import (
-    CONNECTIONS,
-    SERVER_BUSY,
-)
+from tlslab.domain.estimates import CONNECTIONS, SERVER_BUSY
 from tlslab.domain.finding import Comparison
 from tlslab.domain.leading import value_words
 from tlslab.domain.wording import ratio_figure

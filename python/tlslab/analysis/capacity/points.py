@@ -8,11 +8,7 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import quantiles
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    MILLISECONDS,
-    RESPONSE,
-    statistic,
-)
+from tlslab.domain.estimates import MILLISECONDS, RESPONSE, statistic
 from tlslab.domain.loads import LoadRun, load_run, times_of
 from tlslab.domain.trial import Trial, TrialRun
 

@@ -11,11 +11,7 @@ from tlslab.analysis.measures import client_busy
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
 from tlslab.analysis.validity import SATURATED
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    MICROSECONDS,
-    PER_SECOND,
-    RATIO,
-)
+from tlslab.domain.estimates import MICROSECONDS, PER_SECOND, RATIO
 from tlslab.domain.generator import time_lost
 from tlslab.domain.run_faults import usable
 from tlslab.domain.trial import TrialRun

@@ -9,9 +9,7 @@ from typing import Literal
 
 from tlslab.domain.capacity import CONFIRMING
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    PER_SECOND,
-)
+from tlslab.domain.estimates import PER_SECOND
 from tlslab.domain.loads import STEP, Load, bracket
 from tlslab.domain.wording import counted, figure
 

@@ -6,9 +6,7 @@ from tlslab.analysis.capacity.capacity_cell import CapacityCell
 from tlslab.analysis.capacity.known import has_maximum, is_open, unsteady
 from tlslab.analysis.stats.estimate import MOVER, ratio_of
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    SHARE,
-)
+from tlslab.domain.estimates import SHARE
 from tlslab.domain.figure import TableCell
 from tlslab.domain.wording import share_with_interval
 

@@ -5,13 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from tlslab.analysis import steadiness
 from tlslab.analysis.measures import Processors, client_busy, server_busy
-from tlslab.analysis.validity import (
-    SATURATED,
-    SERVER_LOADED,
-    is_bound,
-    run_warnings,
-    starved,
-)
+from tlslab.analysis.validity import SATURATED, SERVER_LOADED, is_bound, run_warnings, starved
 from tlslab.domain.finding import CellVerdict, Note
 from tlslab.domain.run_faults import run_faults
 from tlslab.domain.search import Inconclusive, Next, SearchState

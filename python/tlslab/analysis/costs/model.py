@@ -16,11 +16,7 @@ from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.cost_parts import BASIC, parts_of
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    MICROSECONDS,
-    RATIO,
-    SERVER_COST,
-)
+from tlslab.domain.estimates import MICROSECONDS, RATIO, SERVER_COST
 from tlslab.domain.experiment import Experiment
 
 # The parts of a cell, and its cost by block.

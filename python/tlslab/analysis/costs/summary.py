@@ -12,9 +12,7 @@ from tlslab.analysis.costs.model import Check, CostModel, checks, fit
 from tlslab.analysis.costs.tables import figures, tables
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.judged import judged_cells
-from tlslab.domain.estimates import (
-    SERVER_COST,
-)
+from tlslab.domain.estimates import SERVER_COST
 from tlslab.domain.experiment import COSTS
 from tlslab.domain.finding import CellSummary, Summary
 from tlslab.domain.run import RunContents

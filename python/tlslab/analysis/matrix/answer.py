@@ -20,10 +20,7 @@ from tlslab.analysis.ranking import settings
 from tlslab.domain.answer import Answer, Lacking
 from tlslab.domain.elsewhere import Cells, Led, beside, fewest, led
 from tlslab.domain.enough import EQUIVALENCE, too_wide
-from tlslab.domain.estimates import (
-    CONNECTIONS,
-    estimate_name,
-)
+from tlslab.domain.estimates import CONNECTIONS, estimate_name
 from tlslab.domain.finding import CellSummary, Ranking
 from tlslab.domain.leading import (
     Lead,

@@ -28,10 +28,7 @@ from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.proof.sides import RATES, Sides, has_one_client, measured_cells, sides_of
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate, family_interval
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    HANDSHAKE_P99,
-    quantity,
-)
+from tlslab.domain.estimates import HANDSHAKE_P99, quantity
 from tlslab.domain.proof import Direction, ProofFigure, ProofVerdict
 from tlslab.domain.proof_settings import DECIDING, Measure, needed, settings_of
 from tlslab.domain.run import RunContents

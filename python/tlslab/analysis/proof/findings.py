@@ -9,9 +9,7 @@ from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.proof.sides import Sides, sides_of
 from tlslab.analysis.stats.estimate import mean_interval
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    SERVER_COST,
-)
+from tlslab.domain.estimates import SERVER_COST
 from tlslab.domain.finding import Finding
 from tlslab.domain.proof import Direction, Proof
 from tlslab.domain.proof_settings import Measure, needed

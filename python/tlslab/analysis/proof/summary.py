@@ -14,11 +14,7 @@ from tlslab.analysis.proof.sides import measured_cells
 from tlslab.analysis.proof.tables import chart, configurations, excluded_clients, table
 from tlslab.analysis.server_side import server_side_facts
 from tlslab.analysis.stats.latency import quantiles, times
-from tlslab.domain.estimates import (
-    CONNECTION_TIMES,
-    HANDSHAKE,
-    HANDSHAKE_P99,
-)
+from tlslab.domain.estimates import CONNECTION_TIMES, HANDSHAKE, HANDSHAKE_P99
 from tlslab.domain.experiment import PROOF
 from tlslab.domain.finding import CellSummary, Summary
 from tlslab.domain.proof import Proof

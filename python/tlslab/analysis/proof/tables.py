@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from tlslab.analysis.proof.answer import as_estimate, leading
 from tlslab.domain.configuration import BASELINE, CANDIDATE, Configuration
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    MICRO,
-    quantity,
-)
+from tlslab.domain.estimates import MICRO, quantity
 from tlslab.domain.figure import DataTable, Figure, Series, TextBlock
 from tlslab.domain.plan import Excluded
 from tlslab.domain.proof import Found, Proof, ProofFigure

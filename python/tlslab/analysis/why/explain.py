@@ -11,9 +11,7 @@ from tlslab.analysis.why.flames import PRUNED, flame
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, load_rules
 from tlslab.analysis.why.shares import cell_why
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    SERVER_COST,
-)
+from tlslab.domain.estimates import SERVER_COST
 from tlslab.domain.finding import Finding, Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why

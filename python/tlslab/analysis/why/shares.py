@@ -8,10 +8,7 @@ from tlslab.analysis.stats.estimate import CONFIDENCE
 from tlslab.analysis.stats.share import proportion_interval
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, stacks_of
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    SERVER_COST,
-    parts_of,
-)
+from tlslab.domain.estimates import SERVER_COST, parts_of
 from tlslab.domain.stacks import CellStacks, CellWhy, CostPart
 from tlslab.domain.wording import counted
 

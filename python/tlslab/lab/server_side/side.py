@@ -16,12 +16,7 @@ from tlslab.domain.trial import ServerUsage
 from tlslab.lab.accounting import Meter
 from tlslab.lab.server_side.cgroup import Cgroup, find_cgroup
 from tlslab.lab.server_side.exporter import Exporter, Scrapes
-from tlslab.lab.server_side.listener import (
-    Listener,
-    NotFoundError,
-    find_listener,
-    parse_place,
-)
+from tlslab.lab.server_side.listener import Listener, NotFoundError, find_listener, parse_place
 from tlslab.lab.server_side.machine import Window, above_idle, busy_share
 from tlslab.lab.server_side.scrape import ScrapeError
 

@@ -3,13 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tlslab.domain.estimates import (
-    CONNECTION_TIMES,
-    Quantity,
-    columns,
-    quantile,
-    quantity,
-)
+from tlslab.domain.estimates import CONNECTION_TIMES, Quantity, columns, quantile, quantity
 from tlslab.domain.finding import Comparison, Summary
 from tlslab.domain.wording import level_label
 from tlslab.report import view

@@ -16,10 +16,7 @@ from tlslab.analysis.benchmark.tables import at_bound
 from tlslab.analysis.stats.scaling import Knee
 from tlslab.domain.benchmark import BenchmarkRun
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import (
-    OPERATION_COST,
-    OPERATIONS,
-)
+from tlslab.domain.estimates import OPERATION_COST, OPERATIONS
 from tlslab.domain.finding import Note, Summary
 from tlslab.lab.store import from_json, to_json
 

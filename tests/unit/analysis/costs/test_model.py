@@ -21,9 +21,7 @@ from tlslab.analysis.costs.cost_parts import parts_of
 from tlslab.analysis.costs.model import checks, fit
 from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
-from tlslab.domain.estimates import (
-    SERVER_COST,
-)
+from tlslab.domain.estimates import SERVER_COST
 from tlslab.domain.finding import CellSummary
 from tlslab.experiment import load
 

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 import scipy
 
-from tlslab.analysis.stats.change_points import (
-    change_points,
-    findable,
-    segments,
-    student_p,
-)
+from tlslab.analysis.stats.change_points import change_points, findable, segments, student_p
 
 LEVEL = 0.05
 

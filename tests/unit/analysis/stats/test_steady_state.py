@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from factories.noise import Tails, ar1
-from tlslab.analysis.stats.steady_state import (
-    Label,
-    _explained,
-    _joined,
-    _Level,
-    classify,
-    rates,
-)
+from tlslab.analysis.stats.steady_state import Label, _explained, _joined, _Level, classify, rates
 from tlslab.domain.record import CpuTime, Interval
 
 

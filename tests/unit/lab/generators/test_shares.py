@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlslab.lab.generators.host import HostFacts
-from tlslab.lab.generators.shares import (
-    most_hosts,
-    processors_of,
-    seed_of,
-    split,
-    whole_parts,
-)
+from tlslab.lab.generators.shares import most_hosts, processors_of, seed_of, split, whole_parts
 
 HERE = "here"
 SPEC: dict[str, Any] = {"url": "https://h/", "connections": 10, "stop": {"duration_ms": 1000}}
