@@ -8,8 +8,8 @@ import stages
 from hypothesis import settings
 
 from factories.run import made_run
+from factories.worded import summarise
 from tlslab.domain.finding import Summary
-from tlslab.lab.results import analysed
 
 # The files that take longest, in this order. If one of them started last, other processors would
 # idle at the end.
@@ -117,10 +117,10 @@ def pytest_terminal_summary(
 @pytest.fixture(scope="session")
 def full_summary() -> Summary:
     """The summary of a made-up full run of the experiment `groups`."""
-    return analysed(made_run())
+    return summarise(made_run())
 
 
 @pytest.fixture(scope="session")
 def quick_summary() -> Summary:
     """The summary of a made-up quick run of the experiment `groups`."""
-    return analysed(made_run(quick=True))
+    return summarise(made_run(quick=True))

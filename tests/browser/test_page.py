@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, ViewportSize
 
 from browser.opened import DESKTOP, PHONE, SCHEMES, Opened
 from factories.run import World, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.domain.finding import Summary
 from tlslab.lab.store import to_json
 from tlslab.report import render_html

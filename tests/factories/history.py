@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from factories.run import SERVER_US, World, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.analysis.history import Run
 from tlslab.domain.finding import CellSummary, Summary
 from tlslab.experiment import dumps, load, with_levels

@@ -15,8 +15,7 @@ from factories.run import SERVER_US, World, made_run
 from factories.runtimes import made_runtimes_run
 from factories.stacks import kept, sampled_run
 from factories.suites import made_suites
-from tlslab.advice import advised
-from tlslab.analysis import explained, summarise
+from factories.worded import advised, summarise
 from tlslab.analysis.history import history
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.why.flames import flame
@@ -55,7 +54,7 @@ def _explained() -> Summary:
     """Parts of costs by samples, with flame graphs of real servers."""
     contents = sampled_run()
     flames = tuple(flame(each, cell, load_rules()) for cell, each in kept().items())
-    return replace(explained(summarise(contents), contents), flames=flames)
+    return replace(summarise(contents), flames=flames)
 
 
 def _kept_open() -> Summary:

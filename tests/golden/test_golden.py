@@ -13,10 +13,10 @@ from rich.console import Console
 
 from factories.history import made_runs
 from factories.run import World, made_run
+from factories.worded import summarise
 from tlslab.analysis.history import history
 from tlslab.domain.finding import Summary
 from tlslab.experiment import load, with_levels
-from tlslab.lab.results import analysed
 from tlslab.lab.store import from_json, to_json
 from tlslab.report import render_ab, render_history_text, render_html, render_text
 
@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parent
 def summary() -> Summary:
     few = {"tls": ("1.3", "1.2"), "key": ("ecdsa-p256",), "group": ("X25519", "P-384", "X448")}
     experiment = with_levels(load("groups", quick=True), few)
-    return analysed(made_run(World(unsupported=frozenset({"X448"})), experiment=experiment))
+    return summarise(made_run(World(unsupported=frozenset({"X448"})), experiment=experiment))
 
 
 def compare(name: str, text: str) -> None:

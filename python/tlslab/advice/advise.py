@@ -10,12 +10,11 @@ from tlslab.advice.explain import comments, fastest_words, pointed_out, quoted, 
 from tlslab.advice.policy import GRADES, Policy, policies
 from tlslab.advice.proof_verdict import proved
 from tlslab.advice.setting_grade import Graded, Subject, grade_group, grade_suite
-from tlslab.domain.answer import Answer, Lacking
-from tlslab.domain.elsewhere import Cells, led
+from tlslab.domain.answer import Answer, Lacking, Statement
 from tlslab.domain.estimates import OPEN_REQUESTS, estimate_name
 from tlslab.domain.figure import DataTable, Figure, Series, TextBlock
 from tlslab.domain.finding import CellSummary, Finding, Ranking, Summary
-from tlslab.domain.leading import lead, tiles, unranked
+from tlslab.domain.leading import lead, led, tiles
 from tlslab.domain.setting import RANKED_FIGURES, figure_id, settings_of
 from tlslab.domain.wording import (
     capital,
@@ -25,6 +24,9 @@ from tlslab.domain.wording import (
     short_label,
     subject_noun,
 )
+
+# The statements of an answer on leaders by other rankings than its own.
+_ON_LEADERS = ("leads_elsewhere", "leads_kept_open", "others_lead_elsewhere")
 
 
 def advised(
@@ -84,12 +86,13 @@ def _answer(
         return _recommended(
             summary, answer, quoted_here, _beside(summary, ranking, objected, against)
         )
-    said, *more = answer.sentences
-    if _names_leaders(summary, ranking) and _leads_elsewhere(summary, ranking, against):
+    said, *more = answer.statements
+    names_leaders = any(each.code in _ON_LEADERS for each in more)
+    if names_leaders and _leads_elsewhere(summary, ranking, against):
         more = []
     if quoted_here and first.factors[quoted_here.field.subject] != quoted_here.chosen.name:
-        more.append(pointed_out(quoted_here))
-    return replace(answer, sentences=(said, " ".join(more)) if more else (said,))
+        more.append(Statement("recommendation", text=pointed_out(quoted_here)))
+    return replace(answer, statements=(said, *more))
 
 
 def _answering(summary: Summary, answer: Answer) -> Ranking | None:
@@ -102,23 +105,10 @@ def _answering(summary: Summary, answer: Answer) -> Ranking | None:
     return None
 
 
-def _names_leaders(summary: Summary, ranking: Ranking) -> bool:
-    """Whether the second sentence of the answer is on leaders by other rankings.
-
-    Else it is on cells without a known place, or on the server that leads.
-    """
-    baseline = summary.experiment.baseline
-    mates = [c for c in summary.cells if setting_of(c.factors, baseline) == ranking.setting]
-    leading = lead(ranking)
-    is_known = leading is not None and not leading.open and not unranked(ranking, mates)
-    return is_known and len(summary.experiment.factors.get("server", ())) < 2
-
-
 def _leads_elsewhere(summary: Summary, ranking: Ranking, against: Mapping[str, str]) -> bool:
     """Whether policies object to a leader by requests, or to one of another setting."""
-    cells = Cells(summary.cell, str)
     others = [s for s in _settings(summary) if s != ranking.setting]
-    leaders = [found.lead for s in others if (found := led(summary.rankings, s, cells))]
+    leaders = [found.lead for s in others if (found := led(summary.rankings, s))]
     for other in summary.rankings:
         if other.setting == ranking.setting and other.estimate == OPEN_REQUESTS:
             leaders += filter(None, [lead(other)])
@@ -148,17 +138,17 @@ def _recommended(
         why = f"Policies object to every {noun} that was measured: the table of grades says why."
         if quotable is not None:
             why = f"{reason(quotable)} Policies object to the first of all: the table says why."
-        return replace(answer, sentences=(), lacking=Lacking(why), tiles=())
+        return replace(answer, statements=(), sentences=(), lacking=Lacking(why), tiles=())
     chosen = summary.cell(quotable.chosen.cell)
     number = 1 + _settings(summary).index(setting_of(chosen.factors, summary.experiment.baseline))
     shown = figure_id(number, RANKED_FIGURES.get(quotable.trade_offs.measure, ""))
     return replace(
         answer,
-        sentences=(quoted(quotable), fastest_words(quotable) or objected),
-        confidence=(
-            f"{counted(quotable.trade_offs.blocks, 'block')} with all candidates; probabilities by "
-            "the Bayesian bootstrap over blocks"
+        statements=(
+            Statement("recommendation", text=quoted(quotable)),
+            Statement("price", text=fastest_words(quotable) or objected),
         ),
+        certainty=Statement("blocks_of_candidates", {"blocks": quotable.trade_offs.blocks}),
         tiles=tiles(chosen),
         figure=shown if any(each.id == shown for each in summary.figures) else answer.figure,
     )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean, median
 
@@ -14,7 +15,6 @@ from tlslab.domain.instant import instant
 from tlslab.domain.run import RunContents
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.trial import Trial
-from tlslab.domain.wording import counted
 
 # With fewer blocks or repetitions there is no finding: half of an interval's width would be due to
 # their small number.
@@ -56,19 +56,23 @@ def again(contents: RunContents, *options: str) -> tuple[str, ...]:
 
 def too_few(contents: RunContents, n: int, what: str = "block") -> Lacking:
     """A lack of blocks or repetitions: fewer than FEWEST, and the number that would suffice."""
-    why = f"{counted(n, what)}: fewer than {FEWEST} carry no sentence."
-    command = again(contents, "--blocks", str(FEWEST))
-    return Lacking(why, command, minutes(contents, FEWEST / n), few=True)
+    return Lacking(
+        code="too_few",
+        values={"n": n, "what": what, "fewest": FEWEST},
+        command=again(contents, "--blocks", str(FEWEST)),
+        minutes=minutes(contents, FEWEST / n),
+        few=True,
+    )
 
 
-def open_still(contents: RunContents, why: str, blocks: int) -> Lacking:
-    """A lack of precision of a run in blocks.
+def open_still(contents: RunContents, lacking: Lacking, blocks: int) -> Lacking:
+    """A lack of precision of a run in blocks, with its remedy.
 
     The remedy is --until, which runs until all is settled.
     """
     begun = 1 + max((trial.block for trial in contents.trials), default=0)
     command = again(contents, "--until", f"{AIM:.0%}", "--blocks", str(blocks))
-    return Lacking(why, command, minutes(contents, blocks / begun))
+    return replace(lacking, command=command, minutes=minutes(contents, blocks / begun))
 
 
 def minutes(contents: RunContents, times: float) -> float | None:

@@ -1,7 +1,7 @@
 """Rankings of cells, with the ranks that the trials leave open for each. Pure."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -11,12 +11,9 @@ from tlslab.analysis.compare import Measured, compare, judged, may_differ, paire
 from tlslab.analysis.stats.estimate import family_interval, p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.domain.estimates import judged_in, quantity
-from tlslab.domain.finding import Comparison, Place, Ranking
+from tlslab.domain.finding import Comparison, Place, Ranking, Values
 from tlslab.domain.setting import settings_of
-from tlslab.domain.wording import difference, few, joined, setting_of
-
-# The largest number of cells that a sentence names; longer lists are cut.
-_NAMED = 5
+from tlslab.domain.wording import setting_of
 
 
 @dataclass(frozen=True)
@@ -138,48 +135,33 @@ def leaders(ranked: Sequence[Ranked]) -> list[Measured]:
     return [each.cell for each in ranked if each.best == 1]
 
 
-def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured], str]) -> str:
-    """The open differences between the first of these cells and the others; empty for one alone.
+def ties(tied: Sequence[Measured], estimate: str) -> Values:
+    """The differences that are open between the first of these cells and the others.
 
-    The words give the largest difference that the interval of each ratio leaves open.
+    `near` and `apart` have the largest difference that the interval of each ratio leaves open; the
+    first are equivalent. `untested` share too few blocks. `bounds` are lower bounds beside others.
     """
     best, *others = tied
-    near: list[tuple[str, float]] = []
-    apart: list[tuple[str, float]] = []
+    near: list[Values] = []
+    apart: list[Values] = []
     untested: list[str] = []
     bounds = [cell for cell in tied if cell.is_bound(estimate)]
     for other in others:
         if best in bounds or other in bounds:
             continue
-        found = compare(best, other, estimate)
+        found, key = compare(best, other, estimate), other.summary.key
         left = None if found is None else found.may_differ
         if found is None or left is None:
-            untested.append(name(other))
+            untested.append(key)
         else:
-            (near if found.verdict == "equivalent" else apart).append((name(other), left))
-    text = ""
-    if near:
-        text += f" It shows no difference from {_with_differences(near, '{} at most')}."
-    if apart:
-        among = _with_differences(apart, "they may differ by up to {}")
-        text += f" It cannot be told apart from {among}."
-    if untested:
-        text += f" It cannot be told apart from {few(untested, _NAMED)} (too few blocks in common)."
-    if bounds and others:
-        named = few([name(cell) for cell in bounds], _NAMED)
-        text += f" Lower bounds, because the generator was the limit: {named}."
-    return text
-
-
-def _with_differences(found: Sequence[tuple[str, float]], words: str) -> str:
-    """The names, each with its difference in words.
-
-    Of many, the first ones and the largest difference.
-    """
-    names = [name for name, _ in found]
-    if len(names) > _NAMED:
-        return f"{few(names, _NAMED)} ({words.format(difference(max(left for _, left in found)))})"
-    return joined([f"{name} ({words.format(difference(left))})" for name, left in found])
+            open_ = near if found.verdict == "equivalent" else apart
+            open_.append({"cell": key, "difference": left})
+    return {
+        "near": near,
+        "apart": apart,
+        "untested": untested,
+        "bounds": [cell.summary.key for cell in bounds] if others else [],
+    }
 
 
 def differing(

@@ -17,6 +17,7 @@ from tlslab.domain.run import RunContents
 from tlslab.domain.suggest import did_you_mean
 from tlslab.lab.results import analysed, read_contents
 from tlslab.lab.store import RunFolder
+from tlslab.words import worded
 
 EXIT_CANNOT_TELL = 4
 
@@ -30,7 +31,7 @@ def compared(first: Path, second: Path, margin: float | None) -> Summary:
     """
     names = _names(first, second)
     sides = Side(names[0], _read(first)), Side(names[1], _read(second))
-    summary = overlay(*sides, EQUIVALENCE if margin is None else margin)
+    summary = worded(overlay(*sides, EQUIVALENCE if margin is None else margin))
     words = ("tlslab", "compare", str(first), str(second))
     return replace(summary, environment=replace(summary.environment, command=words))
 
@@ -40,7 +41,7 @@ def compared_servers(path: Path, margin: float | None) -> Summary:
 
     Raises StoreError, and UsageError for a run without two servers.
     """
-    summary = two_servers(_contents(path), EQUIVALENCE if margin is None else margin)
+    summary = worded(two_servers(_contents(path), EQUIVALENCE if margin is None else margin))
     words = ("tlslab", "compare", str(path))
     return replace(summary, environment=replace(summary.environment, command=words))
 

@@ -36,10 +36,14 @@ class Lacking:
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence of an answer, or its line of confidence: a code with the values of its words."""
+    """A sentence of an answer, or its line of confidence: a code with the values of its words.
+
+    `text` is the sentence, if it has words already.
+    """
 
     code: str
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    text: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,18 @@
-"""The leading cells of a ranking, as a sentence."""
+"""The leading cells of rankings. Pure."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.domain.answer import Tile
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.estimates import estimate_name, quantity, shown
+from tlslab.domain.estimates import shown
 from tlslab.domain.estimates import tiles as tile_rows
 from tlslab.domain.finding import CellSummary, Ranking
-from tlslab.domain.wording import counted, difference, few, figure, joined
+from tlslab.domain.setting import RANKED_FIGURES
+from tlslab.domain.wording import figure
 
 _MOST_TILES = 5
 _FEWEST_TILES = 3
-
-# The largest number of cells that a sentence names; it counts the others.
-_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -70,81 +68,33 @@ def value_words(found: Estimate, bound: bool = False) -> str:
     return f"{figure(given.value)}{unit} (95 %: {figure(given.low)} to {figure(given.high)})"
 
 
-def measured_words(cell: CellSummary, estimate: str) -> str:
-    """`3,412 (95 %: 3,390 to 3,440) new connections/s`; costs are `of` something."""
-    name = estimate_name(estimate)
-    what = name if quantity(estimate).dimension == "rate" else f"of {name}"
-    return f"{value_words(cell.estimates[estimate], cell.is_bound(estimate))} {what}"
-
-
-def lead_words(
-    found: Lead,
-    ranking: Ranking,
-    cell: Callable[[str], CellSummary],
-    name: Callable[[str], str],
-    noun: str = "",
-) -> str:
-    """`X25519 is the fastest key-exchange group: 3,877 (95 %: ...) new connections/s`, no full
-    stop.
-
-    Cells that cannot be told apart are named together, with the largest difference that is open
-    between the first and the others; lower bounds are called so.
-    """
-    one, estimate = cell(found.first), ranking.estimate
-    best = "fastest" if quantity(estimate).dimension == "rate" else "cheapest"
-    value = measured_words(one, estimate)
-    if not found.tied:
-        return f"{name(found.first)} is the {best}{noun and f' {noun}'}: {value}"
-    names = few([name(key) for key in (found.first, *found.tied)], _NAMED, 1)
-    bound = one.is_bound(estimate)
-    open_ = "their order is not known"
-    if not bound:
-        left = next(p.may_differ for p in ranking.places if p.cell == found.first)
-        size = "any size" if left is None else f"up to {difference(left)}"
-        open_ = f"no difference between them is established, one of {size} is not excluded"
-    nouns = f" {noun}s" if noun else ""
-    return f"{names} are the {best}{nouns} ({open_}); {name(found.first)}: {value}"
-
-
-def open_words(
-    found: Lead,
-    estimate: str,
-    cell: Callable[[str], CellSummary],
-    name: Callable[[str], str],
-) -> str:
-    """`how fast P-521 (≥ 1,540) can be is not known: the generator was the limit`, no full stop.
-
-    The sentence names the lower bounds of `found.open`; empty if there are none.
-    """
-    if not found.open:
-        return ""
-    first, *others = found.open
-    value = value_words(cell(first).estimates[estimate], True)
-    more = f", and {counted(len(others), 'other')}" if others else ""
-    return (
-        f"how fast {name(first)} ({value}){more} can be is not known: the generator was the limit"
-    )
-
-
 def unranked(ranking: Ranking, mates: Iterable[CellSummary]) -> list[CellSummary]:
     """Cells of the ranking's setting that the ranking lacks although the server supports them."""
     there = set(ranking.cells)
     return [each for each in mates if each.key not in there and each.verdict != "unsupported"]
 
 
-def unranked_words(
-    ranking: Ranking, mates: Iterable[CellSummary], name: Callable[[str], str]
-) -> str:
-    """`not ranked: P-384 (not the server's limit) and X448 (no valid result)`; empty for none."""
-    by_reason: dict[str, list[str]] = {}
-    for each in unranked(ranking, mates):
-        usable = each.verdict in ("valid", "at_least")
-        limit = "not the server's limit" if ranking.estimate in each.unsaturated else "not measured"
-        by_reason.setdefault(limit if usable else "no valid result", []).append(name(each.key))
-    if not by_reason:
-        return ""
-    parts = [f"{few(each, _NAMED, 1)} ({why})" for why, each in by_reason.items()]
-    return f"not ranked: {joined(parts)}"
+@dataclass(frozen=True)
+class Led:
+    """A ranking, and its leaders."""
+
+    ranking: Ranking
+    lead: Lead
+
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """The cells that may lead."""
+        return (self.lead.first, *self.lead.tied)
+
+
+def led(rankings: Sequence[Ranking], setting: Mapping[str, str]) -> Led | None:
+    """The leaders of a setting, by the first estimate of RANKED_FIGURES that orders its cells."""
+    for estimate in RANKED_FIGURES:
+        for each in rankings:
+            if each.setting == setting and each.estimate == estimate:
+                found = lead(each)
+                return None if found is None else Led(each, found)
+    return None
 
 
 def tiles(cell: CellSummary) -> tuple[Tile, ...]:

@@ -37,7 +37,7 @@ def worded(summary: Summary) -> Summary:
 
 def sentence(summary: Summary, code: str, values: Values, cells: tuple[str, ...] = ()) -> str:
     """The sentence of a code in a run of the summary's kind. Raises KeyError for a code without."""
-    kind = _OF_KIND[summary.experiment.kind]
+    kind = _OF_KIND.get(summary.experiment.kind, {})
     return (kind.get(code) or reasons.SENTENCES[code])(values, cells, summary)
 
 
@@ -59,10 +59,14 @@ def _finding(summary: Summary, finding: Finding) -> Finding:
 
 def _answer(summary: Summary, answer: Answer) -> Answer:
     def said(found: Statement) -> str:
-        return sentence(summary, found.code, found.values)
+        return found.text or sentence(summary, found.code, found.values)
 
-    sentences = answer.sentences or tuple(filter(None, map(said, answer.statements)))
-    confidence = answer.confidence or ("" if answer.certainty is None else said(answer.certainty))
+    sentences = answer.sentences
+    if answer.statements:
+        # Two sentences at most: the second may go on.
+        first, *more = map(said, answer.statements)
+        sentences = (first, " ".join(more)) if more else (first,)
+    confidence = answer.confidence if answer.certainty is None else said(answer.certainty)
     return replace(
         answer,
         sentences=sentences,

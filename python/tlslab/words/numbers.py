@@ -18,13 +18,14 @@ def with_interval(
     *,
     unit: str = "",
     bound: str = "",
-    absent: Absent = "no interval",
+    absent: Absent | None = None,
     form: Callable[[float], str] | None = None,
 ) -> str:
     """A number with its interval: `3,412 (95 %: 3,390 to 3,440)`.
 
     `unit` follows the number. `bound` stands before a lower bound (`at least`, `≥`), which has no
-    interval. `absent` stands for an interval that is not known. `form` writes the numbers, by
+    interval. `absent` stands for an interval that is not known, by default `no interval` for ratios
+    and shares, and the number of trials for others. `form` writes the numbers, by
     default as the estimate's unit demands: `1.25` for ratios, `19 % (95 %: 17 to 21)` for shares.
     """
     write = form or _FORMS.get(found.unit, figure)
@@ -32,6 +33,8 @@ def with_interval(
     if bound:
         return f"{bound} {text}"
     if found.low is None or found.high is None:
+        if absent is None:
+            absent = "trials" if write is figure else "no interval"
         why = f"{counted(found.n, 'trial')}, no interval" if absent == "trials" else absent
         return f"{text} ({why})" if why else text
     low, high = (write(end).removesuffix(" %") for end in (found.low, found.high))

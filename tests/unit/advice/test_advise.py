@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 
 from factories.run import SERVER_US, World, made_run
-from tlslab.advice import advised
+from factories.worded import advised, summarise
 from tlslab.advice.explain import reason
-from tlslab.analysis import summarise
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
 from tlslab.experiment import load, with_levels

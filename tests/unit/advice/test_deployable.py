@@ -8,8 +8,7 @@ import pytest
 from factories.policy import forbidding
 from factories.run import CLIENT_US, SERVER_US, TEN_BLOCKS, Change, World, made_run
 from factories.saturated import idle
-from tlslab.advice import advised
-from tlslab.analysis import summarise
+from factories.worded import advised, summarise
 from tlslab.domain.answer import Answer
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents

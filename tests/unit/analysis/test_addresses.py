@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from factories.run import World, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.domain.run import RunContents
 from tlslab.report.cautions import warnings
 

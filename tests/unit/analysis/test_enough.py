@@ -10,7 +10,7 @@ import pytest
 from factories.benchmarks import made_contents
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from factories.costs import made_calibration
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.analysis.enough import minutes, seconds_apart, wanted_blocks
 from tlslab.analysis.stats.estimate import estimate, two_stage_estimate
 from tlslab.domain.answer import Answer

@@ -8,7 +8,7 @@ import pytest
 
 from factories import benchmarks, capacity
 from factories.run import made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.analysis.frames import FRAMES
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.finding import Summary

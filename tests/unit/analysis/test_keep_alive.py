@@ -8,7 +8,7 @@ from rich.console import Console
 
 from factories.page import Page
 from factories.run import World, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.domain.finding import Summary
 from tlslab.domain.outcomes import Outcomes
 from tlslab.domain.record import CpuTime, WorkerUsage

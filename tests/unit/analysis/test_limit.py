@@ -6,7 +6,7 @@ import pytest
 
 from factories.primitives import PRIMITIVES_US, made_primitives
 from factories.run import CLIENT_US, SERVER_US, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.analysis.limit import _sum, client_limit_us, server_limit_us
 from tlslab.analysis.measures import Processors, trial_values
 from tlslab.domain.estimates import CLIENT_LIMIT, SERVER_LIMIT

@@ -8,7 +8,7 @@ import pytest
 
 from factories.run import World, made_run
 from factories.saturated import saturated
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.open_cells import open_pairs, replay, still_open
 from tlslab.analysis.ranking import differing

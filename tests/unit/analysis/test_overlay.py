@@ -12,8 +12,8 @@ from factories.benchmarks import made_contents
 from factories.capacity import CapacityWorld, Uneven, made_capacity_run, made_plan
 from factories.run import SERVER_US, World, made_run
 from factories.selftest import made_selftest
-from tlslab.analysis import summarise
-from tlslab.analysis.capacity import summarise as summarise_capacity
+from factories.worded import summarise
+from factories.worded import summarise as summarise_capacity
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.overlay.differences import answer as opening

@@ -1,7 +1,6 @@
 """Rankings: the ranks that the trials leave open."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,10 +8,9 @@ import numpy as np
 import pytest
 
 from tlslab.analysis.compare import Measured, compare
-from tlslab.analysis.ranking import leaders, rank, rankings, ties_words
+from tlslab.analysis.ranking import leaders, rank, rankings, ties
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import CellSummary
-from tlslab.domain.wording import difference
 
 RATE = "connections_per_s"
 
@@ -44,12 +42,11 @@ def test_one_block_ranks_nobody_even_at_twelve_times() -> None:
     comparison = compare(cells[1], cells[0], RATE)
     assert comparison is not None
     assert (comparison.verdict, comparison.may_differ) == ("cannot_tell", None)
-    words = ties_words(leaders(found), RATE, lambda cell: cell.summary.key)
-    assert "No difference" not in words
-    assert words == " It cannot be told apart from C and A (too few blocks in common)."
+    left = ties(leaders(found), RATE)
+    assert (left["near"], left["apart"], left["untested"]) == ([], [], ["C", "A"])
 
 
-def test_a_sentence_names_a_few_cells_and_counts_the_others() -> None:
+def test_each_tie_has_the_difference_that_its_ratio_leaves_open() -> None:
     noise = np.random.default_rng(4).normal(0, 0.2, (9, 6))
     cells = [
         measured(name, {block: 100.0 * math.exp(one) for block, one in enumerate(logs)})
@@ -57,11 +54,11 @@ def test_a_sentence_names_a_few_cells_and_counts_the_others() -> None:
     ]
     tied = leaders(rank(cells, RATE))
     assert len(tied) == 9
-    words = ties_words(tied, RATE, lambda cell: cell.summary.key)
-    assert re.search(r"from \w, \w, \w and 5 others \(they may differ by up to \d+ %\)", words)
-    ends = [compare(tied[0], other, RATE) for other in tied[1:]]
-    largest = max(found.may_differ or 0 for found in ends if found is not None)
-    assert f"up to {difference(largest)})" in words
+    left = ties(tied, RATE)
+    ends = {other.summary.key: compare(tied[0], other, RATE) for other in tied[1:]}
+    assert {each["cell"]: each["difference"] for each in left["apart"]} == {
+        name: found.may_differ for name, found in ends.items() if found is not None
+    }
 
 
 def test_without_a_block_in_common_nothing_is_known() -> None:
@@ -169,8 +166,7 @@ def test_lower_bounds_above_all_others_are_first() -> None:
     found = rank(cells, RATE)
     assert names(leaders(found)) == ["D", "C"]
     assert found[0].beats == (2, 3)
-    words = ties_words(leaders(found), RATE, lambda cell: cell.summary.key)
-    assert words == " Lower bounds, because the generator was the limit: D and C."
+    assert ties(leaders(found), RATE)["bounds"] == ["D", "C"]
 
 
 def test_nothing_is_better_than_a_lower_bound() -> None:

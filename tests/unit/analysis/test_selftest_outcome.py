@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from factories.run import SERVER_US, World, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.analysis.selftest_outcome import RANKED_BY, judge_selftest
 from tlslab.domain.run import RunContents
 from tlslab.domain.selftest import Ability

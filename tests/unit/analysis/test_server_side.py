@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from factories.run import World, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.server_side import reading_bias, server_side_facts
 from tlslab.domain.finding import Summary

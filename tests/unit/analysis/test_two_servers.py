@@ -10,7 +10,7 @@ import scipy
 
 from factories.capacity import CapacityWorld, made_capacity_run
 from factories.run import World, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, two_servers
 from tlslab.analysis.overlay.one_run import short_names

@@ -9,7 +9,8 @@ import pytest
 
 from factories.capacity import made_by
 from factories.run import World, made_run
-from tlslab.analysis import summarise, validity
+from factories.worded import summarise
+from tlslab.analysis import validity
 from tlslab.analysis.measures import Processors
 from tlslab.analysis.validity import _FALLBACK
 from tlslab.domain.finding import CellSummary

@@ -8,8 +8,7 @@ import pytest
 
 from factories.capacity import made_capacity_run
 from factories.run import made_run
-from tlslab.analysis import capacity as capacity_analysis
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.cli import ending
 from tlslab.cli.shared_words import duration
 from tlslab.cli.wanted import Changes, changed, parse_targets
@@ -140,9 +139,7 @@ def test_the_command_to_make_it_again_names_no_folder_and_the_seed() -> None:
     seeded = ("tlslab", "run", "groups", "--seed", "7")
     assert redo_words(_typed(summary, seeded)) == list(seeded)
     other = ("tlslab", "compare", "a", "b")
-    assert redo_words(_typed(capacity_analysis.summarise(made_capacity_run()), other)) == list(
-        other
-    )
+    assert redo_words(_typed(summarise(made_capacity_run()), other)) == list(other)
 
 
 def _typed(summary: Summary, command: tuple[str, ...]) -> Summary:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from factories.run import World, environment, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.events import Event
 from tlslab.experiment import dumps

@@ -16,8 +16,7 @@ from factories.costs import made_calibration
 from factories.pages import SUMMARIES
 from factories.run import SERVER_US, TEN_BLOCKS, World, made_run
 from factories.saturated import saturated
-from tlslab import analysis
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.domain.finding import Summary
 from tlslab.experiment import with_levels
@@ -149,7 +148,7 @@ def test_csv_gives_a_spreadsheet_no_formula(bounded: Summary) -> None:
 
 
 def test_a_capacity_run_of_few_repetitions_says_so_first() -> None:
-    summary = analysis.summarise(made_capacity_run())
+    summary = summarise(made_capacity_run())
     lines = printed(summary, 100)
     assert lines[2].startswith("Not enough to say. 3 repetitions")
     assert not any(finding.code == "answer" for finding in summary.findings)

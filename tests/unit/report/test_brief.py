@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 
 from factories.capacity import made_capacity_run
 from factories.run import World, made_run
-from tlslab.analysis import capacity, summarise
+from factories.worded import summarise
 from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Note, Summary
 from tlslab.experiment import load, with_levels
@@ -38,7 +38,7 @@ def drawn(shown: object, width: int) -> str:
 
 @pytest.fixture(scope="module")
 def of_capacity() -> Summary:
-    return capacity.summarise(made_capacity_run())
+    return summarise(made_capacity_run())
 
 
 @pytest.mark.parametrize("width", [80, 130])

@@ -12,7 +12,7 @@ from factories.capacity import made_capacity_run
 from factories.costs import made_calibration
 from factories.proof import made_proof
 from factories.run import TEN_BLOCKS, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.domain.finding import Summary
 from tlslab.report import render_csv, render_markdown, render_text
 from tlslab.report.few_trials import shown

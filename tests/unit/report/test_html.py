@@ -9,7 +9,7 @@ import pytest
 
 from factories.page import HOSTILE, Page
 from factories.run import World, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.domain.finding import Summary
 from tlslab.domain.plain import plain as sanitised
 from tlslab.domain.trial import Reason, Trial

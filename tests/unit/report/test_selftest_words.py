@@ -7,7 +7,7 @@ from rich.console import Console
 
 from factories.run import made_run
 from factories.selftest import made_selftest
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.domain.run import Environment
 from tlslab.domain.selftest import Tries
 from tlslab.lab.store import from_json, to_json

@@ -11,7 +11,7 @@ from rich.console import Console
 from factories.capacity import made_capacity_run
 from factories.primitives import made_primitives
 from factories.run import World, made_run
-from tlslab.analysis import capacity, summarise
+from factories.worded import summarise
 from tlslab.domain.finding import Summary
 from tlslab.lab.store import from_json, to_json
 from tlslab.report import render_ab, render_text
@@ -98,7 +98,7 @@ def test_ab_prints_a_block_for_each_cell_with_abs_own_words(full_summary: Summar
 
 
 def test_a_table_that_is_too_wide_lies_on_its_side() -> None:
-    summary = capacity.summarise(made_capacity_run())
+    summary = summarise(made_capacity_run())
     narrow, wide = (printed(summary, width).splitlines() for width in (80, 260))
     assert any("offered/s" in line and "completed/s" in line for line in wide)
     assert not any("offered/s" in line and "completed/s" in line for line in narrow)

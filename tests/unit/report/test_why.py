@@ -7,7 +7,7 @@ import pytest
 
 from factories.page import HOSTILE, Page
 from factories.stacks import kept, sampled_run
-from tlslab import analysis
+from factories.worded import summarise
 from tlslab.analysis.why.flames import flame
 from tlslab.analysis.why.rules import load_rules
 from tlslab.domain.finding import Summary
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 @cache
 def summary(hostile: str = "") -> Summary:
     contents = sampled_run(hostile=f";evil`{hostile}" if hostile else "")
-    return analysis.explained(analysis.summarise(contents), contents)
+    return summarise(contents)
 
 
 @cache
@@ -57,7 +57,7 @@ def test_a_page_of_eight_cells_is_light_enough() -> None:
         for number, each in enumerate(contents.stacks[:8])
     )
     found = replace(contents, stacks=stacks)
-    whole = analysis.explained(analysis.summarise(found), found)
+    whole = summarise(found)
     assert whole.why is not None
     assert len(whole.why.cells) == 8
     text = render_html(whole)

@@ -13,11 +13,9 @@ from factories import benchmarks as made_benchmarks
 from factories.capacity import made_capacity_run
 from factories.run import World, made_run
 from factories.validation import made_validation
-from tlslab.advice import advised
+from factories.worded import advised, summarise
 from tlslab.advice.emit import FORMS, Preference, offer_of
 from tlslab.advice.policy import policies
-from tlslab.analysis import capacity as capacity_analysis
-from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.figure import TextBlock
@@ -62,7 +60,7 @@ def servers() -> Summary:
 
 @cache
 def capacity() -> Summary:
-    return capacity_analysis.summarise(made_capacity_run())
+    return summarise(made_capacity_run())
 
 
 @cache

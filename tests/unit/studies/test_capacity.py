@@ -4,14 +4,14 @@ import pytest
 
 from factories.capacity import CapacityWorld, made_capacity_run
 from factories.capacity_summary import FIVE, captured_run
+from factories.worded import summarise
 from tlslab.domain.figure import TableCell
 from tlslab.domain.run import RunContents
-from tlslab.lab.results import analysed
 
 
 def beside(contents: RunContents) -> dict[str, tuple[TableCell, ...]]:
     """The rows of the table with the published figures, by their first cell."""
-    (table,) = (table for table in analysed(contents).tables if table.id == "published")
+    (table,) = (table for table in summarise(contents).tables if table.id == "published")
     return {str(row[0]): row for row in table.rows}
 
 

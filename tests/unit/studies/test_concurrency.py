@@ -5,17 +5,17 @@ from dataclasses import replace
 import pytest
 
 from factories.benchmarks import made_contents
+from factories.worded import summarise
 from tlslab.analysis.benchmark.curves import make_curves
 from tlslab.analysis.benchmark.processors import Costs, costs
 from tlslab.analysis.benchmark.summary import measured_cells
 from tlslab.domain.finding import Summary
-from tlslab.lab.results import analysed
 from tlslab.studies.concurrency import judge, suggested
 
 
 @pytest.fixture(scope="module")
 def summary() -> Summary:
-    return analysed(made_contents())
+    return summarise(made_contents())
 
 
 @pytest.fixture(scope="module")

@@ -5,17 +5,17 @@ from dataclasses import replace
 import pytest
 
 from factories.run import World, made_run
+from factories.worded import summarise
 from tlslab.domain.errors import UsageError
 from tlslab.domain.finding import Finding, Summary
 from tlslab.experiment import load, with_levels
-from tlslab.lab.results import analysed
 
 FASTEST = "tls=1.3,key=ecdsa-p256,group=X25519"
 
 
 def summary_of(name: str, world: World, **levels: tuple[str, ...]) -> Summary:
     experiment = with_levels(load(name, quick=True), levels)
-    return analysed(made_run(world, experiment=replace(experiment, blocks=10)))
+    return summarise(made_run(world, experiment=replace(experiment, blocks=10)))
 
 
 def findings(summary: Summary, code: str) -> list[Finding]:
@@ -69,4 +69,4 @@ def test_an_unknown_study_and_one_of_another_kind_are_refused() -> None:
     for name in ("nobody-1999", "coradiant-2001"):
         run = made_run(experiment=replace(load("groups", quick=True), published=name))
         with pytest.raises(UsageError, match="no published study"):
-            analysed(run)
+            summarise(run)

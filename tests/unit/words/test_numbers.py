@@ -15,7 +15,7 @@ BARE = Estimate(3412.4, None, None, 3, "/s", "t")
         (RATE, {}, "3,412 (95 %: 3,390 to 3,440)"),
         (RATE, {"unit": "J"}, "3,412 J (95 %: 3,390 to 3,440)"),
         (RATE, {"bound": "at least"}, "at least 3,412"),
-        (BARE, {}, "3,412 (no interval)"),
+        (BARE, {"absent": "no interval"}, "3,412 (no interval)"),
         (BARE, {"absent": "trials"}, "3,412 (3 trials, no interval)"),
         (BARE, {"absent": ""}, "3,412"),
         (Estimate(1.25, 1.2, 1.3, 5, "ratio", "t"), {}, "1.25 (95 %: 1.20 to 1.30)"),

@@ -1,47 +1,23 @@
 """The answer of a run of the kind `matrix`: the leading cells, the certainty, and the settings."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tlslab.analysis.compare import Measured, compare, paired_logs
-from tlslab.analysis.enough import (
-    DOTS_ONLY,
-    FEWEST,
-    again,
-    minutes,
-    open_still,
-    too_few,
-    wanted_blocks,
-)
-from tlslab.analysis.matrix.findings import where_measured
+from tlslab.analysis.enough import FEWEST, again, minutes, open_still, too_few, wanted_blocks
+from tlslab.analysis.matrix.findings import place_of
 from tlslab.analysis.matrix.servers import Leading
 from tlslab.analysis.ranking import settings
-from tlslab.domain.answer import Answer, Lacking
-from tlslab.domain.elsewhere import Cells, Led, beside, fewest, led
+from tlslab.domain.answer import Answer, Lacking, Statement
 from tlslab.domain.enough import EQUIVALENCE, too_wide
-from tlslab.domain.estimates import CONNECTIONS, estimate_name
-from tlslab.domain.finding import CellSummary, Ranking
-from tlslab.domain.leading import (
-    Lead,
-    lead_words,
-    measured_words,
-    open_words,
-    tiles,
-    unranked,
-    unranked_words,
-)
+from tlslab.domain.estimates import CONNECTIONS, OPEN_REQUESTS
+from tlslab.domain.finding import CellSummary, Ranking, Values
+from tlslab.domain.leading import Led, lead, led, tiles, unranked
 from tlslab.domain.run import RunContents
 from tlslab.domain.setting import RANKED_FIGURES, figure_id
-from tlslab.domain.wording import (
-    capital,
-    counted,
-    difference,
-    ratio_figure,
-    setting_of,
-    short_label,
-    subject_noun,
-)
+from tlslab.domain.wording import setting_of, short_label
 
 
 def answer(
@@ -59,10 +35,11 @@ def answer(
     if servers is None:
         return answering.answer()
     found = answering.answer(servers.best)
-    if found.lacking:
+    if found.lacking or found.certainty is None:
         return found
-    sentences = (servers.sentence, *found.sentences[:1])
-    return replace(found, sentences=sentences, confidence=f"{found.confidence}; {servers.tested}")
+    certainty = replace(found.certainty, values={**found.certainty.values, "also": servers.tested})
+    first = Statement("servers", text=servers.sentence)
+    return replace(found, statements=(first, *found.statements[:1]), certainty=certainty)
 
 
 class _Answering:
@@ -73,10 +50,8 @@ class _Answering:
         self._baseline = contents.experiment.baseline
         self._cells = {cell.summary.key: cell for cell in cells}
         self._settings = settings(cells, self._baseline)
-        self._noun = subject_noun(self._baseline)
         self._ranked = ranked
-        self._called = Cells(self._summary, self._name)
-        self._chosen = [led(ranked, setting, self._called) for setting in self._settings]
+        self._chosen = [led(ranked, setting) for setting in self._settings]
 
     def answer(self, best: str = "") -> Answer:
         """The answer from the setting that `best` leads, else from the first that has an order."""
@@ -86,31 +61,26 @@ class _Answering:
         if chosen is None:
             return self._unranked()
         number, first = chosen
-        ranking, found = first.ranking, first.lead
-        figure = figure_id(number + 1, RANKED_FIGURES[ranking.estimate])
-        lacking = self._lacking(ranking, found)
-        sentences = () if lacking else (self._first(ranking, found), *self._second(first))
+        lacking = self._lacking(first)
+        statements = () if lacking else (self._first(first), *self._second(first))
         return Answer(
             question=self._contents.experiment.title,
-            sentences=sentences[:2],
-            confidence=self._confidence(ranking, found),
+            statements=statements[:2],
+            certainty=self._certainty(first),
             lacking=lacking,
-            tiles=() if lacking else tiles(self._summary(found.first)),
-            figure=figure,
+            tiles=() if lacking else tiles(self._summary(first.lead.first)),
+            figure=figure_id(number + 1, RANKED_FIGURES[first.ranking.estimate]),
         )
 
     def _unranked(self) -> Answer:
         """The answer without any order: nothing is valid, or there are only lower bounds."""
+        title = self._contents.experiment.title
         bounds = [c for c in self._cells.values() if c.has_place(CONNECTIONS)]
-        if bounds:
-            why = "The generator was the limit in every cell: rates are lower bounds without order."
-            lacking = Lacking(why)
-            number = self._settings.index(setting_of(bounds[0].summary.factors, self._baseline)) + 1
-            figure = figure_id(number, RANKED_FIGURES[CONNECTIONS])
-        else:
-            lacking = Lacking("No cell has a result that may be ranked: the warnings say why.")
-            figure = ""
-        return Answer(self._contents.experiment.title, (), "", lacking, (), figure)
+        if not bounds:
+            return Answer(title, lacking=Lacking(code="nothing_ranked"))
+        setting = setting_of(bounds[0].summary.factors, self._baseline)
+        figure = figure_id(self._settings.index(setting) + 1, RANKED_FIGURES[CONNECTIONS])
+        return Answer(title, lacking=Lacking(code="only_bounds"), figure=figure)
 
     def _summary(self, key: str) -> CellSummary:
         return self._cells[key].summary
@@ -119,40 +89,44 @@ class _Answering:
         levels = self._summary(key).factors
         return short_label({name: levels[name] for name in self._baseline})
 
-    def _lacking(self, ranking: Ranking, found: Lead) -> Lacking | None:
+    def _fewest(self, found: Led) -> int:
+        """The smallest number of trials among the cells that may lead."""
+        estimate = found.ranking.estimate
+        return min(self._summary(key).estimates[estimate].n for key in found.leaders)
+
+    def _lacking(self, found: Led) -> Lacking | None:
         """A lack of blocks, of precision, or of any established difference.
 
         None if nothing is lacking.
         """
-        estimate = ranking.estimate
+        ranking, first = found.ranking, found.lead.first
         members = [self._cells[key] for key in ranking.cells]
-        n = fewest(Led(ranking, found), self._called)
+        n = self._fewest(found)
         if n < FEWEST:
             fewer = too_few(self._contents, n)
             if self._contents.experiment.stopping is None:
                 return fewer
             # A run that ends by itself gets a higher limit of blocks, not a fixed number.
-            return replace(open_still(self._contents, fewer.why, 2 * FEWEST), few=True)
-        best = self._cells[found.first]
-        known = best.summary.estimates[estimate]
-        if not best.is_bound(estimate) and too_wide(known.low, known.high):
-            why = f"The interval of {self._name(found.first)} is too wide for a sentence."
-            return open_still(self._contents, why, self._wanted(members, estimate))
+            return open_still(self._contents, fewer, 2 * FEWEST)
+        best = self._cells[first]
+        known = best.summary.estimates[ranking.estimate]
+        wanted = self._wanted(members, ranking.estimate)
+        if not best.is_bound(ranking.estimate) and too_wide(known.low, known.high):
+            wide = Lacking(code="too_wide", values={"cell": first})
+            return open_still(self._contents, wide, wanted)
         if len(members) == 1 and (absent := unranked(ranking, self._mates(ranking))):
-            total = len(members) + len(absent)
-            name = self._name(found.first)
-            why = f"Only {name} of {total} {self._noun}s can be ranked: the table says why."
-            return Lacking(why)
-        if found.slower or len(members) == 1 or self._near(ranking) is not None:
+            return Lacking(code="one_ranked", values={"cell": first, "of": 1 + len(absent)})
+        if found.lead.slower or len(members) == 1 or self._near(ranking) is not None:
             return None
-        why = f"No two of the {len(members)} {self._noun}s can be told apart"
-        left = self._open(ranking)
-        why += "." if left is None else f"; they may differ by up to {difference(left)}."
-        if any(cell.is_bound(estimate) for cell in members):
+        bounded = any(cell.is_bound(ranking.estimate) for cell in members)
+        values = {"cells": len(members), "may_differ": self._open(ranking), "bounded": bounded}
+        alike = Lacking(code="none_apart", values=values)
+        if bounded:
             # More blocks do not turn a bound into a value.
-            why += " The generator was the limit of some: their rates are lower bounds."
-            return Lacking(why, again(self._contents), minutes(self._contents, 1.0))
-        return open_still(self._contents, why, self._wanted(members, estimate))
+            return replace(
+                alike, command=again(self._contents), minutes=minutes(self._contents, 1.0)
+            )
+        return open_still(self._contents, alike, wanted)
 
     def _mates(self, ranking: Ranking) -> list[CellSummary]:
         """All cells of a ranking's setting."""
@@ -176,62 +150,123 @@ class _Answering:
         known = [each for each in left if each is not None]
         return max(known) if known and len(known) == len(left) else None
 
-    def _first(self, ranking: Ranking, found: Lead) -> str:
-        estimate = ranking.estimate
-        members = [self._cells[key] for key in ranking.cells]
-        where = where_measured(self._contents, self._summary(found.first))
-        near = None if found.slower or len(members) < 2 else self._near(ranking)
+    def _first(self, found: Led) -> Statement:
+        ranking, first = found.ranking, found.lead.first
+        values: dict[str, Any] = {"estimate": ranking.estimate, "where": self._where(first)}
+        near = None if found.lead.slower or len(ranking.cells) < 2 else self._near(ranking)
         if near is not None:
-            every = "Both" if len(members) == 2 else f"All {len(members)}"
-            return (
-                f"{every} {self._noun}s are within {difference(near)} of each other by "
-                f"{estimate_name(estimate)} {where}."
-            )
-        if len(members) == 1:
-            words = measured_words(self._summary(found.first), estimate)
-            return f"{capital(self._name(found.first))}: {words} {where}."
-        text = capital(lead_words(found, ranking, self._summary, self._name, self._noun))
-        return f"{text} {where}{self._next(ranking, found)}."
+            return Statement("alike", {**values, "cells": len(ranking.cells), "difference": near})
+        if len(ranking.cells) == 1:
+            return Statement("alone", {**values, "cell": first})
+        return Statement("leads", {**values, **lead_values(found), "next": self._next(found)})
 
-    def _next(self, ranking: Ranking, found: Lead) -> str:
+    def _where(self, key: str) -> Values:
+        """The server of a cell, its size and the cell's setting."""
+        target = self._contents.environment.target_of(self._contents.plan.cell(key).deployment)
+        return place_of(target, setting_of(self._summary(key).factors, self._baseline))
+
+    def _next(self, found: Led) -> Values | None:
         """The lead of the first cell over the next one that it is detectably better than."""
+        ranking, first = found.ranking, found.lead.first
         order = ranking.cells
-        beaten = {order[number] for number in ranking.places[order.index(found.first)].beats}
-        other = next((key for key in found.slower if key in beaten), None)
+        beaten = {order[number] for number in ranking.places[order.index(first)].beats}
+        other = next((key for key in found.lead.slower if key in beaten), None)
         if other is None:
-            return ""
-        best = self._cells[found.first]
-        ratio = compare(best, self._cells[other], ranking.estimate, bounds=True)
+            return None
+        ratio = compare(self._cells[first], self._cells[other], ranking.estimate, bounds=True)
         if ratio is None or ratio.low is None or ratio.high is None or ratio.n < FEWEST:
-            return ""
-        if best.is_bound(ranking.estimate):
-            return f", at least {ratio_figure(ratio.low)} times that of {self._name(other)}"
-        ends = f"{ratio_figure(ratio.low)} to {ratio_figure(ratio.high)}"
-        return f", {ratio_figure(ratio.ratio)} times (95 %: {ends}) that of {self._name(other)}"
+            return None
+        return {"cell": other, "ratio": ratio.as_estimate}
 
-    def _second(self, first: Led) -> tuple[str, ...]:
+    def _second(self, first: Led) -> Iterable[Statement]:
         """The second sentence: cells without a known place; else what stands beside the leader."""
-        if missing := self._missing(first.ranking, first.lead):
-            return (f"{capital(missing)}.",)
-        others = [each for each in self._chosen if each is not None and each is not first]
-        return beside(first, others, self._ranked, self._called)
+        ranking = first.ranking
+        missing = without_place(ranking, self._mates(ranking))
+        if first.lead.open or missing:
+            values = {"estimate": ranking.estimate, "open": first.lead.open, "unranked": missing}
+            yield Statement("without_place", values)
+        elif len(ranking.cells) > 1:
+            beside = self._kept_open(ranking) or self._elsewhere(first)
+            yield from () if beside is None else (beside,)
 
-    def _missing(self, ranking: Ranking, found: Lead) -> str:
-        """The cells of the setting of `ranking` that have no place, or none that is known."""
-        words = (
-            open_words(found, ranking.estimate, self._summary, self._name),
-            unranked_words(ranking, self._mates(ranking), self._name),
-        )
-        return "; ".join(filter(None, words))
+    def _kept_open(self, ranking: Ranking) -> Statement | None:
+        """The cell that answers most requests in the setting; None if that is not known."""
+        by = OPEN_REQUESTS
+        others = (r for r in self._ranked if r.setting == ranking.setting and r.estimate == by)
+        other = next(others, None)
+        found = None if other is None else lead(other)
+        if other is None or found is None or ranking.estimate == by or not found.slower:
+            return None
+        leaders = Led(other, found)
+        if self._fewest(leaders) < FEWEST:
+            return None
+        return Statement("leads_kept_open", lead_values(leaders))
 
-    def _confidence(self, ranking: Ranking, found: Lead) -> str:
-        members = [self._cells[key] for key in ranking.cells]
-        blocks = fewest(Led(ranking, found), self._called)
-        if blocks < FEWEST:
-            return f"{counted(blocks, 'block')}: {DOTS_ONLY}"
-        tests = math.comb(len(members), 2)
-        holds = " that hold after every block" if any(c.anytime for c in members) else ""
-        words = f"{counted(blocks, 'block')} in random order, intervals of 95 %{holds}"
-        if tests:
-            words += f"; {counted(tests, 'pair')} tested together at 5 % (Holm)"
-        return words
+    def _elsewhere(self, first: Led) -> Statement | None:
+        """Whether the leader of one setting leads the other settings, too; None if not known.
+
+        The place of an open lower bound is not known.
+        """
+        others = [
+            each
+            for each in self._chosen
+            if each is not None and each is not first and self._fewest(each) >= FEWEST
+        ]
+        name = self._name(first.lead.first)
+        leaders = [[self._name(key) for key in each.leaders] for each in others]
+        slower = [[self._name(key) for key in each.lead.slower] for each in others]
+        known = [i for i in range(len(others)) if name in (*leaders[i], *slower[i])]
+        behind = [i for i in known if name not in leaders[i]]
+        if behind:
+            led_by = [
+                {"setting": others[i].ranking.setting, "leaders": others[i].leaders} for i in behind
+            ]
+            return Statement("others_lead_elsewhere", {"settings": led_by})
+        if not known:
+            return None
+        tied = [others[i] for i in known if others[i].lead.tied]
+        values = {
+            "first": first.lead.first,
+            "shares_lead": bool(first.lead.tied),
+            "settings": len(known),
+            "all_settings": len(others),
+            "setting": others[known[0]].ranking.setting,
+            "ties": [_left(each) for each in tied],
+        }
+        return Statement("leads_elsewhere", values)
+
+    def _certainty(self, found: Led) -> Statement:
+        members = [self._cells[key] for key in found.ranking.cells]
+        values = {
+            "blocks": self._fewest(found),
+            "pairs": math.comb(len(members), 2),
+            "anytime": any(cell.anytime for cell in members),
+        }
+        return Statement("few_blocks" if self._fewest(found) < FEWEST else "blocks", values)
+
+
+def _left(found: Led) -> float | None:
+    """The largest difference that is open between the first cell and others; None if unknown."""
+    return next(p.may_differ for p in found.ranking.places if p.cell == found.lead.first)
+
+
+def lead_values(found: Led) -> Values:
+    """The leaders of a ranking, and the difference that is open between them."""
+    return {
+        "estimate": found.ranking.estimate,
+        "first": found.lead.first,
+        "tied": found.lead.tied,
+        "may_differ": _left(found),
+    }
+
+
+def without_place(ranking: Ranking, mates: Iterable[CellSummary]) -> Mapping[str, Sequence[str]]:
+    """The cells of a setting that its ranking lacks, by the reason."""
+    by_reason: dict[str, list[str]] = {}
+    for each in unranked(ranking, mates):
+        reason = "invalid"
+        if each.verdict in ("valid", "at_least"):
+            unlimited = ranking.estimate in each.unsaturated
+            reason = "not_the_limit" if unlimited else "not_measured"
+        by_reason.setdefault(reason, []).append(each.key)
+    return by_reason

@@ -28,7 +28,6 @@ from tlslab.domain.experiment import MATRIX
 from tlslab.domain.finding import Note, Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import RunKind, Trial
-from tlslab.domain.wording import ratio_figure
 
 # The server does the same work for both clients: its cost per connection must agree between a
 # trial's two runs. A deviation of more than a tenth means that the lean client saves the server
@@ -141,9 +140,5 @@ def _cost_mismatch(trials: Sequence[Trial]) -> tuple[Note, ...]:
     low, high = (math.exp(end) for end in interval)
     if low <= COST_RATIO_RANGE[1] and high >= COST_RATIO_RANGE[0]:
         return ()
-    text = (
-        f"a connection of the full client cost the server {ratio_figure(math.exp(centre))} "
-        f"(95 %: {ratio_figure(low)} to {ratio_figure(high)}) times one of the lean client: the "
-        "two should agree within a tenth"
-    )
-    return (Note("server_cost_disagrees", text),)
+    ratio = Estimate(math.exp(centre), low, high, len(logs), "ratio", "paired by block")
+    return (Note("server_cost_disagrees", values={"ratio": ratio}),)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from factories.benchmarks import CRASHED, made_contents
-from tlslab import analysis, report
+from factories.worded import summarise
+from tlslab import report
 from tlslab.analysis.benchmark.answer import answer
 from tlslab.analysis.benchmark.curves import Curve, make_curves
 from tlslab.analysis.benchmark.findings import findings
@@ -25,7 +26,7 @@ CLUSTER_SIGN = "runtime=jdk-17,benchmark=sign,keys=cluster,threads="
 
 @pytest.fixture(scope="module")
 def summary() -> Summary:
-    return analysis.summarise(made_contents())
+    return summarise(made_contents())
 
 
 def measured(benchmark: str) -> Any:
@@ -177,7 +178,7 @@ def test_what_a_fault_did_is_reported(summary: Summary) -> None:
 
 def test_a_fork_that_crashed_is_a_reason_and_the_others_count() -> None:
     contents = made_contents(failing=CLUSTER_SIGN + "2")
-    cell = analysis.summarise(contents).cell(CLUSTER_SIGN + "2")
+    cell = summarise(contents).cell(CLUSTER_SIGN + "2")
     assert cell.verdict == "valid"
     assert cell.trials == 4
     assert cell.reasons[0].code == CRASHED.class_
@@ -188,7 +189,7 @@ def test_one_block_gives_values_without_intervals() -> None:
     contents = made_contents()
     first = tuple(trial for trial in contents.trials if trial.block == 0)
     brief = type(contents)(contents.experiment, contents.plan, contents.environment, first)
-    summary = analysis.summarise(brief)
+    summary = summarise(brief)
     assert summary.cell(CLUSTER_SIGN + "1").estimates[OPERATIONS].low is None
     assert summary.cell(CLUSTER_SIGN + "1").reasons[0].code == "missing_trials"
     assert not any(f.code == "knee" for f in summary.findings)
@@ -214,11 +215,11 @@ def test_a_knee_says_how_much_is_known_of_it(gain: Any, code: str, words: str) -
 def test_a_run_without_results_has_a_summary() -> None:
     contents = made_contents()
     nothing = type(contents)(contents.experiment, contents.plan, contents.environment, ())
-    assert all(cell.verdict == "invalid" for cell in analysis.summarise(nothing).cells)
+    assert all(cell.verdict == "invalid" for cell in summarise(nothing).cells)
 
 
 def test_the_summary_survives_json_and_every_report_is_made_of_it() -> None:
-    summary = analysis.summarise(made_contents(failing="sign"))
+    summary = summarise(made_contents(failing="sign"))
     again = from_json(json.loads(json.dumps(to_json(summary), allow_nan=False)), Summary)
     assert again.tables == summary.tables
     page = report.render_html(again)

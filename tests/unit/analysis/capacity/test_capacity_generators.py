@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from factories.capacity_summary import texts
-from tlslab.analysis.capacity import summarise
+from factories.worded import summarise
 from tlslab.domain.capacity import GeneratorRules, Objective
 from tlslab.domain.finding import Summary
 

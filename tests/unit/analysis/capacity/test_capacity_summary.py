@@ -8,7 +8,7 @@ import pytest
 
 from factories.capacity import FIFTHS, CapacityWorld, drive, made_capacity_run, made_cell, made_plan
 from factories.capacity_summary import FIVE, captured_run, figure, first_sentence, table, texts
-from tlslab.analysis.capacity import summarise
+from factories.worded import summarise
 from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.capacity.findings import findings, longer
 from tlslab.domain.capacity import Objective

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
-from tlslab.analysis.capacity import summarise
+from factories.worded import summarise
 from tlslab.domain.capacity import Step
 from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Summary

@@ -6,7 +6,7 @@ import pytest
 
 from factories.capacity import CapacityWorld, Uneven, made_capacity_run
 from factories.capacity_summary import FIVE, codes, figure, first_sentence, texts
-from tlslab.analysis.capacity import summarise
+from factories.worded import summarise
 
 pytestmark = pytest.mark.slow
 

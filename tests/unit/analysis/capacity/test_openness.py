@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from factories.capacity import CapacityWorld, Uneven, made_capacity_run, made_plan
-from tlslab.analysis.capacity import summarise
+from factories.worded import summarise
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.gate import gate
 from tlslab.analysis.history import Run, history

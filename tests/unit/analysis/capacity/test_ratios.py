@@ -14,7 +14,7 @@ from factories.capacity import (
     made_cell,
     made_plan,
 )
-from tlslab.analysis.capacity import summarise
+from factories.worded import summarise
 from tlslab.analysis.capacity.answer import answer
 from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
 from tlslab.analysis.capacity.findings import findings

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
-from tlslab.analysis.capacity import summarise
+from factories.worded import summarise
 from tlslab.domain.capacity import Remedies
 from tlslab.domain.record import CpuTime
 from tlslab.domain.trial import Trial

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from factories.capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
-from tlslab.analysis.capacity import summarise
+from factories.worded import summarise
 from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.capacity.findings import findings
 from tlslab.domain.estimate import Estimate

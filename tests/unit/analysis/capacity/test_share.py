@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from factories.capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
-from tlslab.analysis.capacity import summarise
+from factories.worded import summarise
 from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
 from tlslab.analysis.capacity.openness import UNSTEADY
 from tlslab.analysis.capacity.saturation import Bound, Capacity

@@ -15,7 +15,7 @@ from factories.costs import (
     made_calibration,
     true_cost,
 )
-from tlslab import analysis
+from factories.worded import summarise
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.cost_parts import parts_of
 from tlslab.analysis.costs.model import checks, fit
@@ -148,13 +148,13 @@ def test_a_model_that_is_off_says_by_how_much() -> None:
     off = calibration(made_calibration(noise=0.01, off=1.2))
     worst = max(off.checks, key=lambda check: check.error)
     assert worst.ratio.value == pytest.approx(1 / 1.2, rel=0.05)
-    summary = analysis.summarise(made_calibration(noise=0.01, off=1.2))
+    summary = summarise(made_calibration(noise=0.01, off=1.2))
     text = next(f.text for f in summary.findings if f.code == "model_error")
     assert "is not excluded: run more blocks" in text
 
 
 def test_the_summary_says_what_parts_cost_and_that_one_may_plan_with_it() -> None:
-    summary = analysis.summarise(made_calibration(noise=0.01))
+    summary = summarise(made_calibration(noise=0.01))
     texts = {finding.code: finding.text for finding in summary.findings}
     assert "a full handshake costs" in texts["cost_of_parts"]
     assert "plan with it (tlslab plan)" in texts["model_error"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from factories.costs import made_calibration, true_cost
 from factories.primitives import made_primitives
-from tlslab import analysis
+from factories.worded import summarise
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.model import CostModel, fit
 from tlslab.analysis.costs.summary import calibration
@@ -97,7 +97,7 @@ def test_bytes_far_above_their_encryption_are_implausible() -> None:
         contents = replace(made, environment=where)
         found = calibration(contents).implausible
         assert list(found) == ["TLS_AES_256_GCM_SHA384: kB sent"][:expected]
-        summary = analysis.summarise(contents)
+        summary = summarise(contents)
         codes = [each.code for each in summary.findings]
         assert ("implausible_bytes" in codes) == bool(expected)
         assert summary.answer is not None

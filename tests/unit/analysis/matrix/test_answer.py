@@ -9,7 +9,7 @@ import pytest
 
 from factories.run import SERVER_US, TEN_BLOCKS, Change, World, made_run
 from factories.saturated import idle, saturated
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.domain.answer import Answer
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.figure import Figure

@@ -1,4 +1,4 @@
-"""Sentences on one setting, from cells with chosen values."""
+"""Findings on one setting, from cells with chosen values."""
 
 from factories.measured import measured
 from tlslab.analysis.matrix.findings import findings
@@ -21,9 +21,9 @@ def test_the_first_is_ahead_of_what_it_beats_itself() -> None:
     assert (first.beats, second.beats, third.best) == ((), (2,), 2)
     targets = {cell.summary.key: NGINX for cell in cells}
     (answer,) = findings(cells, {"group": "A"}, targets)
-    assert answer.text.startswith("A carries ")
-    assert "times C" not in answer.text
-    assert " from B (" in answer.text
+    assert (answer.values["best"], answer.values["times"]) == ("group=A", [])
+    left = answer.values["ties"]
+    assert [each["cell"] for each in (*left["near"], *left["apart"])] == ["group=B"]
 
 
 def test_the_best_and_the_slowest_of_those_behind_are_named() -> None:
@@ -32,6 +32,4 @@ def test_the_best_and_the_slowest_of_those_behind_are_named() -> None:
         for name, at in (("A", 0.3), ("B", 0.2), ("C", 0.1), ("D", 0.0))
     ]
     (answer,) = findings(cells, {"group": "A"}, {cell.summary.key: NGINX for cell in cells})
-    assert "times B and " in answer.text
-    assert answer.text.endswith("times D.")
-    assert "times C" not in answer.text
+    assert [each["cell"] for each in answer.values["times"]] == ["group=B", "group=D"]

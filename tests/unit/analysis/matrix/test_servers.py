@@ -9,7 +9,7 @@ import pytest
 from factories.measured import RATE, measured
 from factories.run import Change, World, made_run
 from factories.saturated import idle, saturated
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.matrix.servers import leading_server, offloaded, places
 from tlslab.analysis.stats.estimate import estimate

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from factories.run import CLIENT_US, KERNEL_US, SERVER_US, TIME_SPREAD, World, made_run
-from tlslab.analysis import summarise
+from factories.worded import summarise
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import Comparison, Summary
 from tlslab.experiment import load, with_levels

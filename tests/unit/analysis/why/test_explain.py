@@ -9,6 +9,7 @@ import pytest
 from factories.costs import made_calibration
 from factories.run import SERVER_US, World, made_run
 from factories.stacks import DERIVE, SIGN, TCP, made_stacks, sampled_run
+from factories.worded import summarise
 from tlslab import analysis
 from tlslab.analysis.why.effects import CELLS, MODEL
 from tlslab.domain.finding import Note, Summary
@@ -16,12 +17,12 @@ from tlslab.domain.run import RunContents
 
 
 def explained(contents: RunContents) -> Summary:
-    return analysis.explained(analysis.summarise(contents), contents)
+    return summarise(contents)
 
 
 def test_a_run_without_samples_is_left_as_it_is() -> None:
     contents = made_run(quick=True)
-    summary = analysis.summarise(contents)
+    summary = summarise(contents)
     assert analysis.explained(summary, contents) is summary
 
 
@@ -54,7 +55,7 @@ def test_reasons_of_cells_without_samples_are_said_once_each() -> None:
 
 def test_a_cell_without_a_cost_names_its_own_reasons_and_one_without_samples_that() -> None:
     contents = sampled_run()
-    summary = analysis.summarise(contents)
+    summary = summarise(contents)
     first, second, *others = summary.cells
     bare = replace(first, estimates={}, reasons=(Note("nothing_completed", "none completed"),))
     stacks = [replace(e, folded="") if e.cell == second.key else e for e in contents.stacks]
@@ -70,7 +71,7 @@ def test_a_cell_without_a_cost_names_its_own_reasons_and_one_without_samples_tha
 
 def test_an_invalid_cell_has_no_parts_and_no_sentence() -> None:
     contents = sampled_run()
-    summary = analysis.summarise(contents)
+    summary = summarise(contents)
     named = [f for f in analysis.explained(summary, contents).findings if f.code == "why"]
     key = named[0].cells[0]
     note = Note("rate_fell", "the rate fell in most trials")
@@ -130,7 +131,7 @@ def test_few_blocks_carry_no_sentence() -> None:
 def calibrated(share: float) -> Summary:
     """A calibration in which the key exchange has this share of the additional cost of P-384."""
     contents = made_calibration(noise=0.005)
-    summary = analysis.summarise(contents)
+    summary = summarise(contents)
     cells = [
         cell
         for cell in summary.cells
