@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 from tlslab.domain.finding import Finding
 from tlslab.domain.record import RunRecord
 from tlslab.domain.trial import Trial
-from tlslab.domain.wording import counted
 
 
 def several_addresses(trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -22,12 +21,8 @@ def several_addresses(trials: Sequence[Trial]) -> Iterator[Finding]:
             found.setdefault(_wanted(run.record), Counter())[address] += 1
     for name, addresses in found.items():
         if len(addresses) > 1:
-            listed = ", ".join(f"{a} ({counted(n, 'run')})" for a, n in addresses.most_common())
-            text = (
-                f"The runs went to several addresses of {name}: {listed}. They may be different "
-                "servers, or other ways to one: give the address in place of the name."
-            )
-            yield Finding("several_addresses", text)
+            values = {"name": name, "runs": dict(addresses.most_common())}
+            yield Finding("several_addresses", values=values)
 
 
 def _wanted(record: RunRecord) -> str:

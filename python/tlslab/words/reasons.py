@@ -24,8 +24,17 @@ def _too_few(values: Values, cells: Sequence[str], summary: Summary) -> str:
     return f"{n}: fewer than {values['fewest']} carry no sentence."
 
 
+def _several_addresses(values: Values, cells: Sequence[str], summary: Summary) -> str:
+    listed = ", ".join(f"{a} ({counted(n, 'run')})" for a, n in values["runs"].items())
+    return (
+        f"The runs went to several addresses of {values['name']}: {listed}. They may be different "
+        "servers, or other ways to one: give the address in place of the name."
+    )
+
+
 SENTENCES: Sentences = {
     "few_blocks": _few_blocks,
+    "several_addresses": _several_addresses,
     "too_few": _too_few,
     "server_cost_disagrees": _server_cost_disagrees,
 }

@@ -14,7 +14,6 @@ from tlslab.domain.finding import Finding
 from tlslab.domain.proof import Direction, Proof
 from tlslab.domain.proof_settings import Measure, needed
 from tlslab.domain.run import RunContents
-from tlslab.domain.wording import counted, percent
 
 
 def findings(contents: RunContents, proof: Proof, cells: Sequence[Measured]) -> tuple[Finding, ...]:
@@ -36,15 +35,12 @@ def _pays(proof: Proof, cells: Sequence[Measured]) -> Iterator[Finding]:
     share = break_even(sides["new"], sides["returning"])
     if share is None or share.low is None or share.high is None:
         return
-    gains = _direction(proof, "new") == "gain"
-    side, other = ("at most", "returning") if gains else ("at least", "new")
-    yield Finding(
-        "break_even",
-        f"By the server's processor time the candidate pays as long as {side} "
-        f"{percent(share.value)} of connections (95 %: {percent(share.low)} to "
-        f"{percent(share.high)}) are returning clients': {other} ones cost more with it. The "
-        f"verdict takes {percent(proof.settings.returning)} for granted (--returning).",
-    )
+    values = {
+        "share": share,
+        "at_most": _direction(proof, "new") == "gain",
+        "assumed": proof.settings.returning,
+    }
+    yield Finding("break_even", values=values)
 
 
 def break_even(new: Sides, returning: Sides) -> Estimate | None:
@@ -80,10 +76,7 @@ def _direction(proof: Proof, measure: Measure) -> Direction | None:
 
 def _not_asked(contents: RunContents) -> Iterator[Finding]:
     if "requests" not in needed(contents.experiment):
-        yield Finding(
-            "not_asked",
-            "The load has no connections that are kept open: the verdict is on connections alone.",
-        )
+        yield Finding("not_asked")
 
 
 def _alike(contents: RunContents) -> Iterator[Finding]:
@@ -95,19 +88,11 @@ def _alike(contents: RunContents) -> Iterator[Finding]:
         for each in found
     ]
     if offers[0] == offers[1]:
-        yield Finding(
-            "alike",
-            "The probe sees the same versions, suites and groups with both, and the measured "
-            "client negotiates the same: whatever differs is not seen in a handshake.",
-        )
+        yield Finding("alike")
 
 
 def _ended(contents: RunContents) -> Iterator[Finding]:
     if contents.experiment.stopping is None:
         return
     begun, most = 1 + max((t.block for t in contents.trials), default=-1), contents.plan.blocks
-    if begun >= most:
-        text = f"The run took all of its {counted(most, 'block')}."
-    else:
-        text = f"The run ended after {begun} of at most {most} blocks."
-    yield Finding("ended", text)
+    yield Finding("ended", values={"blocks": begun, "planned_blocks": most})
