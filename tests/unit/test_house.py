@@ -205,18 +205,6 @@ def test_a_function_is_read_on_one_screen() -> None:
     assert long_functions(ours) == set(LONG_FUNCTIONS)
 
 
-def test_the_lines_of_functions_are_counted(tmp_path: Path) -> None:
-    body = "\n".join(["    x = 1"] * SCREEN_LINES)
-    (tmp_path / "a.py").write_text(f"def short():\n    pass\n\n\ndef long():\n{body}\n")
-    lines = "\n".join(["        x();"] * SCREEN_LINES)
-    (tmp_path / "a.rs").write_text(
-        "impl A {\n    fn short() {}\n\n    pub const fn long<T>(x: [u8; 2]) -> T {\n"
-        f"{lines}\n    }}\n\n    fn other() {{\n        x();\n    }}\n}}\n"
-    )
-    assert dict(python_functions(tmp_path / "a.py")) == {"short": 2, "long": SCREEN_LINES + 1}
-    assert dict(rust_functions(tmp_path / "a.rs")) == {"long": SCREEN_LINES + 2, "other": 3}
-
-
 def test_no_test_passed_only_at_the_second_attempt_three_times() -> None:
     """After the third time a test is mended at its cause, or goes."""
     file = ROOT / "tests" / "full-run.toml"

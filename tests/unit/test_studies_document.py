@@ -12,7 +12,6 @@ import pytest
 
 from kept.check import complaints
 from kept.figures import REPORTS, ROOT, table
-from kept.numbers import numbers
 
 DOCUMENTS = ("docs/studies.md", "docs/handshakes-and-requests.md")
 
@@ -179,39 +178,25 @@ def test_a_document_that_is_right_has_no_complaints(check: Callable[..., list[st
         ("| 1,906 (", "| 1,907 (", "the report has 1,906"),
         ("(1,819-2,037)", "(1,819-2,038)", "the report has 1,906"),
         ("20.5 %", "20.6 %", "the report has 0.205"),
-        ("20.5 % (19.2", "0.205 (19.2", "the report has 0.205"),
         ("2.5 times (2.4", "2.7 times (2.4", "not in 'a ratio of 2.5"),
         ("ratio of 2.5 (95", "ratio of 2.9 (95", "does not say"),
         ("2.5 times (2.4", "2.4 times (2.4", "not in 'a ratio of 2.5"),
         ("is 8 % less", "is 9 % less", "no reference"),
         ("/ 2071", "/ 3071", "1 - a.value / 3071 is 37.94"),
-        ("a.value", "a.middle", "no formula"),
-        ("a.value", "(a)", "no formula"),
-        ('verdict = "valid"', 'verdict = "at least"', "the report has 1"),
         ("| >= 3,100", "| 3,100", "a lower bound in the report"),
         (", inconclusive", "", "the report's row is inconclusive: say so"),
         ('"nginx; 2 processors"', '"late"', "the row is flagged 'generator late'"),
         ('"nginx; 2 processors"', '"nginx"', "2 rows 'nginx'"),
-        ('"nginx; 2 processors"', '"Apache"', "0 rows 'Apache'"),
-        ('= "connections/s"\ncol', '= "requests/s"\ncol', "no column 'requests/s'"),
-        ('table = "rates"\nst', 'table = "times"\nst', "no table times"),
         ("reports/made)", "reports/other)", "no link to the report made"),
         ('"made"\ntable = "rates"\nst', '"gone"\ntable = "rates"\nst', "no kept report gone"),
-        ("| | |\n| late", "| 4.4 | |\n| late", "the report has no number there"),
         ('study = ["study"]\n', "", "9.5: no reference"),
-        ('columns."rate" = "connections/s"\n', "", "1,906 (1,819-2,037): no reference"),
-        ("Again:", "Again: 9 µs and", "9 µs: no reference"),
         ("Again:", "Again: 4.5 and", "4.5: no reference"),
-        ("Again:", "Again: 1 to 9 and", "1 to 9: no reference"),
         ("Again: 1,906", "Again: 1,905", "1,905 (1,819 to 2,037): no reference"),
-        ("| 1,906 (1,819-2,037)", "| 1,906", "not in a table or paragraph above"),
         ("<!-- figures: ratio -->", "", "references that nothing names: ratio"),
-        ("<!-- figures: rates -->", "<!-- figures: rat -->", "no references rat"),
-        ('study = ["0.92"]', 'study = ["0.92", "7.7"]', "a number that is not there"),
         (", Java is still warming up", "", "say 'warming up'"),
     ],
 )
-def test_what_is_wrong_is_found(
+def test_a_document_that_is_wrong_has_complaints(
     check: Callable[..., list[str]], old: str, new: str, complaint: str
 ) -> None:
     found = check(old, new)
@@ -238,25 +223,3 @@ def test_a_row_that_becomes_flagged_is_found(check: Callable[..., list[str]]) ->
 def test_a_section_without_a_run_is_not_checked(check: Callable[..., list[str]]) -> None:
     assert check("12.5 ms", "13.5 ms") == []
     assert check("833.8 requests", "834.8 requests") == []
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("1,906 (1,819-2,037)", [(1906, 1819, 2037)]),
-        ("0.60 (0.58 to 0.62) of", [(0.6, 0.58, 0.62)]),
-        ("2.63 times (2.57 to 2.68)", [(2.63, 2.57, 2.68)]),
-        ("20.5 % (19.2-21.8)", [(20.5, 19.2, 21.8)]),
-        ("0.12 (-0.04 to 0.17), p = 0.38", [(0.12, -0.04, 0.17), (0.38, None, None)]),
-        ("2.5 (95 %: 2.4 to 2.6)", [(2.5, 2.4, 2.6)]),
-        ("16 to 30 %", [(None, 16, 30)]),
-        ("95 % of arrivals, with 4,096", [(95, None, None), (4096, None, None)]),
-        ("TLS 1.3 with X25519 and P-384, RSA-2048, AES128-SHA256 on nginx 1.22.1, HTTP/1.1", []),
-        ("p99 of `-c 50`, [a](b-1.5.md), 95 % intervals, 1,024 bits, ADR 0018, November 2026", []),
-    ],
-)
-def test_numbers_are_read_and_names_are_not(
-    text: str, found: list[tuple[float | None, ...]]
-) -> None:
-    parts = [(each.value, each.low, each.high) for each in numbers(text)]
-    assert [tuple(None if p is None else float(p) for p in each) for each in parts] == found
