@@ -28,8 +28,8 @@ from bench.server import GROUP, SUITE, Server, serving
 from bench.settings import BLOCKS, SECONDS
 from bench.simulated_hosts import Repeated, RepeatingHost
 from bench.tables import console
+from tlslab.contract.record import RunRecord
 from tlslab.domain.errors import CannotRunError, TlslabError
-from tlslab.domain.record import RunRecord
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.choose import generators
 from tlslab.lab.generators.local import boot_id

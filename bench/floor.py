@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from bench.child import run
 from bench.server import GROUP, KEY, SUITE, Server
+from tlslab.analysis.primitive_costs import cost_us
+from tlslab.contract.primitives import Primitives
 from tlslab.domain.errors import CannotRunError
-from tlslab.domain.primitives import Primitives
 from tlslab.lab.programs import require_program
 from tlslab.lab.store import from_json
 
@@ -79,7 +80,7 @@ def parse(output: str) -> Floor:
     found = from_json({"primitives": json.loads(output)["primitives"]}, Primitives)
 
     def cost(algorithm: str, operation: str, size: int | None = None) -> float:
-        answer = found.cost_us(algorithm, operation, size)
+        answer = cost_us(found, algorithm, operation, size)
         if answer is None:
             raise CannotRunError(f"the floor has no {operation} of {algorithm}")
         return answer

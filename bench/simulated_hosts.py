@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tlslab.domain.record import RunRecord
+from tlslab.contract.record import RunRecord
 from tlslab.lab.generators.host import HostFacts
 from tlslab.lab.generators.local import boot_id
 from tlslab.lab.store import to_json

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from tlslab.domain.record import RunRecord
+    from tlslab.contract.record import RunRecord
     from tlslab.lab.export import OpenedRun
 
 __all__ = ["__version__", "merge", "open_run"]

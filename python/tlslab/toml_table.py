@@ -5,8 +5,8 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import ExperimentError
-from tlslab.domain.suggest import did_you_mean
 
 Path = tuple[str | int, ...]
 

@@ -12,7 +12,7 @@ from browser.geometry import page_faults, text_faults
 from browser.opened import SCHEMES, WIDTHS
 from factories.live import Watched, pace, totals
 from tlslab.domain import events
-from tlslab.domain.listen_address import Address
+from tlslab.domain.command_line import Address
 from tlslab.report.live import page as live_page
 from tlslab.report.live.page import serve_page
 

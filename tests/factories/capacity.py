@@ -10,6 +10,25 @@ import numpy.typing as npt
 
 from factories.histogram import encoded_histogram
 from factories.run import World, environment
+from tlslab.contract.record import (
+    Bytes,
+    CountedFacts,
+    CpuTime,
+    Facts,
+    HostClock,
+    HostFound,
+    HostPart,
+    Interval,
+    LastTotals,
+    Lost,
+    OpenLoop,
+    Outcomes,
+    Preflight,
+    RunRecord,
+    TimeSummary,
+    Verdict,
+    WorkerUsage,
+)
 from tlslab.domain.capacity import (
     CapacityPlan,
     MaximumRules,
@@ -21,22 +40,8 @@ from tlslab.domain.capacity import (
     WithinRules,
 )
 from tlslab.domain.experiment import Experiment, Factor
-from tlslab.domain.handshake import CountedFacts, Facts, Preflight
-from tlslab.domain.hosts import HostClock, HostFound, LastTotals, Lost
-from tlslab.domain.outcomes import Outcomes
 from tlslab.domain.plan import Cell, Plan
 from tlslab.domain.profile import Profile
-from tlslab.domain.record import (
-    Bytes,
-    CpuTime,
-    HostPart,
-    Interval,
-    OpenLoop,
-    RunRecord,
-    TimeSummary,
-    Verdict,
-    WorkerUsage,
-)
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import (
     MachineUsage,
@@ -214,7 +219,7 @@ class CapacityWorld:
             versions={},
             environment={},
             address="127.0.0.1:40001",
-            preflight=Preflight(FACTS, None, 200, 2048, "nginx"),
+            preflight=Preflight(FACTS, status=200, body_bytes=2048, server="nginx"),
             outcomes=Outcomes(
                 completed + sum(failed.values()) + in_flight, completed, in_flight, failed, {}
             ),
@@ -223,7 +228,7 @@ class CapacityWorld:
             requests=completed * (step.requests_per_connection or 1),
             seconds=seconds,
             cpu=cpu,
-            workers=(WorkerUsage(1, cpu, seconds),),
+            workers=(WorkerUsage(cpu, seconds, processor=1),),
             bytes=Bytes(320, 1180, 480, 6300, 238, 2048),
             histograms={name: encoded for name, (encoded, _) in drawn.items()},
             summaries={name: summary for name, (_, summary) in drawn.items()},
@@ -270,7 +275,7 @@ def made_by(record: RunRecord, generators: int, is_lost: bool = False) -> RunRec
     Their clocks are known to 20 µs, and they start 0.1 ms apart.
     """
     cpu = CpuTime(record.cpu.user_us // generators, record.cpu.system_us // generators)
-    worker = WorkerUsage(1, cpu, record.seconds)
+    worker = WorkerUsage(cpu, record.seconds, processor=1)
     hosts = [
         HostPart(
             name=f"node-{number}",
@@ -287,7 +292,15 @@ def made_by(record: RunRecord, generators: int, is_lost: bool = False) -> RunRec
             verdicts=record.verdicts,
             start_skew_s=number * 1e-4,
             found=HostFound(
-                f"machine-{number}", 2000.0, HostClock(0.5, 2e-5, 3.0, 1.0, 0.0, readings=9)
+                boot_id=f"machine-{number}",
+                handshakes_per_s=2000.0,
+                clock=HostClock(
+                    offset_s=0.5,
+                    uncertainty_s=2e-5,
+                    drift_ppm=3.0,
+                    drift_uncertainty_ppm=1.0,
+                    readings=9,
+                ),
             ),
         )
         for number in range(generators)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tlslab.contract.record import CpuTime
 from tlslab.domain import events
 from tlslab.domain.plan import Plan
-from tlslab.domain.record import CpuTime
 from tlslab.domain.totals import Buckets, Totals
 from tlslab.experiment import load, make_plan
 from tlslab.report.live.state import State

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tlslab.domain.offered import Offered
+from tlslab.contract.probe import ProbeRecord
 from tlslab.lab.store import from_json
 
 DAY = 86_400
@@ -102,6 +102,6 @@ def record(**more: Any) -> dict[str, Any]:
     return {**good, **more}
 
 
-def offered(**more: Any) -> Offered:
+def offered(**more: Any) -> ProbeRecord:
     """The same offer in the model's form."""
-    return from_json(record(**more), Offered)
+    return from_json(record(**more), ProbeRecord)

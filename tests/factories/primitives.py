@@ -1,6 +1,6 @@
 """Made-up primitives with round costs."""
 
-from tlslab.domain.primitives import Primitive, Primitives
+from tlslab.contract.primitives import Primitive, Primitives
 
 # Processor time of primitives in microseconds, by algorithm, operation and bytes.
 PRIMITIVES_US = {
@@ -31,7 +31,7 @@ def made_primitives(without: str = "", times: float = 1.0, backend: str = "rustl
     """Primitives with round costs; `without` omits an operation."""
     return Primitives(
         tuple(
-            Primitive(backend, algorithm, operation, size, cost * times, cost, cost, 7, 100)
+            Primitive(backend, algorithm, operation, cost * times, cost, cost, 7, 100, size)
             for (algorithm, operation, size), cost in PRIMITIVES_US.items()
             if operation != without
         )

@@ -16,10 +16,10 @@ from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
 from tlslab.analysis.proof.sides import Sides as Sides
 from tlslab.analysis.proof.sides import sides_of
 from tlslab.analysis.proof.tables import chart, configurations, table
+from tlslab.contract.record import Facts
 from tlslab.domain.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
 from tlslab.domain.estimates import HANDSHAKE_P99
 from tlslab.domain.finding import CellSummary, CellVerdict, Summary
-from tlslab.domain.handshake import Facts
 from tlslab.domain.proof import Found, Proof
 from tlslab.domain.proof_settings import Measure, ProofSettings, needed
 from tlslab.domain.run import RunContents

@@ -12,20 +12,23 @@ from functools import cache
 import numpy as np
 
 from factories.histogram import encoded_histogram
-from tlslab.domain.experiment import Experiment
-from tlslab.domain.handshake import Certificate, CountedFacts, Facts, Preflight
-from tlslab.domain.outcomes import Outcomes
-from tlslab.domain.plan import Cell, Plan, PlannedTrial
-from tlslab.domain.record import (
+from tlslab.contract.record import (
     Bytes,
+    Certificate,
+    CountedFacts,
     CpuTime,
+    Facts,
     FlightTimes,
     Interval,
+    Outcomes,
+    Preflight,
     RunRecord,
     TimeSummary,
     Verdict,
     WorkerUsage,
 )
+from tlslab.domain.experiment import Experiment
+from tlslab.domain.plan import Cell, Plan, PlannedTrial
 from tlslab.domain.run import Environment, RunContents, TargetInfo
 from tlslab.domain.trial import (
     CpuSample,
@@ -225,7 +228,7 @@ class _Maker:
             },
             seconds=seconds,
             cpu=cpu,
-            workers=(WorkerUsage(1, cpu, seconds),),
+            workers=(WorkerUsage(cpu, seconds, processor=1),),
             outcomes=Outcomes(keep_alive.connections, 0, keep_alive.connections, {}, {}),
             facts=(),
             bytes=Bytes(0, 0, 0, 0, head, body),
@@ -265,7 +268,11 @@ class _Maker:
             environment={"kernel": "6.1.0", "processor": "A processor", "processors": 2},
             address="127.0.0.1:40001",
             preflight=Preflight(
-                facts, _certificate(cell), 200, self._workload.document_bytes, self._world.software
+                facts,
+                certificate=_certificate(cell),
+                status=200,
+                body_bytes=self._workload.document_bytes,
+                server=self._world.software,
             ),
             outcomes=Outcomes(completed + connections, completed, connections, {}, {}),
             facts=(CountedFacts(**dataclasses.asdict(facts), count=completed),),
@@ -273,7 +280,7 @@ class _Maker:
             requests=completed,
             seconds=seconds,
             cpu=cpu,
-            workers=(WorkerUsage(1, cpu, seconds),),
+            workers=(WorkerUsage(cpu, seconds, processor=1),),
             bytes=Bytes(
                 handshake_sent=completed * (320 + hybrid // 2),
                 handshake_received=completed * (1180 + hybrid // 2),
@@ -370,7 +377,7 @@ def _facts(cell: Cell) -> Facts:
         tls=cell.factors["tls"],
         suite=cell.profile.suites[0] if cell.profile.suites else "TLS_AES_256_GCM_SHA384",
         group=_group(cell),
-        signature_scheme=next(iter(cell.profile.signature_schemes), None),
+        signature_scheme=next(iter(cell.profile.signature_schemes), "none"),
         kind="full",
         hello_retry_request=False,
     )

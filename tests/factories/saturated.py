@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from factories.run import Change
-from tlslab.domain.record import CpuTime, WorkerUsage
+from tlslab.contract.record import CpuTime, WorkerUsage
 from tlslab.domain.trial import Trial, TrialRun
 
 
@@ -17,7 +17,7 @@ def saturated(groups: Collection[str]) -> Change:
             return trial
         seconds = run.record.seconds
         busy = CpuTime(round(seconds * 6e5), round(seconds * 4e5))
-        record = replace(run.record, workers=(WorkerUsage(1, busy, seconds),), cpu=busy)
+        record = replace(run.record, workers=(WorkerUsage(busy, seconds, processor=1),), cpu=busy)
         return replace(trial, runs={**trial.runs, "capacity": replace(run, record=record)})
 
     return change

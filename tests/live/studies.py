@@ -8,7 +8,7 @@ from typing import Any
 
 from live.drawn import OF_VERDICTS, drawn
 from live.harness import only_lacked_time, trials
-from tlslab.domain.generator import STARVED
+from tlslab.domain.run_record import STARVED
 
 # Time limit of the longest study on a busy machine.
 SECONDS = 500

@@ -10,10 +10,9 @@ from tlslab.advice.explain import comments, fastest_words, pointed_out, quoted, 
 from tlslab.advice.policy import GRADES, Policy, policies
 from tlslab.advice.proof_verdict import proved
 from tlslab.advice.setting_grade import Graded, Subject, grade_group, grade_suite
-from tlslab.domain.answer import Answer, Lacking, Statement
 from tlslab.domain.estimates import OPEN_REQUESTS, estimate_name
 from tlslab.domain.figure import DataTable, Figure, Series, TextBlock
-from tlslab.domain.finding import CellSummary, Finding, Ranking, Summary
+from tlslab.domain.finding import Answer, CellSummary, Finding, Lacking, Ranking, Statement, Summary
 from tlslab.domain.leading import lead, led, tiles
 from tlslab.domain.setting import RANKED_FIGURES, figure_id, settings_of
 from tlslab.domain.wording import (

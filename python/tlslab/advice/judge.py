@@ -3,16 +3,17 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 
+from tlslab.advice.offer import chain_fault, lacks, open_questions, spoken
 from tlslab.advice.policy import Policy, all_policies
 from tlslab.advice.simulate import LIMITS, VERSIONS, clients, simulate
+from tlslab.contract.probe import ProbeRecord
 from tlslab.domain.doubt import certificates_known
 from tlslab.domain.grading import Found, Grading, Judgement, Topic, Verdict, age_words
-from tlslab.domain.offered import Offered
 
 _SECONDS_PER_DAY = 86_400
 
 
-def judge(offered: Offered, day: date) -> Grading:
+def judge(offered: ProbeRecord, day: date) -> Grading:
     """The grading of an offer on a day: the policies' judgements, and the clients that connect."""
     by = [policy for policy in all_policies() if _applies(policy, offered)]
     found = tuple(
@@ -29,7 +30,7 @@ def judge(offered: Offered, day: date) -> Grading:
         limits=LIMITS,
         notes=tuple(_notes(offered, by, day)),
         incomplete=offered.incomplete,
-        unanswered=offered.open_questions,
+        unanswered=open_questions(offered),
     )
 
 
@@ -42,7 +43,7 @@ def fails_everyone(grading: Grading) -> tuple[str, ...]:
     )
 
 
-def _applies(policy: Policy, offered: Offered) -> bool:
+def _applies(policy: Policy, offered: ProbeRecord) -> bool:
     """Whether a policy applies. A policy for HTTP/2 needs a server that selects it."""
     if policy.http != "2":
         return True
@@ -70,15 +71,15 @@ def _verdict(policy: Policy, found: Sequence[Found]) -> Verdict:
     return Verdict(policy.name, not forbidden + discouraged, forbidden, discouraged)
 
 
-def _notes(offered: Offered, by: Sequence[Policy], day: date) -> list[str]:
+def _notes(offered: ProbeRecord, by: Sequence[Policy], day: date) -> list[str]:
     """Facts that no policy grades and that a reader should know."""
     notes = list(offered.hints)
     if old := age_words([policy.about for policy in by], day):
         notes.append(old)
     midnight = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
     for chain in offered.certificates:
-        if chain.fault is not None:
-            notes.append(f"certificate with {chain.key}: {chain.fault}")
+        if chain_fault(chain) is not None:
+            notes.append(f"certificate with {chain.key}: {chain_fault(chain)}")
         elif chain.not_after < midnight:
             # On another day than the probe's: until then the server will have a new one.
             notes.append(f"certificate with {chain.key}: expired on this day")
@@ -104,14 +105,14 @@ def _notes(offered: Offered, by: Sequence[Policy], day: date) -> list[str]:
     return notes
 
 
-def things(offered: Offered) -> tuple[tuple[Topic, str], ...]:
+def things(offered: ProbeRecord) -> tuple[tuple[Topic, str], ...]:
     """Each item once, with its topic, in the order of display."""
     return tuple(dict.fromkeys(_things(offered)))
 
 
-def _things(offered: Offered) -> Iterator[tuple[Topic, str]]:
+def _things(offered: ProbeRecord) -> Iterator[tuple[Topic, str]]:
     for version in VERSIONS:
-        if version in offered.spoken:
+        if version in spoken(offered):
             yield "version", version
     suites = [suite for listed in offered.suites for suite in listed.accepted]
     yield from (("suite", suite.name) for suite in suites)
@@ -132,14 +133,14 @@ def _days(seconds: int) -> int:
     return -(-seconds // _SECONDS_PER_DAY)
 
 
-def _traits(offered: Offered) -> Iterator[tuple[str, bool]]:
+def _traits(offered: ProbeRecord) -> Iterator[tuple[str, bool]]:
     """Traits that policies may object to, each with whether the server has it."""
-    spoken = offered.spoken
-    if not spoken:
+    versions = spoken(offered)
+    if not versions:
         # Of a server that refuses everything nothing is known.
         return
-    yield "TLS 1.3 is missing", offered.lacks("1.3")
-    yield "TLS 1.2 is missing", offered.lacks("1.2")
+    yield "TLS 1.3 is missing", lacks(offered, "1.3")
+    yield "TLS 1.2 is missing", lacks(offered, "1.2")
     if offered.compression is not None:
         yield "records are compressed", bool(offered.compression.records)
     if offered.renegotiation is not None:
@@ -149,7 +150,7 @@ def _traits(offered: Offered) -> Iterator[tuple[str, bool]]:
         has = offered.protections
         yield "no extended master secret", has.extended_master_secret is False
         yield "CBC without encrypt-then-MAC", _has_cbc(offered) and has.encrypt_then_mac is False
-        old = offered.lacks("1.3") and bool(spoken & {"1.0", "1.1", "SSL 3.0"})
+        old = lacks(offered, "1.3") and bool(versions & {"1.0", "1.1", "SSL 3.0"})
         lacking = has.fallback_scsv is False
         yield "no fallback SCSV with old versions and without TLS 1.3", lacking and old
         yield "no fallback SCSV", lacking and not old
@@ -164,6 +165,6 @@ def _traits(offered: Offered) -> Iterator[tuple[str, bool]]:
         yield "PSK without a key exchange", found.psk_ke is True
 
 
-def _has_cbc(offered: Offered) -> bool:
+def _has_cbc(offered: ProbeRecord) -> bool:
     names = (suite.name for suites in offered.suites for suite in suites.accepted)
     return any("_CBC_" in name for name in names)

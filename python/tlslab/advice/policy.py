@@ -12,12 +12,12 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import UsageError
 from tlslab.domain.grading import GRADES as GRADES
 from tlslab.domain.grading import GRADING as GRADING
 from tlslab.domain.grading import RECOMMENDING, TOPICS, Source, Step, Topic
 from tlslab.domain.grading import Grade as Grade
-from tlslab.domain.suggest import did_you_mean
 
 SCHEMA = "tlslab.policy/2"
 

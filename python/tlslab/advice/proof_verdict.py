@@ -15,16 +15,16 @@ from dataclasses import replace
 from datetime import date
 
 from tlslab.advice.judge import judge
+from tlslab.advice.offer import left_open, unanswered_words
 from tlslab.advice.policy import Policy, all_policies
 from tlslab.advice.simulate import LIMITS, clients, simulate
-from tlslab.domain.answer import Answer
+from tlslab.contract.probe import ProbeRecord
 from tlslab.domain.configuration import BASELINE, CANDIDATE
 from tlslab.domain.doubt import doubt_words
 from tlslab.domain.figure import DataTable
-from tlslab.domain.finding import Finding, Summary
+from tlslab.domain.finding import Answer, Finding, Summary
 from tlslab.domain.grading import Found as Offer
 from tlslab.domain.grading import Grading, Outcome, Topic
-from tlslab.domain.offered import Offered
 from tlslab.domain.proof import ClientChange, Found, PolicyChange, Proof, RoundTrips
 from tlslab.domain.proof_words import VERDICTS, clients_words, decided_words, few, seen_words
 from tlslab.domain.wording import joined
@@ -61,15 +61,16 @@ def proved(summary: Summary) -> Summary:
     )
 
 
-def _doubt(before: Offered, after: Offered) -> str | None:
+def _doubt(before: ProbeRecord, after: ProbeRecord) -> str | None:
     """Why the two offers cannot be compared; None if they can.
 
     A question that had no answer on both sides makes no difference between them.
     """
     sides = ((BASELINE, before, after), (CANDIDATE, after, before))
     for name, offered, other in sides:
-        shared = {(each.topic, each.question) for each in other.left_open}
-        alone = [e.words for e in offered.left_open if (e.topic, e.question) not in shared]
+        shared = {(each.topic, each.question) for each in left_open(other)}
+        open_here = (e for e in left_open(offered) if (e.topic, e.question) not in shared)
+        alone = [unanswered_words(each) for each in open_here]
         if words := doubt_words(offered.incomplete, alone):
             return f"the offer of the {name} is not wholly known: {words}"
     return None
@@ -103,7 +104,7 @@ def _doubted(summary: Summary, proof: Proof, doubt: str) -> Summary:
 
 
 def _changes(
-    before: Offered, after: Offered, day: date, may_lose: Sequence[str]
+    before: ProbeRecord, after: ProbeRecord, day: date, may_lose: Sequence[str]
 ) -> Iterator[ClientChange]:
     for client in clients():
         first, second = simulate(before, client), simulate(after, client)

@@ -8,17 +8,18 @@ there is a group and a certificate that the client can use.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
 
+from tlslab.advice.offer import chain_fault, groups_of, schemes_of, spoken, suites_of
 from tlslab.advice.policy import number_in
+from tlslab.contract.probe import Chain, Named, ProbeRecord, Suite
 from tlslab.domain.grading import Outcome
-from tlslab.domain.offered import ChainOffered, Listed, Numbered, Offered, SuiteOffered
 
-Item = TypeVar("Item", bound=Numbered)
+Item = TypeVar("Item", bound=Named)
 
 # Newest first.
 VERSIONS = ("1.3", "1.2", "1.1", "1.0", "SSL 3.0", "SSL 2.0")
@@ -123,7 +124,7 @@ class _RefusedError(Exception):
     """No connection; the text gives the reason."""
 
 
-def simulate(offered: Offered, client: Client) -> Outcome:
+def simulate(offered: ProbeRecord, client: Client) -> Outcome:
     """The outcome of this client's connection: the negotiated parameters, or the fault."""
     about = (client.name, client.released, client.source)
     try:
@@ -140,7 +141,7 @@ def simulate(offered: Offered, client: Client) -> Outcome:
     return Outcome(*about, True, "", version, suite.name, group, key, alpn, tuple(notes))
 
 
-def _refuse_large_hello(offered: Offered, client: Client) -> None:
+def _refuse_large_hello(offered: ProbeRecord, client: Client) -> None:
     """Raises _RefusedError if the client's ClientHello is longer than what the server takes."""
     large = offered.large_hello
     if large is None or large.accepted is not False or not _HYBRIDS & set(client.shares):
@@ -149,26 +150,27 @@ def _refuse_large_hello(offered: Offered, client: Client) -> None:
     raise _RefusedError(f"the server {words} to a ClientHello of more than one segment")
 
 
-def _version(offered: Offered, client: Client) -> str:
+def _version(offered: ProbeRecord, client: Client) -> str:
     for version in VERSIONS:
-        if version in offered.spoken and version in client.versions:
+        if version in spoken(offered) and version in client.versions:
             return version
     span = dict.fromkeys(_titled(client.versions[end]) for end in (-1, 0))
     raise _RefusedError(f"no version in common: the client has {' to '.join(span)}")
 
 
-_Choice = tuple[SuiteOffered, str | None, str | None, list[str]]
+_Choice = tuple[Suite, str | None, str | None, list[str]]
 
 
-def _tls13(offered: Offered, client: Client, version: str) -> _Choice:
+def _tls13(offered: ProbeRecord, client: Client, version: str) -> _Choice:
     suites = _common_suites(offered, client, version)
-    groups = _in_order(offered.groups_of(version), client.groups or ())
-    if offered.groups_of(version).accepted and not groups:
+    listed = groups_of(offered, version)
+    groups = _in_order(listed.accepted, listed.order, client.groups or ())
+    if listed.accepted and not groups:
         raise _RefusedError("no key-exchange group in common")
     shared = [group for group in groups if group.code_point in client.shares]
     notes = ["HelloRetryRequest"] if groups and not shared else []
     chains = [chain for chain in offered.certificates if version in chain.versions]
-    known = {scheme.code_point for scheme in offered.schemes_of(version).accepted}
+    known = {scheme.code_point for scheme in schemes_of(offered, version).accepted}
     usable = [chain for chain in chains if _verifies13(client, chain, known)]
     if chains and not usable:
         raise _RefusedError(_keys_refused(chains))
@@ -176,26 +178,26 @@ def _tls13(offered: Offered, client: Client, version: str) -> _Choice:
     return suites[0], group.name if group else None, _accepted_key(usable), notes
 
 
-def _accepted_key(usable: list[ChainOffered]) -> str | None:
+def _accepted_key(usable: list[Chain]) -> str | None:
     """The key of the server's chain. Raises _RefusedError if the client refuses the chain."""
     if not usable:
         return None
-    if (fault := usable[0].fault) is not None:
+    if (fault := chain_fault(usable[0])) is not None:
         raise _RefusedError(f"the client refuses the certificate: {fault}")
     return usable[0].key
 
 
-def _verifies13(client: Client, chain: ChainOffered, known: set[int]) -> bool:
+def _verifies13(client: Client, chain: Chain, known: set[int]) -> bool:
     schemes = _RSA_PSS if chain.key.startswith("RSA") else _TLS13_SCHEMES.get(chain.key, ())
     offered = set(schemes) & set(client.schemes or ())
     return bool(offered & known if known else offered)
 
 
-def _older(offered: Offered, client: Client, version: str) -> _Choice:
+def _older(offered: ProbeRecord, client: Client, version: str) -> _Choice:
     why: list[str] = []
     for suite in _common_suites(offered, client, version):
         group = _group(offered, client, version, suite)
-        if group is None and "ECDHE_" in suite.name and offered.groups_of(version).accepted:
+        if group is None and "ECDHE_" in suite.name and groups_of(offered, version).accepted:
             why.append("no key-exchange group in common")
             continue
         chains = _chains(offered, version, suite)
@@ -209,8 +211,9 @@ def _older(offered: Offered, client: Client, version: str) -> _Choice:
     raise _RefusedError(why[0])
 
 
-def _common_suites(offered: Offered, client: Client, version: str) -> tuple[SuiteOffered, ...]:
-    suites = _in_order(offered.suites_of(version), client.suites)
+def _common_suites(offered: ProbeRecord, client: Client, version: str) -> tuple[Suite, ...]:
+    listed = suites_of(offered, version)
+    suites = _in_order(listed.accepted, listed.order, client.suites)
     if not suites:
         raise _RefusedError(f"no cipher suite in common in {_titled(version)}")
     return suites
@@ -220,23 +223,25 @@ def _titled(version: str) -> str:
     return version if version.startswith("SSL") else f"TLS {version}"
 
 
-def _in_order(listed: Listed[Item], wanted: tuple[int, ...]) -> tuple[Item, ...]:
-    """The common items, the server's choice first."""
-    by = {each.code_point: each for each in listed.accepted}
-    order = tuple(by) if listed.order == "server" else wanted
-    return tuple(by[number] for number in order if number in by and number in wanted)
+def _in_order(
+    accepted: Sequence[Item], order: str | None, wanted: tuple[int, ...]
+) -> tuple[Item, ...]:
+    """The common items, the server's choice first; `order`: whose preference decides."""
+    by = {item.code_point: item for item in accepted}
+    numbers = tuple(by) if order == "server" else wanted
+    return tuple(by[number] for number in numbers if number in by and number in wanted)
 
 
-def _group(offered: Offered, client: Client, version: str, suite: SuiteOffered) -> str | None:
+def _group(offered: ProbeRecord, client: Client, version: str, suite: Suite) -> str | None:
     """The group of a suite; a client without the extension accepts any (RFC 8422, section 4)."""
     if "ECDHE_" not in suite.name:
         return suite.group
-    has = offered.groups_of(version)
+    has = groups_of(offered, version)
     wanted = client.groups or tuple(group.code_point for group in has.accepted)
-    return next((group.name for group in _in_order(has, wanted)), None)
+    return next((group.name for group in _in_order(has.accepted, has.order, wanted)), None)
 
 
-def _chains(offered: Offered, version: str, suite: SuiteOffered) -> list[ChainOffered]:
+def _chains(offered: ProbeRecord, version: str, suite: Suite) -> list[Chain]:
     """The certificate chains that a suite can use."""
     kinds = ("ECDSA", "Ed") if "ECDSA" in suite.name else ("RSA", _PSS_KEY)
     chains = [chain for chain in offered.certificates if version in chain.versions]
@@ -244,7 +249,7 @@ def _chains(offered: Offered, version: str, suite: SuiteOffered) -> list[ChainOf
 
 
 def _verifies12(
-    offered: Offered, client: Client, version: str, suite: SuiteOffered, chain: ChainOffered
+    offered: ProbeRecord, client: Client, version: str, suite: Suite, chain: Chain
 ) -> bool:
     curve = _CURVES.get(chain.key)
     if curve is not None and client.groups is not None and curve not in client.groups:
@@ -256,7 +261,7 @@ def _verifies12(
         return True
     wanted = set(_UNSAID_SCHEMES if client.schemes is None else client.schemes)
     wanted = {scheme for scheme in wanted if _signs(chain.key, scheme)}
-    known = {scheme.code_point for scheme in offered.schemes_of(version).accepted}
+    known = {scheme.code_point for scheme in schemes_of(offered, version).accepted}
     return bool(wanted & known if known else wanted)
 
 
@@ -268,7 +273,7 @@ def _signs(key: str, scheme: int) -> bool:
     return scheme & 0xFF == _ECDSA
 
 
-def _refuse_long_prime(client: Client, suite: SuiteOffered) -> None:
+def _refuse_long_prime(client: Client, suite: Suite) -> None:
     """Raises _RefusedError: a server chooses DHE without knowing the client's limit."""
     limit = client.dh_bits_at_most
     size = number_in(suite.group or "") if suite.name.startswith("TLS_DHE_") else None
@@ -278,6 +283,6 @@ def _refuse_long_prime(client: Client, suite: SuiteOffered) -> None:
         )
 
 
-def _keys_refused(chains: list[ChainOffered]) -> str:
+def _keys_refused(chains: list[Chain]) -> str:
     keys = ", ".join(dict.fromkeys(chain.key for chain in chains))
     return f"the client cannot use a certificate with {keys}"

@@ -7,18 +7,11 @@ paired by block, `overlay` lays two runs over each other, `history` finds change
 splits costs by sampled call stacks.
 """
 
-from tlslab.analysis import benchmark, capacity, costs, matrix, proof
-from tlslab.analysis.analysts import ANALYSTS, Analyst, summarise
+from tlslab.analysis.analysts import ANALYSTS, summarise
 from tlslab.analysis.why import explained
 
 __all__ = [
     "ANALYSTS",
-    "Analyst",
-    "benchmark",
-    "capacity",
-    "costs",
     "explained",
-    "matrix",
-    "proof",
     "summarise",
 ]

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
+from tlslab.contract.record import RunRecord
 from tlslab.domain.finding import Finding
-from tlslab.domain.record import RunRecord
 from tlslab.domain.trial import Trial
 
 

@@ -1,20 +1,26 @@
 """The summary of a run, made by the analyst of its kind of experiment."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from tlslab.analysis import benchmark, capacity, costs, matrix, proof
 from tlslab.analysis.addresses import several_addresses
 from tlslab.analysis.compare import Measured
+from tlslab.analysis.matrix.summary import measured
+from tlslab.domain.experiment import BENCHMARK, CAPACITY, COSTS, MATRIX, PROOF
 from tlslab.domain.finding import Summary
-from tlslab.domain.registry import Registry
 from tlslab.domain.run import RunContents
 
-Analyst = Callable[[RunContents], Summary]
-
-ANALYSTS: Registry[Analyst] = Registry()
+ANALYSTS: Mapping[str, Callable[[RunContents], Summary]] = {
+    BENCHMARK: benchmark.summarise,
+    CAPACITY: capacity.summarise,
+    COSTS: costs.summarise,
+    MATRIX: matrix.summarise,
+    PROOF: proof.summarise,
+}
 
 # The cells with their values by block, of the kinds that measure every cell in every block.
-MEASURED: Registry[Callable[[RunContents], Sequence[Measured]]] = Registry()
+MEASURED: Mapping[str, Callable[[RunContents], Sequence[Measured]]] = {MATRIX: measured}
 
 # Findings about the run itself, the only ones of a run with fewer than five blocks.
 _OF_THE_RUN = (

@@ -9,10 +9,9 @@ from statistics import fmean, median
 import numpy as np
 
 from tlslab.analysis.stats.power import detectable
-from tlslab.domain.answer import Lacking
-from tlslab.domain.commands import ONE_RUN, without_options
-from tlslab.domain.instant import instant
-from tlslab.domain.run import RunContents
+from tlslab.domain.command_line import ONE_RUN, without_options
+from tlslab.domain.finding import Lacking
+from tlslab.domain.run import RunContents, instant
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.trial import Trial
 

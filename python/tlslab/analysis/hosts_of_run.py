@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tlslab.domain.host_use import HostUse
-from tlslab.domain.hosts import HostClock
-from tlslab.domain.record import HostPart
+from tlslab.contract.record import HostClock, HostPart
+from tlslab.domain.finding import HostUse
 from tlslab.domain.trial import Trial
 
 

@@ -12,8 +12,8 @@ from tlslab.analysis.validity import (
     lower_bounds,
     unsaturated,
 )
+from tlslab.contract.record import Facts
 from tlslab.domain.finding import CellSummary
-from tlslab.domain.handshake import Facts
 from tlslab.domain.plan import Cell
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Trial

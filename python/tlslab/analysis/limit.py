@@ -17,9 +17,9 @@ that a ratio of 1 cannot be reached.
 
 import math
 
-from tlslab.domain.handshake import Facts
-from tlslab.domain.primitives import Primitives
-from tlslab.domain.record import RunRecord
+from tlslab.analysis.primitive_costs import cost_us
+from tlslab.contract.primitives import Primitives
+from tlslab.contract.record import Facts, RunRecord
 
 # The most plaintext that a record holds (RFC 8446, section 5.1).
 _RECORD = 16_384
@@ -40,12 +40,12 @@ def client_limit_us(record: RunRecord, primitives: Primitives) -> float | None:
     ]
     if _exchanges(facts):
         # A reused key share is generated once; the shared secret is computed every time.
-        parts.append(primitives.cost_us(str(facts.group), "client"))
+        parts.append(cost_us(primitives, str(facts.group), "client"))
         if record.spec.get("tls", {}).get("key_share") == "reused":
-            drawn = primitives.cost_us(str(facts.group), "generate")
+            drawn = cost_us(primitives, str(facts.group), "generate")
             parts.append(None if drawn is None else -drawn)
     if facts.kind == "full":
-        verified = primitives.cost_us(_scheme(record, facts), "verify")
+        verified = cost_us(primitives, _scheme(record, facts), "verify")
         share = record.authenticated / completed
         parts.append(None if verified is None else verified * min(1.0, share))
     return _sum(parts)
@@ -61,9 +61,9 @@ def server_limit_us(record: RunRecord, primitives: Primitives) -> float | None:
         _session(record, facts, primitives, seals="received", opens="sent"),
     ]
     if _exchanges(facts):
-        parts.append(primitives.cost_us(str(facts.group), "server"))
+        parts.append(cost_us(primitives, str(facts.group), "server"))
     if facts.kind == "full":
-        parts.append(primitives.cost_us(_scheme(record, facts), "sign"))
+        parts.append(cost_us(primitives, _scheme(record, facts), "sign"))
     return _sum(parts)
 
 
@@ -93,10 +93,10 @@ def _scheme(record: RunRecord, facts: Facts) -> str:
 def _tcp(record: RunRecord, primitives: Primitives, bare: str, whole: str) -> float | None:
     """The cost of a connection with the answered number of requests."""
     requests = record.requests / record.outcomes.completed
-    connect = primitives.cost_us("TCP", bare)
+    connect = cost_us(primitives, "TCP", bare)
     if requests == 0:
         return connect
-    one = primitives.cost_us("TCP", whole)
+    one = cost_us(primitives, "TCP", whole)
     if connect is None or one is None:
         return None
     return one + (requests - 1) * max(0.0, one - connect)
@@ -115,12 +115,12 @@ def _session(
         "received": record.bytes.handshake_received,
     }
     parts = [
-        primitives.cost_us(hash_, "digest", round(sum(shaken.values()) / completed)),
-        primitives.cost_us(f"TLS {facts.tls} {hash_}", "full"),
+        cost_us(primitives, hash_, "digest", round(sum(shaken.values()) / completed)),
+        cost_us(primitives, f"TLS {facts.tls} {hash_}", "full"),
     ]
     cipher = cipher_of(suite)
     # TLS 1.3 has separate keys for the handshake and for what follows it.
-    key = primitives.cost_us(cipher, "key")
+    key = cost_us(primitives, cipher, "key")
     parts.append(None if key is None else key * (4 if is_13 else 2))
     for operation, way in (("seal", seals), ("open", opens)):
         payload = (whole[way] - shaken[way]) / completed
@@ -134,7 +134,7 @@ def _records(
     primitives: Primitives, cipher: str, operation: str, size: float, records: int
 ) -> float | None:
     """The cost of these bytes in N records of equal length."""
-    one = primitives.cost_us(cipher, operation, round(size / records))
+    one = cost_us(primitives, cipher, operation, round(size / records))
     return None if one is None else one * records
 
 

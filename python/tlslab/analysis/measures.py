@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.limit import client_limit_us, server_limit_us
+from tlslab.contract.primitives import Primitives
+from tlslab.contract.record import RunRecord
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.estimates import (
     CLIENT_BUSY,
@@ -31,10 +33,8 @@ from tlslab.domain.estimates import (
     WIRE_BYTES,
     parts_of,
 )
-from tlslab.domain.generator import generator_busy
-from tlslab.domain.primitives import Primitives
-from tlslab.domain.record import RunRecord
 from tlslab.domain.run import Environment
+from tlslab.domain.run_record import generator_busy, total_us
 from tlslab.domain.trial import RunKind, Trial, TrialRun
 
 # The resolution of the kernel's processor times (USER_HZ; proc_stat(5)).
@@ -167,7 +167,7 @@ def foreign_share(run: TrialRun, processors: Processors) -> float:
         return 0.0
     own = (run.server.user_us + run.server.system_us) / (run.server.seconds * 1e6)
     if set(processors.server) & set(processors.generator) and run.record.seconds > 0:
-        own += run.record.cpu.total_us / (run.record.seconds * 1e6)
+        own += total_us(run.record.cpu) / (run.record.seconds * 1e6)
     return max(0.0, sum(busy) - own) / len(busy)
 
 
@@ -225,7 +225,7 @@ _Read = Callable[[TrialRun, Processors], float | _Cost | None]
 def _client_cost(run: TrialRun, count: int) -> _Cost | None:
     """The generator's processor time for one of `count` connections or requests."""
     cpu = run.record.cpu
-    return _Cost(cpu.total_us / count, cpu.user_us, cpu.system_us) if count else None
+    return _Cost(total_us(cpu) / count, cpu.user_us, cpu.system_us) if count else None
 
 
 def _server_cost(run: TrialRun, count: int) -> _Cost | None:

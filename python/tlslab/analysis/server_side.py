@@ -8,8 +8,7 @@ from statistics import median
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import quantity
 from tlslab.domain.finding import Summary
-from tlslab.domain.server_side import SOURCE_WORDS, ServerSide
-from tlslab.domain.trial import RunKind, Trial, TrialRun
+from tlslab.domain.trial import SOURCE_WORDS, RunKind, ServerSide, Trial, TrialRun
 from tlslab.domain.wording import counted, figure, percent
 
 # The fact that names the source.

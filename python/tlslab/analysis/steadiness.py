@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.stats.steady_state import Label, classify, rates
+from tlslab.contract.record import RunRecord
 from tlslab.domain.finding import Note
-from tlslab.domain.record import RunRecord
+from tlslab.domain.run_record import total_us
 from tlslab.domain.trial import RunKind, TrialRun
 
 # A trial with such a run does not count for a rank.
@@ -49,7 +50,7 @@ def _series(kind: RunKind, record: RunRecord) -> list[float]:
     if kind != "keep_alive":
         return rates(record.intervals)
     whole = max((each.seconds for each in record.intervals), default=0.0) / 2
-    return [each.cpu.total_us / each.seconds for each in record.intervals if each.seconds > whole]
+    return [total_us(each.cpu) / each.seconds for each in record.intervals if each.seconds > whole]
 
 
 def unsteady(found: Labels) -> bool:

@@ -13,11 +13,11 @@ from tlslab.analysis.measures import (
     server_lost,
     steal_share,
 )
+from tlslab.contract.record import RunRecord
 from tlslab.domain.estimates import quantity
 from tlslab.domain.finding import CellVerdict, Note
-from tlslab.domain.generator import STARVED, time_lost
-from tlslab.domain.record import RunRecord
 from tlslab.domain.run_faults import run_faults
+from tlslab.domain.run_record import STARVED, time_lost
 from tlslab.domain.trial import Trial, TrialRun
 from tlslab.domain.wording import counted, figure, percent
 

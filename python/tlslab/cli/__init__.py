@@ -16,8 +16,8 @@ from tlslab.cli.ending import EXIT_INTERRUPTED
 from tlslab.cli.refusals import RefusedError, forget, raise_refusals
 from tlslab.cli.remedies import fitting, of_another
 from tlslab.cli.watching import spelled_out
+from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import TlslabError
-from tlslab.domain.suggest import did_you_mean
 
 __all__ = ["main"]
 

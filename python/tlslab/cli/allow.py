@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tlslab.domain.errors import UsageError
-from tlslab.domain.user_folders import user_folder
+from tlslab.user_folders import user_folder
 
 
 def allow_file() -> Path | None:

@@ -10,11 +10,11 @@ from tlslab.analysis.overlay import Side, overlay, two_servers
 from tlslab.cli.console import conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.cli.gate import gate_lines, gate_words
+from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.errors import StoreError, UsageError
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
-from tlslab.domain.suggest import did_you_mean
 from tlslab.lab.results import analysed, read_contents
 from tlslab.lab.store import RunFolder
 from tlslab.words import worded

@@ -9,7 +9,7 @@ import typer
 
 from tlslab.cli.console import conclude, say
 from tlslab.cli.options import AsJson, RunFolderPath, Version
-from tlslab.domain.export_format import Format
+from tlslab.domain.command_line import Format
 from tlslab.domain.wording import counted
 
 

@@ -26,7 +26,7 @@ from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.grading import GRADING, Grading
 
 if TYPE_CHECKING:
-    from tlslab.domain.offered import Offered
+    from tlslab.contract.probe import ProbeRecord
 
 SCHEMA = "tlslab.grade/1"
 
@@ -101,8 +101,8 @@ def _day(text: str | None) -> date:
         raise UsageError(f"--as-of {text}: not a date", "write it like 2031-01-01") from None
 
 
-def _offered(asked: Asked) -> "Offered":
-    from tlslab.domain.offered import Offered
+def _offered(asked: Asked) -> "ProbeRecord":
+    from tlslab.contract.probe import ProbeRecord
     from tlslab.lab.store import from_json
 
     ended = ask(asked, only=None, as_json=True)
@@ -111,7 +111,7 @@ def _offered(asked: Asked) -> "Offered":
         record = json.loads(ended.stdout)
     except ValueError:
         raise CannotRunError("the engine's record cannot be read") from None
-    return from_json(record, Offered)
+    return from_json(record, ProbeRecord)
 
 
 def _print(grading: Grading, form: Format) -> None:

@@ -5,8 +5,7 @@ from rich.text import Text
 
 from tlslab.domain.events import EngineEnded
 from tlslab.domain.plain import plain
-from tlslab.domain.server_side import SOURCE_WORDS, ServerSide
-from tlslab.domain.trial import MachineUsage, ServerUsage
+from tlslab.domain.trial import SOURCE_WORDS, MachineUsage, ServerSide, ServerUsage
 
 
 def beside_table(

@@ -41,10 +41,10 @@ from tlslab.cli.load_arguments import (
 from tlslab.cli.load_beside import beside_table
 from tlslab.cli.shared_words import lost_words
 from tlslab.cli.watching import Watching, watched
+from tlslab.contract.record import RunRecord
 from tlslab.domain.codec import to_json
 from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.domain.events import EngineEnded, GeneratorLost, Pace, Rate, RunEnded
-from tlslab.domain.record import RunRecord
 from tlslab.domain.trial import MachineUsage
 from tlslab.domain.wording import counted
 from tlslab.lab.accounting import Meter

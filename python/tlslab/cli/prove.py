@@ -41,7 +41,7 @@ from tlslab.cli.proof_options import (
     Settle,
 )
 from tlslab.cli.watching import LivePage, Metrics, Watching
-from tlslab.domain.hook_times import READY_S, SETTLE_S
+from tlslab.domain.command_line import READY_S, SETTLE_S
 
 
 def command(

@@ -186,7 +186,7 @@ def experiment_of(
         status = required_status(expect_status)
         workload = replace(experiment.workload, expect_status=status)
         experiment = replace(experiment, workload=workload)
-    return shortened(experiment) if asked_for() else experiment
+    return shortened(experiment, kind) if asked_for() else experiment
 
 
 def _announce(found: Configuration) -> None:

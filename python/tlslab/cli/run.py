@@ -28,8 +28,8 @@ from tlslab.cli.options import (
     complete_target,
 )
 from tlslab.cli.watching import LivePage, Metrics, Watching
+from tlslab.domain.command_line import READY_S, TIMEOUT_S
 from tlslab.domain.errors import UsageError
-from tlslab.domain.hook_times import READY_S, TIMEOUT_S
 
 Name = Annotated[
     str | None,

@@ -17,10 +17,10 @@ from tlslab.cli.resumed import folder_experiment, refuse_commands, taken_over
 from tlslab.cli.values import as_seconds
 from tlslab.cli.wanted import Changes, changed, parse_levels, parse_targets, with_targets
 from tlslab.cli.watching import Watching
+from tlslab.domain.command_line import SETTLE_S
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
-from tlslab.domain.hook_times import SETTLE_S
 from tlslab.experiment import file_kind, load, shipped
 from tlslab.lab.budget import MOST, within
 from tlslab.lab.experiment_run import Request

@@ -9,9 +9,9 @@ from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, err, out
 from tlslab.cli.options import Allow, AsJson, Authorities, Insecure, Status, Target, Version
 from tlslab.cli.values import as_url
+from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import UsageError
 from tlslab.domain.scale import Reading
-from tlslab.domain.suggest import did_you_mean
 from tlslab.domain.wording import counted
 from tlslab.domain.workload import EXPECTED_STATUS
 from tlslab.experiment.workload import required_status

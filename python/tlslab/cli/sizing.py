@@ -14,9 +14,9 @@ from tlslab.analysis.costs.processors_needed import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.cli.console import conclude, out, say
 from tlslab.domain.capacity import Objective
+from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import CannotTellError, TlslabError, UsageError
 from tlslab.domain.run import RunContents
-from tlslab.domain.suggest import did_you_mean
 from tlslab.domain.wording import level_label
 from tlslab.experiment import load, shipped
 from tlslab.experiment.cells import contradiction, make_profile

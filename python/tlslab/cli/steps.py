@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from tlslab.cli.shared_words import by_reason, duration
 from tlslab.domain import events
 from tlslab.domain.capacity import Step
+from tlslab.domain.run_record import load_summaries
 from tlslab.domain.trial import Trial
 from tlslab.domain.wording import counted
 
@@ -59,7 +60,7 @@ def step_outcome(trial: Trial) -> str:
         return "no connection was completed"
     rate = record.outcomes.completed / record.seconds
     said = f"{rate:,.0f} connections/s"
-    if (response := record.load_summaries.get("response")) is not None and response.n:
+    if (response := load_summaries(record).get("response")) is not None and response.n:
         said += f", response p50 {response.p50_ms:.1f} p99 {response.p99_ms:.1f} ms"
     return said
 

@@ -14,7 +14,7 @@ from tlslab.cli.options import SERVERS, AsJson, Version, complete_target
 from tlslab.domain.wording import counted
 
 if TYPE_CHECKING:
-    from tlslab.domain.probe import TargetFound
+    from tlslab.lab.survey import TargetFound
 
 
 def command(

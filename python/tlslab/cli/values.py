@@ -6,9 +6,9 @@ Each function raises UsageError for a text that is not such a value, with the fo
 import re
 from urllib.parse import urlsplit
 
+from tlslab.domain.command_line import canonical
 from tlslab.domain.deployment import MANAGED_SERVERS
 from tlslab.domain.errors import UsageError
-from tlslab.domain.url import canonical
 
 # One week.
 LIMIT_SECONDS = 7 * 86_400

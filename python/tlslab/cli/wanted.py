@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlslab.cli.values import as_seconds, as_share, as_url, servers_in
+from tlslab.domain.command_line import is_url
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
-from tlslab.domain.url import is_url
 from tlslab.experiment import file_kind, with_levels
 from tlslab.experiment.short import asked_for, few
 from tlslab.experiment.workload import required_status

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tlslab.cli.console import say
-from tlslab.domain.errors import TlslabError
-from tlslab.domain.listen_address import (
+from tlslab.domain.command_line import (
     LOOPBACK,
     METRICS_OPTION,
     PAGE_OPTION,
     Address,
     parse_address,
 )
+from tlslab.domain.errors import TlslabError
 
 if TYPE_CHECKING:
     from tlslab.report.live.state import State

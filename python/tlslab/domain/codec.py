@@ -12,11 +12,11 @@ from cattrs.errors import BaseValidationError
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 from cattrs.v import transform_error
 
+from tlslab.contract.probe import Refusal
+from tlslab.contract.record import FailureReason
 from tlslab.domain.errors import StoreError
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.figure import TableCell
-from tlslab.domain.outcomes import FailureReason
-from tlslab.domain.probe import Refusal
 from tlslab.domain.trial import Reason
 
 T = TypeVar("T")

@@ -6,10 +6,60 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
 
-from tlslab.domain.design import Design, centre
 from tlslab.domain.names import find_suite
 from tlslab.domain.stopping import Stopping
 from tlslab.domain.workload import Workload
+
+Levels = Mapping[str, str]
+
+# The levels of each factor, by its name.
+Factors = Mapping[str, tuple[str, ...]]
+
+# Factors with numbers as levels: a combination may have any number, listed as a level or not.
+QUANTITIES = ("resumed", "requests", "document_bytes")
+
+
+def centre(factors: Factors) -> dict[str, str]:
+    """The first level of each factor."""
+    return {name: levels[0] for name, levels in factors.items()}
+
+
+@dataclass(frozen=True)
+class Design:
+    """Combinations that differ from the centre in more than one level.
+
+    Each is given by its changes.
+    """
+
+    more: tuple[Levels, ...] = ()
+    held_out: tuple[Levels, ...] = ()
+
+    def fitted(self, factors: Factors) -> Iterator[dict[str, str]]:
+        """The combinations to which a model is fitted, the centre first."""
+        middle = centre(factors)
+        yield middle
+        for name, levels in factors.items():
+            for level in levels[1:]:
+                yield {**middle, name: level}
+        yield from _changed(factors, self.more)
+
+    def combinations(self, factors: Factors) -> Iterator[dict[str, str]]:
+        """All combinations: the fitted ones, then those held out of the fit."""
+        yield from self.fitted(factors)
+        yield from _changed(factors, self.held_out)
+
+
+def _changed(factors: Factors, changes: tuple[Levels, ...]) -> Iterator[dict[str, str]]:
+    """The centre with each of these changes, as far as its factors have such levels."""
+    for change in changes:
+        if all(_has(factors, name, level) for name, level in change.items()):
+            yield {**centre(factors), **change}
+
+
+def _has(factors: Factors, name: str, level: str) -> bool:
+    levels = factors.get(name, ())
+    return bool(levels) if name in QUANTITIES else level in levels
+
 
 MATRIX = "matrix"
 CAPACITY = "capacity"
@@ -19,6 +69,15 @@ PROOF = "proof"
 
 # The kind of an experiment whose file names none.
 DEFAULT_KIND = MATRIX
+
+
+def is_ranked(kind: str) -> bool:
+    """Whether reports set the cells of this kind side by side, in rankings, the best first.
+
+    Otherwise the summary's own figures, tables and findings present the cells.
+    """
+    return kind == MATRIX
+
 
 # The experiments of each kind that a user knows.
 EXAMPLES = {

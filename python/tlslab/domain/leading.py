@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlslab.domain.answer import Tile
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import shown
 from tlslab.domain.estimates import tiles as tile_rows
-from tlslab.domain.finding import CellSummary, Ranking
+from tlslab.domain.finding import CellSummary, Ranking, Tile
 from tlslab.domain.setting import RANKED_FIGURES
 from tlslab.domain.wording import figure
 

@@ -15,11 +15,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from tlslab.contract.record import OpenLoop, RunRecord
 from tlslab.domain.capacity import CONFIRMING, Objective
 from tlslab.domain.distribution import Distribution, needed_n
-from tlslab.domain.generator import STARVED, generator_busy
-from tlslab.domain.record import OpenLoop, RunRecord
 from tlslab.domain.run_faults import POOL_OBJECTIONS, STALLED
+from tlslab.domain.run_record import (
+    STARVED,
+    failures,
+    generator_busy,
+    is_balanced,
+    load_histograms,
+    mismatches,
+)
 from tlslab.domain.trial import Trial
 from tlslab.domain.workload import Window
 
@@ -129,7 +136,7 @@ def load_run(trial: Trial, shared: bool) -> LoadRun | None:
 
 def times_of(record: RunRecord, name: str) -> Distribution:
     """The times of the client that carried a load; empty if the record has none."""
-    encoded = record.load_histograms.get(name)
+    encoded = load_histograms(record).get(name)
     return _decoded(encoded) if encoded else Distribution.merge([])
 
 
@@ -148,9 +155,9 @@ def load_verdict(record: RunRecord, loop: OpenLoop, offered: float, shared: bool
     """
     codes = {verdict.code for verdict in record.verdicts}
     outcomes = record.outcomes
-    if codes & {"interrupted", "littles_law", *POOL_OBJECTIONS} or not outcomes.balanced:
+    if codes & {"interrupted", "littles_law", *POOL_OBJECTIONS} or not is_balanced(outcomes):
         return "invalid"
-    troubled = outcomes.failures + outcomes.mismatches
+    troubled = failures(outcomes) + mismatches(outcomes)
     if STALLED in codes or loop.blocked:
         return "overloaded"
     if troubled > FAILURES_LIMIT * (outcomes.completed + troubled):

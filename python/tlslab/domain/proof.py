@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from tlslab.contract.probe import ProbeRecord
+from tlslab.contract.record import Facts
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.grading import Outcome
-from tlslab.domain.handshake import Facts
-from tlslab.domain.offered import Offered
 from tlslab.domain.proof_settings import Measure, ProofSettings
 
 Direction = Literal["gain", "loss", "equal", "open"]
@@ -23,7 +23,7 @@ class Found:
     """
 
     name: str
-    offered: Offered
+    offered: ProbeRecord
     facts: Facts
     resume: str | None
     backend: str

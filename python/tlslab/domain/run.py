@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+from tlslab.contract.primitives import Primitives
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.plan import Plan
-from tlslab.domain.primitives import Primitives
 from tlslab.domain.proof import Found
 from tlslab.domain.selftest import Selftest
 from tlslab.domain.stacks import CellStacks
 from tlslab.domain.trial import Trial
+from tlslab.domain.wording import counted
 
 
 @dataclass(frozen=True)
@@ -89,3 +91,32 @@ class RunContents:
     environment: Environment
     trials: tuple[Trial, ...]
     stacks: tuple[CellStacks, ...] = ()
+
+
+# The facts that define a kind of machine. Rates of different kinds say nothing about a change.
+_KIND_OF_MACHINE = ("system", "architecture", "processor", "usable_processors", "virtual")
+
+
+def kind_of_machine(where: Environment) -> tuple[str, ...]:
+    """The facts that machines of one kind share."""
+    return tuple(str(where.machine.get(name)) for name in _KIND_OF_MACHINE)
+
+
+def machine_words(where: Environment) -> str:
+    """The kind of machine, in words."""
+    facts = where.machine
+    named = [str(facts[name]) for name in ("processor", "architecture") if name in facts]
+    usable = facts.get("usable_processors", facts.get("processors"))
+    used = [counted(usable, "processor")] if isinstance(usable, int) else []
+    system = [str(facts["system"])] if "system" in facts else []
+    virtual = ["virtual"] if facts.get("virtual") else []
+    return ", ".join([*named, *used, *system, *virtual]) or "an unknown machine"
+
+
+def instant(text: str) -> datetime:
+    """The time in UTC; a text without a zone is in UTC. Raises ValueError."""
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"no time in ISO 8601: {text!r:.60}") from None

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tlslab.contract.record import FailureReason, Outcomes, RunRecord
 from tlslab.domain.finding import Note
-from tlslab.domain.outcomes import FailureReason, Outcomes
-from tlslab.domain.record import RunRecord
+from tlslab.domain.run_record import failures, is_balanced, mismatches, reasons_of
 from tlslab.domain.trial import RunKind, Trial
 from tlslab.domain.wording import counted, figure
 
@@ -46,13 +46,13 @@ def usable(trial: Trial, kind: RunKind) -> bool:
 def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
     """The faults that make a run's numbers unusable; `kind` is the run's name in the trial."""
     outcomes = record.outcomes
-    ended = outcomes.completed + outcomes.failures + outcomes.mismatches
+    ended = outcomes.completed + failures(outcomes) + mismatches(outcomes)
     if any(verdict.code == "interrupted" for verdict in record.verdicts):
         yield Note("interrupted", f"{kind}: interrupted before its end")
     for verdict in record.verdicts:
         if verdict.code in (*POOL_OBJECTIONS, STALLED):
             yield Note(verdict.code, f"{kind}: {verdict.message}")
-    if not outcomes.balanced:
+    if not is_balanced(outcomes):
         yield Note(
             "accounting", f"{kind}: {outcomes.attempts:,} attempts do not match their outcomes"
         )
@@ -65,12 +65,12 @@ def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
         )
         return
     ended = ended or outcomes.attempts  # Connections that are kept open do not end.
-    if outcomes.mismatches > TROUBLE_LIMIT * ended:
+    if mismatches(outcomes) > TROUBLE_LIMIT * ended:
         yield Note(
             "unexpected",
             f"{kind}: other handshakes than asked for: {_listed(outcomes.unexpected, outcomes)}",
         )
-    if outcomes.failures > TROUBLE_LIMIT * ended:
+    if failures(outcomes) > TROUBLE_LIMIT * ended:
         yield Note("failures", f"{kind}: connections failed: {_listed(outcomes.failed, outcomes)}")
     if (note := _littles_law(kind, record)) is not None:
         yield note
@@ -80,7 +80,7 @@ def _listed(counts: Mapping[str, int], outcomes: Outcomes) -> str:
     """Each class with its count and its most frequent reason."""
     items = sorted(counts.items(), key=lambda item: -item[1])
     return ", ".join(
-        f"{name} {count:,}{_most(outcomes.reasons_of(name), count)}" for name, count in items
+        f"{name} {count:,}{_most(reasons_of(outcomes, name), count)}" for name, count in items
     )
 
 

@@ -1,42 +1,9 @@
 """The result of `tlslab scale`: the memory of an idle connection, on both sides."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 SCHEMA = "tlslab.scale/1"
-
-
-@dataclass(frozen=True)
-class Memory:
-    """A process's memory in bytes, as the kernel counts it (proc(5), smaps_rollup)."""
-
-    resident: int
-    proportional: int
-    anonymous: int
-
-
-@dataclass(frozen=True)
-class HeldLevel:
-    """One level of `tlslab-load --hold`: requested and idle connections, the engine's memory."""
-
-    asked: int
-    connections: int
-    seconds: float
-    memory: Memory
-
-
-@dataclass(frozen=True)
-class HoldRecord:
-    """The output of `tlslab-load --hold` (schema/hold.json)."""
-
-    backend: str
-    address: str
-    empty: Memory
-    levels: tuple[HeldLevel, ...]
-    attempts: int
-    alive: int
-    lost: int
-    failed: dict[str, int]
-    interrupted: bool
 
 
 @dataclass(frozen=True)
@@ -77,7 +44,7 @@ class BackendScale:
     attempts: int
     alive: int
     lost: int
-    failed: dict[str, int]
+    failed: Mapping[str, int]
     readings: tuple[Reading, ...]
     slopes: tuple[Slope, ...]
 

@@ -12,8 +12,8 @@ from typing import Literal
 
 from tlslab.domain.autoregression import mean_error
 from tlslab.domain.capacity import GeneratorRules, SearchRules
-from tlslab.domain.generator import generator_busy
 from tlslab.domain.run_faults import host_was_lost
+from tlslab.domain.run_record import failures, generator_busy, mismatches
 from tlslab.domain.trial import Trial, TrialRun
 from tlslab.domain.wording import counted, figure, percent
 
@@ -60,13 +60,13 @@ class Level:
         """The level of one run."""
         record = run.record
         outcomes = record.outcomes
-        ended = outcomes.completed + outcomes.failures + outcomes.mismatches
+        ended = outcomes.completed + failures(outcomes) + mismatches(outcomes)
         rates = [s.completed / s.seconds for s in record.intervals if s.seconds > 0]
         return cls(
             connections=connections,
             rate=outcomes.completed / record.seconds if record.seconds > 0 else 0.0,
             noise=relative_noise(rates, outcomes.completed),
-            errors=(outcomes.failures + outcomes.mismatches) / ended if ended else 1.0,
+            errors=(failures(outcomes) + mismatches(outcomes)) / ended if ended else 1.0,
             generator_busy=generator_busy(record),
             generators=generators,
         )

@@ -7,7 +7,7 @@ several hosts add up.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tlslab.domain.record import CpuTime
+from tlslab.contract.record import CpuTime
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from tlslab.domain.command_line import short
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.names import find_suite
-from tlslab.domain.url import short
 
 _KEYS = {
     "ecdsa-p256": "ECDSA P-256",

@@ -6,10 +6,10 @@ may repeat `blocks`, `factors` and a kind's tables with the values that a quick 
 `cells` makes cells and exclusions with reasons, `order` the seeded order of trials.
 """
 
-from tlslab.experiment import benchmark, capacity, costs, matrix, proof
 from tlslab.experiment.cells import make_cells
-from tlslab.experiment.file_kinds import FILE_KINDS, FileKind, file_kind
+from tlslab.experiment.file_kinds import FileKind
 from tlslab.experiment.files import SCHEMA, dumps, load, loads, shipped, with_levels
+from tlslab.experiment.kinds import FILE_KINDS, file_kind
 from tlslab.experiment.order import Refuse, make_plan, refuse_levels
 
 __all__ = [
@@ -17,17 +17,12 @@ __all__ = [
     "SCHEMA",
     "FileKind",
     "Refuse",
-    "benchmark",
-    "capacity",
-    "costs",
     "dumps",
     "file_kind",
     "load",
     "loads",
     "make_cells",
     "make_plan",
-    "matrix",
-    "proof",
     "refuse_levels",
     "shipped",
     "with_levels",

@@ -16,10 +16,10 @@ from tlslab.domain.benchmark import (
     Faults,
     settings_of,
 )
-from tlslab.domain.experiment import BENCHMARK, Experiment
+from tlslab.domain.experiment import Experiment
 from tlslab.domain.workload import Workload
 from tlslab.experiment.factors import Rule, count_rule, pattern_rule
-from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
+from tlslab.experiment.file_kinds import FileKind
 from tlslab.experiment.short import MEASURE_MS
 from tlslab.experiment.writing import toml
 from tlslab.toml_table import Table
@@ -130,6 +130,3 @@ class BenchmarkFile(FileKind):
         settings = settings_of(experiment)
         each = max(10, round(round(seconds * 1000) / settings.iterations))
         return replace(experiment, settings=replace(settings, iteration_ms=each))
-
-
-FILE_KINDS.register(BENCHMARK, BenchmarkFile())

@@ -20,12 +20,12 @@ from tlslab.domain.capacity import (
     plan_of,
 )
 from tlslab.domain.errors import UsageError
-from tlslab.domain.experiment import CAPACITY, Experiment
+from tlslab.domain.experiment import Experiment
 from tlslab.domain.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
 from tlslab.domain.workload import RESUMPTIONS, Window
 from tlslab.experiment import capacity_changes
 from tlslab.experiment.factors import RULES
-from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
+from tlslab.experiment.file_kinds import FileKind
 from tlslab.experiment.workload import (
     LIMIT_CONNECTIONS,
     LIMIT_WINDOW_MS,
@@ -257,9 +257,6 @@ class CapacityFile(FileKind):
         if not allow_obsolete:
             plan = replace(plan, obsolete=None)
         return replace(experiment, settings=plan)
-
-
-FILE_KINDS.register(CAPACITY, CapacityFile())
 
 
 def _stage(stage: Any) -> Iterator[str]:

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tlslab.domain.design import QUANTITIES, Design
-from tlslab.domain.experiment import COSTS, Experiment
+from tlslab.domain.experiment import QUANTITIES, Design, Experiment
 from tlslab.domain.workload import NO_WINDOW
 from tlslab.experiment.factors import RULES, Rule
-from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
+from tlslab.experiment.file_kinds import FileKind
 from tlslab.experiment.short import with_length
 from tlslab.experiment.workload import read_workload, write_workload
 from tlslab.experiment.writing import toml
@@ -93,6 +92,3 @@ def _combinations(table: Table, name: str) -> tuple[dict[str, str], ...]:
             levels[factor] = level
         found.append(levels)
     return tuple(found)
-
-
-FILE_KINDS.register(COSTS, CostsFile())

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tlslab.domain.command_line import canonical, did_you_mean
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import ConditionalFactor, Experiment, Factor
 from tlslab.domain.names import (
@@ -15,8 +16,6 @@ from tlslab.domain.names import (
     find_suite,
     is_key,
 )
-from tlslab.domain.suggest import did_you_mean
-from tlslab.domain.url import canonical
 from tlslab.domain.workload import RESUMPTIONS
 from tlslab.toml_table import Table
 

@@ -1,6 +1,6 @@
 """The files of each kind of experiment, and the changes that options make to them.
 
-A kind registers its `FileKind` in `FILE_KINDS`; `lab.kinds` joins it with the kind's other parts.
+`kinds` has the `FileKind` of each.
 """
 
 from abc import ABC, abstractmethod
@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import Experiment
-from tlslab.domain.registry import Registry
 from tlslab.experiment.factors import Rule
 from tlslab.toml_table import Table
 
@@ -90,11 +89,3 @@ class FileKind(ABC):
                 "--objective and --allow-obsolete are for capacity experiments", "leave them out"
             )
         return experiment
-
-
-FILE_KINDS: Registry[FileKind] = Registry()
-
-
-def file_kind(experiment: Experiment) -> FileKind:
-    """The file kind of an experiment."""
-    return FILE_KINDS[experiment.kind]

@@ -6,12 +6,13 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import UsageError
 from tlslab.domain.experiment import DEFAULT_KIND, ConditionalFactor, Exclusion, Experiment, Pin
 from tlslab.domain.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
-from tlslab.domain.suggest import did_you_mean
 from tlslab.experiment.factors import RULES, change_levels, read_baseline, read_factors
-from tlslab.experiment.file_kinds import FILE_KINDS, FileKind, file_kind
+from tlslab.experiment.file_kinds import FileKind
+from tlslab.experiment.kinds import FILE_KINDS, file_kind
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.experiment.writing import toml
 from tlslab.toml_table import Table, parse
@@ -50,7 +51,7 @@ def load(name: str, quick: bool = False) -> Experiment:
     the file is faulty.
     """
     experiment = _load(name, quick)
-    return shortened(experiment) if asked_for() else experiment
+    return shortened(experiment, file_kind(experiment)) if asked_for() else experiment
 
 
 def _load(name: str, quick: bool) -> Experiment:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from tlslab.domain.experiment import MATRIX, Experiment
+from tlslab.domain.experiment import Experiment
 from tlslab.domain.stopping import Stopping
 from tlslab.experiment.factors import RULES
-from tlslab.experiment.file_kinds import FILE_KINDS, FileKind
+from tlslab.experiment.file_kinds import FileKind
 from tlslab.experiment.short import asked_for, with_length
 from tlslab.experiment.stopping import read_stopping, write_stopping
 from tlslab.experiment.workload import read_workload, write_workload
@@ -58,6 +58,3 @@ class MatrixFile(FileKind):
             keep_alive=kept and replace(kept, window=with_length(kept.window, length_ms)),
         )
         return replace(experiment, workload=work)
-
-
-FILE_KINDS.register(MATRIX, MatrixFile())

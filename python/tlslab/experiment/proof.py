@@ -10,7 +10,6 @@ from tlslab.domain.proof_settings import NEW, RETURNING, ProofSettings, settings
 from tlslab.domain.stopping import Stopping
 from tlslab.domain.workload import KeepAlive, Window, Workload
 from tlslab.experiment.factors import Rule
-from tlslab.experiment.file_kinds import FILE_KINDS
 from tlslab.experiment.matrix import MatrixFile
 from tlslab.experiment.stopping import read_stopping, write_stopping
 from tlslab.experiment.workload import read_workload, write_workload
@@ -158,6 +157,3 @@ def _written(settings: ProofSettings) -> Iterator[str]:
             if served.certificate:
                 yield f"certificate = {toml(served.certificate)}"
                 yield f"private_key = {toml(served.private_key)}"
-
-
-FILE_KINDS.register(PROOF, ProofFile())

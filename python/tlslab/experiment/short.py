@@ -8,10 +8,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tlslab.domain.design import Design
-from tlslab.domain.experiment import Experiment, Factor
+from tlslab.domain.experiment import Design, Experiment, Factor
 from tlslab.domain.workload import NO_WINDOW, Window
-from tlslab.experiment.file_kinds import file_kind
+from tlslab.experiment.file_kinds import FileKind
 
 VARIABLE = "TLSLAB_SHORT_RUNS"
 
@@ -33,10 +32,10 @@ def asked_for(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get(VARIABLE, "") not in ("", "0")
 
 
-def shortened(experiment: Experiment) -> Experiment:
+def shortened(experiment: Experiment, kind: FileKind) -> Experiment:
     """The experiment with one block, two levels of two factors and the shortest of windows."""
     work = experiment.workload
-    varying = _varying(experiment)
+    varying = _varying(experiment, kind.always_vary)
     keep_alive = work.keep_alive and replace(work.keep_alive, window=short(work.keep_alive.window))
     return replace(
         experiment,
@@ -52,7 +51,7 @@ def shortened(experiment: Experiment) -> Experiment:
             client_cost=short(work.client_cost),
             keep_alive=keep_alive,
         ),
-        settings=file_kind(experiment).shortened(experiment.settings),
+        settings=kind.shortened(experiment.settings),
         design=experiment.design and Design((), experiment.design.held_out[:1]),
     )
 
@@ -79,10 +78,10 @@ def with_length(window: Window, measure_ms: int) -> Window:
     return window if window == NO_WINDOW else replace(window, measure_ms=measure_ms)
 
 
-def _varying(experiment: Experiment) -> set[str]:
+def _varying(experiment: Experiment, always: tuple[str, ...]) -> set[str]:
     """The factors that still vary: those compared with a baseline come first."""
     several = [factor.name for factor in experiment.factors if len(factor.levels) > 1]
-    if always := file_kind(experiment).always_vary:
+    if always:
         return set(several) & set(always)
     return set(sorted(several, key=lambda name: name not in experiment.baseline)[:VARYING])
 

@@ -9,8 +9,15 @@ from typing import Any
 import psutil
 
 from tlslab.domain.errors import EngineError
-from tlslab.domain.server_side import ProcessorTimes, Source
-from tlslab.domain.trial import CpuSample, MachineSample, MachineUsage, ProcessorUsage, ServerUsage
+from tlslab.domain.trial import (
+    CpuSample,
+    MachineSample,
+    MachineUsage,
+    ProcessorTimes,
+    ProcessorUsage,
+    ServerUsage,
+    Source,
+)
 from tlslab.lab.control_group import ControlGroup
 from tlslab.lab.energy import Counters, EnergyReader, joules
 from tlslab.lab.process_times import ProcessReading, read_process, tree_queued, tree_used

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from tlslab.contract.record import Preflight
+from tlslab.domain.command_line import short
 from tlslab.domain.errors import EngineError
 from tlslab.domain.experiment import Experiment, Factor, Pin
-from tlslab.domain.handshake import Preflight
 from tlslab.domain.names import ECDSA_SCHEMES, RSA_SCHEMES
 from tlslab.domain.profile import Profile
 from tlslab.domain.run import TargetInfo
-from tlslab.domain.url import short
 from tlslab.domain.workload import Workload
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.served_key import key_level

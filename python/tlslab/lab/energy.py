@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from tlslab.domain.server_side import PackageEnergy
+from tlslab.domain.trial import PackageEnergy
 
 SYSFS = Path("/sys")
 

@@ -9,13 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tlslab.contract.hold import HoldRecord
+from tlslab.contract.primitives import Primitives
+from tlslab.contract.probe import ProbeRecord
+from tlslab.contract.record import Preflight, RunRecord
 from tlslab.domain.errors import EngineError
-from tlslab.domain.handshake import Preflight
-from tlslab.domain.offered import Offered
-from tlslab.domain.primitives import Primitives
-from tlslab.domain.probe import AbilitiesFound, ProbeRecord
-from tlslab.domain.record import RunRecord
-from tlslab.domain.scale import HoldRecord
 from tlslab.lab.engine_output import Event, EventLines, Listener, answer
 from tlslab.lab.store import from_json
 from tlslab.orphans import bound
@@ -95,19 +93,12 @@ class Engine:
         return self._ask(line, b"", seconds + SLACK_S, lambda event: None, environment)
 
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
-        """The server's acceptance of the specified offers, without load. Raises EngineError."""
+        """Everything that a server accepts, and whether it takes the offers, without load.
+
+        Raises EngineError.
+        """
         data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
         return from_json(data, ProbeRecord)
-
-    def abilities(self, spec: Mapping[str, Any]) -> AbilitiesFound:
-        """Everything that a server accepts, without load. Raises EngineError."""
-        data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
-        return from_json(data, AbilitiesFound)
-
-    def offered(self, spec: Mapping[str, Any]) -> Offered:
-        """A server's offer in the form for grading, without load. Raises EngineError."""
-        data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
-        return from_json(data, Offered)
 
     def _call(
         self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener

@@ -10,8 +10,8 @@ from typing import Any
 import psutil
 
 import tlslab
+from tlslab.contract.primitives import Primitives
 from tlslab.domain.errors import StoreError
-from tlslab.domain.primitives import Primitives
 from tlslab.domain.run import Deployed, Environment, TargetInfo
 from tlslab.domain.selftest import Selftest
 from tlslab.lab.placement import Placement

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from tlslab.analysis.frames import FRAMES
+from tlslab.domain.command_line import Format
 from tlslab.domain.errors import CannotRunError, UsageError
-from tlslab.domain.export_format import Format
 from tlslab.domain.run import RunContents
 from tlslab.domain.run_faults import run_faults
+from tlslab.domain.run_record import load_histograms, load_summaries
 from tlslab.domain.trial import Trial
 from tlslab.lab.results import read_contents
 from tlslab.lab.store import RunFolder
@@ -120,8 +121,8 @@ def _histograms(contents: RunContents) -> Mapping[tuple[str, str, str], list[str
         for kind, run in trial.runs.items():
             if list(run_faults(kind, run.record)):
                 continue
-            for name, encoded in run.record.load_histograms.items():
-                if run.record.load_summaries[name].n:
+            for name, encoded in load_histograms(run.record).items():
+                if load_summaries(run.record)[name].n:
                     found.setdefault((_load(trial), kind, name), []).append(encoded)
     return found
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 
+from tlslab.contract.primitives import Primitives
 from tlslab.domain.names import CERTIFICATE_KEYS, find_group, find_suite
 from tlslab.domain.plan import Plan
-from tlslab.domain.primitives import RESPONSE_BYTES, Primitives
 from tlslab.lab.generators import GeneratorPool
 
 # The time for each primitive. With two libraries a plan of six groups takes about a second.
 TIME = "8ms"
 
-# The largest response of the engine's own listener, in bytes.
+# The default size of a response of the engine's own listener, and the largest one, in bytes.
+_RESPONSE_BYTES = 2048
 _RESPONSE_LIMIT = 32_768
 
 # The size of a response's head, in addition to the document.
@@ -27,7 +28,7 @@ def measure_primitives(
         flags += _flags("--suite", [s for s in cell.profile.suites if find_suite(s)])
         key = cell.factors.get("key", "")
         flags += _flags("--certificate", [key] if key in CERTIFICATE_KEYS else [])
-    size = min(_RESPONSE_LIMIT, document_bytes + _HEAD_BYTES if document_bytes else RESPONSE_BYTES)
+    size = min(_RESPONSE_LIMIT, document_bytes + _HEAD_BYTES if document_bytes else _RESPONSE_BYTES)
     flags += ["--response-bytes", str(size)]
     if processors:
         flags += ["--cpu", str(processors[0])]

@@ -4,14 +4,15 @@ One ClientHello for each cell, and a few handshakes for the certificates: well u
 probe separates cells that the server does not support from cells that fail.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from tlslab.contract.probe import OfferFound, ProbeRecord
 from tlslab.domain.doubt import certificates_known
 from tlslab.domain.errors import EngineError
 from tlslab.domain.plan import Cell
-from tlslab.domain.probe import OfferFound, Probed, ProbeRecord
 from tlslab.domain.profile import Profile
 from tlslab.domain.trial import Reason
 from tlslab.lab.generators import GeneratorPool
@@ -25,6 +26,18 @@ SCHEMA = "tlslab.probe-spec/1"
 CONNECTIONS_PER_CELL = 3
 OTHER_CONNECTIONS = 50
 CONNECTIONS_LIMIT = 2000
+
+
+@dataclass(frozen=True)
+class Probed:
+    """Knowledge about cells before their first trial, by their keys.
+
+    `refused`: cells that the server does not support; `supported`: cells that it does. Nothing is
+    known about the others.
+    """
+
+    refused: Mapping[str, Reason] = field(default_factory=dict)
+    supported: frozenset[str] = frozenset()
 
 
 def probe_cells(engine: GeneratorPool, aim: Aim, cells: Sequence[Cell]) -> Probed:

@@ -24,13 +24,13 @@ from tlslab.advice.setting_grade import Subject
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.trade_offs import measured_cells, ratios, weigh
+from tlslab.domain.experiment import is_ranked
 from tlslab.domain.run import RunContents
-from tlslab.report.presentations import PRESENTATIONS
 
 
 def subject_of_run(contents: RunContents) -> Subject | None:
     """The subject of a recommendation; None if the run compares neither suites nor groups."""
-    if not PRESENTATIONS[contents.experiment.kind].ranked:
+    if not is_ranked(contents.experiment.kind):
         return None
     return compared_subject({each.name: each.levels for each in contents.experiment.factors})
 

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlslab.domain.command_line import READY_S, SETTLE_S, is_url
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.finding import Summary
-from tlslab.domain.hook_times import READY_S, SETTLE_S
-from tlslab.domain.url import is_url
 from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.trust import whom_to_trust
 from tlslab.servers.address import LOOPBACK

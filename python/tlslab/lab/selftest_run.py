@@ -8,6 +8,7 @@ from tlslab.domain import events
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.finding import Summary
 from tlslab.domain.selftest import Selftest
+from tlslab.experiment import file_kind
 from tlslab.experiment.selftest_experiment import BURNS, QUICK_BURNS, WORKLOAD, selftest_experiment
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.lab import experiment_run
@@ -63,7 +64,7 @@ def selftest(request: Request, observer: events.Observer) -> Result:
     blocks = BLOCKS
     experiment = selftest_experiment(tries * BLOCKS, burns)
     if asked_for():
-        experiment, blocks = shortened(experiment), 1
+        experiment, blocks = shortened(experiment, file_kind(experiment)), 1
     done = experiment_run.execute(
         experiment_run.Request(
             experiment, (TARGET,), request.command, request.out, seed=request.seed

@@ -2,11 +2,10 @@
 
 import re
 
+from tlslab.contract.record import Preflight, RunRecord
 from tlslab.domain.errors import EngineError
-from tlslab.domain.handshake import Preflight
 from tlslab.domain.names import is_key
 from tlslab.domain.plan import Cell
-from tlslab.domain.record import RunRecord
 
 
 def key_level(preflight: Preflight) -> str:

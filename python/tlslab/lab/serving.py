@@ -7,12 +7,11 @@ from dataclasses import replace
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.errors import CannotRunError, EngineError, StoreError
 from tlslab.domain.plan import Cell
-from tlslab.domain.probe import Probed
 from tlslab.domain.trial import Reason
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.pool import require_generator
-from tlslab.lab.probing import probe_cells
+from tlslab.lab.probing import Probed, probe_cells
 from tlslab.lab.trial import Bench
 
 # The reason class: the server of a deployment could not be set up or started.

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tlslab.contract.probe import ProbeRecord
 from tlslab.domain.errors import CannotRunError
 from tlslab.domain.names import GROUPS, SUITES
-from tlslab.domain.probe import AbilitiesFound, TargetFound
 from tlslab.domain.profile import Profile
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.private import private_folder
@@ -27,6 +27,34 @@ CONNECTIONS = 1000
 
 # Factors that vary only in a proof, not in experiments of users.
 OF_PROOFS = {"configuration"}
+
+
+@dataclass(frozen=True)
+class TargetFound:
+    """A kind of server on this machine: its place, program, TLS library and abilities.
+
+    `problem` says why the server is missing or did not start, `remedy` what to do. The abilities
+    were observed on a started server that was given all groups that it takes: `suites` and `groups`
+    by version, `keys` of its certificates, `alpn` protocols. `takes`: the factors of a deployment
+    that configure the server. `front`: it can stand in front of another server; `behind`: it can
+    stand, without TLS, behind one. `unknown`: the abilities that were not observed, and why.
+    """
+
+    name: str
+    takes: tuple[str, ...]
+    front: bool
+    behind: bool
+    program: str | None = None
+    software: str | None = None
+    backend: str | None = None
+    versions: tuple[str, ...] = ()
+    suites: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
+    alpn: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    problem: str | None = None
+    remedy: str = ""
 
 
 def survey(engine: GeneratorPool, kinds: Mapping[str, Kind] = MANAGED) -> tuple[TargetFound, ...]:
@@ -70,7 +98,7 @@ def examine(engine: GeneratorPool, kind: Kind) -> TargetFound:
     )
 
 
-def _ask(engine: GeneratorPool, kind: Kind) -> AbilitiesFound:
+def _ask(engine: GeneratorPool, kind: Kind) -> ProbeRecord:
     with private_folder() as private:
         for setting in _settings(private, kind):
             target = kind.make(setting)
@@ -104,8 +132,8 @@ def _settings(private: Path, kind: Kind) -> Iterator[Setting]:
         )
 
 
-def _probe(engine: GeneratorPool, running: Running, trust_pem: str) -> AbilitiesFound:
-    return engine.abilities(
+def _probe(engine: GeneratorPool, running: Running, trust_pem: str) -> ProbeRecord:
+    return engine.probe(
         {
             "schema": SCHEMA,
             "target": urlsplit(running.url).netloc,
@@ -120,7 +148,7 @@ def _probe(engine: GeneratorPool, running: Running, trust_pem: str) -> Abilities
     )
 
 
-def _suites(found: AbilitiesFound) -> dict[str, tuple[str, ...]]:
+def _suites(found: ProbeRecord) -> dict[str, tuple[str, ...]]:
     """The accepted suites, by version, in the lab's order."""
     taken = [s for s, offer in zip(SUITES, found.offers, strict=False) if offer.accepted]
     return {
@@ -130,7 +158,7 @@ def _suites(found: AbilitiesFound) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _unknown(found: AbilitiesFound) -> Iterator[str]:
+def _unknown(found: ProbeRecord) -> Iterator[str]:
     """The abilities that were not observed, and why."""
     if found.incomplete is not None:
         yield f"all else: {found.incomplete}"
@@ -141,7 +169,7 @@ def _unknown(found: AbilitiesFound) -> Iterator[str]:
             yield f"{suite.name}: the server {offer.refusal.words}"
 
 
-def _groups(found: AbilitiesFound) -> dict[str, tuple[str, ...]]:
+def _groups(found: ProbeRecord) -> dict[str, tuple[str, ...]]:
     """The accepted groups, by version, in the lab's order."""
     groups = {}
     for each in found.groups:

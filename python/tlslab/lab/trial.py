@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from tlslab.contract.record import RunRecord
 from tlslab.domain.errors import CannotRunError, EngineError
 from tlslab.domain.events import EngineEnded, EngineReport, GeneratorLost, Pace
 from tlslab.domain.plan import Cell, PlannedTrial
-from tlslab.domain.probe import Probed
-from tlslab.domain.record import RunRecord
 from tlslab.domain.trial import Reason, RunKind, Trial, TrialRun, TrialStatus
 from tlslab.domain.workload import NO_WINDOW, Window, Workload
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Event
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.pool import LostInRunError
+from tlslab.lab.probing import Probed
 from tlslab.lab.served_key import check_certificate
 from tlslab.lab.server_side.side import Side, SideMeter
 from tlslab.lab.specs import Aim, run_spec

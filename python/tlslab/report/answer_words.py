@@ -3,10 +3,9 @@
 import shlex
 from collections.abc import Iterator
 
-from tlslab.domain.answer import Answer, Lacking, Tile
 from tlslab.domain.estimates import shown
 from tlslab.domain.figure import Figure
-from tlslab.domain.finding import Summary
+from tlslab.domain.finding import Answer, Lacking, Summary, Tile
 from tlslab.domain.wording import figure, range_words
 
 NOT_ENOUGH = "Not enough to say."

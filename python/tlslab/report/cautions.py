@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from tlslab.domain.experiment import is_ranked
 from tlslab.domain.finding import CellSummary, Summary
 from tlslab.domain.wording import cell_label
-from tlslab.report.presentations import presentation
 from tlslab.report.view import VERDICTS
 
 # The most cells that a warning names.
@@ -42,7 +42,7 @@ class Caution:
 
 def warnings(summary: Summary) -> tuple[Caution, ...]:
     """Everything that the reader must know, alike statements together, the gravest first."""
-    ranked = presentation(summary).ranked
+    ranked = is_ranked(summary.experiment.kind)
     reported = [(_OF_THE_RUN, Caution(text, ())) for text in summary.environment.warnings]
     if ranked:
         reported += [(_OF_THE_RUN, Caution(f.text, ())) for f in summary.findings if not f.cells]
@@ -62,7 +62,7 @@ def warnings(summary: Summary) -> tuple[Caution, ...]:
 
 def without_result(summary: Summary) -> tuple[tuple[str, str, str], ...]:
     """Cells without a valid result that no section shows: label, verdict, reasons."""
-    if presentation(summary).ranked:
+    if is_ranked(summary.experiment.kind):
         return ()
     return tuple(
         (

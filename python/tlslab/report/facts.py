@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tlslab.domain.commands import ONE_RUN, without_options
+from tlslab.domain.command_line import ONE_RUN, without_options
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import Environment
 from tlslab.domain.wording import cell_label

@@ -1,6 +1,6 @@
 """The load generators of a run in words."""
 
-from tlslab.domain.host_use import HostUse
+from tlslab.domain.finding import HostUse
 from tlslab.domain.wording import counted, figure
 
 

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from tlslab.domain.estimates import bounded_by_verdict, unit_shown
 from tlslab.domain.finding import Summary
-from tlslab.domain.machine import machine_words
 from tlslab.domain.plain import plain
+from tlslab.domain.run import machine_words
 from tlslab.domain.wording import counted
 from tlslab.report.answer_words import enough_command
 from tlslab.report.few_trials import shown

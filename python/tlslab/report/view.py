@@ -13,6 +13,7 @@ from tlslab.domain.estimates import (
     SERVER_COST,
     SERVER_LIMIT,
 )
+from tlslab.domain.experiment import is_ranked
 from tlslab.domain.finding import (
     CellSummary,
     Comparison,
@@ -33,7 +34,6 @@ from tlslab.domain.wording import (
     short_label,
 )
 from tlslab.report.few_trials import NOT_SHOWN
-from tlslab.report.presentations import presentation
 
 LIMITS = {CLIENT_COST: CLIENT_LIMIT, SERVER_COST: SERVER_LIMIT}
 
@@ -178,7 +178,7 @@ def _value(
 
 def sections(summary: Summary) -> tuple[Section, ...]:
     """One section for each setting, in the order of the plan; none for kinds without a ranking."""
-    if not presentation(summary).ranked:
+    if not is_ranked(summary.experiment.kind):
         return ()
     baseline = summary.experiment.baseline
     members: dict[str, list[CellSummary]] = {}
@@ -304,5 +304,5 @@ def headline(summary: Summary, shown: tuple[Section, ...]) -> str:
 def general_findings(summary: Summary, shown: tuple[Section, ...]) -> tuple[Finding, ...]:
     """The findings that no section shows; of a ranking's, those about no cell are warnings."""
     within = {finding for section in shown for finding in section.findings}
-    ranked = presentation(summary).ranked
+    ranked = is_ranked(summary.experiment.kind)
     return tuple(f for f in summary.findings if f not in within and (f.cells or not ranked))

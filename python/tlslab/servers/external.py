@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tlslab.domain.command_line import TIMEOUT_S
 from tlslab.domain.errors import CannotRunError, UsageError
-from tlslab.domain.hook_times import TIMEOUT_S
 from tlslab.domain.names import find_group, find_suite
 from tlslab.servers.base import pinned
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.deployment import NO_FRONT, Deployment
 from tlslab.domain.errors import CannotRunError, UsageError
-from tlslab.domain.suggest import did_you_mean
 from tlslab.servers.address import LOOPBACK
 from tlslab.servers.apache import Apache
 from tlslab.servers.base import Front, Setting, Target

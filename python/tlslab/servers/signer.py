@@ -32,13 +32,13 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 
 from tlslab.domain.errors import CannotRunError
-from tlslab.domain.user_folders import user_folder
 from tlslab.servers.base import pinned, require
 from tlslab.servers.certificates import Authority
 from tlslab.servers.namespaces import Namespace, namespaces, obstacle
 from tlslab.servers.openbao import NodeApi, set_up
 from tlslab.servers.process import PATIENCE_S, ServerProcess
 from tlslab.servers.throttle import Throttle
+from tlslab.user_folders import user_folder
 
 SCHEMA = "tlslab.signers/1"
 KEY_NAME = "client"

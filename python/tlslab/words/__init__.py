@@ -7,8 +7,16 @@ page, the terminal and Markdown. One module has the sentences of one kind of run
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tlslab.domain.answer import Answer, Lacking, Statement
-from tlslab.domain.finding import CellSummary, Finding, Note, Summary, Values
+from tlslab.domain.finding import (
+    Answer,
+    CellSummary,
+    Finding,
+    Lacking,
+    Note,
+    Statement,
+    Summary,
+    Values,
+)
 from tlslab.words import benchmark, capacity, costs, matrix, proof, reasons
 from tlslab.words.sentence import Sentence
 

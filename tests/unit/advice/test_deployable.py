@@ -9,8 +9,7 @@ from factories.policy import forbidding
 from factories.run import CLIENT_US, SERVER_US, TEN_BLOCKS, Change, World, made_run
 from factories.saturated import idle
 from factories.worded import advised, summarise
-from tlslab.domain.answer import Answer
-from tlslab.domain.finding import Summary
+from tlslab.domain.finding import Answer, Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Reason, Trial
 from tlslab.experiment import with_levels

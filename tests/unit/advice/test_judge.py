@@ -7,9 +7,10 @@ import pytest
 
 from factories.offered import chain, listed, offered, silent
 from tlslab.advice.judge import fails_everyone, judge, things
+from tlslab.advice.offer import lacks, offer_doubt
 from tlslab.cli.grade import _conclude
+from tlslab.contract.probe import ProbeRecord
 from tlslab.domain.grading import Found, Grading
-from tlslab.domain.offered import Offered
 from tlslab.lab.store import from_json, to_json
 from tlslab.report.grade_words import headline
 
@@ -65,12 +66,12 @@ def test_a_staple_is_missing_only_if_all_certificates_are_known() -> None:
 def test_records_of_earlier_probes_have_no_open_questions() -> None:
     """Their records have no list of them, and `accepted` is never null."""
     old = offered()
-    assert (old.unanswered, old.doubt) == ((), None)
-    assert not old.lacks("1.2")
+    assert (old.unanswered, offer_doubt(old)) == ((), None)
+    assert not lacks(old, "1.2")
     new = offered(unknown=("1.2",), unanswered=[silent("versions", "TLS 1.2")])
     assert new.unanswered[0].refusal.class_ == "timeout_handshake"
     assert [found.accepted for found in new.versions] == [True, None, False, False, False, False]
-    assert from_json(to_json(new), Offered) == new
+    assert from_json(to_json(new), ProbeRecord) == new
 
 
 def test_old_versions_and_suites_fail() -> None:

@@ -10,10 +10,9 @@ from factories.offered import offered, silent
 from factories.proof import made_sides
 from tlslab.advice.proof_verdict import proved
 from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
-from tlslab.domain.answer import Answer, Lacking
-from tlslab.domain.finding import ExperimentSummary, Summary
-from tlslab.domain.handshake import Facts
-from tlslab.domain.offered import Offered
+from tlslab.contract.probe import ProbeRecord
+from tlslab.contract.record import Facts
+from tlslab.domain.finding import Answer, ExperimentSummary, Lacking, Summary
 from tlslab.domain.proof import Found, Proof
 from tlslab.domain.proof_settings import ProofSettings
 from tlslab.domain.run import Environment, TargetInfo
@@ -23,7 +22,7 @@ TARGET = TargetInfo("nginx", True, "nginx", "OpenSSL", (0,), "127.0.0.1", "/")
 
 
 def summary(
-    before: Offered, after: Offered, may_lose: tuple[str, ...] = (), **sides: Any
+    before: ProbeRecord, after: ProbeRecord, may_lose: tuple[str, ...] = (), **sides: Any
 ) -> Summary:
     """A proof with measurements alone."""
     settings = ProofSettings("nginx", "Chromium 156", 0.05, 0.5, (), may_lose)
@@ -241,7 +240,7 @@ def test_other_summaries_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("after", [GOOD, NEW_ONLY])
-def test_clients_and_policies_are_tables(after: Offered) -> None:
+def test_clients_and_policies_are_tables(after: ProbeRecord) -> None:
     tables = {table.id: table for table in proved(summary(GOOD, after)).tables}
     assert set(tables) == {"clients", "policies"}
     assert all(len(row) == len(t.columns) for t in tables.values() for row in t.rows)

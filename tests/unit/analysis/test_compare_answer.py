@@ -4,8 +4,7 @@ import math
 
 from tlslab.analysis.compare import may_differ
 from tlslab.analysis.overlay.differences import Labelled, answer
-from tlslab.domain.answer import Answer
-from tlslab.domain.finding import Comparison, ComparisonVerdict
+from tlslab.domain.finding import Answer, Comparison, ComparisonVerdict
 
 RATE = "connections_per_s"
 P99 = "handshake_ms_p99"

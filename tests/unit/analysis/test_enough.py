@@ -13,9 +13,8 @@ from factories.costs import made_calibration
 from factories.worded import summarise
 from tlslab.analysis.enough import minutes, seconds_apart, wanted_blocks
 from tlslab.analysis.stats.estimate import estimate, two_stage_estimate
-from tlslab.domain.answer import Answer
 from tlslab.domain.enough import too_wide
-from tlslab.domain.finding import Summary
+from tlslab.domain.finding import Answer, Summary
 from tlslab.domain.trial import Trial
 
 

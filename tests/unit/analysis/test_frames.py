@@ -10,10 +10,11 @@ from factories import benchmarks, capacity
 from factories.run import made_run
 from factories.worded import summarise
 from tlslab.analysis.frames import FRAMES
+from tlslab.analysis.frames.frame import Field, Value, field, make_frame
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.finding import Summary
-from tlslab.domain.frame import Field, Value, field, make_frame
 from tlslab.domain.run import RunContents
+from tlslab.domain.run_record import load_histograms
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +71,7 @@ def test_counts_of_histograms_and_slices_are_those_of_the_runs(matrix: RunConten
         if (row[at["trial"]], row[at["run"]], row[at["histogram"]])
         == (first.trial, "capacity", "handshake")
     )
-    assert counted == Distribution.decode(run.load_histograms["handshake"]).n > 0
+    assert counted == Distribution.decode(load_histograms(run)["handshake"]).n > 0
     slices = FRAMES["seconds"](matrix)
     expected = sum(
         len(each.record.intervals) for trial in matrix.trials for each in trial.runs.values()

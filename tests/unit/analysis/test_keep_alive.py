@@ -9,9 +9,8 @@ from rich.console import Console
 from factories.page import Page
 from factories.run import World, made_run
 from factories.worded import summarise
+from tlslab.contract.record import CpuTime, Outcomes, WorkerUsage
 from tlslab.domain.finding import Summary
-from tlslab.domain.outcomes import Outcomes
-from tlslab.domain.record import CpuTime, WorkerUsage
 from tlslab.domain.trial import Trial
 from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load
@@ -62,7 +61,9 @@ def test_a_generator_that_was_the_limit_bounds_its_own_run_alone() -> None:
     def busy(trial: Trial) -> Trial:
         run = trial.runs["keep_alive"]
         cpu = CpuTime(round(run.record.seconds * 1e6), 0)
-        record = replace(run.record, cpu=cpu, workers=(WorkerUsage(1, cpu, run.record.seconds),))
+        record = replace(
+            run.record, cpu=cpu, workers=(WorkerUsage(cpu, run.record.seconds, processor=1),)
+        )
         return replace(trial, runs={**trial.runs, "keep_alive": replace(run, record=record)})
 
     summary = summary_of(World(change=busy))

@@ -8,8 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from factories.run import made_run
-from tlslab.domain.outcomes import Outcomes
-from tlslab.domain.record import FlightTimes, RunRecord
+from tlslab.contract.record import FlightTimes, Outcomes, RunRecord
 from tlslab.domain.run_faults import run_faults
 from tlslab.experiment import load, with_levels
 

@@ -6,7 +6,7 @@ import pytest
 
 from factories.run import World, made_run
 from tlslab.analysis.measures import Processors, client_busy, server_busy, server_lost, trial_values
-from tlslab.domain.record import CpuTime
+from tlslab.contract.record import CpuTime
 from tlslab.domain.trial import RunKind, Trial, TrialRun
 
 ONE = Processors((0,), (1,))

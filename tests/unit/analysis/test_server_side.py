@@ -14,8 +14,14 @@ from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.server_side import reading_bias, server_side_facts
 from tlslab.domain.finding import Summary
 from tlslab.domain.run import RunContents
-from tlslab.domain.server_side import PackageEnergy, ProcessorTimes, ServerSide, SourceTime
-from tlslab.domain.trial import RunKind, TrialRun
+from tlslab.domain.trial import (
+    PackageEnergy,
+    ProcessorTimes,
+    RunKind,
+    ServerSide,
+    SourceTime,
+    TrialRun,
+)
 from tlslab.report import render_html, render_text
 
 COST = "server_cpu_us_per_connection"

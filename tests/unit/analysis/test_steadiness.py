@@ -9,7 +9,7 @@ from factories.capacity import CapacityWorld, drive, made_cell, made_plan
 from factories.run import made_run
 from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.steadiness import labels, notes, unsteady
-from tlslab.domain.record import CpuTime, Interval
+from tlslab.contract.record import CpuTime, Interval
 from tlslab.domain.trial import RunKind, Trial
 from tlslab.domain.workload import KeepAlive, Window
 from tlslab.experiment import load

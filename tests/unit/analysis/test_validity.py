@@ -13,9 +13,17 @@ from factories.worded import summarise
 from tlslab.analysis import validity
 from tlslab.analysis.measures import Processors
 from tlslab.analysis.validity import _FALLBACK
+from tlslab.contract.record import (
+    CommonWindow,
+    CpuTime,
+    FailedConnection,
+    FailureReason,
+    Outcomes,
+    RunRecord,
+    SlowConnects,
+    Verdict,
+)
 from tlslab.domain.finding import CellSummary
-from tlslab.domain.outcomes import FailedConnection, FailureReason, Outcomes
-from tlslab.domain.record import CommonWindow, CpuTime, RunRecord, SlowConnects, Verdict
 from tlslab.domain.trial import Reason, ServerUsage, Trial
 from tlslab.experiment import load, with_levels
 

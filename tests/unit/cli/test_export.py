@@ -19,6 +19,7 @@ from tlslab import cli
 from tlslab.analysis.frames import FRAMES
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.run import RunContents
+from tlslab.domain.run_record import load_histograms
 from tlslab.experiment import load, with_levels
 from tlslab.lab import export
 
@@ -75,7 +76,7 @@ def test_percentiles_are_those_of_the_histograms_added(
     assert sorted(files) == sorted(str(path) for path in out.iterdir())
     number, load = (out / "loads.txt").read_text().splitlines()[0].split("\t")
     trials = [t for t in contents.trials if ",".join(map("=".join, t.factors.items())) == load]
-    parts = [t.runs["capacity"].record.load_histograms["handshake"] for t in trials]
+    parts = [load_histograms(t.runs["capacity"].record)["handshake"] for t in trials]
     whole = Distribution.merge([Distribution.decode(part) for part in parts])
     table = (out / f"{number}-capacity-handshake.hgrm").read_text()
     assert f"TotalCount     = {whole.n:12.3f}" in table

@@ -15,8 +15,8 @@ from tlslab.cli import load_run
 from tlslab.cli.load_arguments import MODES, engine_arguments, own_options
 from tlslab.cli.load_beside import beside_table
 from tlslab.cli.load_run import pool_spec
+from tlslab.contract.record import RunRecord
 from tlslab.domain.errors import CannotRunError, EngineError, UsageError
-from tlslab.domain.record import RunRecord
 from tlslab.lab.generators.pool import LostInRunError
 
 

@@ -9,8 +9,8 @@ import pytest
 from factories.folder import written
 from factories.run import made_run
 from tlslab.cli import dry
+from tlslab.domain.command_line import Format
 from tlslab.domain.errors import UsageError
-from tlslab.domain.export_format import Format
 from tlslab.experiment import load
 from tlslab.lab.export import export
 from tlslab.lab.opening import open_folder

@@ -16,7 +16,7 @@ HEAVY = {
 
 # Modules of the results, which a command that only shows its help does not need: the methods of
 # their dataclasses take half of the time of its start.
-RESULTS = {"tlslab.domain.finding", "tlslab.domain.offered", "tlslab.domain.record"}
+RESULTS = {"tlslab.domain.finding", "tlslab.contract.probe", "tlslab.contract.record"}
 
 
 def imported(*arguments: str, **variables: str) -> set[str]:

@@ -17,8 +17,8 @@ from tlslab.cli import console, dry
 from tlslab.cli.app import app
 from tlslab.cli.options import EXPERIMENTS
 from tlslab.cli.values import as_bytes, as_place, as_url, servers_in
+from tlslab.domain.command_line import did_you_mean, nearest
 from tlslab.domain.errors import EngineError, UsageError
-from tlslab.domain.suggest import did_you_mean, nearest
 from tlslab.experiment import shipped
 from tlslab.lab.discovery import with_status_remedy
 from tlslab.servers import MANAGED

@@ -15,9 +15,9 @@ from tlslab.cli.load_arguments import own_options
 from tlslab.cli.resumed import options_of
 from tlslab.cli.watching import ANYWHERE, Watching, spelled_out, watched
 from tlslab.domain import events
+from tlslab.domain.command_line import Address
 from tlslab.domain.errors import CannotRunError, UsageError
 from tlslab.domain.finding import Summary
-from tlslab.domain.listen_address import Address
 from tlslab.report.facts import redo_words
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factories.capacity import CapacityWorld, made_cell
+from tlslab.contract.record import RunRecord, Verdict
 from tlslab.domain.capacity import CONFIRMING, Objective, Step
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.loads import (
@@ -26,7 +27,7 @@ from tlslab.domain.loads import (
     next_fraction,
     run_window,
 )
-from tlslab.domain.record import RunRecord, Verdict
+from tlslab.domain.run_record import is_balanced
 from tlslab.domain.workload import Window
 
 P99 = Objective("p99", 50.0)
@@ -162,7 +163,7 @@ def test_what_was_offered_must_be_completed(
 ) -> None:
     record = loop(3775, completed, concurrency)
     assert record.open_loop is not None
-    assert record.outcomes.balanced
+    assert is_balanced(record.outcomes)
     assert load_verdict(record, record.open_loop, 3775.0, shared=False) == verdict
 
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from factories.capacity import CapacityWorld, made_cell
+from tlslab.contract.record import Verdict
 from tlslab.domain.capacity import Step
-from tlslab.domain.record import Verdict
 from tlslab.domain.run_faults import run_faults, usable
 from tlslab.domain.workload import Window
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.domain.server_side import PackageEnergy
+from tlslab.domain.trial import PackageEnergy
 from tlslab.lab.energy import NOT_READABLE, NOT_SHOWN, EnergyReader, joules
 
 SPAN = 262_143_328_850

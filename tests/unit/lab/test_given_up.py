@@ -8,9 +8,9 @@ import pytest
 
 from factories.capacity import made_by
 from factories.run import made_run
+from tlslab.contract.record import RunRecord
 from tlslab.domain.capacity import Step, plan_of
 from tlslab.domain.errors import EngineError
-from tlslab.domain.record import RunRecord
 from tlslab.domain.run_faults import host_was_lost, usable
 from tlslab.domain.trial import Trial
 from tlslab.experiment import dumps, load

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from tlslab.analysis.primitive_costs import cost_us
 from tlslab.experiment import load, make_plan
 from tlslab.lab.engine import Engine
 from tlslab.lab.primitives import measure_primitives
@@ -23,7 +24,7 @@ def test_the_engine_is_asked_for_what_the_cells_are_made_of(script: Script, tmp_
     )
     plan = make_plan(load("groups", quick=True), 1)
     found = measure_primitives(Engine(program), plan, 4788, (3,))
-    assert found.cost_us("X25519", "client") == 30.0
+    assert cost_us(found, "X25519", "client") == 30.0
     words = asked.read_text("utf-8").split()
     assert words[:2] == ["--primitives", "--json"]
     options = list(zip(words[2::2], words[3::2], strict=True))

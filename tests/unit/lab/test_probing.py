@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from tlslab.domain.plan import Cell
-from tlslab.domain.probe import Probed
 from tlslab.domain.profile import Profile
 from tlslab.lab.engine import Engine
-from tlslab.lab.probing import describe_offer, probe_cells, probe_spec
+from tlslab.lab.probing import Probed, describe_offer, probe_cells, probe_spec
 from tlslab.lab.specs import Aim
 
 Script = Callable[..., str]

@@ -8,8 +8,8 @@ import psutil
 import pytest
 
 from factories.run import made_run
+from tlslab.contract.record import RunRecord
 from tlslab.domain.capacity import Step, plan_of
-from tlslab.domain.record import RunRecord
 from tlslab.domain.trial import Trial
 from tlslab.experiment import load
 from tlslab.lab.capacity.steps import run_step

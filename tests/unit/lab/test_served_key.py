@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from factories.run import made_run
+from tlslab.contract.record import RunRecord
 from tlslab.domain.errors import EngineError
 from tlslab.domain.plan import Cell
 from tlslab.domain.profile import Profile
-from tlslab.domain.record import RunRecord
 from tlslab.lab.served_key import check_certificate, key_name_level
 
 

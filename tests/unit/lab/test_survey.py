@@ -1,13 +1,15 @@
 """The survey of servers: a missing server or a failed start is reported, and affects no other."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from factories.offered import offered
 from tlslab.cli.targets import _lines
+from tlslab.contract.probe import OfferFound, Refusal, Unanswered, VersionFound
 from tlslab.domain.errors import CannotRunError
 from tlslab.domain.names import SUITES
-from tlslab.domain.probe import AbilitiesFound, OfferFound, Refusal, Unanswered, VersionFound
 from tlslab.lab.engine import Engine
 from tlslab.lab.survey import examine, survey
 from tlslab.servers import Kind, Setting, Target
@@ -46,15 +48,17 @@ def started(_: Setting) -> Target:
 
 def test_what_had_no_answer_is_not_known() -> None:
     silence = Refusal("timeout_handshake", "gave no answer in 5 s, nor in 15 s")
-    abilities = AbilitiesFound(
+    abilities = replace(
+        offered(),
         versions=(VersionFound("1.3", True), VersionFound("1.2", None)),
         offers=(*(OfferFound(True) for _ in SUITES[:-1]), OfferFound(None, silence)),
         groups=(),
         certificates=(),
+        alpn=None,
         unanswered=(Unanswered("versions", "TLS 1.2", silence),),
     )
     kind = Kind("it", lambda: Installation("/bin/it", "it/1", "L"), started, "get it")
-    engine = SimpleNamespace(abilities=lambda _: abilities)
+    engine = SimpleNamespace(probe=lambda _: abilities)
     found = examine(cast(Engine, engine), kind)
     assert (found.problem, found.versions) == (None, ("1.3",))
     words = "the server gave no answer in 5 s, nor in 15 s"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tlslab.domain.host_use import HostUse
+from tlslab.domain.finding import HostUse
 from tlslab.report.host_words import host_words, time_words
 
 

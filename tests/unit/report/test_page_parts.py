@@ -6,10 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 from factories.data import made_figures, with_data
-from tlslab.domain.answer import Answer, Lacking
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.figure import DataTable, Figure, Series
-from tlslab.domain.finding import Summary
+from tlslab.domain.finding import Answer, Lacking, Summary
 from tlslab.report import render_html
 from tlslab.report.html import page_environment
 from tlslab.report.names import long_names, short, with_hover

@@ -4,8 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from factories.run import made_run
-from tlslab.domain.outcomes import Outcomes
-from tlslab.domain.record import Bytes, CpuTime, Interval, TimeSummary
+from tlslab.contract.record import Bytes, CpuTime, Interval, Outcomes, TimeSummary
 from tlslab.domain.trial import PaceSample, TrialRun
 from tlslab.studies.runtimes.httperf import httperf_block
 

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from tlslab.analysis.benchmark.curves import Curve
 from tlslab.analysis.benchmark.findings import OPEN, STILL_WARMING, UNKNOWN
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
-from tlslab.domain.answer import Answer, Lacking, Tile
 from tlslab.domain.estimates import OPERATION, OPERATION_COST, OPERATIONS, SIGNERS_COST, quantile
-from tlslab.domain.finding import Finding
+from tlslab.domain.finding import Answer, Finding, Lacking, Tile
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import counted, difference, figure
 

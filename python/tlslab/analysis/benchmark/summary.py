@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.benchmark.answer import answer
 from tlslab.analysis.benchmark.curves import make_curves
 from tlslab.analysis.benchmark.figures import figures
@@ -21,7 +20,6 @@ from tlslab.analysis.compare import Measured, compare, judged_together
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.domain.benchmark import BenchmarkSettings, settings_of
 from tlslab.domain.estimates import OPERATION_COST, OPERATIONS
-from tlslab.domain.experiment import BENCHMARK
 from tlslab.domain.finding import CellSummary, Comparison, Note, Summary
 from tlslab.domain.plan import Cell
 from tlslab.domain.run import RunContents
@@ -41,7 +39,6 @@ def measured_cells(contents: RunContents) -> list[Measured]:
     ]
 
 
-@ANALYSTS.registers(BENCHMARK)
 def summarise(contents: RunContents) -> Summary:
     """The summary of a run of benchmarks, from its folder's content alone. Pure."""
     experiment = contents.experiment

@@ -20,11 +20,11 @@ from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import judged
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
 from tlslab.analysis.ranking import differing
-from tlslab.domain.answer import Answer, Lacking, Tile
 from tlslab.domain.capacity import CapacityPlan
 from tlslab.domain.enough import too_wide
 from tlslab.domain.estimates import CAPACITY, CONNECTIONS, RESPONSE, SERVER_COST, at_load, quantile
 from tlslab.domain.figure import Figure
+from tlslab.domain.finding import Answer, Lacking, Tile
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import capital, counted, difference, figure, ratio_figure
 

@@ -35,6 +35,7 @@ from tlslab.domain.loads import loads_of
 from tlslab.domain.plan import Cell
 from tlslab.domain.run import Environment
 from tlslab.domain.run_faults import usable
+from tlslab.domain.run_record import load_histograms
 from tlslab.domain.search import Level, Next, SearchState, pooled, search_levels, search_state
 from tlslab.domain.trial import Trial
 
@@ -206,7 +207,7 @@ def _times(
     maxima: Sequence[Trial], points: Sequence[Point]
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     """Service times at the maximum, and response times at each fraction: `..._at_60`."""
-    encoded = [t.runs["maximum"].record.load_histograms.get("service") for t in maxima]
+    encoded = [load_histograms(t.runs["maximum"].record).get("service") for t in maxima]
     parts = [Distribution.decode(text) for text in encoded if text]
     found: dict[str, Estimate] = {}
     missing: dict[str, str] = {}

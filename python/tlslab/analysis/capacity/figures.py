@@ -15,6 +15,7 @@ from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import CONNECTIONS, RESPONSE, statistic
 from tlslab.domain.figure import Figure, Mark, Series
 from tlslab.domain.loads import LoadVerdict
+from tlslab.domain.run_record import total_us
 from tlslab.domain.stopping import LEAST_BLOCKS
 from tlslab.domain.wording import joined, level_label
 
@@ -314,7 +315,7 @@ def _server_system(point: Point) -> float | None:
 
 def _generator(point: Point) -> float | None:
     record = point.run.record
-    return record.cpu.total_us / record.seconds / 1e6 if record.seconds else None
+    return total_us(record.cpu) / record.seconds / 1e6 if record.seconds else None
 
 
 _SIDES: Mapping[str, Callable[[Point], float | None]] = {

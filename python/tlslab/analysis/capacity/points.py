@@ -10,6 +10,7 @@ from tlslab.domain.distribution import Distribution
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import MILLISECONDS, RESPONSE, statistic
 from tlslab.domain.loads import LoadRun, load_run, times_of
+from tlslab.domain.run_record import failures, mismatches
 from tlslab.domain.trial import Trial, TrialRun
 
 
@@ -49,7 +50,7 @@ def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
     record, loop = run.record, run.record.open_loop
     assert loop is not None
     outcomes = record.outcomes
-    ended = outcomes.completed + outcomes.failures + outcomes.mismatches
+    ended = outcomes.completed + failures(outcomes) + mismatches(outcomes)
     return Point(
         **vars(found),
         achieved=loop.achieved_per_s,
@@ -58,7 +59,7 @@ def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
         blocked=loop.blocked,
         arrivals=loop.arrivals,
         concurrency=record.concurrency,
-        failures=(outcomes.failures + outcomes.mismatches) / ended if ended else 1.0,
+        failures=(failures(outcomes) + mismatches(outcomes)) / ended if ended else 1.0,
         client_busy=client_busy(run),
         server_busy=server_busy(run, processors),
         run=run,

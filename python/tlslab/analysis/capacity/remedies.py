@@ -12,8 +12,8 @@ from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_val
 from tlslab.analysis.validity import SATURATED
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import MICROSECONDS, PER_SECOND, RATIO
-from tlslab.domain.generator import time_lost
 from tlslab.domain.run_faults import usable
+from tlslab.domain.run_record import time_lost
 from tlslab.domain.trial import TrialRun
 
 # A ratio is a lower bound if the generator limited its numerator, an upper bound if it limited the

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.capacity.answer import answer
 from tlslab.analysis.capacity.capacity_cell import CapacityCell, measure
 from tlslab.analysis.capacity.figures import figures
@@ -15,7 +14,6 @@ from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.hosts_of_run import hosts_of
 from tlslab.analysis.server_side import server_side_facts
 from tlslab.domain.capacity import CONFIRMING, CapacityPlan, Objective, plan_of
-from tlslab.domain.experiment import CAPACITY
 from tlslab.domain.finding import Summary
 from tlslab.domain.loads import long_enough_s
 from tlslab.domain.run import RunContents
@@ -33,7 +31,6 @@ def measured_cells(contents: RunContents, plan: CapacityPlan) -> list[CapacityCe
     ]
 
 
-@ANALYSTS.registers(CAPACITY)
 def summarise(contents: RunContents) -> Summary:
     """The summary of the run. Pure."""
     experiment = contents.experiment

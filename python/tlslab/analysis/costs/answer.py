@@ -6,10 +6,9 @@ from tlslab.analysis.costs.cost_parts import FULL, KILOBYTE, REQUEST, RESUMED
 from tlslab.analysis.costs.cost_words import uncertain_words
 from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.enough import DOTS_ONLY, FEWEST, again, minutes, too_few
-from tlslab.domain.answer import Answer, Lacking, Tile
 from tlslab.domain.enough import too_wide
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.finding import Finding
+from tlslab.domain.finding import Answer, Finding, Lacking, Tile
 from tlslab.domain.leading import value_words
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import counted, joined

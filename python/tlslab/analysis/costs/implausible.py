@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from tlslab.analysis.costs.cost_parts import KILO, KILOBYTE, bytes_part
 from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.limit import cipher_of
-from tlslab.domain.primitives import Primitives
+from tlslab.analysis.primitive_costs import cost_us
+from tlslab.contract.primitives import Primitives
 from tlslab.domain.wording import figure
 
 # Bytes that cost this many times their encryption are implausible.
@@ -32,7 +33,7 @@ def implausible_bytes(model: CostModel, primitives: Primitives | None) -> dict[s
         counts: Mapping[str, float] = {KILOBYTE: 1.0, part: 1.0}
         if part in found or len(suites) != 1 or model.unknown_of(counts):
             continue
-        record = primitives.cost_us(cipher_of(suites[0]), "seal", _RECORD)
+        record = cost_us(primitives, cipher_of(suites[0]), "seal", _RECORD)
         cost = model.sum_of(counts).value
         if record and cost > MOST * (sealed := record * KILO / _RECORD):
             times = figure(cost / sealed)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
-from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.answer import answer
 from tlslab.analysis.costs.findings import findings
@@ -13,7 +12,6 @@ from tlslab.analysis.costs.tables import figures, tables
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.judged import judged_cells
 from tlslab.domain.estimates import SERVER_COST
-from tlslab.domain.experiment import COSTS
 from tlslab.domain.finding import CellSummary, Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.wording import counted
@@ -64,7 +62,6 @@ def calibration(contents: RunContents) -> Calibration:
     return Calibration(to_fit, others, model, checks(model, others), implausible)
 
 
-@ANALYSTS.registers(COSTS)
 def summarise(contents: RunContents) -> Summary:
     """The summary of the run. Pure."""
     found = calibration(contents)

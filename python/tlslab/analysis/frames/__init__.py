@@ -8,8 +8,8 @@ of a run, `histograms` for each counted value, `hosts` for each of several gener
 from collections.abc import Callable, Mapping
 
 from tlslab.analysis.frames.engine_tables import histograms, hosts, runs, seconds
+from tlslab.analysis.frames.frame import Frame
 from tlslab.analysis.frames.trials import benchmarks, trials
-from tlslab.domain.frame import Frame
 from tlslab.domain.run import RunContents
 
 __all__ = ["FRAMES"]

@@ -4,14 +4,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from tlslab.analysis.frames.frame import Column, Field, Frame, field, make_frame
 from tlslab.analysis.frames.rows import EngineRun, engine_runs, run_fields
+from tlslab.contract.record import (
+    CpuTime,
+    Facts,
+    HostPart,
+    Interval,
+    Outcomes,
+    RunRecord,
+    TimeSummary,
+)
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.estimates import CONNECTIONS, SERVER_MEMORY
-from tlslab.domain.frame import Column, Field, Frame, field, make_frame
-from tlslab.domain.handshake import Facts
-from tlslab.domain.outcomes import Outcomes
-from tlslab.domain.record import CpuTime, HostPart, Interval, RunRecord, TimeSummary
 from tlslab.domain.run import RunContents
+from tlslab.domain.run_record import failures, load_histograms, load_summaries, mismatches
 
 Row = TypeVar("Row")
 
@@ -22,7 +29,7 @@ _QUANTILES = ("p50_ms", "p90_ms", "p99_ms")
 def runs(contents: RunContents) -> Frame:
     """A row for each run of the engine; rates are counts divided by `seconds`."""
     rows = list(engine_runs(contents))
-    names = dict.fromkeys(name for row in rows for name in row.run.record.load_summaries)
+    names = dict.fromkeys(name for row in rows for name in load_summaries(row.run.record))
     fields = [*run_fields(contents), *_RUN_FIELDS, *_negotiated(), *_times(list(names))]
     return make_frame("runs", fields, rows)
 
@@ -49,10 +56,10 @@ def _outcomes(read: Callable[[Row], Outcomes]) -> Iterator[Field[Row]]:
     found: tuple[tuple[str, str, Callable[[Outcomes], int]], ...] = (
         ("attempts", "connections", lambda o: o.attempts),
         ("completed", "connections", lambda o: o.completed),
-        ("failed", "connections", lambda o: o.failures),
+        ("failed", "connections", failures),
         (
             "unexpected", "connections that negotiated something else than was asked",
-            lambda o: o.mismatches,
+            mismatches,
         ),
         (
             "in_flight_at_stop", "connections that the end of the measurement cut off",
@@ -161,7 +168,7 @@ def _negotiated() -> Iterator[Field[EngineRun]]:
 def _times(names: list[str]) -> Iterator[Field[EngineRun]]:
     def of(name: str, quantile: str) -> Field[EngineRun]:
         def read(row: EngineRun) -> float | None:
-            found: TimeSummary | None = row.run.record.load_summaries.get(name)
+            found: TimeSummary | None = load_summaries(row.run.record).get(name)
             return getattr(found, quantile) if found is not None and found.n else None
 
         return Field(Column(f"{name}_{quantile}", "number", "ms", f"time of {name}"), read)
@@ -216,7 +223,7 @@ def histograms(contents: RunContents) -> Frame:
     counts = (
         _Count(row.trial, row.kind, row.run, name, float(value), int(count))
         for row in engine_runs(contents)
-        for name, encoded in row.run.record.load_histograms.items()
+        for name, encoded in load_histograms(row.run.record).items()
         for value, count in _pairs(encoded)
     )
     fields: list[Field[_Count]] = [

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tlslab.domain.frame import Column, Field, field
+from tlslab.analysis.frames.frame import Column, Field, field
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import Trial, TrialRun
 

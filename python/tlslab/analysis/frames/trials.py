@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tlslab.analysis.benchmark.fork_estimates import trial_values as benchmark_values
+from tlslab.analysis.frames.frame import Column, Field, Frame, field, make_frame
 from tlslab.analysis.frames.rows import trial_fields
 from tlslab.analysis.measures import Processors, loading_values, trial_values
 from tlslab.domain.benchmark import BenchmarkRun, Iteration
 from tlslab.domain.estimates import quantity
-from tlslab.domain.frame import Column, Field, Frame, field, make_frame
 from tlslab.domain.run import RunContents
 from tlslab.domain.run_faults import run_faults
 from tlslab.domain.trial import Trial

@@ -9,8 +9,7 @@ from tlslab.analysis.judged_estimates import judged_names, left_open
 from tlslab.analysis.overlay import WARNING
 from tlslab.domain.errors import StoreError
 from tlslab.domain.finding import CellSummary, Summary
-from tlslab.domain.instant import instant
-from tlslab.domain.machine import kind_of_machine, machine_words
+from tlslab.domain.run import instant, kind_of_machine, machine_words
 from tlslab.domain.wording import cell_label
 
 

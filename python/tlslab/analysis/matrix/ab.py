@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from tlslab.analysis.stats.latency import times
+from tlslab.contract.record import RunRecord
 from tlslab.domain.distribution import Distribution
 from tlslab.domain.finding import AbBlock, TimesRow
 from tlslab.domain.names import find_group, find_suite
-from tlslab.domain.record import RunRecord
+from tlslab.domain.run_record import failures, mismatches
 from tlslab.domain.trial import Trial
 
 # ab's names for the record's histograms.
@@ -54,7 +55,7 @@ def ab_block(trials: Sequence[Trial]) -> AbBlock | None:
         concurrency=connections,
         seconds=seconds,
         complete=complete,
-        failed=sum(record.outcomes.failures + record.outcomes.mismatches for record in runs),
+        failed=sum(failures(run.outcomes) + mismatches(run.outcomes) for run in runs),
         non_2xx=sum(record.outcomes.failed.get("http_status", 0) for record in runs),
         total_bytes=received,
         html_bytes=sum(record.bytes.body for record in runs),

@@ -10,10 +10,9 @@ from tlslab.analysis.enough import FEWEST, again, minutes, open_still, too_few, 
 from tlslab.analysis.matrix.findings import place_of
 from tlslab.analysis.matrix.servers import Leading
 from tlslab.analysis.ranking import settings
-from tlslab.domain.answer import Answer, Lacking, Statement
 from tlslab.domain.enough import EQUIVALENCE, too_wide
 from tlslab.domain.estimates import CONNECTIONS, OPEN_REQUESTS
-from tlslab.domain.finding import CellSummary, Ranking, Values
+from tlslab.domain.finding import Answer, CellSummary, Lacking, Ranking, Statement, Values
 from tlslab.domain.leading import Led, lead, led, tiles, unranked
 from tlslab.domain.run import RunContents
 from tlslab.domain.setting import RANKED_FIGURES, figure_id

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from tlslab.analysis.analysts import ANALYSTS, MEASURED
 from tlslab.analysis.compare import Measured, comparisons, paired_logs
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.hosts_of_run import hosts_of
@@ -24,7 +23,6 @@ from tlslab.analysis.stats.estimate import mean_interval
 from tlslab.analysis.stats.latency import quantiles, times
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import CONNECTION_TIMES
-from tlslab.domain.experiment import MATRIX
 from tlslab.domain.finding import Note, Summary
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import RunKind, Trial
@@ -35,7 +33,6 @@ from tlslab.domain.trial import RunKind, Trial
 COST_RATIO_RANGE = (0.9, 1.1)
 
 
-@ANALYSTS.registers(MATRIX)
 def summarise(contents: RunContents) -> Summary:
     """The summary of a run of the kind `matrix`."""
     experiment = contents.experiment
@@ -74,7 +71,6 @@ def summarise(contents: RunContents) -> Summary:
     )
 
 
-@MEASURED.registers(MATRIX)
 def measured(contents: RunContents) -> list[Measured]:
     """The cells of a run with their values by block."""
     stopping = contents.experiment.stopping

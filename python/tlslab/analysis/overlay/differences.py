@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from tlslab.analysis.enough import AIM, DOTS_ONLY, FEWEST, OWN
-from tlslab.domain.answer import Answer, Lacking, Tile
-from tlslab.domain.commands import without_options
+from tlslab.domain.command_line import without_options
 from tlslab.domain.enough import WIDE
 from tlslab.domain.estimates import estimate_name, quantity
-from tlslab.domain.finding import Comparison
+from tlslab.domain.finding import Answer, Comparison, Lacking, Tile
 from tlslab.domain.wording import capital, counted, difference, ratio_figure
 
 # The largest number of differences that are named; the others are counted.

@@ -23,8 +23,7 @@ from tlslab.analysis.stats.estimate import MOVER
 from tlslab.domain.enough import EQUIVALENCE
 from tlslab.domain.errors import UsageError
 from tlslab.domain.finding import ExperimentSummary, Finding, Summary
-from tlslab.domain.machine import kind_of_machine, machine_words
-from tlslab.domain.run import Environment
+from tlslab.domain.run import Environment, kind_of_machine, machine_words
 from tlslab.domain.wording import counted
 
 KIND = "comparison"

@@ -8,8 +8,8 @@ from tlslab.analysis.proof.deciding_ratios import NO_RESULT
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import CONFIDENCE, SEQUENCE, Spread
 from tlslab.analysis.stats.power import excludable
-from tlslab.domain.answer import Answer, Lacking, Tile
 from tlslab.domain.estimate import Estimate
+from tlslab.domain.finding import Answer, Lacking, Tile
 from tlslab.domain.proof import Proof, ProofFigure
 from tlslab.domain.proof_settings import DECIDING, Measure, needed
 from tlslab.domain.proof_words import MEASURES, decided_words

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from tlslab.analysis.analysts import ANALYSTS
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.judged import backend, judged_cells
@@ -15,7 +14,6 @@ from tlslab.analysis.proof.tables import chart, configurations, excluded_clients
 from tlslab.analysis.server_side import server_side_facts
 from tlslab.analysis.stats.latency import quantiles, times
 from tlslab.domain.estimates import CONNECTION_TIMES, HANDSHAKE, HANDSHAKE_P99
-from tlslab.domain.experiment import PROOF
 from tlslab.domain.finding import CellSummary, Summary
 from tlslab.domain.proof import Proof
 from tlslab.domain.proof_settings import ProofSettings, needed, settings_of
@@ -24,7 +22,6 @@ from tlslab.domain.trial import Trial
 from tlslab.domain.wording import percent_as_given
 
 
-@ANALYSTS.registers(PROOF)
 def summarise(contents: RunContents) -> Summary:
     """The summary of the measurements; `advice` adds the changes for clients. Pure."""
     settings = settings_of(contents.experiment)

@@ -11,6 +11,7 @@ from tlslab.analysis.stats.estimate import CONFIDENCE, mean_interval
 from tlslab.domain.distribution import Distribution, needed_n
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.estimates import quantile
+from tlslab.domain.run_record import load_histograms
 from tlslab.domain.trial import Trial
 
 QUANTILES = (50, 90, 95, 99)
@@ -26,7 +27,7 @@ def times(trials: Sequence[Trial], histogram: str, whole: bool = False) -> list[
     """
     records = (run.record for trial in trials if (run := trial.runs.get("capacity")) is not None)
     encoded = (
-        (record.histograms if whole else record.load_histograms).get(histogram)
+        (record.histograms if whole else load_histograms(record)).get(histogram)
         for record in records
     )
     decoded = (Distribution.decode(text) for text in encoded if text)

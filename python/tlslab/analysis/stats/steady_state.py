@@ -23,8 +23,8 @@ from typing import Literal
 
 import numpy as np
 
+from tlslab.contract.record import Interval
 from tlslab.domain.autoregression import Array, transformed
-from tlslab.domain.record import Interval
 
 Label = Literal["flat", "warm_up", "slowdown", "unstable", "too_short"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from tlslab.domain.hosts import HostClock
+from tlslab.contract.record import HostClock
 from tlslab.lab.generators.host import Host
 
 # The round trips of a reading before and after a run; and of one during a run, which must not

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tlslab.contract.record import LastTotals, Lost
 from tlslab.domain.errors import EngineError
-from tlslab.domain.hosts import LastTotals, Lost
 from tlslab.domain.wording import counted
 from tlslab.lab.engine_output import Event, Listener
 from tlslab.lab.generators.clocks import NS, monotonic_ns

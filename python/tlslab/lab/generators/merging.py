@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tlslab.contract.record import HostFound, Lost, RunRecord
 from tlslab.domain.errors import EngineError, UsageError
-from tlslab.domain.hosts import HostFound, Lost
-from tlslab.domain.record import RunRecord
 from tlslab.lab.engine_output import EventLines, answer
 from tlslab.lab.programs import require_program
 from tlslab.lab.store import from_json, to_json

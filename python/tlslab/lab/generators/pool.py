@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from tlslab.contract.hold import HoldRecord
+from tlslab.contract.primitives import Primitives
+from tlslab.contract.probe import ProbeRecord
+from tlslab.contract.record import Preflight, RunRecord
 from tlslab.domain.errors import EngineError, NoGeneratorError
-from tlslab.domain.handshake import Preflight
-from tlslab.domain.offered import Offered
-from tlslab.domain.primitives import Primitives
-from tlslab.domain.probe import AbilitiesFound, ProbeRecord
-from tlslab.domain.record import RunRecord
-from tlslab.domain.scale import HoldRecord
 from tlslab.lab.engine_output import Listener
 
 
@@ -79,13 +77,7 @@ class GeneratorPool(Protocol):
         """Handshakes without sockets for `seconds`; returns the engine's record."""
 
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
-        """The server's acceptance of the specified offers, without load."""
-
-    def abilities(self, spec: Mapping[str, Any]) -> AbilitiesFound:
-        """Everything that a server accepts, without load."""
-
-    def offered(self, spec: Mapping[str, Any]) -> Offered:
-        """A server's offer in the form for grading, without load."""
+        """Everything that a server accepts, and whether it takes the offers, without load."""
 
 
 def require_generator(pool: GeneratorPool) -> None:

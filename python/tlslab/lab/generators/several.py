@@ -7,14 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from tlslab.contract.hold import HoldRecord
+from tlslab.contract.primitives import Primitives
+from tlslab.contract.probe import ProbeRecord
+from tlslab.contract.record import HostFound, Preflight, RunRecord
 from tlslab.domain.errors import CannotRunError, EngineError, UsageError
-from tlslab.domain.handshake import Preflight
-from tlslab.domain.hosts import HostFound
-from tlslab.domain.offered import Offered
-from tlslab.domain.primitives import Primitives
-from tlslab.domain.probe import AbilitiesFound, ProbeRecord
-from tlslab.domain.record import RunRecord
-from tlslab.domain.scale import HoldRecord
 from tlslab.lab.engine import PROBE_S, SLACK_S
 from tlslab.lab.engine_output import Listener
 from tlslab.lab.generators.host import Conversation, Host, HostLostError, said_of
@@ -246,16 +243,8 @@ class SeveralHosts:
         return self._ask(line, None, seconds + SLACK_S)
 
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
-        """The server's acceptance of the specified offers, probed from the first host."""
+        """Everything that a server accepts, and whether it takes the offers, by the first host."""
         return from_json(self._probed(spec), ProbeRecord)
-
-    def abilities(self, spec: Mapping[str, Any]) -> AbilitiesFound:
-        """Everything that a server accepts, probed from the first host."""
-        return from_json(self._probed(spec), AbilitiesFound)
-
-    def offered(self, spec: Mapping[str, Any]) -> Offered:
-        """A server's offer in the form for grading, probed from the first host."""
-        return from_json(self._probed(spec), Offered)
 
     def _probed(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         line = ["--json", "--probe", "--spec", "-"]

@@ -10,19 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from tlslab.contract.record import Facts
 from tlslab.domain.errors import EngineError
 from tlslab.domain.experiment import Experiment
-from tlslab.domain.handshake import Facts
 from tlslab.domain.names import find_group, find_suite
 from tlslab.domain.plan import Cell, PlannedTrial
-from tlslab.domain.probe import Probed
 from tlslab.domain.profile import Profile
 from tlslab.domain.trial import Reason, Trial
 from tlslab.domain.wording import counted
 from tlslab.lab.deployments import DEFAULT_GROUPS
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.matrix.agenda import RunTrial
-from tlslab.lab.probing import probe_spec
+from tlslab.lab.probing import Probed, probe_spec
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.trial import Bench, failed_trial
 from tlslab.servers.external import Hook, HookError

@@ -10,16 +10,18 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from tlslab.advice.offer import chain_fault, offer_doubt, schemes_of, spoken, suites_of
 from tlslab.advice.simulate import Client, clients, simulate
+from tlslab.contract.probe import Named, ProbeRecord
+from tlslab.contract.record import Facts
+from tlslab.domain.command_line import did_you_mean
 from tlslab.domain.errors import CannotRunError, EngineError, UsageError
 from tlslab.domain.grading import Outcome
 from tlslab.domain.names import SIGNATURE_SCHEMES, TLS_VERSIONS, find_group, find_suite
-from tlslab.domain.offered import Numbered, Offered
 from tlslab.domain.plan import Cell
 from tlslab.domain.profile import Profile
 from tlslab.domain.proof import Found
 from tlslab.domain.proof_settings import RETURNING
-from tlslab.domain.suggest import did_you_mean
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.probing import SCHEMA
 from tlslab.lab.specs import Aim, preflight_spec, trust_spec
@@ -52,21 +54,21 @@ def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: s
 
     Raises CannotRunError, EngineError.
     """
-    offered = engine.offered(_probe_spec(aim))
+    offered = engine.probe(_probe_spec(aim))
     outcome = simulate(offered, client)
     if not outcome.connects or outcome.version not in TLS_VERSIONS:
         why = outcome.reason or f"it would take {outcome.version}, which is not measured"
-        if not offered.spoken and offered.incomplete is None and not offered.unanswered:
+        if not spoken(offered) and offered.incomplete is None and not offered.unanswered:
             raise CannotRunError(
                 f"the {name} accepts no version of TLS",
                 "check the name (--sni) and whether the server wants a client certificate",
             )
-        if offered.doubt is not None:
+        if (doubt := offer_doubt(offered)) is not None:
             raise CannotRunError(
-                f"cannot tell whether {client.name} connects with the {name}: {offered.doubt}",
+                f"cannot tell whether {client.name} connects with the {name}: {doubt}",
                 "try again when the server answers at once",
             )
-        if any(chain.fault for chain in offered.certificates):
+        if any(chain_fault(chain) for chain in offered.certificates):
             # The engine refuses the same certificate, and knows the remedy.
             engine.preflight(preflight_spec(aim, Profile(), http))
         raise CannotRunError(
@@ -75,19 +77,19 @@ def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: s
         )
     offer = _offer(offered, client, outcome)
     seen, backend = engine.preflight(preflight_spec(aim, offer, http))
-    profile = _forced(offer, seen.facts.suite, seen.facts.group, seen.facts.signature_scheme)
+    profile = _forced(offer, seen.facts)
     return Found(name, offered, seen.facts, resumes(engine, aim, profile, http), backend)
 
 
 def profile_of(found: Found) -> Profile:
     """The parameters that every connection of new clients must have."""
     facts = found.facts
-    group = None if facts.group is None or find_group(facts.group) is None else facts.group
+    group = find_group(facts.group)
     return Profile(
         tls=facts.tls,
         suites=(facts.suite,),
-        groups=() if group is None else (group,),
-        signature_schemes=() if facts.signature_scheme is None else (facts.signature_scheme,),
+        groups=() if group is None else (group.name,),
+        signature_schemes=_schemes(facts.signature_scheme),
         hello_retry=facts.hello_retry_request,
         # None leaves the choice to the engine, which can then use the minimal client.
         backend="openssl" if found.backend == "openssl" else None,
@@ -127,16 +129,16 @@ def _probe_spec(aim: Aim) -> dict[str, Any]:
     return spec
 
 
-def _offer(offered: Offered, client: Client, outcome: Outcome) -> Profile:
+def _offer(offered: ProbeRecord, client: Client, outcome: Outcome) -> Profile:
     """The client's offer in the negotiated version, limited to what the server accepts."""
     assert outcome.version is not None
     assert outcome.suite is not None
     version = outcome.version
-    suites = _common(offered.suites_of(version).accepted, client.suites)
+    suites = _common(suites_of(offered, version).accepted, client.suites)
     if version == "1.2":
         # A group can be forced only with suites that have one.
         suites = [name for name in suites if ("_ECDHE_" in name) == ("_ECDHE_" in outcome.suite)]
-    schemes = _common(offered.schemes_of(version).accepted, client.schemes or ())
+    schemes = _common(schemes_of(offered, version).accepted, client.schemes or ())
     group = find_group(outcome.group or "")
     return Profile(
         tls=version,
@@ -147,19 +149,24 @@ def _offer(offered: Offered, client: Client, outcome: Outcome) -> Profile:
     )
 
 
-def _common(accepted: Sequence[Numbered], wanted: Sequence[int]) -> list[str]:
+def _common(accepted: Sequence[Named], wanted: Sequence[int]) -> list[str]:
     """The names of the common code points, in the client's order."""
     names = {each.code_point: each.name for each in accepted}
     return [names[number] for number in wanted if number in names]
 
 
-def _forced(offer: Profile, suite: str, group: str | None, scheme: str | None) -> Profile:
+def _forced(offer: Profile, facts: Facts) -> Profile:
     return replace(
         offer,
-        suites=(suite,),
-        groups=offer.groups if group is not None else (),
-        signature_schemes=() if scheme is None else (scheme,),
+        suites=(facts.suite,),
+        groups=offer.groups if facts.group != "none" else (),
+        signature_schemes=_schemes(facts.signature_scheme),
     )
+
+
+def _schemes(negotiated: str) -> tuple[str, ...]:
+    """The scheme to force; none with static RSA, which signs nothing."""
+    return () if negotiated == "none" else (negotiated,)
 
 
 def resumes(engine: GeneratorPool, aim: Aim, profile: Profile, http: str) -> str | None:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tlslab.domain import events
+from tlslab.domain.command_line import READY_S, SETTLE_S, TIMEOUT_S
 from tlslab.domain.configuration import BASELINE, CANDIDATE
 from tlslab.domain.errors import CannotRunError
-from tlslab.domain.hook_times import READY_S, SETTLE_S, TIMEOUT_S
 from tlslab.servers.external import HookError, command_words, run_command
 from tlslab.servers.reverter import Command, Reverter
 

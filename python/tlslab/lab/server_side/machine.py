@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tlslab.domain.server_side import GroupTime, ProcessorTimes, SourceTime
+from tlslab.domain.trial import GroupTime, ProcessorTimes, SourceTime
 from tlslab.domain.wording import percent
 from tlslab.lab.server_side.counters import IDLE_MODES, SYSTEM_MODES, USER_MODES, Counters
 from tlslab.lab.server_side.scrape import ScrapeError

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from tlslab.domain.server_side import ServerSide, SourceTime
-from tlslab.domain.trial import ServerUsage
+from tlslab.domain.trial import ServerSide, ServerUsage, SourceTime
 from tlslab.lab.accounting import Meter
 from tlslab.lab.server_side.cgroup import Cgroup, find_cgroup
 from tlslab.lab.server_side.exporter import Exporter, Scrapes

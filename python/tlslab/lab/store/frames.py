@@ -4,8 +4,8 @@ import csv
 from pathlib import Path
 from typing import Any
 
+from tlslab.analysis.frames.frame import Column, Frame, Value
 from tlslab.domain.errors import CannotRunError
-from tlslab.domain.frame import Column, Frame, Value
 
 
 def arrow_table(frame: Frame) -> Any:

@@ -13,8 +13,8 @@ from pathlib import Path
 from tlslab.domain.codec import from_json, to_json
 from tlslab.domain.errors import StoreError
 from tlslab.domain.selftest import SCHEMA, Selftest
-from tlslab.domain.user_folders import user_folder
 from tlslab.lab.store.soundness import read_finite
+from tlslab.user_folders import user_folder
 
 # The largest file that is read, in bytes; a result has a few kilobytes.
 LIMIT_BYTES = 1 << 20

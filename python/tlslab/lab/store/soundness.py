@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tlslab.domain.errors import StoreError
-from tlslab.domain.instant import instant
-from tlslab.domain.run import Environment
+from tlslab.domain.run import Environment, instant
 from tlslab.domain.trial import Trial, TrialRun
 
 # The first number of a compressed HdrHistogram V2, the bits in it that hold its word size, and the

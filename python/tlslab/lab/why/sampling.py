@@ -11,10 +11,10 @@ from typing import Any
 import psutil
 
 from tlslab.analysis.measures import server_cost_us
+from tlslab.contract.record import RunRecord
 from tlslab.domain import events
 from tlslab.domain.errors import CannotRunError, EngineError, StoreError
 from tlslab.domain.plan import Cell, Plan
-from tlslab.domain.record import RunRecord
 from tlslab.domain.stacks import CellStacks
 from tlslab.domain.workload import NO_WINDOW, Window, Workload
 from tlslab.lab.engine import Event, Listener

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tlslab.domain.events import EngineEnded, Pace, Percentiles
+from tlslab.domain.run_record import total_us
 from tlslab.domain.totals import Totals
 
 # A host without a report for this many seconds is shown as silent.
@@ -78,7 +79,7 @@ class Reported:
         if self.pace.totals is None or self._span <= 0:
             return None
         before = self.before.totals if self.before else None
-        used = self.pace.totals.cpu.total_us - (before.cpu.total_us if before else 0)
+        used = total_us(self.pace.totals.cpu) - (total_us(before.cpu) if before else 0)
         return used / 1e6 / self._span
 
 

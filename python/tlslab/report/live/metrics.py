@@ -24,7 +24,8 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from tlslab.domain.listen_address import METRICS_OPTION, Address, not_listening
+from tlslab.domain.command_line import METRICS_OPTION, Address, not_listening
+from tlslab.domain.run_record import total_us
 from tlslab.domain.totals import Buckets, Totals
 from tlslab.domain.version import VERSION
 from tlslab.report.live.hosts import HostNow, Key
@@ -66,7 +67,7 @@ _COUNTERS: tuple[tuple[str, str, Callable[[Totals], float | None]], ...] = (
     (
         "generator_cpu_seconds",
         "Processor time of the generator's workers",
-        lambda totals: totals.cpu.total_us / 1e6,
+        lambda totals: total_us(totals.cpu) / 1e6,
     ),
 )
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
-from tlslab.domain.listen_address import PAGE_OPTION, Address, not_listening
+from tlslab.domain.command_line import PAGE_OPTION, Address, not_listening
 from tlslab.domain.version import VERSION
 from tlslab.report.html import asset, page_environment, policy
 from tlslab.report.live.state import State

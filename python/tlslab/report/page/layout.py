@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tlslab.domain.answer import Answer
 from tlslab.domain.figure import Figure
-from tlslab.domain.finding import Finding, Summary
+from tlslab.domain.finding import Answer, Finding, Summary
 from tlslab.domain.wording import counted
 from tlslab.report import view
 from tlslab.report.facts import load_words, redo_command

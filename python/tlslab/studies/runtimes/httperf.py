@@ -6,7 +6,8 @@ Source: httperf(1), "Output"; the lines and their order are those of httperf 0.9
 import math
 from collections.abc import Mapping, Sequence
 
-from tlslab.domain.record import RunRecord, TimeSummary
+from tlslab.contract.record import RunRecord, TimeSummary
+from tlslab.domain.run_record import mismatches
 from tlslab.domain.trial import TrialRun
 
 # httperf samples the reply rate every five seconds; shorter runs have shorter samples.
@@ -50,7 +51,7 @@ def httperf_block(run: TrialRun) -> str:
         "",
         *_load(record),
         "",
-        *_errors(record.outcomes.failed, outcomes.mismatches),
+        *_errors(record.outcomes.failed, mismatches(outcomes)),
     ]
     return "\n".join(lines) + "\n"
 

@@ -11,10 +11,10 @@ from factories.capacity_summary import FIVE, captured_run, figure, first_sentenc
 from factories.worded import summarise
 from tlslab.analysis.capacity.capacity_cell import measure
 from tlslab.analysis.capacity.findings import findings, longer
+from tlslab.contract.record import Verdict
 from tlslab.domain.capacity import Objective
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import Summary
-from tlslab.domain.record import Verdict
 from tlslab.domain.run import RunContents
 from tlslab.lab.store import from_json, to_json
 

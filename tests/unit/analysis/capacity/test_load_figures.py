@@ -6,10 +6,10 @@ import pytest
 
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from factories.worded import summarise
+from tlslab.contract.record import Verdict
 from tlslab.domain.capacity import Step
 from tlslab.domain.figure import Figure
 from tlslab.domain.finding import Summary
-from tlslab.domain.record import Verdict
 from tlslab.domain.run import RunContents
 from tlslab.domain.trial import TrialRun
 

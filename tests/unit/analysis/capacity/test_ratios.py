@@ -22,10 +22,10 @@ from tlslab.analysis.capacity.ratios import Ratios
 from tlslab.analysis.capacity.remedies import Remedy
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay
+from tlslab.contract.record import CpuTime, Interval
 from tlslab.domain.capacity import Step
 from tlslab.domain.estimate import Estimate
 from tlslab.domain.finding import Summary
-from tlslab.domain.record import CpuTime, Interval
 from tlslab.domain.trial import TrialRun
 
 RATE = "connections_per_s"

@@ -8,8 +8,8 @@ import pytest
 
 from factories.capacity import CapacityWorld, made_capacity_run, made_plan
 from factories.worded import summarise
+from tlslab.contract.record import CpuTime
 from tlslab.domain.capacity import Remedies
-from tlslab.domain.record import CpuTime
 from tlslab.domain.trial import Trial
 
 PLAN = made_plan(remedies=True, repetitions=5)

@@ -13,9 +13,8 @@ from factories.worded import summarise
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.costs.model import CostModel, fit
 from tlslab.analysis.costs.summary import calibration
-from tlslab.domain.design import Design
 from tlslab.domain.estimates import SERVER_COST
-from tlslab.domain.experiment import Experiment
+from tlslab.domain.experiment import Design, Experiment
 from tlslab.domain.finding import CellSummary
 from tlslab.experiment import load, with_levels
 from tlslab.experiment.cells import contradiction, make_cells, make_profile

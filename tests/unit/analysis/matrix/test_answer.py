@@ -10,10 +10,9 @@ import pytest
 from factories.run import SERVER_US, TEN_BLOCKS, Change, World, made_run
 from factories.saturated import idle, saturated
 from factories.worded import summarise
-from tlslab.domain.answer import Answer
 from tlslab.domain.experiment import Experiment
 from tlslab.domain.figure import Figure
-from tlslab.domain.finding import Summary
+from tlslab.domain.finding import Answer, Summary
 from tlslab.domain.trial import Reason, Trial
 from tlslab.domain.wording import difference
 from tlslab.experiment import with_levels

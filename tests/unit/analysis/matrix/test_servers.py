@@ -13,10 +13,9 @@ from factories.worded import summarise
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.matrix.servers import leading_server, offloaded, places
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.domain.answer import Answer
 from tlslab.domain.deployment import Deployment
 from tlslab.domain.estimate import Estimate
-from tlslab.domain.finding import CellSummary, Finding, Summary
+from tlslab.domain.finding import Answer, CellSummary, Finding, Summary
 from tlslab.domain.run import Deployed
 from tlslab.domain.trial import Trial
 from tlslab.experiment import load, with_levels

@@ -9,7 +9,7 @@ from factories.proof import made_contents, made_sides
 from tlslab.analysis.proof.answer import answer
 from tlslab.analysis.proof.deciding_ratios import figures, verdict_of
 from tlslab.analysis.proof.sides import Sides
-from tlslab.domain.answer import Answer
+from tlslab.domain.finding import Answer
 from tlslab.domain.proof import Proof
 from tlslab.domain.proof_settings import ProofSettings, needed
 

@@ -11,8 +11,8 @@ from factories.run import made_run
 from tlslab.analysis.compare import judged_together
 from tlslab.analysis.overlay import independent
 from tlslab.analysis.stats.latency import quantiles, rank_interval, times
+from tlslab.contract.record import ClientTimes
 from tlslab.domain.distribution import Distribution, needed_n
-from tlslab.domain.record import ClientTimes
 from tlslab.experiment import load, with_levels
 
 

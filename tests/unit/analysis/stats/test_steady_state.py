@@ -5,7 +5,7 @@ import pytest
 
 from factories.noise import Tails, ar1
 from tlslab.analysis.stats.steady_state import Label, _explained, _joined, _Level, classify, rates
-from tlslab.domain.record import CpuTime, Interval
+from tlslab.contract.record import CpuTime, Interval
 
 
 def series(*levels: tuple[int, float], noise: float = 0.015, seed: int = 0) -> list[float]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from factories.hosts import HERE, FakeHost, now_ns
+from tlslab.contract.record import HostFound
 from tlslab.domain.errors import CannotRunError, EngineError, NoGeneratorError, UsageError
-from tlslab.domain.hosts import HostFound
 from tlslab.lab.engine_output import Event
 from tlslab.lab.generators import host_run, joint_run, several
 from tlslab.lab.generators.joint_run import LostPolicy
@@ -224,8 +224,6 @@ QUESTIONS: dict[str, Callable[[SeveralHosts], Any]] = {
     "run": lambda hosts: hosts.run(SPEC, lambda event: None),
     "preflight": lambda hosts: hosts.preflight(SPEC),
     "probe": lambda hosts: hosts.probe(SPEC),
-    "abilities": lambda hosts: hosts.abilities(SPEC),
-    "offered": lambda hosts: hosts.offered(SPEC),
     "primitives": lambda hosts: hosts.primitives(["--group", "X25519"]),
     "in_memory": lambda hosts: hosts.in_memory([]),
 }

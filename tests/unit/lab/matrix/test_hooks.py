@@ -8,11 +8,12 @@ from typing import Any, cast
 
 import pytest
 
+from factories.offered import offered
 from factories.run import made_run
+from tlslab.contract.probe import OfferFound, ProbeRecord, Refusal
+from tlslab.contract.record import Facts, Preflight
 from tlslab.domain.errors import EngineError, NoGeneratorError
-from tlslab.domain.handshake import Facts, Preflight
 from tlslab.domain.plan import Cell
-from tlslab.domain.probe import OfferFound, ProbeRecord, Refusal
 from tlslab.domain.trial import Trial
 from tlslab.experiment import load
 from tlslab.lab.engine import Engine
@@ -49,16 +50,16 @@ class Server:
         if self.asked in self.silent or group is None:
             raise EngineError("connect", "connection refused")
         facts = Facts("1.2", "S", group, "s", "full", False)
-        return Preflight(facts, None, 200, 1, "it"), "rustls"
+        return Preflight(facts, status=200, body_bytes=1, server="it"), "rustls"
 
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
         taken = [self.choose(offer["groups"]) for offer in spec["offers"]]
         if self.mute:
             silence = Refusal("timeout_handshake", "gave no answer in 5 s, nor in 15 s")
-            return ProbeRecord((OfferFound(None, silence),), ())
+            return replace(offered(), offers=(OfferFound(None, silence),), certificates=())
         refusal = Refusal("alert_handshake_failure", "answered no")
         found = [OfferFound(True) if each else OfferFound(False, refusal) for each in taken]
-        return ProbeRecord(tuple(found), ())
+        return replace(offered(), offers=tuple(found), certificates=())
 
 
 def cell(tls: str, group: str) -> Cell:

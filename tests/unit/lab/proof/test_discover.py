@@ -5,8 +5,8 @@ from typing import Any, cast
 import pytest
 
 from factories.offered import offered
+from tlslab.contract.probe import ProbeRecord
 from tlslab.domain.errors import CannotRunError
-from tlslab.domain.offered import Offered
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.proof.discover import client_named, discover
 from tlslab.lab.specs import Aim
@@ -17,10 +17,10 @@ AIM = Aim("https://example.invalid/", "anyone")
 class Probing:
     """An engine whose probes find this offer."""
 
-    def __init__(self, found: Offered) -> None:
+    def __init__(self, found: ProbeRecord) -> None:
         self._found = found
 
-    def offered(self, spec: object) -> Offered:
+    def probe(self, spec: object) -> ProbeRecord:
         """The offer, whatever is asked for."""
         return self._found
 

@@ -7,8 +7,8 @@ import urllib.request
 import pytest
 
 from factories.live import Clock, Watched, pace, totals
+from tlslab.domain.command_line import Address
 from tlslab.domain.errors import UsageError
-from tlslab.domain.listen_address import Address
 from tlslab.report.live.metrics import RunCollector, await_scrape, serve_metrics
 
 ANYWHERE = Address("127.0.0.1", 0)

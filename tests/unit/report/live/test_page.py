@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from factories.live import Watched, pace, totals
+from tlslab.domain.command_line import Address
 from tlslab.domain.errors import UsageError
-from tlslab.domain.listen_address import Address
 from tlslab.report.live import page as live_page
 from tlslab.report.live.page import serve_page
 

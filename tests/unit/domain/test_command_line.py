@@ -2,8 +2,8 @@
 
 import pytest
 
+from tlslab.domain.command_line import Address, parse_address
 from tlslab.domain.errors import UsageError
-from tlslab.domain.listen_address import Address, parse_address
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from factories.run import made_run
-from tlslab.domain.generator import generator_busy
-from tlslab.domain.record import CpuTime, WorkerUsage
+from tlslab.contract.record import CpuTime, WorkerUsage
+from tlslab.domain.run_record import generator_busy
 
 RECORD = made_run(quick=True).trials[0].runs["capacity"].record
-WORKER = WorkerUsage(1, CpuTime(4_000_000, 0), 10.0)
+WORKER = WorkerUsage(CpuTime(4_000_000, 0), 10.0, processor=1)
 
 
 def test_the_engine_says_how_busy_its_workers_were() -> None:
